@@ -1,0 +1,36 @@
+"""The errors that Rolloupe raises.
+
+    RolloupeError
+    ├── UnreadablePath      a path that is missing, not permitted, or outside the roots
+    ├── NotRecognised       nothing at a path that any format reads
+    ├── NotFound            no such run, split, step or sample
+    ├── BadQuery            a query that names an unknown column or cannot be read
+    └── SourceChanged       a file changed under a locator: ask again for the sample
+
+Each message says what failed, where, because of what, and what to do next. Trouble *in the data* is never an
+exception: it is a `rolloupe.model.Problem`, which is counted and shown.
+"""
+
+
+class RolloupeError(Exception):
+    """The base of every error that Rolloupe raises on purpose."""
+
+
+class UnreadablePath(RolloupeError):
+    """Raised when a path that was asked for is missing, may not be read, or lies outside the roots."""
+
+
+class NotRecognised(RolloupeError):
+    """Raised when no format recognises anything at a path, or the forced format does not fit."""
+
+
+class NotFound(RolloupeError):
+    """Raised when a run, split, step or sample that was asked for does not exist."""
+
+
+class BadQuery(RolloupeError):
+    """Raised when a query names a column that no sample has, or a value that cannot be compared with it."""
+
+
+class SourceChanged(RolloupeError):
+    """Raised when a source no longer holds at a locator what was indexed there."""

@@ -1,0 +1,45 @@
+"""What a format is: the shape that every module of this package has, and nothing else.
+
+A format recognises runs (`detect`), names their files (`sources`), turns a byte range of a file into rows (`scan`)
+and a locator into a `Sample` (`load`). A scan is a pure function of the file's bytes: two processes that scan the
+same range yield the same rows.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar, Protocol
+
+from rolloupe.model import Locator, Problem, RunInfo, Sample, SampleRow, Source
+
+
+class Format(Protocol):
+    """One framework's layout."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    splittable: ClassVar[bool]
+    """True where `scan` may begin at any byte (JSON lines); False where a file is scanned whole."""
+
+    def detect(self, path: Path) -> list[RunInfo]:
+        """Return the runs that lie *at* `path` (a folder or one file), looking no deeper than the layout itself."""
+        ...
+
+    def sources(self, run: RunInfo) -> list[Source]:
+        """List the files that hold the run's samples, as they are now. Cheap: called on every poll."""
+        ...
+
+    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[SampleRow | Problem]:
+        """Yield a row or a problem for every record whose first byte lies in `[start, stop)`, in file order.
+
+        A scan that starts inside a record skips it; a record that begins before `stop` is read to its end. An
+        unfinished last record is a row if it can be read, else a transient problem.
+        """
+        ...
+
+    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
+        """Read the one sample at `locator`, whole. Raises `SourceChanged` where the file no longer holds it."""
+        ...
+
+    def raw(self, source: Source, locator: Locator) -> bytes:
+        """Return the bytes of the record at `locator`, as they stand in the file."""
+        ...

@@ -1,0 +1,232 @@
+"""The common model: what every framework's files are read into, and everything above `formats` sees.
+
+Owns plain typed records; does no I/O and knows no framework. Numbers are Python floats, so NaN and the infinities
+are legal values everywhere; strings may have come from hostile files. Fields may be added later; none is renamed.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+from urllib.parse import quote, unquote
+
+from msgspec import Struct
+
+Status = Literal["completed", "truncated", "aborted", "error", "pending", "unknown"]
+PartKind = Literal["text", "think", "tool_call", "tool_result", "answer", "marker", "placeholder", "image", "json"]
+
+
+class RunPart(Struct, frozen=True):
+    """One folder or file of a run. `split` is set where the place alone decides it (`eval/poems`)."""
+
+    path: str
+    split: str | None = None
+
+
+class RunInfo(Struct, frozen=True, kw_only=True):
+    """One training or evaluation run as found on disk."""
+
+    name: str
+    root: str
+    """Absolute path of the run: what identifies it, and the folder that `Source.name` is relative to."""
+    format: str
+    reason: str
+    """Why the format was chosen, as a sentence for a person."""
+    parts: tuple[RunPart, ...]
+
+
+class Source(Struct, frozen=True, kw_only=True):
+    """A file that holds samples. `name` is its path relative to the run and identifies it in the index."""
+
+    path: str
+    name: str
+    split: str | None = None
+    step: int | None = None
+
+
+class Locator(Struct, frozen=True, kw_only=True):
+    """Where in a source one sample lies. Its meaning belongs to the format (bytes, rows, an archive member)."""
+
+    source: str
+    start: int
+    length: int
+    part: str = ""
+
+
+class Problem(Struct, frozen=True, kw_only=True):
+    """Trouble in the data, as data: where (file, byte range) and why."""
+
+    source: str
+    reason: str
+    start: int | None = None
+    stop: int | None = None
+    transient: bool = False
+    """True for what the next append may heal, such as an unfinished last line."""
+
+
+def _encode(part: str) -> str:
+    """Percent-encode one part of an id. `~` marks an attempt, so it is encoded although addresses allow it."""
+    return quote(part, safe="-_.@:,=+", errors="replace").replace("~", "%7E")
+
+
+class SampleKey(NamedTuple):
+    """The identity of a sample within a run, written `split/step/group/index`, each part percent-encoded.
+
+    `attempt` counts from 1 the samples that share the other four, in file order; 0 is the last, the current one.
+    """
+
+    split: str
+    step: int
+    group: str
+    index: str
+    attempt: int = 0
+
+    def __str__(self) -> str:
+        base = f"{_encode(self.split)}/{self.step}/{_encode(self.group)}/{_encode(self.index)}"
+        return f"{base}~{self.attempt}" if self.attempt else base
+
+    @classmethod
+    def parse(cls, text: str) -> "SampleKey":
+        """Read an id as `str(key)` writes it. A `/` inside a split may stand unencoded. ValueError if it is none."""
+        body, tilde, attempt = text.partition("~")
+        parts = body.split("/")
+        if len(parts) < 4:
+            raise ValueError(f"{text!r} is not a sample id: expected split/step/group/index")
+        split = "/".join(unquote(p) for p in parts[:-3])
+        return cls(split, int(parts[-3]), unquote(parts[-2]), unquote(parts[-1]), int(attempt) if tilde else 0)
+
+
+class SampleRow(Struct, kw_only=True):
+    """What a scan says of one sample: everything a list, a filter or a chart needs, and where the rest lies."""
+
+    split: str
+    step: int
+    group: str
+    index: str
+    ordinal: int
+    """Order within the step and source: the framework's own sample number, else the byte offset."""
+    start: int
+    length: int
+    part: str = ""
+    reward: float | None = None
+    advantage: float | None = None
+    status: Status = "unknown"
+    status_raw: str = ""
+    turns: int = 1
+    prompt_tokens: int | None = None
+    response_tokens: int | None = None
+    total_tokens: int | None = None
+    env: str = ""
+    """Environment or data set."""
+    uid: str = ""
+    discarded: str = ""
+    """Why the sample was not trained on; empty where it was."""
+    metrics: dict[str, float] = {}
+    """Sample metrics by name."""
+    tags: dict[str, str] = {}
+    prompt: str = ""
+    """The whole prompt as text (messages are joined), for search and preview."""
+    response: str = ""
+
+
+class ToolCall(Struct, frozen=True, kw_only=True):
+    """One call of a tool. `arguments` is JSON text where it parsed, else as the model wrote it."""
+
+    name: str
+    arguments: str
+    id: str = ""
+    error: str = ""
+
+
+class Part(Struct, frozen=True, kw_only=True):
+    """A piece of a turn. Joining `raw` (else `text`) of all parts of a turn gives back its text verbatim.
+
+    `text` is what a person reads (a think block without its tags); `closed` is False for a block that never ended.
+    """
+
+    kind: PartKind
+    text: str
+    raw: str | None = None
+    call: ToolCall | None = None
+    closed: bool = True
+
+
+class Turn(Struct, kw_only=True):
+    """One message of the transcript."""
+
+    role: str
+    parts: list[Part]
+    origin: Literal["prompt", "response"] = "prompt"
+    name: str = ""
+    tool_call_id: str = ""
+    tokens: int | None = None
+    token_start: int | None = None
+    token_stop: int | None = None
+    reward: float | None = None
+    stop_reason: str = ""
+    metrics: dict[str, float] = {}
+    logs: dict[str, Any] = {}
+
+
+class TokenSeries(Struct, kw_only=True):
+    """A per-token array, aligned with the sample's tokens from `offset` on. NaN marks an absent value."""
+
+    name: str
+    values: list[float]
+    offset: int = 0
+
+
+class Sample(Struct, kw_only=True):
+    """One sample, whole: loaded from its source on demand, never kept in the index."""
+
+    key: SampleKey
+    row: SampleRow
+    locator: Locator
+    turns: list[Turn]
+    prompt_text: str = ""
+    response_text: str = ""
+    label: str = ""
+    """Ground truth, as text."""
+    ref_turns: list[Turn] = []
+    """The reference model's response."""
+    ref_reward: float | None = None
+    tokens: list[str] = []
+    """Token strings of the response as the framework stored them, if it did."""
+    token_ids: list[int] = []
+    series: list[TokenSeries] = []
+    extra: dict[str, Any] = {}
+    """Every field of the record that has no place of its own."""
+    notes: list[str] = []
+    """What a reader must know about this sample: arrays cut, values replaced."""
+
+
+class MetricRow(Struct, kw_only=True):
+    """Trainer metrics of one step; `step` is None for rows by wall clock."""
+
+    step: int | None
+    values: dict[str, float]
+    time_s: float | None = None
+
+
+class Checkpoint(Struct, kw_only=True):
+    """A saved state of training, with whatever loop state was saved beside it."""
+
+    name: str
+    step: int | None
+    paths: dict[str, str] = {}
+    extra: dict[str, Any] = {}
+
+
+class LoggedTranscript(Struct, kw_only=True):
+    """Text that was logged for a step and cannot be tied to one sample for certain."""
+
+    split: str
+    step: int
+    title: str
+    turns: list[Turn]
+
+
+class Annotation(Struct, kw_only=True):
+    """What is learned about a sample after it was written; joined by `uid`, the newest wins."""
+
+    uid: str
+    values: Mapping[str, Any] = {}
+    series: list[TokenSeries] = []

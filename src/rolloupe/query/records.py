@@ -1,0 +1,115 @@
+"""The question and the answers: `SampleQuery`, and the typed results of the query functions."""
+
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from rolloupe.model import SampleKey
+
+
+class Condition(Struct, frozen=True):
+    """`column operator value`: operator is one of = != < <= > >= (numbers, text)."""
+
+    column: str
+    operator: str
+    value: float | int | str
+
+
+class SampleQuery(Struct, frozen=True, kw_only=True):
+    """Which samples of a run, in which order, how many. URL, CLI and API all parse to this.
+
+    An empty `splits` means every split; steps are inclusive. `sort` is `index` or any column or sample metric
+    (`reward`, `advantage`, `response_tokens`, `turns`, ...); missing values come last either way.
+    """
+
+    splits: tuple[str, ...] = ()
+    step_min: int | None = None
+    step_max: int | None = None
+    group: str | None = None
+    where: tuple[Condition, ...] = ()
+    sort: str = "index"
+    descending: bool = False
+    offset: int = 0
+    limit: int | None = None
+
+
+class Stats(NamedTuple):
+    """Of the finite values: how many, mean, population standard deviation, extremes; `excluded` had none."""
+
+    count: int
+    mean: float | None
+    std: float | None
+    min: float | None
+    max: float | None
+    excluded: int
+
+
+class SplitSummary(NamedTuple):
+    """What is indexed of a split so far. `groups` counts groups per step, summed."""
+
+    name: str
+    steps: int
+    groups: int
+    samples: int
+    first_step: int | None
+    last_step: int | None
+    reward: Stats
+
+
+class StepSummary(NamedTuple):
+    """One step of a split."""
+
+    split: str
+    step: int
+    samples: int
+    reward: Stats
+
+
+class GroupSummary(NamedTuple):
+    """One group of a step; `first` is the place of its first sample in the list sorted by `index`."""
+
+    group: str
+    prompt: str
+    samples: int
+    first: int
+    reward: Stats
+    env: str
+
+
+class SeriesPoint(NamedTuple):
+    """A sample metric at a step."""
+
+    split: str
+    step: int
+    stats: Stats
+
+
+class SampleItem(NamedTuple):
+    """A sample in a list: what the index knows of it."""
+
+    key: SampleKey
+    uid: str
+    reward: float | None
+    advantage: float | None
+    status: str
+    turns: int
+    prompt_tokens: int | None
+    response_tokens: int | None
+    total_tokens: int | None
+    response_chars: int
+    env: str
+    discarded: str
+    prompt: str
+    """Start of the prompt."""
+    response: str
+    """Start of the response."""
+    metrics: dict[str, float]
+    tags: dict[str, str]
+
+
+class SamplePage(NamedTuple):
+    """A page of a list: `offset` is where it begins among `total`."""
+
+    total: int
+    offset: int
+    samples: list[SampleItem]
