@@ -1,0 +1,123 @@
+"""The runs that are open together, each with an id that an address can hold."""
+
+import hashlib
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+
+import platformdirs
+
+from rolloupe.errors import NotFound
+from rolloupe.formats import Note, discover
+from rolloupe.index.run import OpenRun
+from rolloupe.index.segment import VERSION
+from rolloupe.model import RunInfo
+
+Callback = Callable[[str, OpenRun | None], None]
+
+
+def default_index_dir() -> Path:
+    """Where indexes lie unless told otherwise: the user's cache directory."""
+    return Path(platformdirs.user_cache_dir("rolloupe")) / "index"
+
+
+class Library:
+    """The runs found at some paths; their indexes are brought up to date in the background from the start.
+
+    Raises `UnreadablePath` for a path that is missing, `NotRecognised` for a forced format that does not fit.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[Path | str],
+        *,
+        index_dir: Path | str | None = None,
+        format: str | None = None,
+        follow: bool = False,
+        follow_symlinks: bool = False,
+    ) -> None:
+        self.index_dir = Path(index_dir) if index_dir else default_index_dir()
+        self._callbacks: list[Callback] = []
+        self._lock = threading.Lock()
+        found = discover([Path(p) for p in paths], format, follow_symlinks)
+        self.notes: list[Note] = found.notes
+        self.index_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.runs = [
+            OpenRun(run_id, info, self._folder(info), self._changed)
+            for run_id, info in zip(ids_of(found.runs), found.runs, strict=True)
+        ]
+        for run in self.runs:
+            run.start(follow=follow)
+
+    def run(self, run_id: str) -> OpenRun:
+        """The run with that id. Raises `NotFound`, naming the ids there are."""
+        for run in self.runs:
+            if run.id == run_id:
+                return run
+        known = ", ".join(run.id for run in self.runs[:10]) or "none"
+        raise NotFound(f"no run {run_id!r} is open; open runs: {known}")
+
+    def subscribe(self, callback: Callback) -> Callable[[], None]:
+        """Have `callback("run", run)` called, from a background thread, whenever a run changed; returns the way out."""
+        with self._lock:
+            self._callbacks.append(callback)
+
+        def unsubscribe() -> None:
+            with self._lock:
+                if callback in self._callbacks:
+                    self._callbacks.remove(callback)
+
+        return unsubscribe
+
+    def index_bytes(self) -> int:
+        """Size on disk of the indexes of the open runs."""
+        return sum(_size(run.catalog.folder) for run in self.runs)
+
+    def clear(self) -> None:
+        """Drop the indexes of the open runs; they are built again."""
+        for run in self.runs:
+            run.rebuild()
+
+    def close(self) -> None:
+        """Stop the background work."""
+        for run in self.runs:
+            run.close()
+
+    def __enter__(self) -> "Library":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _folder(self, info: RunInfo) -> Path:
+        key = "\n".join([info.format, info.root, *(f"{p.path}\t{p.split}" for p in info.parts)])
+        digest = hashlib.blake2b(key.encode("utf-8", "surrogateescape"), digest_size=10).hexdigest()
+        return self.index_dir / f"v{VERSION}" / digest
+
+    def _changed(self, run: OpenRun) -> None:
+        with self._lock:
+            callbacks = list(self._callbacks)
+        for callback in callbacks:
+            callback("run", run)
+
+
+def ids_of(runs: Sequence[RunInfo]) -> list[str]:
+    """An id for each run: its name, with a few hex digits of its place's hash where names repeat."""
+    names = [info.name for info in runs]
+    ids = []
+    for info in runs:
+        digest = hashlib.blake2b(info.root.encode("utf-8", "surrogateescape"), digest_size=3).hexdigest()
+        ids.append(info.name if names.count(info.name) == 1 else f"{info.name}-{digest}")
+    return ids
+
+
+def _size(folder: Path) -> int:
+    return sum(_file_size(path) for path in folder.glob("??/*"))
+
+
+def _file_size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

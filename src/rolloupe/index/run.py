@@ -1,0 +1,323 @@
+"""A run that is open: its index brought up to date in the background and, if asked, kept so.
+
+One thread a run does all of it: looks at the sources, scans what is new (the newest first), and follows growth. The
+catalog is changed by this thread alone.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from rolloupe.formats import by_name
+from rolloupe.formats.base import Format
+from rolloupe.index.catalog import Catalog, PartKey, Snapshot
+from rolloupe.index.fingerprint import FileState, state_of
+from rolloupe.index.segment import parts_of, scan, span_of
+from rolloupe.index.worker import Answer, Job, Worker, perform
+from rolloupe.model import Problem, RunInfo, Source
+
+POLL_S = 0.25
+"""A line that a trainer appends must show within a second; polling works on network file systems, inotify does not."""
+
+POLL_SHARE = 20
+"""A poll that takes t is followed by at least this many t of rest: huge directories are looked at less often."""
+
+QUIET_S = 3.0
+"""A tail moves to disk once its file has been quiet for so long."""
+
+INLINE_BYTES = 24 * 2**20
+"""So much is scanned in this process, where the first sample is quickest; a worker takes what is beyond."""
+
+MAX_REST_S = 10.0
+"""The longest rest between two polls."""
+
+LOOK_S = 0.5
+"""While much is being indexed, sources are looked at again this often, so that what is newest comes first."""
+
+ATTEMPTS = 3
+"""So often is a part tried whose scan kills the worker."""
+
+
+class Progress(NamedTuple):
+    """Bytes of the sources that are indexed, of those that are known, and what is going on."""
+
+    done_bytes: int
+    total_bytes: int
+    phase: str
+
+
+class Place(NamedTuple):
+    """A source as it is now."""
+
+    source: Source
+    state: FileState
+
+
+class OpenRun:
+    """One run of a library."""
+
+    def __init__(self, run_id: str, info: RunInfo, folder: Path, on_change: Callable[["OpenRun"], None]) -> None:
+        self.id = run_id
+        self.info = info
+        self.format: Format = by_name(info.format)
+        self.catalog = Catalog(folder)
+        self._on_change = on_change
+        self._places: dict[str, Place] = {}
+        self._failures: dict[PartKey, Problem] = {}
+        self._text_done: set[Path] = set()
+        self._progress = Progress(0, 0, "scalars")
+        self._ready = threading.Event()
+        self._settled = threading.Event()
+        self._stop = threading.Event()
+        self._worker = Worker()
+        self._inline_left = INLINE_BYTES
+        self._thread: threading.Thread | None = None
+        self._idle = True
+        self._rebuild = threading.Event()
+        self._seen: dict[PartKey, int] = {}
+        """The size a file had when a part of it was last scanned."""
+        self._updated_s = 0.0
+
+    # What a reader asks
+
+    @property
+    def version(self) -> str:
+        """A word that changes with everything that a query could answer."""
+        return self.catalog.version
+
+    def snapshot(self) -> Snapshot:
+        """The index as it is now."""
+        return self.catalog.snapshot()
+
+    def progress(self) -> Progress:
+        """How far the index has come; phase is `scalars`, `text` or `ready`."""
+        return self._progress
+
+    def problems(self) -> list[Problem]:
+        """Every record that could not be read, and every part that could not be scanned."""
+        return [*self._failures.values(), *self.snapshot().problems]
+
+    def problem_count(self) -> int:
+        """How many problems there are, those beyond what a segment lists included."""
+        return len(self._failures) + self.snapshot().problem_count
+
+    def source(self, name: str) -> Source | None:
+        """The source of that name."""
+        place = self._places.get(name)
+        return place.source if place else None
+
+    def changed_s(self) -> float | None:
+        """Seconds since a source last changed."""
+        newest = max((p.state.mtime_ns for p in list(self._places.values())), default=None)
+        return None if newest is None else max(0.0, time.time() - newest / 1e9)
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Wait until the scalars of all that was there at the start are indexed."""
+        return self._ready.wait(timeout_s)
+
+    def wait_all(self, timeout_s: float | None = None) -> bool:
+        """Wait until the texts are, too."""
+        return self._settled.wait(timeout_s)
+
+    # The work
+
+    def start(self, *, follow: bool) -> None:
+        """Begin to index, and to follow the run if asked."""
+        self._thread = threading.Thread(target=self._loop, args=(follow,), name=f"index {self.id}", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop the work; what is written stays."""
+        self._stop.set()
+        self._worker.close()
+        if self._thread is not None:
+            self._thread.join(timeout=10)
+
+    def rebuild(self) -> None:
+        """Forget the index of this run and begin again, at the next poll."""
+        self._rebuild.set()
+
+    def _loop(self, follow: bool) -> None:
+        self.catalog.read(self.info.format)
+        while not self._stop.is_set():
+            began = time.monotonic()
+            try:
+                self._look()
+                self._index_new()
+            except Exception as error:  # the thread must outlive a defect; the page shows it
+                self._fail(("", 0), f"indexing stopped short: {type(error).__name__}: {error}")
+            self._ready.set()
+            if not self._stop.is_set():
+                self._index_text()
+            self._settled.set()
+            if not follow:
+                return
+            took_s = time.monotonic() - began if self._idle else 0.0
+            self._stop.wait(max(POLL_S, min(POLL_SHARE * took_s, MAX_REST_S)))
+
+    def _look(self) -> None:
+        """See what the sources are now, and drop what no longer stands."""
+        if self._rebuild.is_set():
+            self._rebuild.clear()
+            self.catalog.drop(self.catalog.keys(), remove=True)
+            self._text_done.clear()
+            self._failures.clear()
+        places = {}
+        for source in self.format.sources(self.info):
+            state = state_of(source.path)
+            if state is not None:
+                places[source.name] = Place(source, state)
+        changed = {n for n, p in places.items() if n not in self._places or self._places[n].state != p.state}
+        lost = set(self._places) - set(places)
+        first = not self._places
+        self._places = places
+        self._idle = not (changed or lost)
+        for key in [key for key in self._failures if key[0] in changed or not key[0]]:
+            del self._failures[key]
+        if self._idle and not first:
+            return
+        gone, stale = self.catalog.stale({n: (p.source.path, p.state) for n, p in places.items()})
+        if gone:
+            self.catalog.drop(gone, remove=False)
+        if stale:
+            self.catalog.drop(stale, remove=True)
+        self._update("scalars")
+        self._on_change(self)
+
+    def _index_new(self) -> None:
+        """Scan what no segment or tail holds yet, the newest first."""
+        pending, looked_s = self._pending(), time.monotonic()
+        while not self._stop.is_set():
+            due = next(pending, None)
+            if due is None:
+                break
+            self._scan(*due)
+            if time.monotonic() - looked_s > LOOK_S:
+                self._look()
+                looked_s = time.monotonic()
+                if not self._idle:
+                    pending = self._pending()
+        self._update("scalars")
+
+    def _scan(self, place: Place, part: int) -> None:
+        held = self.catalog.segment((place.source.name, part))
+        if held is None or self._is_whole(place, part) or self._is_quiet(place):
+            self._build(place, part)
+        else:
+            self._grow(place, part)
+        if time.monotonic() - self._updated_s > POLL_S:
+            self._update("scalars")
+        self._on_change(self)
+
+    def _pending(self) -> Iterator[tuple[Place, int]]:
+        """The parts to scan, newest step first, from a file's end to its start."""
+        order = sorted(self._places.values(), key=_age, reverse=True)
+        for place in order:
+            for part in reversed(range(parts_of(self.format.splittable, place.state.size))):
+                key = (place.source.name, part)
+                if key not in self._failures and self._is_due(place, part):
+                    yield place, part
+
+    def _is_due(self, place: Place, part: int) -> bool:
+        key = (place.source.name, part)
+        held = self.catalog.segment(key)
+        if held is None:
+            return True
+        if held.meta.complete:
+            return False
+        tail = self.catalog.tail(key)
+        if tail is not None and (self._is_quiet(place) or self._is_whole(place, part)):
+            return True
+        return place.state.size > self._seen.get(key, held.meta.fingerprint.state.size)
+
+    def _is_whole(self, place: Place, part: int) -> bool:
+        return self.format.splittable and place.state.size >= span_of(True, part + 1, place.state.size)[0] > 0
+
+    def _is_quiet(self, place: Place) -> bool:
+        return time.time() - place.state.mtime_ns / 1e9 > QUIET_S
+
+    def _build(self, place: Place, part: int) -> None:
+        key = (place.source.name, part)
+        job = Job(folder=str(self.catalog.folder), run=self.info, source=place.source, part=part)
+        answer = self._perform(job, place.state.size)
+        if answer.error:
+            self._fail(key, answer.error)
+        elif answer.meta is not None:
+            self.catalog.add(answer.meta)
+            self._seen[key] = max(place.state.size, answer.meta.fingerprint.state.size)
+
+    def _perform(self, job: Job, size: int) -> Answer:
+        start, stop = span_of(self.format.splittable, job.part, size)
+        if self._inline_left >= stop - start:
+            self._inline_left -= stop - start
+            return perform(job)
+        for _ in range(ATTEMPTS):
+            answer = self._worker.perform(job)
+            if answer is not None or self._stop.is_set():
+                return answer or Answer()
+        return Answer(error=f"the process that scanned it died {ATTEMPTS} times")
+
+    def _grow(self, place: Place, part: int) -> None:
+        key = (place.source.name, part)
+        held, tail = self.catalog.segment(key), self.catalog.tail(key)
+        assert held is not None
+        start = tail.stop if tail else held.meta.stop
+        stop = span_of(self.format.splittable, part, place.state.size)[1]
+        found = scan(self.info, place.source, start, stop)
+        self._seen[key] = place.state.size
+        if found.rows or found.problems or (tail and any(p.transient for p in tail.problems)):
+            self.catalog.grow(key, found)
+
+    def _fail(self, key: PartKey, reason: str) -> None:
+        name, part = key
+        self._failures[key] = Problem(source=name or self.info.name, reason=f"part {part}: {reason}")
+        self.catalog.touch()
+
+    def _index_text(self) -> None:
+        """Write the texts of the segments that have none."""
+        worked = False
+        for segment in self.snapshot().segments:
+            target = segment.path.with_suffix(".text.parquet")
+            place = self._places.get(segment.meta.source)
+            if self._stop.is_set():
+                return
+            if segment.path in self._text_done or place is None or not segment.meta.rows or target.exists():
+                self._text_done.add(segment.path)
+                continue
+            if not worked:
+                worked = True
+                self._update("text")
+                self._on_change(self)
+            meta = segment.meta
+            self._perform(
+                Job(folder=str(self.catalog.folder), run=self.info, source=place.source, part=meta.part, meta=meta),
+                place.state.size,
+            )
+            self._text_done.add(segment.path)
+            if self._newer_waits():
+                return
+        if worked or self._progress.phase != "ready":
+            self._update("ready")
+            self._on_change(self)
+
+    def _newer_waits(self) -> bool:
+        """True where a source changed meanwhile: new samples come before old texts."""
+        return any(state_of(p.source.path) != p.state for p in list(self._places.values())[:64])
+
+    def _update(self, phase: str) -> None:
+        self._updated_s = time.monotonic()
+        total = sum(p.state.size for p in self._places.values())
+        done = 0
+        for key in self.catalog.keys():
+            held, tail = self.catalog.segment(key), self.catalog.tail(key)
+            if held is not None:
+                done += (tail.stop if tail else held.meta.stop) - held.meta.start
+        self._progress = Progress(total if phase != "scalars" else min(done, total), total, phase)
+
+
+def _age(place: Place) -> tuple[int, int, str]:
+    """Sorts sources from old to new: by step where the name tells it, else by time."""
+    step = place.source.step
+    return (-1 if step is None else step, place.state.mtime_ns, place.source.name)

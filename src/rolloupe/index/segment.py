@@ -1,0 +1,194 @@
+"""One segment: a part of a source, scanned and written.
+
+A source is cut by a fixed grid of byte ranges; a part owns the records that begin in it. Scanning a part is a pure
+function of the file's bytes, so any number of processes make the same segments, and writing one (temporary name, then
+rename, the `.meta` file last) needs no lock. A `.meta` without its `.parquet`, or one that cannot be read, is no
+segment.
+"""
+
+import contextlib
+import hashlib
+import os
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+from msgspec import Struct
+
+from rolloupe.formats import by_name
+from rolloupe.index import fingerprint
+from rolloupe.index.columns import names_of, table_of, text_table_of
+from rolloupe.index.fingerprint import Fingerprint
+from rolloupe.index.sketch import Sketch, sketches_of
+from rolloupe.model import Problem, RunInfo, SampleRow, Source
+
+VERSION = 1
+"""Raise it when the shape of a segment, or what a format makes of a line, changes: older ones are then rebuilt."""
+
+GRID_BYTES = 16 * 2**20
+"""Small enough that the newest part of a huge file is on the screen in a blink, large enough for few segments."""
+
+MAX_PROBLEMS = 10_000
+"""Problems that a segment lists; more are counted."""
+
+
+class SegmentMeta(Struct, kw_only=True):
+    """What the catalog needs to know of a segment."""
+
+    version: int
+    format: str
+    source: str
+    part: int
+    start: int
+    stop: int
+    complete: bool
+    """True where the whole part was there: it is never scanned again while the file stays the same."""
+    rows: int
+    duplicates: bool
+    """True where two samples of the segment share a key."""
+    fingerprint: Fingerprint
+    sketches: list[Sketch]
+    metrics: list[str]
+    tags: list[str]
+    problems: list[Problem]
+    problem_count: int
+    scalar_bytes: int
+
+
+class Scan(NamedTuple):
+    """Rows and problems of a byte range, and how far they reach."""
+
+    rows: list[SampleRow]
+    problems: list[Problem]
+    stop: int
+    unfinished: bool
+
+
+def span_of(splittable: bool, part: int, size: int) -> tuple[int, int]:
+    """The byte range of a part of a file of `size` bytes."""
+    if not splittable:
+        return 0, size
+    return part * GRID_BYTES, min((part + 1) * GRID_BYTES, size)
+
+
+def parts_of(splittable: bool, size: int) -> int:
+    """How many parts a file of `size` bytes has."""
+    return max(1, -(-size // GRID_BYTES)) if splittable else 1
+
+
+def scan(run: RunInfo, source: Source, start: int, stop: int) -> Scan:
+    """Scan the records that begin in `[start, stop)`."""
+    rows: list[SampleRow] = []
+    problems: list[Problem] = []
+    end, unfinished = start, False
+    try:
+        for item in by_name(run.format).scan(run, source, start, stop):
+            if isinstance(item, SampleRow):
+                rows.append(item)
+                end = max(end, item.start + item.length)
+                continue
+            problems.append(item)
+            if item.transient:
+                unfinished = True
+            else:
+                end = max(end, item.stop or end)
+    except OSError as error:
+        problems.append(Problem(source=source.name, reason=f"could not be read: {error.strerror}", transient=True))
+        unfinished = True
+    return Scan(rows, problems, end, unfinished)
+
+
+def base_path(folder: Path, source_name: str, part: int, stop: int) -> Path:
+    """Where a segment lies, without its ending."""
+    key = hashlib.blake2b(source_name.encode("utf-8", "surrogateescape"), digest_size=10).hexdigest()
+    return folder / key[:2] / f"{key}-{part:06d}-{stop:x}"
+
+
+def build(folder: Path, run: RunInfo, source: Source, part: int) -> SegmentMeta | None:
+    """Scan one part of a source and write its scalars. Returns None where the file is gone."""
+    splittable = by_name(run.format).splittable
+    state = fingerprint.state_of(source.path)
+    if state is None:
+        return None
+    start, stop = span_of(splittable, part, state.size)
+    found = scan(run, source, start, stop)
+    covered = found.stop if found.unfinished else max(found.stop, stop)
+    with open(source.path, "rb") as file:
+        print_ = fingerprint.take(file, state, min(covered, state.size))
+    meta = _meta(run, source, part, found, print_)
+    meta.start, meta.stop = start, covered
+    meta.complete = splittable and stop == (part + 1) * GRID_BYTES and not found.unfinished
+    table = table_of(found.rows, source.name)
+    base = base_path(folder, source.name, part, covered)
+    meta.scalar_bytes = _write_parquet(base.with_suffix(".parquet"), table)
+    _write_bytes(base.with_suffix(".meta"), msgspec.msgpack.encode(meta))
+    return meta
+
+
+def build_text(folder: Path, run: RunInfo, source: Source, meta: SegmentMeta) -> bool:
+    """Write the text of a segment whose scalars stand. False where the file no longer is what was scanned."""
+    state = fingerprint.state_of(source.path)
+    if state is None or not fingerprint.still_holds(source.path, meta.fingerprint, state):
+        return False
+    found = scan(run, source, meta.start, meta.stop)
+    rows = found.rows[: meta.rows]
+    if len(rows) == meta.rows:
+        base = base_path(folder, meta.source, meta.part, meta.stop)
+        _write_parquet(base.with_suffix(".text.parquet"), text_table_of(rows))
+    return len(rows) == meta.rows
+
+
+def _meta(run: RunInfo, source: Source, part: int, found: Scan, print_: Fingerprint) -> SegmentMeta:
+    metrics, tags, left_out = names_of(found.rows)
+    problems = list(found.problems)
+    if left_out:
+        reason = f"{left_out} names of sample metrics or tags more than an index holds: they show in the sample alone"
+        problems.append(Problem(source=source.name, reason=reason))
+    return SegmentMeta(
+        version=VERSION, format=run.format, source=source.name, part=part, start=0, stop=0, complete=False,
+        rows=len(found.rows), duplicates=has_duplicates(found.rows), fingerprint=print_,
+        sketches=sketches_of(found.rows), metrics=metrics, tags=tags, problems=problems[:MAX_PROBLEMS],
+        problem_count=len(problems), scalar_bytes=0,
+    )  # fmt: skip
+
+
+def has_duplicates(rows: Sequence[SampleRow]) -> bool:
+    """True where two of the rows share a key."""
+    return len({(row.split, row.step, row.group, row.index) for row in rows}) < len(rows)
+
+
+def _write_parquet(path: Path, table: pa.Table) -> int:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    try:
+        pq.write_table(table, temporary, compression="zstd", compression_level=1)
+        size = temporary.stat().st_size
+        os.replace(temporary, path)
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+    return size
+
+
+def _write_bytes(path: Path, data: bytes) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    try:
+        temporary.write_bytes(data)
+        os.replace(temporary, path)
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+
+
+def read_meta(path: Path) -> SegmentMeta | None:
+    """Read a segment's `.meta`; None for one of another version, torn, or without its Parquet file."""
+    try:
+        meta = msgspec.msgpack.decode(path.read_bytes(), type=SegmentMeta)
+        size = path.with_suffix(".parquet").stat().st_size
+    except (OSError, msgspec.MsgspecError):
+        return None
+    return meta if meta.version == VERSION and meta.scalar_bytes == size else None

@@ -1,0 +1,79 @@
+"""What a segment remembers of each step, so that a curve over the run reads no rows.
+
+A `Moments` holds count, sum, centred sum of squares (m2), minimum and maximum of the finite values of one column; two
+of them merge exactly as if their values had been seen together (Chan, Golub and LeVeque 1983).
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from msgspec import Struct
+
+from rolloupe.index.columns import NUMERIC, names_of
+from rolloupe.model import SampleRow
+
+
+class Moments(Struct, array_like=True):
+    """Moments of the finite values of one column."""
+
+    count: int = 0
+    sum: float = 0.0
+    m2: float = 0.0
+    min: float = math.inf
+    max: float = -math.inf
+
+    def merge(self, other: "Moments") -> "Moments":
+        """The moments of both sets of values together."""
+        if not self.count or not other.count:
+            return other if other.count else self
+        count = self.count + other.count
+        delta = other.sum / other.count - self.sum / self.count
+        m2 = self.m2 + other.m2 + delta * delta * self.count * other.count / count
+        return Moments(count, self.sum + other.sum, m2, min(self.min, other.min), max(self.max, other.max))
+
+
+class Sketch(Struct, array_like=True):
+    """One step of one split within a segment: rows, distinct groups, and moments by column or sample metric."""
+
+    split: str
+    step: int
+    rows: int
+    groups: int
+    columns: dict[str, Moments]
+    metrics: dict[str, Moments]
+
+
+def moments_of(values: Iterable[float | int | None]) -> Moments:
+    """Moments of the finite values among `values`."""
+    array = np.array([float("nan") if v is None else v for v in values], dtype=np.float64)
+    finite = array[np.isfinite(array)]
+    if not len(finite):
+        return Moments()
+    with np.errstate(all="ignore"):  # 1e308 + 1e308 is inf, and that is the honest sum
+        total = float(finite.sum())
+        m2 = float(((finite - finite.mean()) ** 2).sum())
+    return Moments(len(finite), total, m2, float(finite.min()), float(finite.max()))
+
+
+def sketches_of(rows: Sequence[SampleRow]) -> list[Sketch]:
+    """One sketch for each (split, step) among the rows."""
+    by_step: dict[tuple[str, int], list[SampleRow]] = defaultdict(list)
+    for row in rows:
+        by_step[row.split, row.step].append(row)
+    return [_sketch(split, step, members) for (split, step), members in by_step.items()]
+
+
+def _sketch(split: str, step: int, rows: list[SampleRow]) -> Sketch:
+    columns = {name: moments_of(_values(rows, name)) for name in NUMERIC}
+    metrics = {name: moments_of(row.metrics.get(name) for row in rows) for name in names_of(rows)[0]}
+    groups = len({row.group for row in rows})
+    keep = {name: moments for name, moments in columns.items() if moments.count}
+    return Sketch(split, step, len(rows), groups, keep, metrics)
+
+
+def _values(rows: list[SampleRow], name: str) -> Iterable[float | int | None]:
+    if name == "response_chars":
+        return (len(row.response) for row in rows)
+    return (getattr(row, name) for row in rows)

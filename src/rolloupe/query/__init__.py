@@ -1,0 +1,37 @@
+"""Questions asked of a run. Every face (web, terminal, command line, Python, export) asks these and no others."""
+
+from rolloupe.query.records import (
+    Condition,
+    GroupSummary,
+    SampleItem,
+    SamplePage,
+    SampleQuery,
+    SeriesPoint,
+    SplitSummary,
+    Stats,
+    StepSummary,
+)
+from rolloupe.query.samples import every, neighbours, raw, sample, samples
+from rolloupe.query.summaries import columns, groups, series, splits, steps
+
+__all__ = [
+    "Condition",
+    "GroupSummary",
+    "SampleItem",
+    "SamplePage",
+    "SampleQuery",
+    "SeriesPoint",
+    "SplitSummary",
+    "Stats",
+    "StepSummary",
+    "columns",
+    "every",
+    "groups",
+    "neighbours",
+    "raw",
+    "sample",
+    "samples",
+    "series",
+    "splits",
+    "steps",
+]

@@ -1,0 +1,112 @@
+"""Splits, steps, groups and curves: what is answered from the sketches, and what needs one look at a step."""
+
+import math
+from collections import defaultdict
+
+from rolloupe.errors import BadQuery, NotFound
+from rolloupe.index import OpenRun, Sketch
+from rolloupe.index.columns import NUMERIC
+from rolloupe.index.sketch import Moments
+from rolloupe.query import engine
+from rolloupe.query.records import GroupSummary, SeriesPoint, SplitSummary, Stats, StepSummary
+
+NONE = Moments()
+
+
+def stats_of(moments: Moments, rows: int) -> Stats:
+    """The statistics that moments of `rows` samples stand for."""
+    if not moments.count:
+        return Stats(0, None, None, None, None, rows)
+    mean, std = moments.sum / moments.count, math.sqrt(max(0.0, moments.m2) / moments.count)
+    return Stats(moments.count, mean, std, moments.min, moments.max, rows - moments.count)
+
+
+def _moments(sketch: Sketch, name: str) -> Moments:
+    return sketch.columns.get(name) or sketch.metrics.get(name) or NONE
+
+
+def splits(run: OpenRun) -> list[SplitSummary]:
+    """The splits of a run: `train` first, the others by name."""
+    by_split: dict[str, list[Sketch]] = defaultdict(list)
+    for sketch in run.snapshot().steps.values():
+        by_split[sketch.split].append(sketch)
+    counted = _counted_groups(run, [s for group in by_split.values() for s in group if s.groups < 0])
+    found = []
+    for name in sorted(by_split, key=lambda split: (split != "train", split)):
+        members = by_split[name]
+        reward, rows = NONE, sum(s.rows for s in members)
+        for sketch in members:
+            reward = reward.merge(_moments(sketch, "reward"))
+        groups = sum(s.groups if s.groups >= 0 else counted[s.split, s.step] for s in members)
+        numbers = [s.step for s in members]
+        found.append(SplitSummary(name, len(members), groups, rows, min(numbers), max(numbers), stats_of(reward, rows)))
+    return found
+
+
+def _counted_groups(run: OpenRun, sketches: list[Sketch]) -> dict[tuple[str, int], int]:
+    """Distinct groups of steps that lie in several segments, whose own counts do not add."""
+    counts: dict[tuple[str, int], int] = defaultdict(int)
+    by_split: dict[str, list[int]] = defaultdict(list)
+    for sketch in sketches:
+        by_split[sketch.split].append(sketch.step)
+    for split, numbers in by_split.items():
+        scope = run.snapshot().holding([split], min(numbers), max(numbers))
+        sql = "SELECT step, count(DISTINCT grp) FROM rows WHERE split = ? AND step BETWEEN ? AND ? GROUP BY step"
+        if not engine.empty(scope):
+            for step, count in engine.ask(run.catalog.folder, scope, sql, [split, min(numbers), max(numbers)]):
+                counts[split, step] = count
+    return counts
+
+
+def steps(run: OpenRun, split: str) -> list[StepSummary]:
+    """The steps of a split, ascending. Raises `NotFound`, naming the splits there are."""
+    found = [
+        StepSummary(split, s.step, s.rows, stats_of(_moments(s, "reward"), s.rows))
+        for s in run.snapshot().steps.values()
+        if s.split == split
+    ]
+    if not found:
+        known = ", ".join(sorted({key[0] for key in run.snapshot().steps})) or "none yet"
+        raise NotFound(f"no split {split!r} in run {run.id!r}; its splits: {known}")
+    return sorted(found, key=lambda summary: summary.step)
+
+
+def columns(run: OpenRun) -> list[str]:
+    """The names a list may be sorted and a curve drawn by: fixed numbers, then the run's sample metrics."""
+    return [*NUMERIC, *run.snapshot().metrics]
+
+
+def series(run: OpenRun, name: str, split: str | None = None) -> list[SeriesPoint]:
+    """A sample metric by step, of one split or all. Raises `BadQuery`, naming the metrics there are."""
+    snapshot = run.snapshot()
+    if name not in columns(run):
+        raise BadQuery(f"no sample metric {name!r}; there are: {', '.join(columns(run)[:40])}")
+    points = [
+        SeriesPoint(s.split, s.step, stats_of(_moments(s, name), s.rows))
+        for s in snapshot.steps.values()
+        if split in (None, s.split)
+    ]
+    return sorted(points, key=lambda point: (point.split, point.step))
+
+
+GROUPS = """
+, own AS (SELECT *, row(source, ordinal, byte_start, part) AS place FROM rows WHERE split = ? AND step = ?)
+SELECT grp, arg_min(prompt_preview, place), count(*), count(reward) FILTER (isfinite(reward)),
+       avg(reward) FILTER (isfinite(reward)), stddev_pop(reward) FILTER (isfinite(reward)),
+       min(reward) FILTER (isfinite(reward)), max(reward) FILTER (isfinite(reward)), arg_min(env, place)
+FROM own GROUP BY grp ORDER BY min(place)
+"""
+
+
+def groups(run: OpenRun, split: str, step: int) -> list[GroupSummary]:
+    """The groups of a step in order of their first sample. Raises `NotFound` where the step has no sample."""
+    scope = run.snapshot().holding([split], step, step)
+    found: list[GroupSummary] = []
+    first = 0
+    answer = [] if engine.empty(scope) else engine.ask(run.catalog.folder, scope, GROUPS, [split, step])
+    for group, prompt, count, finite, mean, std, low, high, env in answer:
+        found.append(GroupSummary(group, prompt, count, first, Stats(finite, mean, std, low, high, count - finite), env))
+        first += count
+    if not found:
+        raise NotFound(f"no samples at step {step} of split {split!r} in run {run.id!r}")
+    return found
