@@ -1,0 +1,96 @@
+# `make demo` and `make test` do all their set-up themselves. A second run does only what has changed.
+# Needed on the machine: make and Python 3.11 or later with venv. Node comes from PyPI into .venv, Chromium from apt.
+
+PYTHON ?= python3
+PY     := .venv/bin/python
+NPM     = $(PY) hatch_build.py npm
+WEB    := $(shell find web \( -name node_modules -o -name dist \) -prune -o -type f -print 2>/dev/null)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test check lint types contracts format python-tests web-tests browser web wheel install dev clean
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F '\t' '{ printf "make %-14s %s\n", $$1, $$2 }'
+
+demo: install  ## set up, then show the bundled runs in the browser
+	@$(PY) -m rolloupe demo $(ARGS)
+
+test: dev browser  ## set up, then lint, types, contracts and all tests, in a real Chromium too
+	@$(MAKE) --no-print-directory check
+
+check: lint types contracts web-tests python-tests
+
+lint: dev  ## ruff and oxlint
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(NPM) run --silent lint
+
+types: dev  ## mypy and tsc, both strict
+	$(PY) -m mypy
+	$(NPM) run --silent typecheck
+
+contracts: dev  ## the floors of docs/architecture.md
+	$(PY) -c 'import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports())'
+
+web-tests: dev  ## unit tests of the browser app
+	$(NPM) test --silent
+
+python-tests: dev browser  ## pytest, which opens the page in Chromium as well
+	ROLLOUPE_BROWSER=required $(PY) -m pytest -n auto $(ARGS)
+
+format: dev  ## put the Python code into its form
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+web: web/dist/index.html  ## build the browser app
+
+wheel: dev  ## build sdist and wheel into dist/
+	$(PY) -m build
+
+clean:  ## remove all that make has made
+	rm -rf .venv build dist web/dist web/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Set-up, one stamp a stage.
+
+.venv/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or later is needed; $(PYTHON) is older. Next: make PYTHON=/path/to/python3.11"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	  { echo "$(PYTHON) has no venv. Next, on Debian and Ubuntu: sudo apt install python3-venv"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(PY) -m pip install --quiet --upgrade 'pip>=25.1'
+	@touch $@
+
+.venv/.node: .venv/.made pyproject.toml
+	$(PY) -m pip install --quiet 'hatchling>=1.27' --group node
+	@touch $@
+
+web/node_modules/.made: .venv/.node web/package.json web/package-lock.json
+	$(NPM) ci --no-audit --no-fund
+	@touch $@
+
+web/dist/index.html: web/node_modules/.made $(WEB)
+	$(NPM) run --silent build
+	@touch $@
+
+.venv/.installed: .venv/.node pyproject.toml hatch_build.py | web/dist/index.html
+	$(PY) -m pip install --quiet --editable .
+	@touch $@
+
+.venv/.dev: .venv/.installed
+	$(PY) -m pip install --quiet --group dev
+	@touch $@
+
+install: .venv/.installed web
+
+dev: .venv/.dev web
+
+browser:
+	@$(PY) tests/chromium.py || { \
+	  command -v apt-get >/dev/null || { echo "Chromium is missing. Next: install it, or name it in ROLLOUPE_CHROMIUM"; exit 1; }; \
+	  SUDO=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+	  $$SUDO apt-get update -qq && $$SUDO env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; }
+	@$(PY) tests/chromium.py
+browser: .venv/.made

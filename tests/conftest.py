@@ -1,0 +1,63 @@
+"""What every test can ask for: directories of its own, the demo runs, a browser."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from rolloupe.demo import RUNS
+from tests import chromium
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("house")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep every test, and every process that it starts, out of the person's own cache and data."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("CACHE", "CONFIG", "DATA", "STATE"):
+            patch.setenv(f"XDG_{name}_HOME", str(home / name.lower()))
+        yield
+
+
+@pytest.fixture(scope="session")
+def demo_runs() -> Path:
+    """The runs that come with the package: read only."""
+    return RUNS
+
+
+@pytest.fixture(scope="session")
+def browser() -> "Iterator[Browser]":
+    """A real headless Chromium. Without one the test is skipped, or fails where ROLLOUPE_BROWSER=required."""
+    from playwright.sync_api import sync_playwright
+
+    path = chromium.find()
+    if path is None:
+        if os.environ.get("ROLLOUPE_BROWSER") == "required":
+            pytest.fail("Chromium is missing. Next: make browser")
+        pytest.skip("Chromium is missing: make browser")
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def page(browser: "Browser") -> "Iterator[Page]":
+    """A new page in a context of its own; the test fails on an uncaught error or a breach of the content policy."""
+    context = browser.new_context()
+    opened = context.new_page()
+    errors: list[str] = []
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    opened.on("console", lambda line: errors.append(line.text) if "Content Security Policy" in line.text else None)
+    yield opened
+    context.close()
+    assert errors == []
