@@ -1,0 +1,104 @@
+"""The rules of the house: who imports whom, what is loaded when, which names are public, what the documents list."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rolloupe
+from rolloupe.formats import FORMATS
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("src/rolloupe/**/*.md")])
+HEAVY = ("anyio", "duckdb", "numpy", "pyarrow", "starlette", "textual", "uvicorn")
+
+CONTRACTS = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"
+HELP = (
+    "import runpy, contextlib, io\nwith contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):\n"
+)
+
+
+def loaded_after(code: str) -> set[str]:
+    """Return the heavy modules that a fresh interpreter holds once it has run the code."""
+    report = f"\nimport sys; print(*(name for name in {HEAVY!r} if name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code + report], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_every_room_imports_only_from_the_floors_below() -> None:
+    done = subprocess.run([sys.executable, "-c", CONTRACTS], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_importing_the_package_is_light() -> None:
+    assert loaded_after("import rolloupe, rolloupe.model, rolloupe.errors") == set()
+
+
+def test_the_check_of_what_is_loaded_can_fail() -> None:
+    assert loaded_after("import duckdb") >= {"duckdb"}
+
+
+@pytest.mark.parametrize("command", ["", "view", "demo", "ls", "show", "query", "doctor"])
+def test_help_is_light(command: str) -> None:
+    arguments = ["rolloupe", *command.split(), "--help"]
+    code = f"{HELP}    import sys; sys.argv = {arguments!r}; runpy.run_module('rolloupe', run_name='__main__')"
+    assert loaded_after(code) == set()
+
+
+def test_the_public_names_are_exactly_all() -> None:
+    assert list(rolloupe.__all__) == sorted(rolloupe.__all__)
+    public = {name for name in dir(rolloupe) if not name.startswith("_")}
+    modules = {path.stem for path in Path(rolloupe.__file__).parent.iterdir()}
+    assert public - modules == set(rolloupe.__all__) - {"__version__"} - modules
+
+
+def test_every_public_name_exists() -> None:
+    for name in rolloupe.__all__:
+        assert getattr(rolloupe, name) is not None
+
+
+def test_the_readme_lists_the_formats() -> None:
+    listed = re.findall(r"^\| `([a-z_]+)` \|", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert listed == [one.name for one in FORMATS]
+
+
+def test_the_architecture_names_every_room() -> None:
+    text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    floors = "\n".join(re.findall(r"^floor .*$", text, re.MULTILINE))
+    rooms = {
+        path.stem
+        for path in (ROOT / "src/rolloupe").iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").is_file()
+    }
+    assert {name for name in rooms if not name.startswith("_")} - {"demo"} <= set(re.findall(r"\w+", floors))
+
+
+@pytest.mark.parametrize("command", ["view", "demo", "ls", "show", "query", "doctor"])
+def test_the_readme_names_the_commands_that_there_are(command: str) -> None:
+    from rolloupe.cli import main
+
+    assert command in main.commands
+    assert re.search(rf"(rolloupe|make) {command}\b|`{command}`", (ROOT / "README.md").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_within_the_documents_lead_somewhere(document: Path) -> None:
+    text = re.sub(r"```.*?```", "", document.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if target.startswith(("http://", "https://", "mailto:")):
+            continue
+        path, _, anchor = target.partition("#")
+        goal = (document.parent / path) if path else document
+        assert goal.exists(), f"{target} in {document.name}"
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", goal.read_text(encoding="utf-8"), re.MULTILINE)
+            slugs = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+            assert anchor in slugs, f"{target} in {document.name}"
+
+
+def test_the_version_of_the_changelog_is_the_version_of_the_package() -> None:
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert newest is not None
+    assert newest[1] == rolloupe.__version__
