@@ -69,7 +69,7 @@ clean:  ## remove all that make has made
 
 web/node_modules/.made: .venv/.node web/package.json web/package-lock.json
 	$(NPM) ci --no-audit --no-fund
-	@touch $@
+	@mkdir -p $(@D) && touch $@
 
 web/dist/index.html: web/node_modules/.made $(WEB)
 	$(NPM) run --silent build
