@@ -37,7 +37,7 @@ def record(rng: random.Random, pool: str, step: int, index: int, group_size: int
     reward = float(rng.random() < 0.2 + 0.6 * step / max(1, steps))
     return {
         "rollout_id": step, "sample_index": index,
-        "prompt": f"<|im_start|>user\nProblem {group}: what is {group % 97} * {group % 89}?<|im_end|>\n<|im_start|>assistant\n",
+        "prompt": f"<|im_start|>user\nProblem {group}: {group % 97} * {group % 89}?<|im_end|>\n<|im_start|>assistant\n",
         "response": f"<think>\n{body}\n</think>\n\nThe answer is \\boxed{{{group % 97 * (group % 89)}}}.<|im_end|>",
         "reward": {"score": reward, "acc": reward, "format": 1.0},
         "prompt_length": 24, "response_length": length // 4, "total_length": 24 + length // 4, "agent_turns": 1,

@@ -5,7 +5,7 @@ are legal values everywhere; strings may have come from hostile files. Fields ma
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 from urllib.parse import quote, unquote
 
 from msgspec import Struct
@@ -67,7 +67,7 @@ def _encode(part: str) -> str:
     return quote(part, safe="-_.@:,=+", errors="replace").replace("~", "%7E")
 
 
-class SampleKey(NamedTuple):
+class SampleKey(Struct, frozen=True, order=True):
     """The identity of a sample within a run, written `split/step/group/index`, each part percent-encoded.
 
     `attempt` counts from 1 the samples that share the other four, in file order; 0 is the last, the current one.
@@ -78,6 +78,11 @@ class SampleKey(NamedTuple):
     group: str
     index: str
     attempt: int = 0
+
+    @property
+    def shared(self) -> tuple[str, int, str, str]:
+        """What attempts at the same sample share: split, step, group, index."""
+        return self.split, self.step, self.group, self.index
 
     def __str__(self) -> str:
         base = f"{_encode(self.split)}/{self.step}/{_encode(self.group)}/{_encode(self.index)}"

@@ -57,9 +57,7 @@ class Snapshot(NamedTuple):
         wanted = frozenset(splits)
 
         def fits(split: str, step: int) -> bool:
-            return (
-                (not wanted or split in wanted) and (low is None or step >= low) and (high is None or step <= high)
-            )
+            return (not wanted or split in wanted) and (low is None or step >= low) and (high is None or step <= high)
 
         paths = [s.path for s in self.segments if any(fits(k.split, k.step) for k in s.meta.sketches)]
         tables = [table for table, keys in self.tables if any(fits(*key) for key in keys)]
@@ -86,7 +84,7 @@ class Catalog:
         self._snapshot: Snapshot | None = None
 
     def read(self, format_name: str) -> None:
-        """Take over what an earlier process left on disk; of several segments of a part the one that reaches furthest."""
+        """Take over what an earlier process left on disk; the segment of a part that reaches furthest."""
         for path in self.folder.glob("??/*.meta"):
             meta = read_meta(path)
             if meta is None or meta.format != format_name:
@@ -157,7 +155,7 @@ class Catalog:
                 changed.append(key)
         return gone, changed
 
-    def keys(self) -> list[PartKey]:
+    def parts(self) -> list[PartKey]:
         """Every part that has a segment."""
         return list(self._segments)
 
@@ -218,9 +216,7 @@ def _summed(sketches: Iterable[Sketch]) -> dict[tuple[str, int], Sketch]:
 
 
 def _added(a: Sketch, b: Sketch) -> Sketch:
-    return Sketch(
-        a.split, a.step, a.rows + b.rows, -1, _merged(a.columns, b.columns), _merged(a.metrics, b.metrics)
-    )
+    return Sketch(a.split, a.step, a.rows + b.rows, -1, _merged(a.columns, b.columns), _merged(a.metrics, b.metrics))
 
 
 def _merged(a: dict[str, Moments], b: dict[str, Moments]) -> dict[str, Moments]:

@@ -16,7 +16,7 @@ from rolloupe.model import SampleRow
 
 PREVIEW_CHARS = 240
 MAX_METRICS = 512
-"""Distinct sample metrics a segment holds as columns; what is beyond is in the sample view alone, and a problem says so."""
+"""Distinct sample metrics a segment holds as columns; more show in the sample alone, and a problem says so."""
 MAX_TAGS = 128
 MAX_NAME_BYTES = 200
 

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 import platformdirs
 
@@ -84,10 +85,12 @@ class Library:
         for run in self.runs:
             run.close()
 
-    def __enter__(self) -> "Library":
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def _folder(self, info: RunInfo) -> Path:

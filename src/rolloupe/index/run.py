@@ -161,7 +161,7 @@ class OpenRun:
         """See what the sources are now, and drop what no longer stands."""
         if self._rebuild.is_set():
             self._rebuild.clear()
-            self.catalog.drop(self.catalog.keys(), remove=True)
+            self.catalog.drop(self.catalog.parts(), remove=True)
             self._text_done.clear()
             self._failures.clear()
         places = {}
@@ -310,7 +310,7 @@ class OpenRun:
         self._updated_s = time.monotonic()
         total = sum(p.state.size for p in self._places.values())
         done = 0
-        for key in self.catalog.keys():
+        for key in self.catalog.parts():
             held, tail = self.catalog.segment(key), self.catalog.tail(key)
             if held is not None:
                 done += (tail.stop if tail else held.meta.stop) - held.meta.start

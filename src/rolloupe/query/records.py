@@ -33,7 +33,7 @@ class SampleQuery(Struct, frozen=True, kw_only=True):
     limit: int | None = None
 
 
-class Stats(NamedTuple):
+class Stats(Struct, frozen=True):
     """Of the finite values: how many, mean, population standard deviation, extremes; `excluded` had none."""
 
     count: int

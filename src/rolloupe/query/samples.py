@@ -168,7 +168,7 @@ def _place(run: OpenRun, scope: Scope, where: Clause, order: str, key: SampleKey
     sql = f"""
     , placed AS (SELECT *, row_number() OVER (ORDER BY {order}) - 1 AS place FROM rows WHERE {where.sql})
     SELECT place FROM placed WHERE split = ? AND step = ? AND grp = ? AND idx = ? ORDER BY {FILE_ORDER}"""
-    answer = engine.ask(run.catalog.folder, scope, sql, [*where.values, *key[:4]])
+    answer = engine.ask(run.catalog.folder, scope, sql, [*where.values, *key.shared])
     if not answer:
         return None
     return int(answer[(key.attempt or len(answer)) - 1 if key.attempt <= len(answer) else -1][0])
@@ -185,7 +185,7 @@ def _item(snapshot: Snapshot, record: tuple[Any, ...]) -> SampleItem:
     metrics = {name: value for name, value in zip(snapshot.metrics, others, strict=False) if value is not None}
     tags = zip(snapshot.tags, others[len(snapshot.metrics) :], strict=True)
     key = SampleKey(split, step, group, index, attempt)
-    return SampleItem(key, *fixed, metrics, {name: value for name, value in tags if value is not None})
+    return SampleItem._make([key, *fixed, metrics, {name: value for name, value in tags if value is not None}])
 
 
 LOCATE = f"""
@@ -197,7 +197,7 @@ WHERE split = ? AND step = ? AND grp = ? AND idx = ? ORDER BY {FILE_ORDER}
 def _locate(run: OpenRun, key: SampleKey) -> tuple[Source, Locator]:
     scope = run.snapshot().holding([key.split], key.step, key.step)
     known = -(2**63) <= key.step < 2**63 and not engine.empty(scope)
-    answer = engine.ask(run.catalog.folder, scope, LOCATE, list(key[:4])) if known else []
+    answer = engine.ask(run.catalog.folder, scope, LOCATE, list(key.shared)) if known else []
     if not answer or key.attempt > len(answer):
         raise NotFound(f"no sample {key} in run {run.id!r}; list its samples with `rolloupe query`")
     name, start, length, part = answer[(key.attempt or len(answer)) - 1]
@@ -211,7 +211,7 @@ def sample(run: OpenRun, key: SampleKey) -> Sample:
     """One sample, whole, read from its source. Raises `NotFound`, and `SourceChanged` where the file was rewritten."""
     source, locator = _locate(run, key)
     found = run.format.load(run.info, source, locator)
-    if (found.row.split, found.row.step, found.row.group, found.row.index) != key[:4]:
+    if (found.row.split, found.row.step, found.row.group, found.row.index) != key.shared:
         raise SourceChanged(f"{locator.source} no longer holds {key} at byte {locator.start}: look at the list again")
     found.key = key
     return found

@@ -105,7 +105,9 @@ def groups(run: OpenRun, split: str, step: int) -> list[GroupSummary]:
     first = 0
     answer = [] if engine.empty(scope) else engine.ask(run.catalog.folder, scope, GROUPS, [split, step])
     for group, prompt, count, finite, mean, std, low, high, env in answer:
-        found.append(GroupSummary(group, prompt, count, first, Stats(finite, mean, std, low, high, count - finite), env))
+        found.append(
+            GroupSummary(group, prompt, count, first, Stats(finite, mean, std, low, high, count - finite), env)
+        )
         first += count
     if not found:
         raise NotFound(f"no samples at step {step} of split {split!r} in run {run.id!r}")

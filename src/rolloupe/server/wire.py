@@ -16,7 +16,7 @@ Number: TypeAlias = float | int | str | None
 SAFE_INTEGER = 2**53
 
 
-def number(value: float | int | None) -> Number:
+def number(value: float | None) -> Number:
     """Encode a number so that the browser sees the very same value. Bools become 0 and 1."""
     if value is None:
         return None
@@ -334,6 +334,16 @@ class Event(Struct, kw_only=True):
 
 
 REPLIES = (
-    RunsReply, StepsReply, GroupsReply, SamplesReply, SampleReply, RawReply, ProblemsReply, CacheStats,
-    LoginRequest, LoginReply, ErrorReply, Event,
+    RunsReply,
+    StepsReply,
+    GroupsReply,
+    SamplesReply,
+    SampleReply,
+    RawReply,
+    ProblemsReply,
+    CacheStats,
+    LoginRequest,
+    LoginReply,
+    ErrorReply,
+    Event,
 )

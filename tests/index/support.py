@@ -1,0 +1,60 @@
+"""Runs in Relax's layout, made on the spot, and libraries over them."""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rolloupe.index import Library, OpenRun
+
+
+def row(step: int, index: int, **more: Any) -> dict[str, Any]:
+    """One sample in Relax's keys."""
+    return {
+        "rollout_id": step, "sample_index": index, "prompt": f"Question {index // 4}?", "response": f"Answer {index}",
+        "reward": float(index % 2), "response_length": 10 + index, "status": "completed", "group_index": index // 4,
+        **more,
+    }  # fmt: skip
+
+
+def lines(rows: list[dict[str, Any]]) -> bytes:
+    """Rows as JSON lines."""
+    return b"".join(json.dumps(r).encode() + b"\n" for r in rows)
+
+
+def relax_run(folder: Path, steps: int = 3, samples: int = 8) -> Path:
+    """A run of so many steps; returns its train folder."""
+    train = folder / "rollout_result" / "train"
+    train.mkdir(parents=True, exist_ok=True)
+    for step in range(steps):
+        (train / f"{step}.jsonl").write_bytes(lines([row(step, i) for i in range(samples)]))
+    return train
+
+
+def opened(path: Path, index_dir: Path, **options: Any) -> Library:
+    """A library over a path whose scalar index is complete."""
+    library = Library([path], index_dir=index_dir, **options)
+    for run in library.runs:
+        assert run.wait(30)
+    return library
+
+
+def eventually(check: Callable[[], bool], within_s: float = 5.0) -> float:
+    """Wait until a check holds, fail if it does not; returns the seconds it took."""
+    began = time.monotonic()
+    while time.monotonic() - began < within_s:
+        if check():
+            return time.monotonic() - began
+        time.sleep(0.01)
+    raise AssertionError(f"did not come true within {within_s} s")
+
+
+def row_count(run: OpenRun) -> int:
+    """How many samples the index holds."""
+    return sum(sketch.rows for sketch in run.snapshot().steps.values())
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file of an index folder, temporary ones left out."""
+    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*.*") if not p.name.startswith(".")}

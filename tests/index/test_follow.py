@@ -1,0 +1,91 @@
+"""A run that grows, is rewritten, shrinks or vanishes while it is open."""
+
+from pathlib import Path
+
+from rolloupe import query
+from rolloupe.query import SampleQuery
+from tests.index.support import eventually, lines, opened, relax_run, row, row_count
+
+
+def test_an_appended_line_shows_within_a_second(tmp_path: Path) -> None:
+    train = relax_run(tmp_path / "run", steps=2)
+    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
+        run = library.runs[0]
+        with (train / "1.jsonl").open("ab") as file:
+            file.write(lines([row(1, 8)]))
+        assert eventually(lambda: row_count(run) == 17) < 1.0
+        page = query.samples(run, SampleQuery(splits=("train",), step_min=1, step_max=1))
+        assert [item.key.index for item in page.samples] == [str(i) for i in range(9)]
+
+
+def test_a_new_step_shows_within_a_second(tmp_path: Path) -> None:
+    train = relax_run(tmp_path / "run", steps=1)
+    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
+        (train / "7.jsonl").write_bytes(lines([row(7, 0)]))
+        assert eventually(lambda: ("train", 7) in library.runs[0].snapshot().steps) < 1.0
+
+
+def test_half_a_line_is_a_problem_until_it_is_whole(tmp_path: Path) -> None:
+    train = relax_run(tmp_path / "run", steps=1)
+    line = lines([row(0, 8)])
+    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
+        run = library.runs[0]
+        with (train / "0.jsonl").open("ab", buffering=0) as file:
+            file.write(line[:40])
+            eventually(lambda: run.problem_count() == 1)
+            assert row_count(run) == 8
+            file.write(line[40:])
+        eventually(lambda: row_count(run) == 9 and run.problem_count() == 0)
+
+
+def test_a_file_written_again_is_scanned_again(tmp_path: Path) -> None:
+    train = relax_run(tmp_path / "run", steps=1)
+    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
+        run = library.runs[0]
+        (train / "0.jsonl").write_bytes(lines([row(0, i, reward=5.0) for i in range(20)]))
+        eventually(lambda: row_count(run) == 20)
+        assert query.steps(run, "train")[0].reward.mean == 5.0
+
+
+def test_a_file_that_shrank_loses_its_rows(tmp_path: Path) -> None:
+    train = relax_run(tmp_path / "run", steps=1)
+    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
+        (train / "0.jsonl").write_bytes(lines([row(0, 0)]))
+        eventually(lambda: row_count(library.runs[0]) == 1)
+
+
+def test_the_same_length_at_another_time_is_another_content(tmp_path: Path) -> None:
+    train = relax_run(tmp_path / "run", steps=1)
+    path = train / "0.jsonl"
+    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
+        run = library.runs[0]
+        path.write_bytes(path.read_bytes().replace(b'"reward": 1.0', b'"reward": 3.0'))
+        eventually(lambda: query.steps(run, "train")[0].reward.mean == 1.5)
+
+
+def test_a_vanished_file_takes_its_rows_along(tmp_path: Path) -> None:
+    train = relax_run(tmp_path / "run", steps=2)
+    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
+        (train / "0.jsonl").unlink()
+        eventually(lambda: set(library.runs[0].snapshot().steps) == {("train", 1)})
+
+
+def test_two_viewers_of_one_live_run_agree(tmp_path: Path) -> None:
+    train = relax_run(tmp_path / "run", steps=1)
+    index = tmp_path / "index"
+    with (
+        opened(tmp_path / "run", index, follow=True) as one,
+        opened(tmp_path / "run", index, follow=True) as other,
+    ):
+        for number in range(8, 40):
+            with (train / "0.jsonl").open("ab", buffering=0) as file:
+                line = lines([row(0, number)])
+                file.write(line[:25])
+                file.write(line[25:])
+        for library in (one, other):
+            run = library.runs[0]
+            eventually(lambda run=run: row_count(run) == 40)
+            keys = [item.key for item in query.every(run, SampleQuery())]
+            assert len(keys) == len(set(keys)) == 40
+    with opened(tmp_path / "run", index) as later:
+        assert row_count(later.runs[0]) == 40

@@ -1,0 +1,105 @@
+"""What is killed, torn or thrown away comes back the same."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.index.support import contents, lines, opened, relax_run, row, row_count
+
+SCRIPT = """
+import sys
+from rolloupe.index import Library
+with Library([sys.argv[1]], index_dir=sys.argv[2]) as library:
+    print("started", flush=True)
+    library.runs[0].wait_all()
+"""
+
+
+def test_killed_while_indexing_and_started_again_the_index_is_the_same(tmp_path: Path) -> None:
+    relax_run(tmp_path / "run", steps=120, samples=40)
+    run = tmp_path / "run"
+    with opened(run, tmp_path / "whole") as library:
+        library.runs[0].wait_all(60)
+        expected = contents(tmp_path / "whole")
+    killed = 0
+    for attempt in range(6):
+        process = subprocess.Popen(
+            [sys.executable, "-c", SCRIPT, str(run), str(tmp_path / "index")], stdout=subprocess.PIPE
+        )
+        assert process.stdout is not None and process.stdout.readline() == b"started\n"
+        time.sleep(0.02 * attempt)
+        process.send_signal(signal.SIGKILL)
+        killed += process.wait() == -signal.SIGKILL
+        process.stdout.close()
+    assert killed
+    with opened(run, tmp_path / "index") as library:
+        library.runs[0].wait_all(60)
+        assert row_count(library.runs[0]) == 4800
+    assert contents(tmp_path / "index") == expected
+
+
+def test_a_worker_that_is_killed_costs_nothing(tmp_path: Path, monkeypatch: object) -> None:
+    import pytest
+
+    from rolloupe.index import run as run_module
+
+    assert isinstance(monkeypatch, pytest.MonkeyPatch)
+    monkeypatch.setattr(run_module, "INLINE_BYTES", 0)
+    relax_run(tmp_path / "run", steps=30)
+    from rolloupe.index import Library
+
+    with Library([tmp_path / "run"], index_dir=tmp_path / "index") as library:
+        run = library.runs[0]
+        deadline = time.monotonic() + 60
+        kills = 0
+        while not run.wait(0.01) and time.monotonic() < deadline:
+            process = run._worker._process
+            if process is not None and kills < 2 and row_count(run) > 8 * kills * 5:
+                os.kill(process.pid, signal.SIGKILL)
+                kills += 1
+        assert kills and row_count(run) == 240 and not run.problems()
+
+
+def test_a_torn_segment_is_made_again(tmp_path: Path) -> None:
+    relax_run(tmp_path / "run", steps=3)
+    with opened(tmp_path / "run", tmp_path / "index"):
+        pass
+    for path in (tmp_path / "index").rglob("*.parquet"):
+        path.write_bytes(path.read_bytes()[:-7])
+    for path in list((tmp_path / "index").rglob("*.meta"))[:1]:
+        path.write_bytes(b"\xff not a meta")
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        assert row_count(library.runs[0]) == 24
+
+
+def test_a_cleared_index_builds_itself_again(tmp_path: Path) -> None:
+    from tests.index.support import eventually
+
+    relax_run(tmp_path / "run", steps=3)
+    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
+        run = library.runs[0]
+        before = run.version
+        library.clear()
+        eventually(lambda: run.version != before and row_count(run) == 24)
+
+
+def test_a_source_over_several_parts_has_every_line_once(tmp_path: Path, monkeypatch: object) -> None:
+    import pytest
+
+    from rolloupe import query
+    from rolloupe.index import segment
+    from rolloupe.query import SampleQuery
+
+    assert isinstance(monkeypatch, pytest.MonkeyPatch)
+    monkeypatch.setattr(segment, "GRID_BYTES", 700)
+    train = tmp_path / "run" / "rollout_result" / "train"
+    train.mkdir(parents=True)
+    rows = [row(0, i, response="x" * (i * 37 % 1500)) for i in range(60)]
+    (train / "0.jsonl").write_bytes(lines(rows))
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        found = [item.key.index for item in query.every(library.runs[0], SampleQuery())]
+        assert len(library.runs[0].snapshot().segments) > 10
+    assert found == [str(i) for i in range(60)]

@@ -1,0 +1,134 @@
+"""Lists, pages, order, conditions, and one sample whole."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from rolloupe import query
+from rolloupe.errors import BadQuery, NotFound, SourceChanged
+from rolloupe.model import SampleKey
+from rolloupe.query import Condition, SampleQuery
+from tests.index.support import eventually, lines, opened, relax_run, row
+
+ONE_STEP = SampleQuery(splits=("train",), step_min=0, step_max=0)
+
+
+def step_of(tmp_path: Path, rows: list[dict[str, object]]) -> Path:
+    train = tmp_path / "run" / "rollout_result" / "train"
+    train.mkdir(parents=True)
+    (train / "0.jsonl").write_bytes(lines(rows))
+    return tmp_path / "run"
+
+
+def test_by_index_the_samples_of_a_group_stand_together(tmp_path: Path) -> None:
+    rows = [row(0, i, group_index=[5, 2, 5, 2][i]) for i in range(4)]
+    with opened(step_of(tmp_path, rows), tmp_path / "index") as library:
+        page = query.samples(library.runs[0], ONE_STEP)
+        assert [(s.key.group, s.key.index) for s in page.samples] == [("5", "0"), ("5", "2"), ("2", "1"), ("2", "3")]
+        groups = query.groups(library.runs[0], "train", 0)
+        assert [(g.group, g.samples, g.first) for g in groups] == [("5", 2, 0), ("2", 2, 2)]
+
+
+def test_index_order_is_by_number_not_by_letters(tmp_path: Path) -> None:
+    rows = [row(0, i, group_index=0) for i in range(12)]
+    with opened(step_of(tmp_path, rows), tmp_path / "index") as library:
+        page = query.samples(library.runs[0], ONE_STEP)
+        assert [s.key.index for s in page.samples] == [str(i) for i in range(12)]
+
+
+def test_sorting_puts_what_has_no_finite_value_last_either_way(tmp_path: Path) -> None:
+    rewards = [1.0, math.nan, None, -2.0, math.inf]
+    rows = [row(0, i, reward=reward) for i, reward in enumerate(rewards)]
+    with opened(step_of(tmp_path, rows), tmp_path / "index") as library:
+        for descending, first in ((False, ["3", "0"]), (True, ["0", "3"])):
+            wanted = SampleQuery(splits=("train",), step_min=0, step_max=0, sort="reward", descending=descending)
+            found = [s.key.index for s in query.samples(library.runs[0], wanted).samples]
+            assert found[:2] == first and found[-1] == "2"
+        stats = query.steps(library.runs[0], "train")[0].reward
+        assert (stats.count, stats.mean, stats.min, stats.max, stats.excluded) == (2, -0.5, -2.0, 1.0, 3)
+
+
+def test_conditions_are_bound_and_counted(tmp_path: Path) -> None:
+    with opened(step_of(tmp_path, [row(0, i) for i in range(8)]), tmp_path / "index") as library:
+        run = library.runs[0]
+        wanted = SampleQuery(where=(Condition("reward", ">", 0.5), Condition("response_tokens", "<", 14)), limit=1)
+        page = query.samples(run, wanted)
+        assert (page.total, [s.key.index for s in page.samples]) == (2, ["1"])
+        with pytest.raises(BadQuery, match="no column"):
+            query.samples(run, SampleQuery(where=(Condition("reward; DROP", "=", 1),)))
+        with pytest.raises(BadQuery, match="operator"):
+            query.samples(run, SampleQuery(where=(Condition("reward", "= 1 OR 1 =", 1),)))
+        with pytest.raises(BadQuery):
+            query.samples(run, SampleQuery(where=(Condition("reward", "<", "many"),)))
+
+
+def test_the_page_around_a_sample_holds_it(tmp_path: Path) -> None:
+    with opened(step_of(tmp_path, [row(0, i) for i in range(40)]), tmp_path / "index") as library:
+        wanted = SampleQuery(splits=("train",), step_min=0, step_max=0, limit=10)
+        page = query.samples(library.runs[0], wanted, around=SampleKey("train", 0, "6", "27"))
+        assert page.offset == 20 and "27" in [s.key.index for s in page.samples]
+
+
+def test_names_that_differ_only_in_case_stay_apart(tmp_path: Path) -> None:
+    hostile = {"Acc": 1.0, "acc": 2.0, "ACC": 3.0, 'a"b; --': 4.0, "ünï": 5.0}
+    with opened(step_of(tmp_path, [row(0, 0, reward={"score": 1.0, **hostile})]), tmp_path / "index") as library:
+        metrics = query.samples(library.runs[0], ONE_STEP).samples[0].metrics
+        for name, value in hostile.items():
+            assert metrics[f"reward.{name}"] == value
+            wanted = SampleQuery(where=(Condition(f"reward.{name}", "=", value),))
+            assert query.samples(library.runs[0], wanted).total == 1
+
+
+def test_samples_that_share_a_key_are_all_reachable(tmp_path: Path) -> None:
+    rows = [row(0, 0, response=f"attempt {n}") for n in range(3)]
+    with opened(step_of(tmp_path, rows), tmp_path / "index") as library:
+        run = library.runs[0]
+        ids = [str(s.key) for s in query.every(run, SampleQuery())]
+        assert ids == ["train/0/0/0~1", "train/0/0/0~2", "train/0/0/0"]
+        texts = [query.sample(run, SampleKey.parse(i)).response_text for i in ids]
+        assert texts == ["attempt 0", "attempt 1", "attempt 2"]
+        assert [str(k) for k in query.neighbours(run, SampleKey.parse(ids[0]))] == ids
+        with pytest.raises(NotFound):
+            query.sample(run, SampleKey.parse("train/0/0/0~4"))
+
+
+def test_every_sample_comes_once_whatever_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rolloupe.query import samples as module
+
+    monkeypatch.setattr(module, "PAGE", 7)
+    relax_run(tmp_path / "run", steps=4, samples=20)
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        run = library.runs[0]
+        for wanted in (SampleQuery(), SampleQuery(sort="reward"), SampleQuery(descending=True)):
+            assert len({s.key for s in query.every(run, wanted)}) == 80
+        assert len(list(query.every(run, SampleQuery(offset=15, limit=10)))) == 10
+
+
+def test_a_file_rewritten_under_a_locator_is_told(tmp_path: Path) -> None:
+    path = step_of(tmp_path, [row(0, i) for i in range(4)])
+    with opened(path, tmp_path / "index") as library:
+        file = path / "rollout_result" / "train" / "0.jsonl"
+        file.write_bytes(b"\n" * 30 + lines([row(0, i) for i in range(4)]))
+        with pytest.raises(SourceChanged):
+            query.sample(library.runs[0], SampleKey("train", 0, "0", "2"))
+
+
+def test_an_unknown_sample_is_not_found(tmp_path: Path) -> None:
+    with opened(step_of(tmp_path, [row(0, 0)]), tmp_path / "index") as library:
+        for text in ("train/0/0/9", "train/1/0/0", "eval/0/0/0", f"train/{10**30}/0/0", "train/0/'; --/0"):
+            with pytest.raises(NotFound):
+                query.sample(library.runs[0], SampleKey.parse(text))
+
+
+def test_a_tail_in_memory_is_queried_like_a_segment(tmp_path: Path) -> None:
+    path = step_of(tmp_path, [row(0, i) for i in range(4)])
+    with opened(path, tmp_path / "index", follow=True) as library:
+        run = library.runs[0]
+        with (path / "rollout_result" / "train" / "0.jsonl").open("ab") as file:
+            file.write(lines([row(0, 4, extra_metric=2.5)]))
+        eventually(lambda: bool(run.snapshot().tables))
+        page = query.samples(run, ONE_STEP)
+        assert page.total == 5 and page.samples[-1].metrics["extra_metric"] == 2.5
+        assert query.sample(run, page.samples[-1].key).response_text == "Answer 4"
+        assert query.splits(run)[0].groups == 2
