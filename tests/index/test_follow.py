@@ -60,7 +60,7 @@ def test_the_same_length_at_another_time_is_another_content(tmp_path: Path) -> N
     with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
         run = library.runs[0]
         path.write_bytes(path.read_bytes().replace(b'"reward": 1.0', b'"reward": 3.0'))
-        eventually(lambda: query.steps(run, "train")[0].reward.mean == 1.5)
+        eventually(lambda: [p.stats.mean for p in query.series(run, "reward")] == [1.5])
 
 
 def test_a_vanished_file_takes_its_rows_along(tmp_path: Path) -> None:

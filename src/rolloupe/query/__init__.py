@@ -1,5 +1,6 @@
 """Questions asked of a run. Every face (web, terminal, command line, Python, export) asks these and no others."""
 
+from rolloupe.query.listing import every, samples
 from rolloupe.query.records import (
     Condition,
     GroupSummary,
@@ -11,7 +12,7 @@ from rolloupe.query.records import (
     Stats,
     StepSummary,
 )
-from rolloupe.query.samples import every, neighbours, raw, sample, samples
+from rolloupe.query.single import neighbours, raw, sample
 from rolloupe.query.summaries import columns, groups, series, splits, steps
 
 __all__ = [

@@ -8,7 +8,7 @@ import pytest
 from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound, SourceChanged
 from rolloupe.model import SampleKey
-from rolloupe.query import Condition, SampleQuery
+from rolloupe.query import Condition, SampleQuery, listing
 from tests.index.support import eventually, lines, opened, relax_run, row
 
 ONE_STEP = SampleQuery(splits=("train",), step_min=0, step_max=0)
@@ -94,9 +94,7 @@ def test_samples_that_share_a_key_are_all_reachable(tmp_path: Path) -> None:
 
 
 def test_every_sample_comes_once_whatever_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rolloupe.query import samples as module
-
-    monkeypatch.setattr(module, "PAGE", 7)
+    monkeypatch.setattr(listing, "PAGE", 7)
     relax_run(tmp_path / "run", steps=4, samples=20)
     with opened(tmp_path / "run", tmp_path / "index") as library:
         run = library.runs[0]

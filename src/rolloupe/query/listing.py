@@ -1,13 +1,13 @@
-"""Lists of samples, and one sample whole."""
+"""Lists of samples: a page, or all of them."""
 
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
-from rolloupe.errors import BadQuery, NotFound, SourceChanged
+from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun, Snapshot, column_of, metric_column, tag_column
 from rolloupe.index.catalog import Scope
-from rolloupe.model import Locator, Sample, SampleKey, Source
+from rolloupe.model import SampleKey
 from rolloupe.query import engine
 from rolloupe.query.records import Condition, SampleItem, SamplePage, SampleQuery
 
@@ -39,13 +39,14 @@ def samples(run: OpenRun, query: SampleQuery, around: SampleKey | None = None) -
     if engine.empty(scope):
         return SamplePage(0, 0, [])
     where, order = _where(snapshot, query), _order(snapshot, query)
+    own = Clause(_own(snapshot, query, where), where.values)
     total = _total(run, snapshot, scope, query, where)
     offset, limit = query.offset, total if query.limit is None else query.limit
     if around is not None and limit > 0:
-        place = _place(run, scope, where, order, around)
+        place = _place(run, scope, own, order, around)
         offset = offset if place is None else place // limit * limit
-    sql = f"{_own(snapshot, query, where)} SELECT {_item_columns(snapshot)} FROM own ORDER BY {order} LIMIT ? OFFSET ?"
-    answer = engine.ask(run.catalog.folder, scope, sql, [*where.values, limit, offset])
+    sql = f"{own.sql} SELECT {_item_columns(snapshot)} FROM own ORDER BY {order} LIMIT ? OFFSET ?"
+    answer = engine.ask(run.catalog.folder, scope, sql, [*own.values, limit, offset])
     return SamplePage(total, offset, [_item(snapshot, record) for record in answer])
 
 
@@ -134,7 +135,7 @@ def _order(snapshot: Snapshot, query: SampleQuery) -> str:
     if query.sort == "index":
         if not _is_one_step(query):
             return f"split {way}, step {way}, source {way}, ordinal {way}, byte_start {way}, part {way}"
-        return f"min(row({FILE_ORDER})) OVER (PARTITION BY grp) {way}, grp {way}, row({FILE_ORDER}) {way}"
+        return f"lead {way}, grp {way}, row({FILE_ORDER}) {way}"
     column = _column(snapshot, query.sort)
     value = f"CASE WHEN isfinite({column}) THEN {column} END" if _is_number(snapshot, query.sort) else column
     return f"{value} {way} NULLS LAST, {column} {way} NULLS LAST, split, step, {FILE_ORDER}"
@@ -145,13 +146,18 @@ def _is_number(snapshot: Snapshot, name: str) -> bool:
 
 
 def _own(snapshot: Snapshot, query: SampleQuery, where: Clause) -> str:
-    """The rows of the query, each with its `attempt`: 0 but where several share a key and it is not the last."""
-    if not _is_one_step(query) and not snapshot.duplicates:
+    """The rows of the query, each with its `attempt`: 0 but where several share a key and it is not the last.
+
+    Within one step each row also has `lead`, the place of its group's first sample.
+    """
+    one_step = _is_one_step(query)
+    if not one_step and not snapshot.duplicates:
         return f", own AS (SELECT *, 0 AS attempt FROM rows WHERE {where.sql})"
     key = "PARTITION BY split, step, grp, idx"
+    lead = f", min(row({FILE_ORDER})) OVER (PARTITION BY split, step, grp) AS lead" if one_step else ""
     return f"""
     , numbered AS (
-        SELECT *, row_number() OVER ({key} ORDER BY {FILE_ORDER}) AS nth, count(*) OVER ({key}) AS same FROM rows
+        SELECT *, row_number() OVER ({key} ORDER BY {FILE_ORDER}) AS nth, count(*) OVER ({key}) AS same{lead} FROM rows
     ), own AS (
         SELECT *, CASE WHEN nth = same THEN 0 ELSE nth END AS attempt FROM numbered WHERE {where.sql}
     )"""
@@ -164,14 +170,13 @@ def _total(run: OpenRun, snapshot: Snapshot, scope: Scope, query: SampleQuery, w
     return int(engine.ask(run.catalog.folder, scope, sql, where.values)[0][0])
 
 
-def _place(run: OpenRun, scope: Scope, where: Clause, order: str, key: SampleKey) -> int | None:
-    sql = f"""
-    , placed AS (SELECT *, row_number() OVER (ORDER BY {order}) - 1 AS place FROM rows WHERE {where.sql})
-    SELECT place FROM placed WHERE split = ? AND step = ? AND grp = ? AND idx = ? ORDER BY {FILE_ORDER}"""
-    answer = engine.ask(run.catalog.folder, scope, sql, [*where.values, *key.shared])
-    if not answer:
-        return None
-    return int(answer[(key.attempt or len(answer)) - 1 if key.attempt <= len(answer) else -1][0])
+def _place(run: OpenRun, scope: Scope, own: Clause, order: str, key: SampleKey) -> int | None:
+    """The place of a sample in the list, None where it is not in it."""
+    sql = f"""{own.sql}
+    , placed AS (SELECT *, row_number() OVER (ORDER BY {order}) - 1 AS place FROM own)
+    SELECT place FROM placed WHERE split = ? AND step = ? AND grp = ? AND idx = ? AND attempt = ?"""
+    answer = engine.ask(run.catalog.folder, scope, sql, [*own.values, *key.shared, key.attempt])
+    return int(answer[0][0]) if answer else None
 
 
 def _item_columns(snapshot: Snapshot) -> str:
@@ -186,53 +191,3 @@ def _item(snapshot: Snapshot, record: tuple[Any, ...]) -> SampleItem:
     tags = zip(snapshot.tags, others[len(snapshot.metrics) :], strict=True)
     key = SampleKey(split, step, group, index, attempt)
     return SampleItem._make([key, *fixed, metrics, {name: value for name, value in tags if value is not None}])
-
-
-LOCATE = f"""
-SELECT source, byte_start, byte_length, part FROM rows
-WHERE split = ? AND step = ? AND grp = ? AND idx = ? ORDER BY {FILE_ORDER}
-"""
-
-
-def _locate(run: OpenRun, key: SampleKey) -> tuple[Source, Locator]:
-    scope = run.snapshot().holding([key.split], key.step, key.step)
-    known = -(2**63) <= key.step < 2**63 and not engine.empty(scope)
-    answer = engine.ask(run.catalog.folder, scope, LOCATE, list(key.shared)) if known else []
-    if not answer or key.attempt > len(answer):
-        raise NotFound(f"no sample {key} in run {run.id!r}; list its samples with `rolloupe query`")
-    name, start, length, part = answer[(key.attempt or len(answer)) - 1]
-    source = run.source(name)
-    if source is None:
-        raise SourceChanged(f"{name} is gone: the sample {key} was in it when it was indexed")
-    return source, Locator(source=name, start=start, length=length, part=part)
-
-
-def sample(run: OpenRun, key: SampleKey) -> Sample:
-    """One sample, whole, read from its source. Raises `NotFound`, and `SourceChanged` where the file was rewritten."""
-    source, locator = _locate(run, key)
-    found = run.format.load(run.info, source, locator)
-    if (found.row.split, found.row.step, found.row.group, found.row.index) != key.shared:
-        raise SourceChanged(f"{locator.source} no longer holds {key} at byte {locator.start}: look at the list again")
-    found.key = key
-    return found
-
-
-def raw(run: OpenRun, key: SampleKey) -> tuple[Locator, bytes]:
-    """Where a sample stands and its record's bytes, verbatim."""
-    source, locator = _locate(run, key)
-    return locator, run.format.raw(source, locator)
-
-
-NEIGHBOURS = f"""
-SELECT idx, row_number() OVER (PARTITION BY idx ORDER BY {FILE_ORDER}), count(*) OVER (PARTITION BY idx) FROM rows
-WHERE split = ? AND step = ? AND grp = ? ORDER BY {FILE_ORDER}
-"""
-
-
-def neighbours(run: OpenRun, key: SampleKey) -> list[SampleKey]:
-    """The samples of a sample's group, in order."""
-    scope = run.snapshot().holding([key.split], key.step, key.step)
-    if engine.empty(scope):
-        return []
-    answer = engine.ask(run.catalog.folder, scope, NEIGHBOURS, [key.split, key.step, key.group])
-    return [SampleKey(key.split, key.step, key.group, idx, 0 if nth == n else nth) for idx, nth, n in answer]

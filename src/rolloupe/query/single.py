@@ -1,0 +1,56 @@
+"""One sample: found in the index, read whole from its source."""
+
+from rolloupe.errors import NotFound, SourceChanged
+from rolloupe.index import OpenRun
+from rolloupe.model import Locator, Sample, SampleKey, Source
+from rolloupe.query import engine
+
+LOCATE = """
+SELECT source, byte_start, byte_length, part FROM rows
+WHERE split = ? AND step = ? AND grp = ? AND idx = ? ORDER BY source, ordinal, byte_start, part
+"""
+
+
+def _locate(run: OpenRun, key: SampleKey) -> tuple[Source, Locator]:
+    scope = run.snapshot().holding([key.split], key.step, key.step)
+    known = -(2**63) <= key.step < 2**63 and not engine.empty(scope)
+    answer = engine.ask(run.catalog.folder, scope, LOCATE, list(key.shared)) if known else []
+    if not answer or key.attempt > len(answer):
+        raise NotFound(f"no sample {key} in run {run.id!r}; list its samples with `rolloupe query`")
+    name, start, length, part = answer[(key.attempt or len(answer)) - 1]
+    source = run.source(name)
+    if source is None:
+        raise SourceChanged(f"{name} is gone: the sample {key} was in it when it was indexed")
+    return source, Locator(source=name, start=start, length=length, part=part)
+
+
+def sample(run: OpenRun, key: SampleKey) -> Sample:
+    """One sample, whole, read from its source. Raises `NotFound`, and `SourceChanged` where the file was rewritten."""
+    source, locator = _locate(run, key)
+    found = run.format.load(run.info, source, locator)
+    if (found.row.split, found.row.step, found.row.group, found.row.index) != key.shared:
+        raise SourceChanged(f"{locator.source} no longer holds {key} at byte {locator.start}: look at the list again")
+    found.key = key
+    return found
+
+
+def raw(run: OpenRun, key: SampleKey) -> tuple[Locator, bytes]:
+    """Where a sample stands and its record's bytes, verbatim."""
+    source, locator = _locate(run, key)
+    return locator, run.format.raw(source, locator)
+
+
+NEIGHBOURS = """
+SELECT idx, row_number() OVER (PARTITION BY idx ORDER BY source, ordinal, byte_start, part),
+       count(*) OVER (PARTITION BY idx) FROM rows
+WHERE split = ? AND step = ? AND grp = ? ORDER BY source, ordinal, byte_start, part
+"""
+
+
+def neighbours(run: OpenRun, key: SampleKey) -> list[SampleKey]:
+    """The samples of a sample's group, in order."""
+    scope = run.snapshot().holding([key.split], key.step, key.step)
+    if engine.empty(scope):
+        return []
+    answer = engine.ask(run.catalog.folder, scope, NEIGHBOURS, [key.split, key.step, key.group])
+    return [SampleKey(key.split, key.step, key.group, idx, 0 if nth == n else nth) for idx, nth, n in answer]
