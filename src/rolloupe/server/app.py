@@ -1,0 +1,108 @@
+"""The application: the routes, their errors, and the layers around them."""
+
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from typing import TypeAlias
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from rolloupe.errors import BadQuery, NotFound, NotRecognised, RolloupeError, SourceChanged, UnreadablePath
+from rolloupe.index import Library
+from rolloupe.server import events, login, memory, runs, samples, shell
+from rolloupe.server.console import say_failure
+from rolloupe.server.context import Context, Stopping
+from rolloupe.server.replies import error_reply
+from rolloupe.server.security import guarded
+from rolloupe.server.settings import Settings
+
+Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
+
+RUN = "/api/runs/{run}"
+
+GET: tuple[tuple[str, Endpoint], ...] = (
+    ("/api/runs", runs.runs),
+    (f"{RUN}/steps", runs.steps),
+    (f"{RUN}/groups", runs.groups),
+    (f"{RUN}/problems", runs.problems),
+    (f"{RUN}/samples", samples.samples),
+    (f"{RUN}/sample", samples.sample),
+    (f"{RUN}/sample/raw", samples.raw),
+    (f"{RUN}/sample/series", samples.series),
+    ("/api/cache/stats", memory.stats),
+    ("/api/events", events.events),
+)
+POST: tuple[tuple[str, Endpoint], ...] = (
+    ("/api/cache/clear", memory.clear),
+    ("/api/login", login.login),
+)
+
+ERRORS: dict[type[RolloupeError], tuple[int, str]] = {
+    NotFound: (404, "Go back to the list: it may have changed since."),
+    BadQuery: (400, "Change the address, or begin again at the list of runs."),
+    SourceChanged: (409, "Load the list again: the file was rewritten."),
+    UnreadablePath: (404, "Look at the path on the machine where the server runs."),
+    Stopping: (503, "Start it again."),
+    NotRecognised: (404, "Run `rolloupe doctor` on the path to see why."),
+}
+
+
+class App:
+    """The whole server as one ASGI application. `routes` and `context` are for tests and for `serve`."""
+
+    def __init__(self, library: "Library | Future[Library]", settings: Settings) -> None:
+        self.context = Context(library, settings)
+        inner = Starlette(
+            routes=[
+                *(Route(path, caught(endpoint), methods=["GET"]) for path, endpoint in GET),
+                *(Route(path, caught(endpoint), methods=["POST"]) for path, endpoint in POST),
+                Route("/{path:path}", caught(shell.shell), methods=["GET"]),
+            ],
+            exception_handlers={HTTPException: http_error},
+        )
+        inner.state.context = self.context
+        inner.state.shell = shell.Shell(settings.base_path)
+        self.routes = [route for route in inner.routes if isinstance(route, Route)]
+        self._app: ASGIApp = guarded(inner, settings)
+        self._base_path = settings.base_path
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request. A proxy may keep the base path or take it off: both are understood."""
+        path = str(scope.get("path", ""))
+        if self._base_path and (path == self._base_path or path.startswith(f"{self._base_path}/")):
+            scope = {**scope, "path": path[len(self._base_path) :] or "/"}
+        await self._app(scope, receive, send)
+
+
+def create_app(library: "Library | Future[Library]", settings: Settings) -> App:
+    """Build the server over a library, which may still be opening: requests for data wait for it."""
+    return App(library, settings)
+
+
+def caught(endpoint: Endpoint) -> Endpoint:
+    """An endpoint whose errors become replies: what went wrong on purpose says so, a defect says no more than that."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            return await endpoint(request)
+        except HTTPException:
+            raise
+        except RolloupeError as error:
+            status, what_next = ERRORS.get(type(error), (500, "Look at what the server printed."))
+            return error_reply(status, str(error), what_next)
+        except Exception as error:
+            say_failure(f"{request.method} {request.scope['path']}", error)
+            return error_reply(500, "the server met a defect of its own", "Look at what it printed, and report that.")
+
+    return answer
+
+
+async def http_error(_: Request, error: Exception) -> Response:
+    """What the framework itself refuses, as an `ErrorReply`."""
+    assert isinstance(error, HTTPException)
+    what_next = {405: "Use another method.", 413: "Send less."}.get(error.status_code, "Begin at the start page.")
+    return error_reply(error.status_code, str(error.detail).lower(), what_next, error.headers)

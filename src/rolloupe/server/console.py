@@ -1,0 +1,44 @@
+"""What the server prints. Names of hosts, runs and files are hostile: no control character reaches the terminal."""
+
+import contextlib
+import sys
+import traceback
+import unicodedata
+from typing import TextIO
+
+MAX_CHARS = 2000
+KEPT = "\n\t"
+
+
+def printable(line: str) -> str:
+    """The text with every control, format and unpaired surrogate character as its escape, and cut if very long."""
+    cut = line if len(line) <= MAX_CHARS else f"{line[:MAX_CHARS]} ... ({len(line)} characters)"
+    return "".join(_escape(c) if c not in KEPT and unicodedata.category(c) in ("Cc", "Cf", "Cs") else c for c in cut)
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def say(line: str) -> None:
+    """Print a line for the person who started the server."""
+    _write(sys.stderr, line)
+
+
+def tell(line: str) -> None:
+    """Print what was asked for, such as the address, where a program could read it."""
+    _write(sys.stdout, line)
+
+
+def _write(stream: TextIO, line: str) -> None:
+    encoding = stream.encoding or "utf-8"
+    with contextlib.suppress(OSError):  # whoever read it has gone
+        stream.write(printable(line).encode(encoding, "backslashreplace").decode(encoding) + "\n")
+        stream.flush()
+
+
+def say_failure(what: str, error: BaseException) -> None:
+    """Print where a defect showed itself."""
+    say(f"Defect in {what}:")
+    for line in traceback.format_exception(error)[-12:]:
+        say(line.rstrip("\n"))

@@ -1,0 +1,144 @@
+"""What the routes share: the open library, the threads that ask it, the cache of replies, the stream of events.
+
+A route names a version and a way to make its record; `answer` does the rest: 304 where the client has it, the cache,
+a thread, encoding, compression.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rolloupe.errors import RolloupeError
+from rolloupe.index import Library, OpenRun
+from rolloupe.server import replies
+from rolloupe.server.cache import Reply, ReplyCache
+from rolloupe.server.events import Hub
+from rolloupe.server.settings import Settings
+
+QUERY_THREADS = 4
+"""DuckDB uses several cores for one query; more at a time would only make each of them wait longer."""
+
+T = TypeVar("T")
+Made = msgspec.Struct | Reply
+
+
+class Stopping(RolloupeError):
+    """Raised for a request that is under way when the server ends."""
+
+    def __init__(self) -> None:
+        super().__init__("the server is stopping")
+
+
+class Context:
+    """One server's library, settings and what it keeps while it runs."""
+
+    def __init__(self, library: "Library | Future[Library]", settings: Settings) -> None:
+        self.settings = settings
+        self.cache = ReplyCache(settings.cache_memory_mb * 2**20, settings.cache_entries)
+        self.hub = Hub(self)
+        self._threads = ThreadPoolExecutor(QUERY_THREADS, thread_name_prefix="query")
+        self._waiting: set[asyncio.Future[Any]] = set()
+        self._running: set[Future[Any]] = set()
+        self._is_closed = False
+        self._library = library
+
+    async def library(self) -> Library:
+        """The library, once it is open: the server listens before that."""
+        return await self._wait(self._library) if isinstance(self._library, Future) else self._library
+
+    async def run(self, request: Request) -> OpenRun:
+        """The run that the address names. Raises `NotFound`."""
+        return (await self.library()).run(request.path_params["run"])
+
+    async def in_thread(self, work: Callable[[], T]) -> T:
+        """Do blocking work in one of few threads. Raises `Stopping` where the server ends meanwhile."""
+        if self._is_closed:
+            raise Stopping
+        future = self._threads.submit(work)
+        self._running.add(future)
+        future.add_done_callback(self._running.discard)
+        return await self._wait(future)
+
+    async def _wait(self, future: "Future[T]") -> T:
+        """Wait for what a thread makes, in a way that `close` can end and that never cancels the work."""
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[T] = loop.create_future()
+
+        def settle() -> None:
+            if not waiter.done():
+                error = future.exception()
+                waiter.set_result(future.result()) if error is None else waiter.set_exception(error)
+
+        def settle_soon(_: Future[T]) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+                loop.call_soon_threadsafe(settle)
+
+        self._waiting.add(waiter)
+        future.add_done_callback(settle_soon)
+        try:
+            return await waiter
+        finally:
+            self._waiting.discard(waiter)
+
+    async def answer(self, request: Request, version: str, make: Callable[[], Made]) -> Response:
+        """Reply with what `make` makes, which follows from the version and the address alone.
+
+        The version must have been read before: what is newer than it says will be asked for again, what is older
+        would never be.
+        """
+        place = (request.scope["path"], request.scope["query_string"].decode("latin-1"))
+        tag = replies.etag(version, *place)
+        caching = {"etag": tag, "cache-control": "private, no-cache", "vary": "accept-encoding, cookie"}
+        if replies.holds(request.headers, tag):
+            return Response(status_code=304, headers=caching)
+        key = (version, *place)
+        reply = self.cache.get(key)
+        if reply is None:
+            reply = await self.in_thread(lambda: encoded(make()))
+            self.cache.put(key, reply)
+        return await self.send(request, reply, caching)
+
+    async def send(self, request: Request, reply: Reply, headers: dict[str, str]) -> Response:
+        """Reply with a body, compressed where it helps."""
+        body = reply.body
+        if replies.wants_gzip(request.headers, len(body), is_loopback=self.settings.is_loopback):
+            body = await self.in_thread(lambda: replies.compressed(reply.body))
+            headers = {**headers, "content-encoding": "gzip"}
+        return Response(body, headers=headers, media_type=reply.media_type)
+
+    async def fresh(self, request: Request, make: Callable[[], Made]) -> Response:
+        """Reply with what is true at this moment only."""
+        headers = {"cache-control": "no-store", "vary": "accept-encoding"}
+        return await self.send(request, await self.in_thread(lambda: encoded(make())), headers)
+
+    def close(self) -> None:
+        """End streams, let nobody wait any longer, start nothing more. Called on the event loop, or when it is over."""
+        self._is_closed = True
+        self.hub.close()
+        for waiter in self._waiting:
+            if not waiter.done() and not waiter.get_loop().is_closed():
+                waiter.set_exception(Stopping())
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    @property
+    def is_busy(self) -> bool:
+        """True where a query goes on although nobody waits for it."""
+        return bool(self._running)
+
+
+def encoded(made: Made) -> Reply:
+    """A record as a reply."""
+    return made if isinstance(made, Reply) else Reply(replies.encode(made), replies.JSON)
+
+
+def context_of(request: Request) -> Context:
+    """The context of the server that got a request."""
+    context = request.app.state.context
+    assert isinstance(context, Context)
+    return context

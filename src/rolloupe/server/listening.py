@@ -1,0 +1,44 @@
+"""The socket that the server listens on."""
+
+import errno
+import socket
+
+from rolloupe.errors import BadQuery
+
+PORT = 8080
+PORTS_TRIED = 50
+
+
+def listening(host: str, port: int | None) -> socket.socket:
+    """Listen on a port, or on 8080 or the next free one. Connections wait in it until the server takes them.
+
+    Raises `BadQuery` where the port is taken or the host is none of this machine.
+    """
+    ports = range(PORT, PORT + PORTS_TRIED) if port is None else (port,)
+    for number in ports:
+        try:
+            return _bound(host, number)
+        except (OSError, OverflowError) as error:
+            if getattr(error, "errno", None) == errno.EADDRINUSE:
+                continue
+            raise BadQuery(
+                f"cannot listen on {host} port {number}: {error}; choose another --host or --port"
+            ) from error
+    if port is None:
+        raise BadQuery(f"ports {PORT} to {ports[-1]} are all taken; choose one with --port")
+    raise BadQuery(f"port {port} is taken; leave --port out to get the next free one")
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[
+        0
+    ]
+    made = socket.socket(family, kind, protocol)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(place)
+        made.listen(128)
+    except BaseException:
+        made.close()
+        raise
+    return made

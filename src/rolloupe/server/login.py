@@ -1,0 +1,25 @@
+"""`POST /api/login`: the token of the printed address becomes the session cookie."""
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rolloupe.server import replies, wire
+from rolloupe.server.security.auth import NEXT, Gate, refuse_for_now
+
+
+async def login(request: Request) -> Response:
+    """Check a token and start a session."""
+    gate = request.scope["rolloupe.gate"]
+    assert isinstance(gate, Gate)
+    try:
+        given = msgspec.json.decode(await request.body(), type=wire.LoginRequest)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return replies.error_reply(400, "the body is no login", 'Send {"token": "..."} as JSON.')
+    is_right, wait_s = gate.check(given.token, request.scope)
+    if wait_s:
+        return refuse_for_now(wait_s)
+    if not is_right:
+        return replies.error_reply(401, "that is not the token of this server", NEXT)
+    body = replies.encode(wire.LoginReply(ok=True))
+    return Response(body, headers={"set-cookie": gate.set_cookie(request.scope)}, media_type=replies.JSON)

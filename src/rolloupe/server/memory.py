@@ -1,0 +1,38 @@
+"""The routes about the cache of replies: figures, and letting go of it."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rolloupe.index import Library
+from rolloupe.server import wire
+from rolloupe.server.context import Context, context_of
+
+
+async def stats(request: Request) -> Response:
+    """`GET /api/cache/stats`."""
+    context = context_of(request)
+    library = await context.library()
+    return await context.fresh(request, lambda: figures(context, library))
+
+
+async def clear(request: Request) -> Response:
+    """`POST /api/cache/clear`: drops the replies held in memory. The index on disk stays: it is no copy of replies."""
+    context = context_of(request)
+    library = await context.library()
+    context.cache.clear()
+    return await context.fresh(request, lambda: figures(context, library))
+
+
+def figures(context: Context, library: Library) -> wire.CacheStats:
+    """What is held in memory, and how large the index is."""
+    held = context.cache.figures()
+    return wire.CacheStats(
+        entries=held.entries,
+        limit_entries=context.cache.limit_entries,
+        memory_bytes=held.memory_bytes,
+        limit_bytes=context.cache.limit_bytes,
+        hits=held.hits,
+        misses=held.misses,
+        index_bytes=library.index_bytes(),
+        index_dir=str(library.index_dir),
+    )

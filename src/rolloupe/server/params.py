@@ -1,0 +1,50 @@
+"""Reading the query part of an address: what cannot be read is a `BadQuery` that says what would do."""
+
+from starlette.datastructures import QueryParams
+
+from rolloupe.errors import BadQuery, NotFound
+from rolloupe.model import SampleKey
+
+INT64 = 2**63
+
+
+def word(params: QueryParams, name: str) -> str:
+    """A value that must be there."""
+    value = params.get(name)
+    if not value:
+        raise BadQuery(f"the address lacks {name}=")
+    return value
+
+
+def integer(
+    params: QueryParams, name: str, default: int | None = None, low: int = -INT64, high: int = INT64 - 1
+) -> int:
+    """A whole number within bounds; must be there where there is no default."""
+    given = params.get(name)
+    if given is None or (given == "" and default is not None):
+        if default is None:
+            raise BadQuery(f"the address lacks {name}=")
+        return default
+    digits = given.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 20 and low <= int(given) <= high):
+        raise BadQuery(f"{name}={given[:40]!r} is not a whole number from {low} to {high}")
+    return int(given)
+
+
+def flag(params: QueryParams, name: str) -> bool:
+    """Yes or no; no where it is not there."""
+    given = params.get(name, "").lower()
+    if given not in ("", "0", "false", "1", "true"):
+        raise BadQuery(f"{name}={given[:40]!r} is neither 1 nor 0")
+    return given in ("1", "true")
+
+
+def sample_key(text: str) -> SampleKey:
+    """A sample's id. Raises `NotFound` for what was never issued as one."""
+    try:
+        key = SampleKey.parse(text)
+    except ValueError:
+        key = None
+    if key is None or not -INT64 <= key.step < INT64 or key.attempt < 0:
+        raise NotFound(f"{text[:200]!r} is not the id of a sample: an id is split/step/group/index")
+    return key

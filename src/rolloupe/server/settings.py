@@ -1,0 +1,63 @@
+"""What a server was told: the record that every part of it reads and none changes."""
+
+import re
+import secrets
+
+from msgspec import Struct, field
+
+from rolloupe.errors import BadQuery
+
+BASE_PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*")
+"""No part may begin with a dot, so none is `..`, and nothing in it means anything in HTML or in a header."""
+
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+
+
+class Settings(Struct, frozen=True, kw_only=True):
+    """How a server behaves. `token` None means that everybody is let in; an allowed host or origin may be `*`."""
+
+    host: str = "127.0.0.1"
+    base_path: str = ""
+    token: str | None
+    cookie_key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
+    """What session cookies are signed with; kept over restarts by `token.py`."""
+    first_token: str | None = None
+    """Good for one login soon after the start: a browser's command line, which others can read, holds this one."""
+    allow_hosts: tuple[str, ...] = ()
+    cors: tuple[str, ...] = ()
+    cache_memory_mb: int = 64
+    cache_entries: int = 1000
+
+    @property
+    def is_loopback(self) -> bool:
+        """True where only this machine reaches the server (and whoever forwards a port of it)."""
+        return is_loopback(self.host)
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """The names under which a browser may address the server, without port, in lower case; `*` for any.
+
+        Where every page of the web may read everything anyway, a list of names would protect nothing.
+        """
+        if self.token is None and "*" in self.cors:
+            return frozenset(["*"])
+        own = () if self.host in ("", "0.0.0.0", "::") else (bracketed(self.host),)  # noqa: S104
+        return frozenset(name.lower() for name in (*LOOPBACK, *own, *map(bracketed, self.allow_hosts)))
+
+
+def is_loopback(host: str) -> bool:
+    """True for the names and addresses of this machine itself."""
+    return host == "localhost" or bracketed(host) == "[::1]" or re.fullmatch(r"127(\.\d{1,3}){3}", host) is not None
+
+
+def bracketed(host: str) -> str:
+    """A host as it stands in an address: IPv6 in brackets."""
+    return f"[{host}]" if ":" in host and not host.startswith("[") else host
+
+
+def base_path_of(given: str) -> str:
+    """The prefix of every address, without a closing slash. Raises `BadQuery` where it is not a plain path."""
+    path = "/" + given.strip("/") if given.strip("/") else ""
+    if not BASE_PATH.fullmatch(path):
+        raise BadQuery(f"--base-path {given!r} is not a plain path; use letters, digits and -._~, such as /rollouts")
+    return path

@@ -1,0 +1,85 @@
+"""The token, in a file that its owner alone can read, kept over restarts.
+
+Beside it stands the key that session cookies are signed with. Both are drawn anew by `rotate`, which ends every
+session. Where the file cannot be kept (a home that is read only), they live as long as the server.
+"""
+
+import contextlib
+import os
+import secrets
+import stat
+from pathlib import Path
+
+import msgspec
+import platformdirs
+from msgspec import Struct
+
+NAME = "token.json"
+MIN_CHARS = 8
+"""Tokens shorter than this can be guessed, slowed down or not."""
+
+
+class Secrets(Struct, frozen=True, kw_only=True):
+    """What the file holds."""
+
+    token: str
+    cookie_key: bytes
+
+
+def default_folder() -> Path:
+    """The user's folder for what programs keep."""
+    return Path(platformdirs.user_state_dir("rolloupe", appauthor=False))
+
+
+def secrets_of(folder: Path | None = None, *, rotate: bool = False) -> Secrets:
+    """Read the secrets, or draw new ones where there are none, where others could have read them, or to rotate."""
+    place = (folder or default_folder()) / NAME
+    held = None if rotate else _read(place)
+    return held or _draw(place, replace=rotate or place.is_symlink() or place.exists())
+
+
+def _read(place: Path) -> Secrets | None:
+    try:
+        handle = os.open(place, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    except OSError:
+        return None
+    with open(handle, "rb") as file:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or not _is_private(status):
+            return None
+        try:
+            return msgspec.json.decode(file.read(4096), type=Secrets)
+        except msgspec.MsgspecError:
+            return None
+
+
+def _is_private(status: os.stat_result) -> bool:
+    return os.name == "nt" or (not status.st_mode & 0o077 and status.st_uid == os.geteuid())
+
+
+def _draw(place: Path, *, replace: bool) -> Secrets:
+    drawn = Secrets(token=secrets.token_urlsafe(32), cookie_key=secrets.token_bytes(32))
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        temporary = place.with_name(f".{NAME}.{os.getpid()}-{secrets.token_hex(4)}")
+        write_private(temporary, msgspec.json.encode(drawn))
+        try:
+            if replace:
+                os.replace(temporary, place)
+            else:
+                os.link(temporary, place)  # of two servers that start at once, one draws
+        except FileExistsError:
+            return _read(place) or drawn
+        finally:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+    except OSError:
+        return drawn
+    return drawn
+
+
+def write_private(place: Path, content: bytes) -> None:
+    """Write a new file that its owner alone can read."""
+    handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(handle, "wb") as file:
+        file.write(content)
