@@ -21,7 +21,7 @@ from rolloupe.model import Problem, RunInfo, Source
 POLL_S = 0.25
 """A line that a trainer appends must show within a second; polling works on network file systems, inotify does not."""
 
-POLL_SHARE = 20
+POLL_SHARE = 4
 """A poll that takes t is followed by at least this many t of rest: huge directories are looked at less often."""
 
 QUIET_S = 3.0
