@@ -31,6 +31,8 @@ class RunInfo(Struct, frozen=True, kw_only=True):
     reason: str
     """Why the format was chosen, as a sentence for a person."""
     parts: tuple[RunPart, ...]
+    link_root: str = ""
+    """Links inside the run are followed to what lies below this folder; empty: below `root`."""
 
 
 class Source(Struct, frozen=True, kw_only=True):

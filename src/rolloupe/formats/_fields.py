@@ -1,0 +1,203 @@
+"""How a single field of a record is read, the same in every format: rewards, statuses, counts, names, texts.
+
+Every function takes whatever JSON can hold and never raises; what is of the wrong type is absent.
+"""
+
+import hashlib
+import json
+import math
+import re
+from typing import Any, NamedTuple
+
+from rolloupe import text
+from rolloupe.model import Part, Status, Turn
+
+MAX_TAG_CHARS = 64
+"""Longer texts are no tags: they are shown with the sample alone."""
+
+MAX_NAME_CHARS = 200
+"""A group or sample name that is longer is replaced by its hash, to keep addresses short."""
+
+MAX_DEPTH = 100
+TOO_DEEP = "(nested too deeply to be shown: see the raw record)"
+
+MAX_INT64 = 2**63 - 1
+
+_STEP = re.compile(r"(?:^|[^a-zA-Z])(?:step|steps|iter|iteration|rollout|update|epoch)[_\-.=]?(?P<step>[0-9]+)", re.I)
+_LAST_NUMBER = re.compile(r"(?:.*?(?P<word>[a-zA-Z]*)[_\-.= ])?(?P<number>[0-9]{1,9})", re.DOTALL)
+_NOT_STEPS = set("rank dp tp gpu node host worker proc process shard part chunk seed run v".split())
+_DIGITS = re.compile(r"\s*[+-]?[0-9]{1,19}\s*", re.ASCII)
+
+_WORDS: dict[Status, str] = {
+    "completed": "completed complete finished done stop stopped eos success succeeded ok end_turn stop_sequence",
+    "truncated": "truncated length max_tokens max_length max_turns max_turns_reached overlong",
+    "aborted": "aborted abort cancelled canceled interrupted",
+    "error": "error failed failure timeout exception",
+    "pending": "pending running in_progress",
+}
+_STATUSES: dict[str, Status] = {word: common for common, words in _WORDS.items() for word in words.split()}
+
+
+class Reward(NamedTuple):
+    """A reward, and the sample metrics and tags that were stored as its parts."""
+
+    value: float | None
+    metrics: dict[str, float]
+    tags: dict[str, str]
+    whole: bool = True
+    """False where some part of a stored object has no place among the metrics and tags."""
+
+
+def number(value: object) -> float | None:
+    """Read a number as a float; true and false are 1 and 0, an integer beyond a float is an infinity."""
+    if not isinstance(value, int | float):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def integer(value: object) -> int | None:
+    """Read an integer that an index can hold: an int, a float without a fraction, or a text of digits."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        value = int(value) if _DIGITS.fullmatch(value) else None
+    elif isinstance(value, float):
+        value = int(value) if value.is_integer() else None
+    return value if isinstance(value, int) and -MAX_INT64 <= value <= MAX_INT64 else None
+
+
+def count(value: object) -> int | None:
+    """Read a number of things: an integer, not negative, stored as a number."""
+    found = None if isinstance(value, str) else integer(value)
+    return found if found is not None and found >= 0 else None
+
+
+def name(value: object) -> str | None:
+    """Read what a framework calls something: a text or an integer. A long one becomes its hash."""
+    if isinstance(value, str):
+        return (value if len(value) <= MAX_NAME_CHARS else digest(value)) or None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if isinstance(value, float):
+        value = int(value) if value.is_integer() else value
+    return name(str(value))
+
+
+def tag(value: object) -> str | None:
+    """Read a short text."""
+    return value if isinstance(value, str) and 0 < len(value) <= MAX_TAG_CHARS else None
+
+
+def digest(prompt: str) -> str:
+    """Return the group of samples that share this prompt where the framework names none: 12 hex digits."""
+    return hashlib.blake2b(prompt.encode("utf-8", "replace"), digest_size=6).hexdigest()
+
+
+def reward(value: object) -> Reward:
+    """Read a reward: a number; or of an object `score`, else `reward`, else the only number, else none.
+
+    Numbers of an object are sample metrics `reward.NAME`, its short texts are tags.
+    """
+    if not isinstance(value, dict):
+        return Reward(number(value), {}, {})
+    parts = {key: found for key, member in value.items() if (found := number(member)) is not None}
+    tags = {key: found for key, member in value.items() if (found := tag(member)) is not None}
+    if "score" in parts or "reward" in parts:
+        chosen: float | None = parts["score"] if "score" in parts else parts["reward"]
+    else:
+        chosen = next(iter(parts.values())) if len(parts) == 1 else None
+    whole = len(parts) + len(tags) == len(value)
+    return Reward(chosen, {f"reward.{key}": found for key, found in parts.items()}, tags, whole)
+
+
+def is_shown_reward(value: object) -> bool:
+    """Tell whether a reward is shown whole as a reward, sample metrics and tags."""
+    return value is None or (reward(value).whole if isinstance(value, dict) else number(value) is not None)
+
+
+def step_in(name: str) -> int | None:
+    """Return the step that a file or folder is named after: `12`, `global_step_12_evals`, `train_data_step12`, `gen_12`.
+
+    The number behind a word for a step counts; else a last number, unless it numbers something else (`rank_0`).
+    """
+    if match := _STEP.search(name):
+        return integer(match["step"])
+    match = _LAST_NUMBER.fullmatch(name)
+    return integer(match["number"]) if match and (match["word"] or "").lower() not in _NOT_STEPS else None
+
+
+def step_of_folder(name: str) -> int | None:
+    """Return the step that a folder is named after: `12`, `global_step_12_evals`. A mere last number is none."""
+    return step_in(name) if name.isdecimal() or _STEP.search(name) else None
+
+
+def status(value: object) -> tuple[Status, str]:
+    """Read a status or a stop reason; returns the common word and the framework's own."""
+    if not isinstance(value, str) or not value:
+        return "unknown", ""
+    own = value[:MAX_TAG_CHARS]
+    return _STATUSES.get(own.rpartition(".")[2].strip().lower(), "unknown"), own
+
+
+def as_text(value: object) -> str:
+    """Return any value as text: a text as it is, null as nothing, else JSON."""
+    if isinstance(value, str):
+        return value
+    try:
+        return "" if value is None else json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return TOO_DEEP
+
+
+def showable(value: object) -> Any:
+    """Return a value of a record as it is, or a word in its place where it is nested too deeply to be passed on."""
+    level: list[object] = [value]
+    for _ in range(MAX_DEPTH):
+        level = [member for entry in level if isinstance(entry, list | dict) for member in _members(entry)]
+        if not level:
+            return value
+    return TOO_DEEP
+
+
+def _members(value: list[object] | dict[str, object]) -> list[object]:
+    members = value.values() if isinstance(value, dict) else value
+    return [member for member in members if isinstance(member, list | dict)]
+
+
+def is_messages(value: object) -> bool:
+    """Tell whether a value is a list of chat messages, at least one of them."""
+    return isinstance(value, list) and bool(value) and all(isinstance(entry, dict) for entry in value)
+
+
+def joined(value: object) -> str:
+    """Return a prompt or response as one plain text, whether stored as text or as messages."""
+    return text.joined(value) if isinstance(value, list) and value else as_text(value)
+
+
+def prompt_turns(value: object) -> list[Turn]:
+    """Return the turns of a prompt, whether stored as text or as messages."""
+    if isinstance(value, list) and value:
+        return text.from_messages(value)
+    if isinstance(value, str):
+        return text.split_prompt(value) if value else []
+    return [] if value is None else [_as_json("user", value)]
+
+
+def response_turns(value: object) -> list[Turn]:
+    """Return the turns of a response, whether stored as text or as messages."""
+    if isinstance(value, list) and value:
+        return text.from_messages(value, origin="response")
+    if isinstance(value, str):
+        return text.split_response(value)
+    if value is None:
+        return []
+    turn = _as_json("assistant", value)
+    turn.origin = "response"
+    return [turn]
+
+
+def _as_json(role: str, value: Any) -> Turn:
+    return Turn(role=role, parts=[Part(kind="json", text=as_text(value))])

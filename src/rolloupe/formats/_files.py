@@ -1,0 +1,86 @@
+"""The files of a folder, with links that lead out of the opened root left aside. Looks at names, opens nothing."""
+
+import os
+from typing import NamedTuple
+
+from rolloupe.model import RunInfo
+
+JSONL = (".jsonl", ".ndjson")
+
+
+class Entry(NamedTuple):
+    """A file or folder as found; `refused` says why it may not be opened, and is empty where it may."""
+
+    name: str
+    path: str
+    is_folder: bool
+    inode: int
+    refused: str = ""
+
+
+def is_below(path: str, root: str) -> bool:
+    """Tell whether a real path is that real root, or lies below it."""
+    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
+
+
+def links_of(run: RunInfo) -> str:
+    """Return the folder below which the links of a run may lead."""
+    return run.link_root or run.root
+
+
+def entries(folder: str, link_root: str) -> list[Entry]:
+    """List regular files and folders in the order of their names. Raises OSError where the folder cannot be read."""
+    found = []
+    with os.scandir(folder) as listing:
+        for entry in listing:
+            refused = _refusal(entry, link_root)
+            if refused or entry.is_dir() or entry.is_file():
+                found.append(Entry(entry.name, entry.path, entry.is_dir(), entry.inode(), refused))
+    return sorted(found)
+
+
+def _refusal(entry: os.DirEntry[str], link_root: str) -> str:
+    if not is_utf8(entry.name):
+        return "its name is not valid UTF-8. Next: rename it"
+    if entry.is_symlink() and not is_below(target := os.path.realpath(entry.path), link_root):
+        return f"a link out of the root, to {target}: not followed. Next: --follow-symlinks"
+    return ""
+
+
+def is_utf8(path: str) -> bool:
+    """Tell whether a path can be shown, sent and stored as text."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def files(folder: str, link_root: str, suffixes: tuple[str, ...] = JSONL) -> list[Entry]:
+    """List the files of a folder by their endings; none where the folder is missing or lies outside."""
+    if not is_below(os.path.realpath(folder), link_root):
+        return []
+    try:
+        listed = entries(folder, link_root)
+    except OSError:
+        return []
+    return [e for e in listed if not e.is_folder and not e.refused and e.name.endswith(suffixes)]
+
+
+def folders(folder: str, link_root: str) -> list[Entry]:
+    """List the folders in a folder; none where it is missing."""
+    try:
+        listed = entries(folder, link_root)
+    except OSError:
+        return []
+    return [e for e in listed if e.is_folder and not e.refused]
+
+
+def stem(name: str) -> str:
+    """Return a file's name without `.jsonl`. Other endings stay, so that no two files of a folder share a stem."""
+    return name.removesuffix(".jsonl")
+
+
+def printable(path: str) -> str:
+    """Return a path as text, bytes that are not UTF-8 as escapes."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

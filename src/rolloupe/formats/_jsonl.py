@@ -1,0 +1,242 @@
+"""JSON lines: files cut into lines, lines into objects, for every format whose samples are lines.
+
+Lines end at the byte `\\n` and nowhere else. What cannot be read is a `Problem` with its byte range; no line, whatever
+it holds, ends a scan. Memory is bounded: a line beyond `MAX_LINE_BYTES` is passed over, not read.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, ClassVar, NamedTuple
+
+import msgspec
+
+from rolloupe.errors import SourceChanged
+from rolloupe.model import Locator, Problem, RunInfo, Sample, SampleRow, Source
+
+MAX_LINE_BYTES = 64 * 2**20
+"""Longer lines are listed and readable raw, but not parsed."""
+
+BLOCK_BYTES = 2**20
+BOM = b"\xef\xbb\xbf"
+BLANK = b" \t\r"
+LFS_POINTER = b"version https://git-lfs.github.com/spec/v1"
+MAX_LFS_POINTER_BYTES = 1024
+"""Git LFS never writes a pointer of 1,024 bytes or more."""
+
+NOT_DOWNLOADED = "a Git LFS pointer: the file itself is not downloaded. Next: git lfs pull"
+
+Record = dict[str, Any]
+
+_decode = msgspec.json.Decoder().decode
+_surrogate = re.compile(rb"\\u[dD][89a-fA-F]")
+_escape = re.compile(
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
+)
+
+
+class Unusable(Exception):  # noqa: N818
+    """Raised for a record that cannot become a sample; its text is the reason, for a person."""
+
+
+class Line(NamedTuple):
+    """A line, without its newline; `data` is None where it is too long, `ended` is False at a file's unfinished end."""
+
+    start: int
+    length: int
+    data: bytes | None
+    ended: bool
+
+
+def lines(file: BinaryIO, start: int, stop: int) -> Iterator[Line]:
+    """Yield every line whose first byte lies in `[start, stop)`; one that begins before `stop` is read to its end."""
+    position = _line_start(file, start)
+    while position < stop:
+        data = file.readline(MAX_LINE_BYTES + 1)
+        if not data:
+            return
+        ended = data.endswith(b"\n")
+        length = len(data) - ended
+        if length > MAX_LINE_BYTES:
+            rest, ended = _skip_line(file)
+            yield Line(position, length + rest - ended, None, ended)
+            position += length + rest
+        else:
+            yield Line(position, length, data[:length] if ended else data, ended)
+            position += length + ended
+
+
+def _line_start(file: BinaryIO, start: int) -> int:
+    """Go to the first byte at or after `start` at which a line begins, and return it."""
+    if start == 0:
+        file.seek(0)
+        return 0
+    file.seek(start - 1)
+    skipped, _ = _skip_line(file)
+    return start - 1 + skipped
+
+
+def _skip_line(file: BinaryIO) -> tuple[int, bool]:
+    """Pass over the rest of a line; return its bytes, the newline included, and whether there was one."""
+    skipped = 0
+    while data := file.readline(BLOCK_BYTES):
+        skipped += len(data)
+        if data.endswith(b"\n"):
+            return skipped, True
+    return skipped, False
+
+
+def parse(data: bytes) -> Record:
+    """Decode one line as a JSON object whose texts can all be encoded as UTF-8. Raises `Unusable`.
+
+    Whatever Python's `json` reads after `errors="replace"` is read: NaN and infinities, invalid UTF-8, lone surrogates,
+    huge integers. msgspec refuses some of that, but reads the rest ten times faster and to the same values.
+    """
+    try:
+        record = _decode(data)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        record = _parse_slowly(data)
+    if not isinstance(record, dict):
+        raise Unusable(f"not a JSON object but {_kind(record)}")
+    return record
+
+
+def _parse_slowly(data: bytes) -> object:
+    try:
+        record: object = json.loads(_as_json(data))
+    except json.JSONDecodeError as error:
+        raise Unusable(f"not JSON: {error.msg} (character {error.pos} of the line)") from None
+    except ValueError:
+        raise Unusable("not readable: an integer of more digits than Python converts") from None
+    except RecursionError:
+        raise Unusable("not readable: nested too deeply") from None
+    return record
+
+
+def _as_json(data: bytes) -> str:
+    decoded = data.decode("utf-8", errors="replace")
+    return replace_lone_surrogates(decoded) if _surrogate.search(data) else decoded
+
+
+def replace_lone_surrogates(escaped: str) -> str:
+    """Return JSON text in which every escape of half a surrogate pair stands for U+FFFD instead.
+
+    Works on the escapes, not on the decoded value, which may be nested too deeply to walk.
+    """
+    return _escape.sub(lambda match: r"\ufffd" if match["lone"] else match[0], escaped)
+
+
+def _kind(value: object) -> str:
+    if value is None:
+        return "null"
+    names = {list: "an array", str: "a text", bool: "true or false"}
+    return names.get(type(value), "a number")
+
+
+def strip_bom(data: bytes, start: int) -> bytes:
+    """Drop a byte order mark, which may stand at the start of a file alone."""
+    return data.removeprefix(BOM) if start == 0 else data
+
+
+def is_lfs_pointer(head: bytes, size: int) -> bool:
+    """Tell whether a file that begins with `head` stands for one that Git LFS has not fetched."""
+    return size < MAX_LFS_POINTER_BYTES and head.startswith(LFS_POINTER)
+
+
+class JsonlFormat:
+    """What formats of JSON lines share: a subclass says what a run is and what becomes of an object."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    splittable: ClassVar[bool] = True
+    recognises: ClassVar[str]
+    """For docs/formats.md, like the four below: what is recognised, in Markdown."""
+    layout: ClassVar[str]
+    identity: ClassVar[str]
+    reads: ClassVar[tuple[tuple[str, str], ...]]
+    """Keys, and what becomes of them."""
+    limits: ClassVar[str]
+
+    def detect(self, path: Path, *, forced: bool = False) -> list[RunInfo]:
+        """See `Format`."""
+        raise NotImplementedError
+
+    def sources(self, run: RunInfo) -> list[Source]:
+        """See `Format`."""
+        raise NotImplementedError
+
+    def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
+        """Make a row of one object. Raises `Unusable` where it is no sample."""
+        raise NotImplementedError
+
+    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
+        """Make the whole sample of one object."""
+        raise NotImplementedError
+
+    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[SampleRow | Problem]:
+        """See `Format`."""
+        with open(source.path, "rb", buffering=BLOCK_BYTES) as file:
+            head = file.read(MAX_LFS_POINTER_BYTES)
+            if is_lfs_pointer(head, len(head)):
+                if start == 0 < stop:
+                    yield Problem(source=source.name, reason=NOT_DOWNLOADED, start=0, stop=len(head))
+                return
+            for line in lines(file, start, stop):
+                if line.data is None or strip_bom(line.data, line.start).strip(BLANK):
+                    yield self._item(source, line)
+
+    def _item(self, source: Source, line: Line) -> SampleRow | Problem:
+        transient = not line.ended
+        try:
+            if line.data is None:
+                raise Unusable(f"longer than {MAX_LINE_BYTES // 2**20} MiB: not parsed")
+            record = parse(strip_bom(line.data, line.start))
+            transient = False
+            return self.row(source, record, line.start, line.length)
+        except Unusable as error:
+            reason = f"the last line has no end yet ({error})" if transient else str(error)
+        except Exception as error:  # a defect of ours must not cost the lines behind
+            reason = f"a defect in Rolloupe, please report it: {type(error).__name__}: {error}"
+        return Problem(
+            source=source.name, reason=reason, start=line.start, stop=line.start + line.length, transient=transient
+        )
+
+    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
+        """See `Format`."""
+        data = self.raw(source, locator)
+        try:
+            record = parse(strip_bom(data, locator.start))
+            row = self.row(source, record, locator.start, locator.length)
+        except Unusable as error:
+            raise _changed(source, locator, str(error)) from None
+        return self.sample(record, row, locator)
+
+    def raw(self, source: Source, locator: Locator) -> bytes:
+        """See `Format`."""
+        before = 1 if locator.start else 0
+        try:
+            with open(source.path, "rb", buffering=0) as file:
+                file.seek(locator.start - before)
+                data = _read(file, before + locator.length + 1)
+        except OSError as error:
+            raise _changed(source, locator, error.strerror or str(error)) from None
+        record, after = data[before : before + locator.length], data[before + locator.length :]
+        if (before and data[:1] != b"\n") or len(record) < locator.length or after not in (b"", b"\n"):
+            raise _changed(source, locator, "the line has other bounds")
+        return record
+
+
+def _read(file: Any, size: int) -> bytes:
+    """Read so many bytes, or to the end: one call may bring fewer."""
+    blocks = []
+    while size and (data := file.read(size)):
+        blocks.append(data)
+        size -= len(data)
+    return b"".join(blocks)
+
+
+def _changed(source: Source, locator: Locator, reason: str) -> SourceChanged:
+    return SourceChanged(
+        f"{source.path} no longer holds a sample at byte {locator.start}: {reason}. Next: reload the step"
+    )

@@ -1,0 +1,98 @@
+"""What is said of files that no format reads: what they are, why they are left, and what would be needed."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from rolloupe.formats._files import JSONL, Entry
+from rolloupe.formats._generic_keys import has_sample, roles_of
+from rolloupe.formats._jsonl import Record
+from rolloupe.formats._sniff import look
+
+_NO_FORMAT = "no format of this version reads them"
+_NEVER = (
+    "Rolloupe never unpickles what a run contains, as that can run any code. Next: have the trainer write JSON lines"
+)
+_KINDS: dict[str, str] = {
+    ending: reason
+    for endings, reason in (
+        (".pt .pth .ckpt", f"PyTorch pickles: {_NEVER}"),
+        (".pkl .pickle .joblib .npy .npz", f"pickles, or files that may hold them: {_NEVER}"),
+        (".parquet .arrow .feather", f"columnar files: {_NO_FORMAT}"),
+        (".zip .tar .tgz .gz .zst .bz2 .xz .7z", f"archives or compressed files: {_NO_FORMAT}"),
+        (".db .sqlite .sqlite3 .db-wal .db-shm .duckdb", f"databases: {_NO_FORMAT}"),
+        (".html .htm", f"pages: {_NO_FORMAT}"),
+        (".json .yaml .yml .toml", f"documents, not lines of samples: {_NO_FORMAT}"),
+    )
+    for ending in endings.split()
+}
+
+_FRAMEWORKS: tuple[tuple[frozenset[str], str], ...] = tuple(
+    (frozenset(keys.split()), framework)
+    for keys, framework in (
+        ("group_idx traj_idx total_reward", "rollout summaries of the Tinker cookbook"),
+        ("export_sequence_idx micro_step", "token exports of prime-rl"),
+        ("traces env task", "episodes of verifiers or prime-rl"),
+        ("responses_create_params", "rollouts of NeMo-Gym"),
+        ("token_loss_mask token_ids", "train data of NeMo-RL"),
+        ("content rewards idx", "validation data of NeMo-RL"),
+        ("responses scores prompt", "column dumps of ROLL"),
+        ("prompt_tokens response_tokens prompt_idx", "traces of open-instruct, token ids without text"),
+        ("trajectories", "trajectory groups of ART"),
+        ("record_type latency_trace", "traces of Relax's reward computation, which are no samples"),
+    )
+)
+
+
+def is_unreadable_kind(name: str) -> bool:
+    """Tell by a file's ending that it cannot be JSON lines."""
+    ending = _ending(name)
+    return ending in _KINDS and ending != ".json"
+
+
+def reasons(entries: Iterable[Entry]) -> list[str]:
+    """Say of a folder's unread files why they are unread, equal reasons together; files of no known kind are not named."""
+    by_reason: dict[str, list[str]] = {}
+    for entry in entries:
+        if (reason := reason_for(entry.name, entry.path)) is not None:
+            by_reason.setdefault(reason, []).append(entry.name)
+    return [f"{_listed(names)}: {reason}" for reason, names in by_reason.items()]
+
+
+def reason_for(name: str, path: str) -> str | None:
+    """Say why one file is not read; None where its kind is unknown."""
+    if name.endswith(JSONL):
+        return _of_lines(path)
+    return _KINDS.get(_ending(name))
+
+
+def _ending(name: str) -> str:
+    return name[name.rfind(".") :].lower() if "." in name else ""
+
+
+def _of_lines(path: str) -> str:
+    seen = look(path)
+    if seen.empty:
+        return "empty so far"
+    if not seen.objects:
+        return seen.trouble
+    keys = Counter(key for record in seen.objects for key in record)
+    for wanted, framework in _FRAMEWORKS:
+        if wanted <= keys.keys():
+            return f"looks like {framework}: {_NO_FORMAT}"
+    listed = ", ".join(key[:40] for key in list(keys)[:8])
+    more = ", ..." if len(keys) > 8 else ""
+    return f"its rows hold {_missing(seen.objects[0])} under a usual name (keys: {listed}{more})"
+
+
+def _missing(record: Record) -> str:
+    roles = roles_of(record)
+    if has_sample(roles):
+        return "a text and a score, but the file is not part of a run"
+    if not (roles.prompt or roles.response or roles.messages):
+        return "no text" if roles.score else "neither text nor score"
+    return "no score"
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(sorted(names)[:3])
+    return f"{len(names)} files ({shown}, ...)" if len(names) > 3 else shown

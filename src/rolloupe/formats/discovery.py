@@ -1,0 +1,214 @@
+"""From paths to runs: walks down from each, asks every format, and says of everything else why it was not opened.
+
+Walks within bounds, by names alone; only the formats look into files. Links that lead out of a root are not followed
+unless asked for, and no link is followed twice.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from rolloupe.errors import NotRecognised, UnreadablePath
+from rolloupe.formats import _unread
+from rolloupe.formats._files import Entry, entries, is_utf8, printable, stem
+from rolloupe.formats.base import Format
+from rolloupe.formats.registry import FORMATS, by_name
+from rolloupe.formats.rl_logging_board import join_eval
+from rolloupe.model import RunInfo
+
+MAX_DEPTH = 6
+MAX_FOLDERS = 20_000
+MAX_NOTES = 500
+SHOWN_HIDDEN = {".art"}
+"""ART writes its runs into a hidden folder."""
+
+SKIPPED = {"node_modules", "__pycache__"}
+
+
+class Note(NamedTuple):
+    """A place that was looked at and not opened, and why."""
+
+    path: str
+    reason: str
+
+
+class Discovery(NamedTuple):
+    """What was found below some paths."""
+
+    runs: list[RunInfo]
+    notes: list[Note]
+
+
+def discover(paths: Sequence[Path], format: str | None = None, follow_symlinks: bool = False) -> Discovery:
+    """Find the runs at and below some paths: folders or files.
+
+    Raises `UnreadablePath` for a path that is missing or may not be read, and `NotRecognised` where `format` is the
+    name of none or reads nothing there.
+    """
+    formats = FORMATS if format is None else (by_name(format),)
+    walk = _Walk(formats, forced=format is not None, follow=follow_symlinks)
+    single: list[RunInfo] = []
+    for path in paths:
+        place = _existing(path)
+        if place.is_dir():
+            walk.root(place)
+        else:
+            single += walk.file(place)
+    runs = _distinct(join_eval(_unique([*walk.runs, *_merged(single)])))
+    if format is not None and not runs:
+        tried = ", ".join(str(path) for path in paths)
+        raise NotRecognised(f"{format} reads nothing at {tried}. Next: rolloupe doctor, without --format")
+    return Discovery(runs, walk.notes)
+
+
+def _existing(path: Path) -> Path:
+    try:
+        place = path.expanduser().resolve(strict=True)
+        readable = os.access(place, os.R_OK | (os.X_OK if place.is_dir() else 0))
+    except (OSError, RuntimeError, ValueError) as error:
+        reason = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read: {error}"
+        raise UnreadablePath(f"{path} {reason}. Next: check the path") from None
+    if not readable:
+        raise UnreadablePath(f"{path} may not be read by this user. Next: check its permissions")
+    if not (place.is_dir() or place.is_file()):
+        raise UnreadablePath(f"{path} is neither a folder nor a regular file. Next: name one that is")
+    if not is_utf8(str(place)):
+        raise UnreadablePath(f"{printable(str(place))}: its name is not valid UTF-8. Next: rename it")
+    return place
+
+
+class _Walk:
+    """One walk over the roots: collects runs and notes."""
+
+    def __init__(self, formats: Sequence[Format], *, forced: bool, follow: bool) -> None:
+        self.runs: list[RunInfo] = []
+        self.notes: list[Note] = []
+        self._formats = formats
+        self._forced = forced
+        self._follow = follow
+        self._link_root = os.sep
+        self._claimed: set[str] = set()
+        self._seen: set[tuple[int, int]] = set()
+
+    def file(self, path: Path) -> list[RunInfo]:
+        """The run that one file is, if it is one."""
+        runs = [] if _unread.is_unreadable_kind(path.name) else self._ask(path)
+        if not runs:
+            reason = _unread.reason_for(path.name, str(path)) or "no format recognises what it holds"
+            self._note(str(path), reason)
+        return runs
+
+    def root(self, path: Path) -> None:
+        """Walk down from a folder that a person named."""
+        self._link_root = os.sep if self._follow else str(path)
+        before = len(self.runs), len(self.notes)
+        waiting = [(str(path), 0)]
+        walked = 0
+        while waiting:
+            folder, depth = waiting.pop()
+            walked += 1
+            if walked > MAX_FOLDERS:
+                self._note(str(path), f"more than {MAX_FOLDERS} folders: the rest was not looked at. Next: name a folder below")
+                break
+            below = self._visit(folder)
+            if depth < MAX_DEPTH:
+                waiting += [(name, depth + 1) for name in reversed(below)]
+            elif below:
+                self._note(folder, f"more than {MAX_DEPTH} folders down: not looked below. Next: name this folder")
+        if before == (len(self.runs), len(self.notes)):
+            self._note(str(path), "nothing here that a format reads: no JSON lines in any folder")
+
+    def _visit(self, folder: str) -> list[str]:
+        """Look at one folder; returns the folders in it that are to be visited."""
+        try:
+            state = os.stat(folder)
+            listed = entries(folder, self._link_root)
+        except OSError as error:
+            self._note(folder, f"could not be read: {error.strerror}")
+            return []
+        if (state.st_dev, state.st_ino) in self._seen:
+            return []
+        self._seen.add((state.st_dev, state.st_ino))
+        if not listed:
+            self._note(folder, "an empty folder")
+        elif folder not in self._claimed:
+            self._claim(self._ask(Path(folder)))
+        self._note_unread(folder, listed)
+        return [os.path.realpath(e.path) for e in listed if e.is_folder and not e.refused and _is_walked(e.name)]
+
+    def _ask(self, path: Path) -> list[RunInfo]:
+        for format in self._formats:
+            if found := format.detect(path, forced=self._forced):
+                return [msgspec.structs.replace(run, link_root=self._link_root) for run in found]
+        return []
+
+    def _claim(self, runs: list[RunInfo]) -> None:
+        for run in runs:
+            self.runs.append(run)
+            self._claimed |= {run.root, *(part.path for part in run.parts)}
+            for source in by_name(run.format).sources(run):
+                self._claimed |= {source.path, os.path.dirname(source.path)}
+
+    def _note_unread(self, folder: str, listed: Iterable[Entry]) -> None:
+        unread = []
+        for entry in listed:
+            if entry.refused:
+                self._note(printable(entry.path), entry.refused)
+            elif not entry.is_folder and entry.path not in self._claimed:
+                unread.append(entry)
+        for reason in _unread.reasons(unread):
+            self._note(folder, reason)
+
+    def _note(self, path: str, reason: str) -> None:
+        if len(self.notes) < MAX_NOTES:
+            self.notes.append(Note(path, reason))
+        elif len(self.notes) == MAX_NOTES:
+            self.notes.append(Note(path, f"more than {MAX_NOTES} notes: the rest is left out. Next: name a folder below"))
+
+
+def _is_walked(name: str) -> bool:
+    return name in SHOWN_HIDDEN or (not name.startswith(".") and name not in SKIPPED)
+
+
+def _unique(runs: Iterable[RunInfo]) -> list[RunInfo]:
+    """Drop what was found twice, where one path lies below another."""
+    return list({(run.format, run.root, run.parts): run for run in runs}.values())
+
+
+def _merged(runs: Sequence[RunInfo]) -> list[RunInfo]:
+    """Make files that were named one by one, of one folder and one format, one run."""
+    groups: dict[tuple[str, str], list[RunInfo]] = {}
+    for run in _unique(runs):
+        groups.setdefault((run.format, os.path.dirname(run.root)), []).append(run)
+    return [_as_one(folder, members) for (_, folder), members in groups.items()]
+
+
+def _as_one(folder: str, members: list[RunInfo]) -> RunInfo:
+    first = members[0]
+    if len(members) == 1:
+        return first
+    parts = tuple(part for run in members for part in run.parts)
+    reason = f"{len(members)} files of one folder; of the first: {first.reason}"
+    return msgspec.structs.replace(first, name=os.path.basename(folder), root=folder, parts=parts, reason=reason)
+
+
+def _distinct(runs: list[RunInfo]) -> list[RunInfo]:
+    """Put the names of as many folders above before names that repeat as make them differ."""
+    counts = Counter(run.name for run in runs)
+    names = [run.name for run in runs]
+    for above in range(1, MAX_DEPTH + 1):
+        if len(set(names)) == len(names):
+            break
+        names = [_long_name(run, above) if counts[run.name] > 1 else run.name for run in runs]
+    return [msgspec.structs.replace(run, name=name) for run, name in zip(runs, names, strict=True)]
+
+
+def _long_name(run: RunInfo, above: int) -> str:
+    root = Path(run.root)
+    chain = [stem(root.name), *(parent.name for parent in root.parents if parent.name)]
+    place = chain.index(run.name) if run.name in chain else 0
+    return "-".join([*reversed(chain[place + 1 : place + 1 + above]), run.name])

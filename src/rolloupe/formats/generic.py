@@ -1,0 +1,239 @@
+"""Any JSON lines whose rows hold text and a score under usual names: verl, SkyRL, AReaL, verifiers, own scripts.
+
+Where a step, a group or a split is not in the row, it is taken from the names of files and folders, and from equal
+prompts.
+"""
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from rolloupe import tokens
+from rolloupe.formats import _fields as fields
+from rolloupe.formats._files import Entry, files, folders, links_of, stem
+from rolloupe.formats._generic_keys import (
+    GROUPS,
+    PROMPTS,
+    RESPONSES,
+    SCORES,
+    SERIES,
+    STEPS,
+    Roles,
+    has_sample,
+    roles_of,
+)
+from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable
+from rolloupe.formats._sniff import look, look_into
+from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleKey, SampleRow, Source, TokenSeries
+
+MAX_STEP_FOLDERS = 100_000
+"""Folders named by a step below one run; more are not looked at."""
+
+_EVAL_WORDS = {"eval", "evals", "evaluation", "val", "valid", "validation", "test"}
+_SEPARATOR = re.compile(r"[_\-.\s]+")
+_NO_NAME = re.compile(r"data|(?:global|steps?|iter|iteration|rollout)?[0-9]*")
+_UID = re.compile(r"(?P<group>.+)_[0-9]+_[0-9]+", re.DOTALL)
+
+
+class Generic(JsonlFormat):
+    """JSON lines with text and a score."""
+
+    name = "generic"
+    title = "JSON lines with text and a score"
+    recognises = (
+        f"`.jsonl` or `.ndjson` files whose rows hold a text or a list of messages (prompt: {', '.join(f'`{k}`' for k in PROMPTS)}; "
+        f"response: {', '.join(f'`{k}`' for k in RESPONSES)}; or `messages` alone) and a score "
+        f"({', '.join(f'`{k}`' for k in SCORES)})."
+    )
+    layout = (
+        "One file, a folder of files, or a folder whose folders are named by a step (`global_step_3_evals/`, `12/`) and "
+        "hold such files. Files whose rows hold no sample (`aggregated_results.jsonl`) are left aside."
+    )
+    identity = (
+        f"step = {', '.join(f'`{k}`' for k in STEPS)}, else the number in the name of the file or its folder, else 0; group "
+        f"= {', '.join(f'`{k}`' for k in GROUPS)}, `uid` without its last two numbers, `id` where messages are stored "
+        "beside it, else a hash of the prompt; index = `{file}:{byte offset}`. Split `train`, or `eval/{name}` where "
+        "file or folder is named after an evaluation (`val_...`, `global_step_3_evals/gsm8k.jsonl`)."
+    )
+    reads = (
+        ("prompt and response keys, `messages`", "turns; of `messages` alone the response begins at the first assistant message"),
+        (
+            "score keys",
+            "the reward: a number; of an object `score`, else `reward`, else its only number; of a list of numbers "
+            "the sum, and the list is the token series `token_rewards`",
+        ),
+        ("`advantage`", "advantage"),
+        ("`status`, `finish_reason`, `stop_reason`, `stop_condition`, `is_truncated`, `error`", "status"),
+        ("`ground_truth`, `gts`, `label`, `target`, `answer`, ...", "ground truth"),
+        ("`response_length`, `completion_tokens`, `prompt_len`, `seqlen`, ...", "token counts"),
+        ("`data_source`, `dataset`, `env_name`, `env_class`, `task`, ...", "environment"),
+        ("`logprobs`, `ref_logprobs`, `entropy`, `advantages`, `loss_mask`, ... as lists", "token series"),
+        ("other numbers, true and false, and the numbers in `metrics`", "sample metrics"),
+        (f"other texts of at most {fields.MAX_TAG_CHARS} characters", "tags"),
+        ("any other key", "extra"),
+    )
+    limits = "A row without any of the text and score keys is listed as a problem. Token ids without text are not decoded."
+
+    def detect(self, path: Path, *, forced: bool = False) -> list[RunInfo]:
+        """See `Format`."""
+        if path.is_file():
+            seen = look(str(path))
+            return self._found(path, stem(path.name), seen.objects, 1, "one file", forced=forced)
+        root = str(path.resolve())
+        listed = [entry.path for entry in files(str(path), root)]
+        places = "" if listed else "in folders named by a step"
+        if not listed:
+            listed = [entry.path for folder in _step_folders(str(path), root) for entry in files(folder.path, root)]
+        objects = tuple(record for _, seen in look_into(listed) for record in seen.objects)
+        number = f"{len(listed)} file{'s' if len(listed) != 1 else ''} of JSON lines {places}".rstrip()
+        return self._found(path, path.name, objects, len(listed), number, forced=forced)
+
+    def _found(
+        self, path: Path, name: str, objects: tuple[Record, ...], number: int, what: str, *, forced: bool
+    ) -> list[RunInfo]:
+        fitting = next((roles for record in objects if has_sample(roles := roles_of(record))), None)
+        if not number or not (fitting or forced):
+            return []
+        reason = f"{what}, {fitting.described() if fitting else 'read as a person asked'}"
+        return [RunInfo(name=name, root=str(path), format=self.name, reason=reason, parts=(RunPart(str(path)),))]
+
+    def sources(self, run: RunInfo) -> list[Source]:
+        """See `Format`."""
+        found = []
+        for part in run.parts:
+            if Path(part.path).is_file():
+                found.append(_source(run, part.path))
+                continue
+            listed = files(part.path, links_of(run))
+            for folder in [] if listed else _step_folders(part.path, links_of(run)):
+                listed += files(folder.path, links_of(run))
+            found += [_source(run, entry.path) for entry in listed if _may_hold_samples(entry)]
+        return found
+
+    def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
+        """See `JsonlFormat`."""
+        roles = roles_of(record)
+        if not (roles.prompt or roles.response or roles.score):
+            raise Unusable("an object without a text or a score under a usual name is no sample")
+        reward = _reward(roles, record)
+        status, status_raw = roles.status(record)
+        prompt_value, response_value = roles.texts(record)
+        prompt = fields.joined(prompt_value)
+        metrics, tags = roles.rest(record)
+        step = fields.integer(record.get(roles.step)) if roles.step else None
+        return SampleRow(
+            split=source.split or "train",
+            step=step if step is not None else (source.step or 0),
+            group=_group(roles, record) or fields.digest(prompt),
+            index=f"{stem(source.name)}:{start}",
+            ordinal=start,
+            start=start,
+            length=length,
+            reward=reward.value,
+            advantage=fields.number(record.get("advantage")),
+            status=status,
+            status_raw=status_raw,
+            turns=_turn_count(response_value),
+            prompt_tokens=roles.count(record, "prompt"),
+            response_tokens=roles.count(record, "response"),
+            total_tokens=roles.count(record, "total"),
+            env=(fields.name(record.get(roles.env)) or "") if roles.env else "",
+            uid=fields.name(record.get("uid")) or "",
+            metrics=metrics | reward.metrics,
+            tags=tags | reward.tags,
+            prompt=prompt,
+            response=fields.joined(response_value),
+        )
+
+    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
+        """See `JsonlFormat`."""
+        roles = roles_of(record)
+        prompt, response = roles.texts(record)
+        return Sample(
+            key=SampleKey(row.split, row.step, row.group, row.index),
+            row=row,
+            locator=locator,
+            turns=fields.prompt_turns(prompt) + fields.response_turns(response),
+            prompt_text=row.prompt,
+            response_text=row.response,
+            label=fields.as_text(record.get(roles.label)) if roles.label else "",
+            series=_series(roles, record),
+            extra={key: fields.showable(value) for key, value in record.items() if not roles.shows(key, value, row)},
+        )
+
+
+def _step_folders(folder: str, link_root: str) -> list[Entry]:
+    named = [entry for entry in folders(folder, link_root) if fields.step_of_folder(entry.name) is not None]
+    return named[:MAX_STEP_FOLDERS]
+
+
+def _source(run: RunInfo, path: str) -> Source:
+    name = os.path.basename(path) if path == run.root else os.path.relpath(path, run.root)
+    name = name.replace(os.sep, "/")
+    of_file = fields.step_in(stem(os.path.basename(path)))
+    of_folder = fields.step_of_folder(os.path.basename(os.path.dirname(path)))
+    first, second = (of_folder, of_file) if "/" in name else (of_file, of_folder)
+    return Source(path=path, name=name, split=_split(run, name), step=second if first is None else first)
+
+
+def _split(run: RunInfo, name: str) -> str:
+    """`eval/NAME` where the file, a folder of the run on the way to it, or the run's own folder is an evaluation's."""
+    *above, file = stem(name).split("/")
+    words = [word for word in _words(file) if not _NO_NAME.fullmatch(word)]
+    if words and words[0] in _EVAL_WORDS:
+        return f"eval/{'_'.join(words[1:]) or words[0]}"
+    folder = next((part for part in above if not _EVAL_WORDS.isdisjoint(_words(part))), "")
+    if not folder and os.path.basename(run.root).lower() in _EVAL_WORDS:
+        folder = os.path.basename(run.root)
+    return f"eval/{'_'.join(words) or folder}" if folder else "train"
+
+
+def _words(part: str) -> list[str]:
+    return [word for word in _SEPARATOR.split(part.lower()) if word]
+
+
+_verdicts: dict[tuple[str, int], bool] = {}
+
+
+def _may_hold_samples(entry: Entry) -> bool:
+    """Tell whether rows of a file may be samples. Looked up once for each file, as soon as it holds a line."""
+    key = (entry.path, entry.inode)
+    known = _verdicts.get(key)
+    if known is not None:
+        return known
+    seen = look(entry.path)
+    verdict = not seen.objects or any(has_sample(roles_of(record)) for record in seen.objects)
+    if seen.objects:
+        _verdicts[key] = verdict
+    return verdict
+
+
+def _reward(roles: Roles, record: Record) -> fields.Reward:
+    value = record.get(roles.score) if roles.score else None
+    if isinstance(value, list):
+        rewards = tokens.read_floats(value)
+        return fields.Reward(None if rewards is None else tokens.nan_sum(rewards), {}, {})
+    return fields.reward(value)
+
+
+def _group(roles: Roles, record: Record) -> str | None:
+    if roles.group:
+        return fields.name(record.get(roles.group))
+    uid = record.get("uid")
+    match = _UID.fullmatch(uid) if isinstance(uid, str) else None
+    return fields.name(match["group"]) if match else None
+
+
+def _turn_count(response: object) -> int:
+    if not isinstance(response, list):
+        return 1
+    return max(1, sum(isinstance(entry, dict) and entry.get("role") == "assistant" for entry in response))
+
+
+def _series(roles: Roles, record: Record) -> list[TokenSeries]:
+    found = {key: record[key] for key in SERIES if key in record}
+    if roles.score and isinstance(record[roles.score], list):
+        found["token_rewards"] = record[roles.score]
+    arrays = {key: tokens.read_floats(value) for key, value in found.items()}
+    return [TokenSeries(name=key, values=values.tolist()) for key, values in arrays.items() if values is not None]

@@ -1,0 +1,21 @@
+"""The formats that there are, in the order in which they are tried: what is most particular comes first."""
+
+from typing import Final
+
+from rolloupe.errors import NotRecognised
+from rolloupe.formats._jsonl import JsonlFormat
+from rolloupe.formats.base import Format
+from rolloupe.formats.generic import Generic
+from rolloupe.formats.relax import Relax
+from rolloupe.formats.rl_logging_board import RLLoggingBoard
+
+JSONL_FORMATS: Final[tuple[JsonlFormat, ...]] = (Relax(), RLLoggingBoard(), Generic())
+FORMATS: Final[tuple[Format, ...]] = JSONL_FORMATS
+
+
+def by_name(name: str) -> Format:
+    """Return the format of that name. Raises `NotRecognised`, naming those there are."""
+    for format in FORMATS:
+        if format.name == name:
+            return format
+    raise NotRecognised(f"no format is called {name!r}. There are: {', '.join(f.name for f in FORMATS)}")

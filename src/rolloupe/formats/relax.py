@@ -1,0 +1,250 @@
+"""Relax: `rollout_result/{train,eval}/{rollout_id}.jsonl`, one line a sample, every generation of keys.
+
+Source: `relax/utils/training/train_dump_utils.py` of Relax, as of July 2026 and later. Keys were added in place,
+without a version number: whatever is there is taken, and nothing is required but that a line is an object.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from rolloupe.formats import _fields as fields
+from rolloupe.formats._files import files, links_of, stem
+from rolloupe.formats._jsonl import JsonlFormat, Record
+from rolloupe.formats._sniff import Look, look, look_into
+from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleKey, SampleRow, Source
+
+NUMBERED = re.compile(r"[0-9]+\.jsonl")
+RESULT = "rollout_result"
+SPLITS = ("train", "eval")
+NO_DATASET = "default"
+"""Names the split of evaluation rows without `dataset`."""
+
+_COUNTS = {
+    "prompt_tokens": ("prompt_length", "prompt_token_count"),
+    "response_tokens": ("response_length", "response_token_count"),
+    "total_tokens": ("total_length", "total_token_count"),
+}
+_PLACED = {
+    "rollout_id": fields.integer,
+    "sample_index": fields.name,
+    "group_index": fields.name,
+    "prompt": fields.as_text,
+    "response": fields.as_text,
+    "status": fields.tag,
+    "label": fields.as_text,
+    "agent_turns": fields.count,
+    **{key: fields.count for keys in _COUNTS.values() for key in keys},
+}
+"""The keys that have a place of their own, and how they are read: what cannot be read so is kept as extra."""
+
+
+class Relax(JsonlFormat):
+    """Rollout results of Relax."""
+
+    name = "relax"
+    title = "Relax"
+    recognises = (
+        "Files named `{number}.jsonl` below `train/` or `eval/` whose rows hold `rollout_id` and `sample_index` (or, "
+        "named and placed so, `sample_index` and `response`)."
+    )
+    layout = (
+        "`rollout_result/{train,eval}/{rollout_id}.jsonl`; open that folder, a folder above it, `train/` or `eval/` "
+        "alone, one file, or any flat folder of `{step}.jsonl` files with these keys. `reward_terminal_traces/` holds "
+        "no samples and is left aside."
+    )
+    identity = (
+        "step = `rollout_id`, else the file's number; group = `group_index`, else a hash of the prompt; index = "
+        "`sample_index`, else the byte offset. Split `train`, or `eval/{dataset}`."
+    )
+    reads = (
+        ("`prompt`, `response`", "turns; a prompt may be templated text or a list of messages"),
+        (
+            "`reward`",
+            "a number; of an object `score`, else `reward`, else its only number. Numbers of an object are sample "
+            "metrics `reward.NAME`, its short texts are tags",
+        ),
+        ("`prompt_length`, `response_length`, `total_length` (or `..._token_count`)", "token counts"),
+        ("`agent_turns`", "number of turns"),
+        ("`status`", "status; `failed` is an error"),
+        ("`dataset`", "the split in evaluation files, and the environment"),
+        ("`label`", "ground truth"),
+        ("any other number", "sample metric (`image_count`, `image_token_count`, `multimodal_token_count`, ...)"),
+        ("any other key", "extra (`weight_versions`, `multimodal_inputs`, `latency_trace`, ...)"),
+    )
+    limits = (
+        "The files hold no token ids, logprobs, advantages or images. `.pt` dumps (`--save-debug-rollout-data`) are "
+        "pickles and are not read."
+    )
+
+    def detect(self, path: Path, *, forced: bool = False) -> list[RunInfo]:
+        """See `Format`."""
+        if path.is_file():
+            return self._one_file(path, forced=forced)
+        for folder in (path, path / RESULT):
+            if run := self._result_folder(folder, forced=forced):
+                return [run]
+        return self._flat_folder(path, forced=forced)
+
+    def _one_file(self, path: Path, *, forced: bool) -> list[RunInfo]:
+        if not forced and not _fits([look(str(path))], placed=False):
+            return []
+        part = RunPart(str(path), path.parent.name if path.parent.name in SPLITS else None)
+        return [self._run(path, path.stem, "one file, rows have rollout_id and sample_index", [part])]
+
+    def _result_folder(self, folder: Path, *, forced: bool) -> RunInfo | None:
+        root = str(folder.resolve())
+        found = {split: _numbered(str(folder / split), root) for split in SPLITS}
+        paths = [path for listed in found.values() for path in listed]
+        if not paths:
+            return None
+        looks = [seen for split in SPLITS for _, seen in look_into(found[split])]
+        if not (forced or _fits(looks, placed=True) or (not looks and folder.name == RESULT)):
+            return None
+        keys = _keys_seen(looks)
+        places = " and ".join(f"{split}/" for split in SPLITS if found[split])
+        named = f"{len(paths)} file{'s' if len(paths) > 1 else ''} named {{step}}.jsonl below {places}"
+        parts = [RunPart(str(folder / split), split) for split in SPLITS]
+        return self._run(folder, _name_of(folder), f"{named}, {keys}", parts)
+
+    def _flat_folder(self, folder: Path, *, forced: bool) -> list[RunInfo]:
+        paths = _numbered(str(folder), str(folder.resolve()))
+        looks = [seen for _, seen in look_into(paths)]
+        if not paths or not (forced or _fits(looks, placed=False)):
+            return []
+        named = f"{len(paths)} file{'s' if len(paths) > 1 else ''} named {{step}}.jsonl"
+        part = RunPart(str(folder), folder.name if folder.name in SPLITS else None)
+        return [self._run(folder, _name_of(folder), f"{named}, {_keys_seen(looks)}", [part])]
+
+    def _run(self, root: Path, name: str, reason: str, parts: list[RunPart]) -> RunInfo:
+        return RunInfo(name=name, root=str(root), format=self.name, reason=reason, parts=tuple(parts))
+
+    def sources(self, run: RunInfo) -> list[Source]:
+        """See `Format`. `Source.split` is `train`, `eval` (the data set follows from the row) or None."""
+        found = []
+        for part in run.parts:
+            named = part.path.endswith(".jsonl") and Path(part.path).is_file()
+            paths = [part.path] if named else _numbered(part.path, links_of(run))
+            for path in paths:
+                file = Path(path)
+                name = file.name if path == run.root else file.relative_to(run.root).as_posix()
+                found.append(Source(path=path, name=name, split=part.split, step=fields.integer(file.stem)))
+        return found
+
+    def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
+        """See `JsonlFormat`."""
+        reward = fields.reward(record.get("reward"))
+        status, status_raw = fields.status(record.get("status"))
+        prompt = fields.joined(record.get("prompt"))
+        index = fields.name(record.get("sample_index"))
+        ordinal = fields.integer(record.get("sample_index"))
+        step = fields.integer(record.get("rollout_id"))
+        counts = _counts(record)
+        return SampleRow(
+            split=_split(source, record),
+            step=step if step is not None else (source.step or 0),
+            group=fields.name(record.get("group_index")) or fields.digest(prompt),
+            index=index if index is not None else str(start),
+            ordinal=ordinal if ordinal is not None else start,
+            start=start,
+            length=length,
+            reward=reward.value,
+            status=status,
+            status_raw=status_raw,
+            turns=fields.count(record.get("agent_turns")) or 1,
+            prompt_tokens=counts["prompt_tokens"],
+            response_tokens=counts["response_tokens"],
+            total_tokens=counts["total_tokens"],
+            env=fields.name(record.get("dataset")) or "",
+            metrics=_metrics(record) | reward.metrics,
+            tags=reward.tags,
+            prompt=prompt,
+            response=fields.joined(record.get("response")),
+        )
+
+    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
+        """See `JsonlFormat`."""
+        return Sample(
+            key=SampleKey(row.split, row.step, row.group, row.index),
+            row=row,
+            locator=locator,
+            turns=fields.prompt_turns(record.get("prompt")) + fields.response_turns(record.get("response")),
+            prompt_text=row.prompt,
+            response_text=row.response,
+            label=fields.as_text(record.get("label")),
+            extra=_extra(record, row),
+        )
+
+
+def _numbered(folder: str, link_root: str) -> list[str]:
+    """Paths of the files named by a number, in the order of the numbers."""
+    found = [e for e in files(folder, link_root, (".jsonl",)) if NUMBERED.fullmatch(e.name)]
+    return [e.path for e in sorted(found, key=lambda e: (len(stem(e.name).lstrip("0")), stem(e.name).lstrip("0")))]
+
+
+def _fits(looks: list[Look], *, placed: bool) -> bool:
+    """Tell whether one of some files holds rows of Relax; where names and place fit as well, less is asked of them."""
+    return any(_is_row(record, placed) for seen in looks for record in seen.objects)
+
+
+def _is_row(record: Record, placed: bool) -> bool:
+    if "rollout_id" in record and "sample_index" in record:
+        return "prompt" in record or "response" in record
+    return placed and "sample_index" in record and "response" in record and "reward" in record
+
+
+def _keys_seen(looks: list[Look]) -> str:
+    if not looks:
+        return "all of them empty so far"
+    return "rows have rollout_id and sample_index" if _fits(looks, placed=False) else "rows have sample_index"
+
+
+def _name_of(folder: Path) -> str:
+    """The nearest folder whose name says something."""
+    for candidate in (folder, *folder.parents):
+        if candidate.name and candidate.name not in (RESULT, *SPLITS):
+            return candidate.name
+    return folder.name or str(folder)
+
+
+def _split(source: Source, record: Record) -> str:
+    dataset = fields.name(record.get("dataset"))
+    if source.split == "eval" or (source.split is None and dataset):
+        return f"eval/{dataset or NO_DATASET}"
+    return "train"
+
+
+def _counts(record: Record) -> dict[str, int | None]:
+    found = {
+        name: next((n for key in keys if (n := fields.count(record.get(key))) is not None), None)
+        for name, keys in _COUNTS.items()
+    }
+    response, total = found["response_tokens"], found["total_tokens"]
+    if found["prompt_tokens"] is None and response is not None and total is not None and total >= response:
+        found["prompt_tokens"] = total - response
+    return found
+
+
+def _metrics(record: Record) -> dict[str, float]:
+    return {
+        key: value
+        for key, member in record.items()
+        if key not in _PLACED and key not in ("reward", "dataset") and (value := fields.number(member)) is not None
+    }
+
+
+def _extra(record: Record, row: SampleRow) -> dict[str, Any]:
+    """Every member that neither the row nor the sample shows."""
+    extra = {}
+    for key, member in record.items():
+        if key == "reward":
+            shown = fields.is_shown_reward(member)
+        elif key == "dataset":
+            shown = fields.name(member) is not None
+        elif key in _PLACED:
+            shown = member is None or _PLACED[key](member) is not None
+        else:
+            shown = key in row.metrics
+        if not shown:
+            extra[key] = fields.showable(member)
+    return extra

@@ -1,0 +1,280 @@
+"""RLLoggingBoard: every `.jsonl` of a folder, one line a sample, with token strings and per-token arrays.
+
+Source: HarderThenHarder/RLLoggingBoard, its README and its reader. Any trainer may write such files; data-parallel
+ranks write one each, and the rows of all are merged by their `step`.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rolloupe import tokens
+from rolloupe.formats import _fields as fields
+from rolloupe.formats._files import files, links_of, stem
+from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable
+from rolloupe.formats._sniff import Look, look, look_into
+from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleKey, SampleRow, Source, TokenSeries
+
+PAD_TOKEN = "<PAD>"  # noqa: S105
+"""The board's default. It pads prompts on the left and responses on the right."""
+
+SUFFIX = (".jsonl",)
+ARRAYS = ("logprobs", "ref_logprobs", "values", "token_rewards")
+NUMBERS = ("ref_reward", "valid_reward", "ref_valid_reward")
+
+_REQUIRED = {"prompt", "response", "reward", "step"}
+_OWN = {"response_tokens", "ref_response", *ARRAYS, *NUMBERS}
+_KNOWN = {*_REQUIRED, *_OWN, "ground_truth"}
+_FOREIGN = {"rollout_id", "sample_index", "group", "group_id", "group_index", "uid", "example_id", "advantage", "messages"}
+"""Keys that the board ignores and that say more than it would show: unless its own are there, another reader is better."""
+
+
+class RLLoggingBoard(JsonlFormat):
+    """Token-level JSON lines for RLLoggingBoard."""
+
+    name = "rl_logging_board"
+    title = "RLLoggingBoard"
+    recognises = (
+        "A folder with `.jsonl` files whose rows hold `prompt`, `response`, `reward` and `step`, and either nothing "
+        "foreign to the board or some of its own keys (`response_tokens`, `logprobs`, `ref_response`, ...)."
+    )
+    layout = (
+        "`{root}/{run}/*.jsonl`: all `.jsonl` files of a folder (ranks) are one run; a folder of such folders holds "
+        "many runs. A folder `eval_X` beside `X` or `train_X` becomes the split `eval/X` of that run."
+    )
+    identity = (
+        "step = `step`; group = a hash of the prompt without padding; index = `{file}:{byte offset}`, the file without "
+        "`.jsonl`. Split `train`, or `eval/X`."
+    )
+    reads = (
+        ("`prompt`, `response`", f"turns; the pad token `{PAD_TOKEN}` is dropped"),
+        ("`reward`, `ref_reward`, `valid_reward`, `ref_valid_reward`", "reward, and sample metrics"),
+        ("`ref_response`", "the reference model's response"),
+        ("`ground_truth`", "ground truth"),
+        ("`response_tokens`", "token strings, up to the padding; their number is the sample metric `response_tokens_len`"),
+        (
+            "`logprobs`, `ref_logprobs`, `values`, `token_rewards`",
+            "token series, cut to the shortest with a note; derived from the first two, `log_ratio` = logprobs - "
+            "ref_logprobs and `kl` = exp(log_ratio) - 1 - log_ratio",
+        ),
+        (
+            "derived",
+            "sample metrics `avg_log_ratio`, `sum_log_ratio`, `avg_kl`, `sum_kl` (over the response tokens that are "
+            "not NaN), `reward_gap` = reward - ref_reward, `valid_reward_gap` = reward - valid_reward",
+        ),
+        ("any other key", "extra"),
+    )
+    limits = (
+        "A row without `step` is listed under the number in the file's name, else under step 0. The end token of a "
+        "system prompt (`<endofsystem>`) is shown, not cut away."
+    )
+
+    def detect(self, path: Path, *, forced: bool = False) -> list[RunInfo]:
+        """See `Format`."""
+        if path.is_file():
+            paths, looks = [str(path)], [look(str(path))]
+        else:
+            paths = [entry.path for entry in files(str(path), str(path.resolve()), SUFFIX)]
+            looks = [seen for _, seen in look_into(paths)]
+        if not paths or not (forced or any(_fits(seen) for seen in looks)):
+            return []
+        number = f"{len(paths)} file{'s' if len(paths) > 1 else ''}"
+        reason = f"{number} of JSON lines, rows have prompt, response, reward and step"
+        name = stem(path.name) if path.is_file() else path.name
+        part = RunPart(str(path))
+        return [RunInfo(name=name, root=str(path), format=self.name, reason=reason, parts=(part,))]
+
+    def sources(self, run: RunInfo) -> list[Source]:
+        """See `Format`. A part beside the run's own folder is named after its folder."""
+        found = []
+        for part in run.parts:
+            folder = Path(part.path)
+            if folder.is_file():
+                found.append(Source(path=part.path, name=folder.name, split=part.split))
+                continue
+            prefix = "" if part.path == run.root else f"{folder.name}/"
+            found += [
+                Source(path=entry.path, name=prefix + entry.name, split=part.split)
+                for entry in files(part.path, links_of(run), SUFFIX)
+            ]
+        return found
+
+    def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
+        """See `JsonlFormat`."""
+        if record.keys().isdisjoint(("prompt", "response", "reward", "response_tokens")):
+            raise Unusable("an object without prompt, response or reward is no sample")
+        name = stem(Path(source.path).name)
+        step = fields.integer(record.get("step"))
+        prompt = _unpadded(fields.joined(record.get("prompt")))
+        reward = fields.reward(record.get("reward"))
+        pieces = record.get("response_tokens")
+        counted = _token_count(pieces) if isinstance(pieces, list) and pieces else None
+        return SampleRow(
+            split=source.split or "train",
+            step=step if step is not None else (fields.step_in(name) or 0),
+            group=fields.digest(prompt),
+            index=f"{name}:{start}",
+            ordinal=start,
+            start=start,
+            length=length,
+            reward=reward.value,
+            response_tokens=counted if counted is not None else _longest_array(record),
+            metrics=_metrics(record, reward, counted),
+            tags=reward.tags,
+            prompt=prompt,
+            response=_unpadded(fields.joined(record.get("response"))),
+        )
+
+    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
+        """See `JsonlFormat`."""
+        notes: list[str] = []
+        pieces, series = _token_view(record, notes)
+        for key in ("prompt", "response"):
+            padding = fields.joined(record.get(key)).count(PAD_TOKEN)
+            if padding:
+                notes.append(f"{padding} pad token{'s' if padding > 1 else ''} {PAD_TOKEN} dropped from the {key}")
+        if fields.integer(record.get("step")) is None:
+            notes.append(f"no usable step in the record: listed under step {row.step}")
+        reference = record.get("ref_response")
+        return Sample(
+            key=SampleKey(row.split, row.step, row.group, row.index),
+            row=row,
+            locator=locator,
+            turns=fields.prompt_turns(_shown(record, "prompt", row.prompt))
+            + fields.response_turns(_shown(record, "response", row.response)),
+            prompt_text=row.prompt,
+            response_text=row.response,
+            label=fields.as_text(record.get("ground_truth")),
+            ref_turns=fields.response_turns(_unpadded(reference) if isinstance(reference, str) else reference),
+            ref_reward=fields.number(record.get("ref_reward")),
+            tokens=pieces,
+            series=series,
+            extra=_extra(record),
+            notes=notes,
+        )
+
+
+def join_eval(runs: Sequence[RunInfo]) -> list[RunInfo]:
+    """Make each folder `eval_X` that lies beside a run `X` or `train_X` a part of that run."""
+    by_root = {run.root: run for run in runs if run.format == RLLoggingBoard.name}
+    joined = dict(by_root)
+    for root, run in by_root.items():
+        folder = Path(root)
+        if not folder.name.startswith("eval_"):
+            continue
+        subject = folder.name.removeprefix("eval_")
+        host = next((str(h) for n in (subject, f"train_{subject}") if str(h := folder.with_name(n)) in by_root), None)
+        if host is None:
+            continue
+        part = RunPart(root, f"eval/{subject}")
+        reason = f"{joined[host].reason}; {folder.name} beside it is its evaluation"
+        joined[host] = msgspec.structs.replace(joined[host], parts=(*joined[host].parts, part), reason=reason)
+        del joined[root]
+    return [joined.get(run.root, run) for run in runs if run.root not in by_root or run.root in joined]
+
+
+def _fits(seen: Look) -> bool:
+    return any(_is_row(record.keys(), seen.whole) for record in seen.objects)
+
+
+def _is_row(keys: Any, whole: bool) -> bool:
+    if not whole:  # reward and step may stand behind the arrays
+        return {"prompt", "response"} <= keys and not _OWN.isdisjoint(keys)
+    if not keys >= _REQUIRED or {"rollout_id", "sample_index"} <= keys:
+        return False
+    return not _OWN.isdisjoint(keys) or _FOREIGN.isdisjoint(keys)
+
+
+def _unpadded(value: str) -> str:
+    return value.replace(PAD_TOKEN, "") if PAD_TOKEN in value else value
+
+
+def _shown(record: Record, key: str, unpadded: str) -> object:
+    """A text without its padding, anything else as it is."""
+    return unpadded if isinstance(record.get(key), str) else record.get(key)
+
+
+def _token_count(pieces: list[Any]) -> int:
+    return tokens.unpadded_length(pieces, PAD_TOKEN)
+
+
+def _longest_array(record: Record) -> int | None:
+    return max((len(record[key]) for key in ARRAYS if isinstance(record.get(key), list)), default=None)
+
+
+def _metrics(record: Record, reward: fields.Reward, counted: int | None) -> dict[str, float]:
+    found = {key: value for key in NUMBERS if (value := fields.number(record.get(key))) is not None}
+    for gap, other in (("reward_gap", "ref_reward"), ("valid_reward_gap", "valid_reward")):
+        if reward.value is not None and other in found:
+            found[gap] = reward.value - found[other]
+    pieces = record.get("response_tokens")
+    if isinstance(pieces, list):
+        found["response_tokens_len"] = float(len(pieces))
+    ratios = _log_ratio(record, counted)
+    if ratios is not None:
+        divergence = tokens.board_kl(ratios)
+        for name, value in (
+            ("avg_log_ratio", tokens.nan_mean(ratios)),
+            ("sum_log_ratio", tokens.nan_sum(ratios)),
+            ("avg_kl", tokens.nan_mean(divergence)),
+            ("sum_kl", tokens.nan_sum(divergence)),
+        ):
+            if value is not None:
+                found[name] = value
+    return found | reward.metrics
+
+
+def _log_ratio(record: Record, counted: int | None) -> tokens.Floats | None:
+    """Log ratios of the response tokens, padding left out; None unless both arrays are there."""
+    policy, reference = tokens.read_floats(record.get("logprobs")), tokens.read_floats(record.get("ref_logprobs"))
+    if policy is None or reference is None:
+        return None
+    stop = min(len(policy), len(reference), len(policy) if counted is None else counted)
+    return tokens.log_ratio(policy[:stop], reference[:stop])
+
+
+def _token_view(record: Record, notes: list[str]) -> tuple[list[str], list[TokenSeries]]:
+    """Token strings and series of one length; says in `notes` what was cut."""
+    pieces = record.get("response_tokens")
+    pieces = [fields.as_text(piece) for piece in pieces] if isinstance(pieces, list) else []
+    kept = _token_count(pieces)
+    if kept < len(pieces):
+        notes.append(f"response_tokens: shown up to the padding, {kept} of {len(pieces)}")
+    arrays = {key: found for key in ARRAYS if (found := tokens.read_floats(record.get(key))) is not None}
+    lengths = {key: len(found) for key, found in arrays.items()}
+    if pieces:
+        lengths["response_tokens"] = kept
+    shortest = min(lengths.values(), default=0)
+    cut = {key: length for key, length in lengths.items() if length > shortest}
+    if cut:
+        listed = ", ".join(f"{key} has {length}" for key, length in cut.items())
+        notes.append(f"arrays of unequal length, shown up to the shortest ({shortest}): {listed}")
+    series = [TokenSeries(name=key, values=found[:shortest].tolist()) for key, found in arrays.items()]
+    ratios = _log_ratio(record, shortest)
+    if ratios is not None:
+        series.append(TokenSeries(name="log_ratio", values=ratios.tolist()))
+        series.append(TokenSeries(name="kl", values=tokens.board_kl(ratios).tolist()))
+    return pieces[:shortest], series
+
+
+def _extra(record: Record) -> dict[str, Any]:
+    """Every member that is shown nowhere else, those of the board's keys included that are of a wrong type."""
+    return {key: fields.showable(value) for key, value in record.items() if not _is_shown(key, value)}
+
+
+def _is_shown(key: str, value: object) -> bool:
+    if key not in _KNOWN:
+        return False
+    if value is None:
+        return True
+    if key in ARRAYS:
+        return tokens.read_floats(value) is not None
+    if key in NUMBERS:
+        return fields.number(value) is not None
+    if key == "reward":
+        return fields.is_shown_reward(value)
+    if key == "step":
+        return fields.integer(value) is not None
+    return key != "response_tokens" or isinstance(value, list)

@@ -1,0 +1,42 @@
+"""Ratios and divergences between two policies, per token. Natural logarithm; every array has shape (T,), T tokens."""
+
+import numpy as np
+
+from rolloupe.tokens.arrays import Floats
+
+
+def log_ratio(logprobs: Floats, ref_logprobs: Floats) -> Floats:
+    """Return `logprobs - ref_logprobs`, shape (T,), in nats; NaN where either is NaN.
+
+    The two arrays must be of one length (see `align`). Source: RLLoggingBoard, `log_ratio`; Schulman's k1.
+    """
+    with np.errstate(invalid="ignore"):
+        return logprobs - ref_logprobs
+
+
+def board_kl(log_ratios: Floats) -> Floats:
+    """Return `exp(d) - 1 - d` for `d = logprobs - ref_logprobs`, shape (T,), at least 0; NaN where d is NaN or +inf.
+
+    Source: RLLoggingBoard, `kl`. The ratio is policy over reference, the other way round from Schulman's k3, which
+    is an estimate of the KL only in that other direction; the board's sign is kept under the board's name.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.expm1(log_ratios) - log_ratios
+
+
+def nan_mean(values: Floats) -> float | None:
+    """Return the mean over what is not NaN (`numpy.nanmean`); None where nothing is. An infinity makes it infinite."""
+    kept = values[~np.isnan(values)]
+    if not kept.size:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(kept.mean())
+
+
+def nan_sum(values: Floats) -> float | None:
+    """Return the sum over what is not NaN (`numpy.nansum`, but None where nothing is)."""
+    kept = values[~np.isnan(values)]
+    if not kept.size:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(kept.sum())
