@@ -54,7 +54,9 @@ ERRORS: dict[type[RolloupeError], tuple[int, str]] = {
 class App:
     """The whole server as one ASGI application. `routes` and `context` are for tests and for `serve`."""
 
-    def __init__(self, library: "Library | Future[Library]", settings: Settings) -> None:
+    def __init__(
+        self, library: "Library | Future[Library]", settings: Settings, files: shell.Shell | None = None
+    ) -> None:
         self.context = Context(library, settings)
         inner = Starlette(
             routes=[
@@ -65,7 +67,7 @@ class App:
             exception_handlers={HTTPException: http_error},
         )
         inner.state.context = self.context
-        inner.state.shell = shell.Shell(settings.base_path)
+        inner.state.shell = files or shell.Shell(settings.base_path)
         self.routes = [route for route in inner.routes if isinstance(route, Route)]
         self._app: ASGIApp = guarded(inner, settings)
         self._base_path = settings.base_path
@@ -78,9 +80,9 @@ class App:
         await self._app(scope, receive, send)
 
 
-def create_app(library: "Library | Future[Library]", settings: Settings) -> App:
+def create_app(library: "Library | Future[Library]", settings: Settings, files: shell.Shell | None = None) -> App:
     """Build the server over a library, which may still be opening: requests for data wait for it."""
-    return App(library, settings)
+    return App(library, settings, files)
 
 
 def caught(endpoint: Endpoint) -> Endpoint:

@@ -51,12 +51,13 @@ class ReplyCache:
 
     def put(self, key: tuple[str, ...], reply: Reply) -> None:
         """Keep a reply, and let go of the oldest where there is no room."""
-        if _size(reply) * 4 > self.limit_bytes or self.limit_entries < 1:
-            return
         with self._lock:
             old = self._replies.pop(key, None)
-            self._bytes += _size(reply) - (_size(old) if old else 0)
+            self._bytes -= _size(old) if old else 0
+            if _size(reply) * 4 > self.limit_bytes:
+                return
             self._replies[key] = reply
+            self._bytes += _size(reply)
             while self._bytes > self.limit_bytes or len(self._replies) > self.limit_entries:
                 self._bytes -= _size(self._replies.popitem(last=False)[1])
 

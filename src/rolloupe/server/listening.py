@@ -30,6 +30,8 @@ def listening(host: str, port: int | None) -> socket.socket:
 
 
 def _bound(host: str, port: int) -> socket.socket:
+    if not 0 <= port < 2**16:
+        raise OverflowError("ports are numbers from 0 to 65535")  # getaddrinfo would take 70000 for 4464
     family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[
         0
     ]

@@ -71,7 +71,7 @@ class Shell:
         files = {"index.html": _file(self._based(page).encode(), ".html", "no-cache")}
         for path in root.rglob("*") if root else ():
             name = path.relative_to(root).as_posix() if root else ""
-            if name != "index.html" and path.is_file() and path.suffix != ".map":
+            if name != "index.html" and path.is_file() and not path.is_symlink() and path.suffix != ".map":
                 files[name] = _file(
                     path.read_bytes(), path.suffix, FOREVER if name.startswith("assets/") else "no-cache"
                 )

@@ -1,0 +1,165 @@
+"""The routes against the real files of tests/data, and against a run whose answers are known."""
+
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from rolloupe.index import Library
+from rolloupe.server import wire
+from rolloupe.server.app import App
+from tests.server.support import get, lines, opened, relax_run, row, run_path, served
+
+
+def test_the_list_of_runs(app: App) -> None:
+    reply = get(app, "/api/runs").json
+    (run,) = reply["runs"]
+    assert reply["program"].startswith("rolloupe ")
+    assert (run["name"], run["format"], run["problems"]) == ("first run ü", "relax", 0)
+    assert run["splits"] == [{"name": "train", "steps": 3, "samples": 24, "first_step": 0, "last_step": 2}]
+    assert run["progress"]["done_bytes"] == run["progress"]["total_bytes"] > 0
+    assert run["live"] is True
+
+
+def test_steps_in_columns(app: App) -> None:
+    reply = get(app, f"{run_path(app)}/steps?split=train").json
+    assert reply["steps"] == [0, 1, 2]
+    assert reply["samples"] == [8, 8, 8]
+    assert reply["reward_mean"] == [0.5] * 3
+    assert reply["reward_excluded"] == [0] * 3
+
+
+def test_groups_in_the_order_of_their_samples(app: App) -> None:
+    groups = get(app, f"{run_path(app)}/groups?split=train&step=1").json["groups"]
+    assert [(one["samples"], one["first"], one["prompt"]) for one in groups] == [
+        (4, 0, "Question 0?"),
+        (4, 4, "Question 1?"),
+    ]
+
+
+def test_a_page_of_samples_sorted_and_cut(app: App) -> None:
+    path = run_path(app)
+    page = get(app, f"{path}/samples?split=train&step=1&sort=response_tokens&descending=1&offset=2&limit=3").json
+    assert (page["total"], page["offset"]) == (8, 2)
+    assert [one["response_tokens"] for one in page["samples"]] == [15, 14, 13]
+
+
+def test_the_page_that_holds_a_sample(app: App) -> None:
+    path = run_path(app)
+    items = get(app, f"{path}/samples?split=train&step=1").json["samples"]
+    page = get(app, f"{path}/samples?split=train&step=1&limit=3&around={quote(items[7]['id'])}").json
+    assert page["offset"] == 6
+    assert [one["id"] for one in page["samples"]] == [items[6]["id"], items[7]["id"]]
+
+
+def test_a_sample_with_its_place_in_its_group(app: App) -> None:
+    path = run_path(app)
+    items = get(app, f"{path}/samples?split=train&step=2").json["samples"]
+    reply = get(app, f"{path}/sample?id={quote(items[5]['id'], safe='')}").json
+    assert (reply["id"], reply["position"], reply["group_size"]) == (items[5]["id"], 2, 4)
+    assert reply["group_ids"] == [one["id"] for one in items[4:]]
+    text = "".join(part["raw"] or part["text"] for turn in reply["turns"] for part in turn["parts"])
+    assert "Question 1?" in text
+    assert "Answer 5" in text
+
+
+def test_ids_round_trip_whatever_they_hold(folder: Path, tmp_path: Path) -> None:
+    relax_run(folder, steps=1, samples=0)
+    names = ["a/b", "%2F", "~1", "..", "é ü", "?#&=", "<script>", "\n"]
+    rows = [row(0, number, group_index=name) for number, name in enumerate(names)]
+    (folder / "rollout_result/train/0.jsonl").write_bytes(lines(rows))
+    app = served(opened(folder, tmp_path / "index"))
+    path = run_path(app)
+    items = get(app, f"{path}/samples?split=train&step=0").json["samples"]
+    assert len(items) == len(names)
+    for item in items:
+        assert get(app, f"{path}/sample?id={quote(item['id'], safe='')}").json["id"] == item["id"]
+
+
+@pytest.mark.parametrize("name", ["plain", "with space", "é", "100%", "a?b#c", "..hidden", "~", "a%2Fb", "-", "a&b=c"])
+def test_a_run_of_any_name_has_an_address(tmp_path: Path, name: str) -> None:
+    relax_run(tmp_path / name, steps=1)
+    app = served(opened(tmp_path / name, tmp_path / "index"))
+    assert get(app, f"{run_path(app)}/steps?split=train").json["steps"] == [0]
+
+
+def test_problems_with_place_reason_and_excerpt(folder: Path, tmp_path: Path) -> None:
+    train = relax_run(folder, steps=1, samples=2)
+    start = (train / "0.jsonl").stat().st_size
+    with (train / "0.jsonl").open("ab") as file:
+        file.write(b'{"broken \xff\n' + lines([row(0, 5)]))
+    app = served(opened(folder, tmp_path / "index"))
+    reply = get(app, f"{run_path(app)}/problems").json
+    assert reply["total"] == 1
+    (problem,) = reply["problems"]
+    assert problem["file"].endswith("0.jsonl")
+    assert problem["start"] == start
+    assert problem["reason"]
+    assert problem["excerpt"].startswith('{"broken \ufffd')
+    assert get(app, f"{run_path(app)}/problems?offset=1").json["problems"] == []
+
+
+def test_a_file_rewritten_under_a_sample_is_a_conflict(folder: Path, tmp_path: Path) -> None:
+    train = relax_run(folder, steps=1)
+    app = served(opened(folder, tmp_path / "index"))
+    path = run_path(app)
+    item = get(app, f"{path}/samples?split=train&step=0").json["samples"][3]
+    (train / "0.jsonl").write_bytes(b"gone\n")
+    answer = get(app, f"{path}/sample?id={quote(item['id'])}")
+    assert answer.status == 409
+    assert answer.json["next"]
+
+
+def test_two_servers_on_one_run_agree(folder: Path, tmp_path: Path) -> None:
+    train = relax_run(folder)
+    libraries = [opened(folder, tmp_path / "index", follow=True) for _ in range(2)]
+    apps = [served(library) for library in libraries]
+    from tests.index.support import eventually
+
+    with (train / "2.jsonl").open("ab") as file:
+        file.write(lines([row(2, 8), row(2, 9)]))
+    target = f"{run_path(apps[0])}/samples?split=train&step=2"
+    eventually(lambda: all(get(app, target).json["total"] == 10 for app in apps))
+    pages = [get(app, target).json["samples"] for app in apps]
+    assert pages[0] == pages[1]
+    assert len({one["id"] for one in pages[0]}) == 10
+    for library in libraries:
+        library.close()
+
+
+def test_clearing_drops_memory_and_keeps_the_index(app: App, library: Library) -> None:
+    from tests.server.support import BEARER, ask
+
+    target = f"{run_path(app)}/samples?split=train&step=0"
+    before = get(app, "/api/cache/stats").json
+    get(app, target)
+    get(app, target)
+    held = get(app, "/api/cache/stats").json
+    assert (held["entries"], held["hits"]) == (before["entries"] + 1, before["hits"] + 1)
+    assert held["memory_bytes"] > 0
+    assert held["index_bytes"] == library.index_bytes() > 0
+    cleared = ask(app, "POST", "/api/cache/clear", BEARER).json
+    assert (cleared["entries"], cleared["memory_bytes"], cleared["hits"]) == (0, 0, 0)
+    assert cleared["index_bytes"] == held["index_bytes"]
+    assert get(app, target).status == 200
+
+
+def test_every_reply_has_the_fields_of_its_record(app: App) -> None:
+    path = run_path(app)
+    item = quote(get(app, f"{path}/samples?split=train&step=0").json["samples"][0]["id"])
+    targets = {
+        "/api/runs": wire.RunsReply, f"{path}/steps?split=train": wire.StepsReply,
+        f"{path}/groups?split=train&step=0": wire.GroupsReply, f"{path}/samples?split=train&step=0": wire.SamplesReply,
+        f"{path}/sample?id={item}": wire.SampleReply, f"{path}/sample/raw?id={item}": wire.RawReply,
+        f"{path}/problems": wire.ProblemsReply, "/api/cache/stats": wire.CacheStats, "/api/nothing": wire.ErrorReply,
+    }  # fmt: skip
+    for target, record in targets.items():
+        assert tuple(get(app, target).json) == record.__struct_fields__
+
+
+def test_head_gives_the_headers_alone(app: App) -> None:
+    from tests.server.support import BEARER, ask
+
+    answer = ask(app, "HEAD", f"{run_path(app)}/steps?split=train", BEARER)
+    assert answer.status == 200
+    assert int(answer.headers["content-length"]) > 0

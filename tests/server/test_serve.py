@@ -1,0 +1,258 @@
+"""The server as a person starts it: address, port, warnings, the end."""
+
+import os
+import signal
+import socket
+import stat
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from rolloupe.errors import BadQuery, UnreadablePath
+from rolloupe.server.console import printable
+from rolloupe.server.listening import listening
+from rolloupe.server.serve import access_of, address, announce, serve
+from rolloupe.server.settings import Settings
+from tests.server.process import Process
+from tests.server.support import relax_run
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state" / "rolloupe"
+
+
+def test_one_line_with_the_link_and_a_private_token(folder: Path, tmp_path: Path, state: Path) -> None:
+    relax_run(folder)
+    with Process([folder], tmp_path / "index", port=0) as server:
+        assert server.line.startswith(f"Rolloupe is at http://127.0.0.1:{server.port}/#token=")
+        assert server.token is not None
+        assert stat.S_IMODE((state / "token.json").stat().st_mode) == 0o600
+        assert server.token in (state / "token.json").read_text()
+        assert [run["name"] for run in server.json("/api/runs")["runs"]] == ["run"]
+        took_s, code, errors = server.interrupt()
+    assert (code, errors) == (0, "")
+    assert took_s < 1.0
+    with Process([folder], tmp_path / "index", port=0) as again:
+        assert again.token == server.token
+    with Process([folder], tmp_path / "index", port=0, rotate_token=True) as rotated:
+        assert rotated.token not in (None, server.token)
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_within_a_second_with_open_pages_and_streams(
+    folder: Path, tmp_path: Path, state: Path, signal_number: int
+) -> None:
+    relax_run(folder)
+    with Process([folder], tmp_path / "index", port=0) as server:
+        idle = server.connected()
+        half = server.connected()
+        half.sendall(b"GET /api/runs HTTP/1.1\r\nHost: loc")
+        with server.events() as one, server.events() as other:
+            assert next(one) == next(other)
+            took_s, code, errors = server.interrupt(signal_number)
+            assert list(one)[-1:] != [None]
+        idle.close()
+        half.close()
+    assert (code, errors) == (0, "")
+    assert took_s < 1.0
+
+
+def test_the_next_free_port_unless_one_was_given(folder: Path, tmp_path: Path, state: Path) -> None:
+    relax_run(folder)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with Process([folder], tmp_path / "index", port=port) as server:
+            _, code, errors = server.ended()
+    assert code == 1
+    assert f"port {port} is taken" in errors
+    assert "Traceback" not in errors
+
+
+def test_ports_are_tried_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rolloupe.server import listening as module
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        monkeypatch.setattr(module, "PORT", taken.getsockname()[1])
+        with listening("127.0.0.1", None) as found:
+            assert found.getsockname()[1] in range(module.PORT + 1, module.PORT + module.PORTS_TRIED)
+        monkeypatch.setattr(module, "PORTS_TRIED", 1)
+        with pytest.raises(BadQuery, match="all taken"):
+            listening("127.0.0.1", None)
+
+
+@pytest.mark.parametrize(
+    ("host", "port"), [("no.such.host.invalid", 0), ("192.0.2.1", 0), ("127.0.0.1", 70000), ("127.0.0.1", -1)]
+)
+def test_what_cannot_be_listened_on_says_so(host: str, port: int) -> None:
+    with pytest.raises(BadQuery, match="cannot listen"):
+        listening(host, port)
+
+
+def test_the_open_posture_works_and_warns(folder: Path, tmp_path: Path, state: Path) -> None:
+    relax_run(folder)
+    with Process([folder], tmp_path / "index", port=0, host="0.0.0.0", no_token=True, cors=["*"]) as server:
+        assert server.token is None
+        answer = server.send("/api/runs", "Origin: https://anything.example", "Sec-Fetch-Site: cross-site")
+        assert answer.startswith(b"HTTP/1.1 200")
+        assert b"access-control-allow-origin: *" in answer.lower()
+        _, code, errors = server.interrupt()
+    assert code == 0
+    assert errors.count("Warning") == 2
+    assert not state.exists()
+
+
+def test_beyond_loopback_the_token_is_needed(folder: Path, tmp_path: Path, state: Path) -> None:
+    relax_run(folder)
+    with Process([folder], tmp_path / "index", port=0, host="0.0.0.0") as server:
+        token, server.token = server.token, None
+        assert token
+        assert server.send("/api/runs").startswith(b"HTTP/1.1 401")
+
+
+def test_a_path_that_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(UnreadablePath, match="does not exist"):
+        serve([tmp_path / "nothing"], open_browser=False)
+
+
+def test_what_keeps_the_library_from_opening_ends_the_server(folder: Path, tmp_path: Path, state: Path) -> None:
+    relax_run(folder)
+    with Process([folder], tmp_path / "index", port=0, format="no_such_format") as server:
+        took_s, code, errors = server.ended()
+    assert code == 1
+    assert "NotRecognised: " in errors
+    assert "Traceback" not in errors
+    assert took_s < 10
+
+
+@pytest.mark.parametrize("token", ["short", "with space in it", "ümläute!", "x\r\nSet-Cookie: a=b"])
+def test_a_token_that_would_not_do(token: str) -> None:
+    with pytest.raises(BadQuery, match="--token"):
+        access_of(token, no_token=False, rotate=False)
+
+
+def test_a_token_and_none_at_once() -> None:
+    with pytest.raises(BadQuery, match="exclude"):
+        access_of("long-enough", no_token=True, rotate=False)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, "http://127.0.0.1:8080/#token=a%2Bb"),
+        ({"host": "0.0.0.0"}, "http://127.0.0.1:8080/#token=a%2Bb"),
+        ({"host": "0.0.0.0", "allow_hosts": ("*", "box.lab")}, "http://box.lab:8080/#token=a%2Bb"),
+        ({"host": "::1"}, "http://[::1]:8080/#token=a%2Bb"),
+        ({"host": "10.0.0.1", "base_path": "/x"}, "http://10.0.0.1:8080/x/#token=a%2Bb"),
+    ],
+)
+def test_the_address_to_open(changes: dict[str, object], expected: str) -> None:
+    given = Settings(**{"token": "a+b", **changes})  # type: ignore[arg-type]
+    assert address(given, 8080, given.token) == expected
+
+
+def test_the_address_holds_the_lasting_token_only_where_it_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
+    announce(Settings(token="lasting-token", first_token="first-token"), 8080)
+    printed = capfd.readouterr()
+    assert "lasting-token" in printed.out
+    assert "first-token" not in printed.out + printed.err
+
+
+def test_hostile_requests_print_nothing_and_break_nothing(folder: Path, tmp_path: Path, state: Path) -> None:
+    relax_run(folder)
+    with Process([folder], tmp_path / "index", port=0) as server:
+        for block in (
+            b"\x16\x03\x01\x02\x00garbage\r\n\r\n",
+            b"GET / HTTP/9.9\r\n\r\n",
+            b"GET /\x1b[2J HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n",
+            b"POST /api/login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n",
+            b"GET / HTTP/1.1\r\nX: " + b"y" * 100_000 + b"\r\n\r\n",
+            b"GET / HTTP/1.0\r\n\r\n",
+            b"GET /%ff%00%1b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+            b"GET http://evil.example/api/runs HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n",
+        ):
+            with server.connected() as line:
+                line.settimeout(2)
+                line.sendall(block)
+                line.shutdown(socket.SHUT_WR)
+                answer = b""
+                try:
+                    while more := line.recv(65536):
+                        answer += more
+                except OSError:
+                    pass
+                assert b'"runs"' not in answer
+        assert server.json("/api/runs")["runs"]
+        _, code, errors = server.interrupt()
+    assert code == 0
+    assert "\x1b" not in errors
+    assert "Traceback" not in errors
+
+
+def test_traversal_by_raw_request_lines(folder: Path, tmp_path: Path, state: Path) -> None:
+    relax_run(folder)
+    with Process([folder], tmp_path / "index", port=0) as server:
+        for target in (
+            "/../../../../etc/passwd",
+            "/..%2f..%2fetc%2fpasswd",
+            "//etc/passwd",
+            "/assets/%2e%2e/%2e%2e/etc/passwd",
+        ):
+            answer = server.send(target)
+            assert answer.startswith((b"HTTP/1.1 200", b"HTTP/1.1 404"))
+            assert b"root:" not in answer
+
+
+def test_pages_are_answered_while_runs_are_still_looked_for(
+    folder: Path, tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    relax_run(folder)
+    slow = tmp_path / "slow"
+    slow.mkdir()
+    (slow / "sitecustomize.py").write_text(
+        "import threading, time\n"
+        "import rolloupe.index as index\n"
+        "opened = index.Library.__init__\n"
+        "def late(self, *given, **named):\n    time.sleep(1.5)\n    opened(self, *given, **named)\n"
+        "index.Library.__init__ = late\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(slow), os.environ.get("PYTHONPATH", "")]))
+    with Process([folder], tmp_path / "index", port=0) as server:
+        began = time.monotonic()
+        assert server.send("/").startswith(b"HTTP/1.1 200")
+        assert time.monotonic() - began < 1.2
+        assert [run["name"] for run in server.json("/api/runs")["runs"]] == ["run"]
+
+
+def test_ending_while_runs_are_still_looked_for(
+    folder: Path, tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    relax_run(folder)
+    slow = tmp_path / "slow"
+    slow.mkdir()
+    (slow / "sitecustomize.py").write_text(
+        "import time\nimport rolloupe.index as index\n"
+        "index.Library.__init__ = lambda self, *given, **named: time.sleep(60)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(slow), os.environ.get("PYTHONPATH", "")]))
+    with Process([folder], tmp_path / "index", port=0) as server:
+        waiting = threading.Thread(target=lambda: server.send("/api/runs"), daemon=True)
+        waiting.start()
+        time.sleep(1.0)
+        took_s, code, errors = server.interrupt()
+        waiting.join(5)
+    assert (code, errors) == (0, "")
+    assert took_s < 1.0
+
+
+def test_what_is_printed_shows_control_characters() -> None:
+    assert printable("a\x1b[31m\x07\u202e\x9b\udcff\tb\nc") == "a\\x1b[31m\\x07\\u202e\\x9b\\udcff\tb\nc"
+    assert len(printable("x" * 10**6)) < 3000

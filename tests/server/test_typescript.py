@@ -1,0 +1,62 @@
+"""The types of the page say what `wire` says."""
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from rolloupe.server import typescript, wire
+
+FILE = Path(__file__).parents[2] / "web/src/api/types.gen.ts"
+
+
+def test_the_committed_types_are_the_generated_ones() -> None:
+    assert FILE.read_text(encoding="utf-8") == typescript.generate(), (
+        "python -m rolloupe.server.typescript --write web/src/api/types.gen.ts"
+    )
+
+
+def test_every_record_is_an_interface_with_all_its_fields() -> None:
+    text = typescript.generate()
+    records = [
+        c
+        for c in vars(wire).values()
+        if isinstance(c, type) and issubclass(c, msgspec.Struct) and c is not msgspec.Struct
+    ]
+    assert len(records) > 20
+    for record in records:
+        body = re.search(rf"^export interface {record.__name__} {{\n(.*?)^}}", text, re.MULTILINE | re.DOTALL)
+        assert body is not None, record
+        assert tuple(re.findall(r"^  (\w+): ", body[1], re.MULTILINE)) == record.__struct_fields__
+
+
+def test_words() -> None:
+    text = typescript.generate()
+    for line in (
+        "export type WireNumber = number | string | null;",
+        "  reward_mean: WireNumber[];",
+        "  metrics: Record<string, WireNumber>;",
+        "  reference: Reference | null;",
+        "  extra: unknown;",
+        "  run: RunItem | null;",
+        "  /** Mean over finite rewards. */",
+    ):
+        assert f"{line}\n" in text
+    assert "any" not in re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL).split()
+
+
+def test_what_json_cannot_carry_has_no_word() -> None:
+    with pytest.raises(TypeError, match="no word"):
+        typescript.word(msgspec.inspect.type_info(complex))
+
+
+def test_checking_and_writing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "types.gen.ts"
+    assert typescript.main(["--check", str(file)]) == 1
+    assert "--write" in capsys.readouterr().err
+    assert typescript.main(["--write", str(file)]) == 0
+    assert typescript.main(["--check", str(file)]) == 0
+    assert typescript.main(["--strange"]) == 2
+    assert typescript.main([]) == 0
+    assert capsys.readouterr().out == file.read_text(encoding="utf-8")
