@@ -130,3 +130,15 @@ def test_a_tail_in_memory_is_queried_like_a_segment(tmp_path: Path) -> None:
         assert page.total == 5 and page.samples[-1].metrics["extra_metric"] == 2.5
         assert query.sample(run, page.samples[-1].key).response_text == "Answer 4"
         assert query.splits(run)[0].groups == 2
+
+
+def test_a_metric_that_only_other_steps_have_is_absent(tmp_path: Path) -> None:
+    train = relax_run(tmp_path / "run", steps=1)
+    (train / "1.jsonl").write_bytes(lines([row(1, 0, reward={"score": 1.0, "acc": 0.5, "bench": "toy"})]))
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        run = library.runs[0]
+        assert [s.metrics for s in query.samples(run, ONE_STEP).samples] == [{}] * 8
+        wanted = SampleQuery(splits=("train",), step_min=0, step_max=0, sort="reward.acc")
+        assert query.samples(run, wanted).total == 8
+        last = list(query.every(run, SampleQuery()))[-1]
+        assert (last.metrics["reward.acc"], last.tags["bench"]) == (0.5, "toy")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from rolloupe.index.columns import names_of, table_of
+from rolloupe.index.columns import metric_column, names_of, table_of, tag_column
 from rolloupe.index.fingerprint import FileState, still_holds
 from rolloupe.index.segment import Scan, SegmentMeta, base_path, has_duplicates, read_meta
 from rolloupe.index.sketch import Moments, Sketch, sketches_of
@@ -59,9 +59,15 @@ class Snapshot(NamedTuple):
         def fits(split: str, step: int) -> bool:
             return (not wanted or split in wanted) and (low is None or step >= low) and (high is None or step <= high)
 
-        paths = [s.path for s in self.segments if any(fits(k.split, k.step) for k in s.meta.sketches)]
+        segments = [s for s in self.segments if any(fits(k.split, k.step) for k in s.meta.sketches)]
         tables = [table for table, keys in self.tables if any(fits(*key) for key in keys)]
-        return Scope(paths, tables)
+        present = {name for table in tables for name in table.column_names}
+        present.update(metric_column(name) for s in segments for name in s.meta.metrics)
+        present.update(tag_column(name) for s in segments for name in s.meta.tags)
+        wanted_columns = [(metric_column(name), "DOUBLE") for name in self.metrics]
+        wanted_columns += [(tag_column(name), "VARCHAR") for name in self.tags]
+        absent = [(column, kind) for column, kind in wanted_columns if column not in present]
+        return Scope([s.path for s in segments], tables, absent)
 
 
 class Scope(NamedTuple):
@@ -69,6 +75,8 @@ class Scope(NamedTuple):
 
     paths: list[Path]
     tables: list[pa.Table]
+    absent: list[tuple[str, str]]
+    """Columns that the run has and these have not, with their SQL types."""
 
 
 class Catalog:

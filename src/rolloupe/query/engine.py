@@ -76,6 +76,9 @@ def _rows(scope: Scope) -> str:
         files = ", ".join(_literal(str(path.resolve())) for path in scope.paths)
         parts.append(f"SELECT * FROM read_parquet([{files}], union_by_name = true)")
     parts += [f"SELECT * FROM tail{number}" for number in range(len(scope.tables))]
+    if scope.absent:
+        nulls = ", ".join(f"NULL::{kind} AS {quote(column)}" for column, kind in scope.absent)
+        parts.append(f"SELECT {nulls} WHERE false")
     return " UNION ALL BY NAME ".join(parts)
 
 
