@@ -173,7 +173,7 @@ def test_hostile_requests_print_nothing_and_break_nothing(folder: Path, tmp_path
             b"GET / HTTP/9.9\r\n\r\n",
             b"GET /\x1b[2J HTTP/1.1\r\nHost: localhost\r\n\r\n",
             b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n",
-            b"POST /api/login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n",
+            b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
             b"GET / HTTP/1.1\r\nX: " + b"y" * 100_000 + b"\r\n\r\n",
             b"GET / HTTP/1.0\r\n\r\n",
             b"GET /%ff%00%1b HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",

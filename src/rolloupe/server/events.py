@@ -24,6 +24,8 @@ PAUSE_S = 0.2
 PAUSE_SHARE = 4
 """After describing runs for t, nothing is described for at least this many t."""
 KEEP_ALIVE_S = 15.0
+RETRY = b"retry: 1000\n"
+"""A browser whose stream broke off tries again after so many milliseconds."""
 MAX_CLIENTS = 100
 FEW = 8
 """So many runs are described to a new client; beyond that it is told to ask for the list."""
@@ -79,7 +81,7 @@ class Hub:
         client = Client()
         self._clients.add(client)
         try:
-            yield message(wire.Event(kind="hello"))
+            yield RETRY + message(wire.Event(kind="hello"))
             await self._listen(client)
             while not self._closed:
                 changed = await client.take(KEEP_ALIVE_S)

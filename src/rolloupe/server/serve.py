@@ -54,7 +54,7 @@ def serve(
     for a forced format that does not fit, `BadQuery` for options that cannot be (a port that is taken).
     """
     for path in paths:
-        if not os.path.lexists(path):
+        if not os.path.exists(os.path.expanduser(path)):
             raise UnreadablePath(f"{path} does not exist: name the folder or file of a run")
     access = access_of(token, no_token=no_token, rotate=rotate_token)
     settings = Settings(
