@@ -23,7 +23,9 @@ TOO_DEEP = "(nested too deeply to be shown: see the raw record)"
 
 MAX_INT64 = 2**63 - 1
 
-_STEP = re.compile(r"(?:^|[^a-zA-Z])(?:step|steps|iter|iteration|rollout|update|epoch)[_\-.=]?(?P<step>[0-9]+)", re.I)
+_STEP = re.compile(
+    r"(?:^|[^a-zA-Z])(?:step|steps|iter|iteration|rollout|update|epoch)[_\-.=]?(?P<step>[0-9]+)", re.IGNORECASE
+)
 _LAST_NUMBER = re.compile(r"(?:.*?(?P<word>[a-zA-Z]*)[_\-.= ])?(?P<number>[0-9]{1,9})", re.DOTALL)
 _NOT_STEPS = set("rank dp tp gpu node host worker proc process shard part chunk seed run v".split())
 _DIGITS = re.compile(r"\s*[+-]?[0-9]{1,19}\s*", re.ASCII)
@@ -104,11 +106,9 @@ def reward(value: object) -> Reward:
     if not isinstance(value, dict):
         return Reward(number(value), {}, {})
     parts = {key: found for key, member in value.items() if (found := number(member)) is not None}
-    tags = {key: found for key, member in value.items() if (found := tag(member)) is not None}
-    if "score" in parts or "reward" in parts:
-        chosen: float | None = parts["score"] if "score" in parts else parts["reward"]
-    else:
-        chosen = next(iter(parts.values())) if len(parts) == 1 else None
+    tags = {key: short for key, member in value.items() if (short := tag(member)) is not None}
+    only = next(iter(parts.values())) if len(parts) == 1 else None
+    chosen = parts.get("score", parts.get("reward", only))
     whole = len(parts) + len(tags) == len(value)
     return Reward(chosen, {f"reward.{key}": found for key, found in parts.items()}, tags, whole)
 
@@ -119,7 +119,7 @@ def is_shown_reward(value: object) -> bool:
 
 
 def step_in(name: str) -> int | None:
-    """Return the step that a file or folder is named after: `12`, `global_step_12_evals`, `train_data_step12`, `gen_12`.
+    """Return the step that a file or folder is named after: `12`, `global_step_12_evals`, `data_step12`, `gen_12`.
 
     The number behind a word for a step counts; else a last number, unless it numbers something else (`rank_0`).
     """

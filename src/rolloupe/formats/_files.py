@@ -34,17 +34,24 @@ def entries(folder: str, link_root: str) -> list[Entry]:
     with os.scandir(folder) as listing:
         for entry in listing:
             refused = _refusal(entry, link_root)
-            if refused or entry.is_dir() or entry.is_file():
-                found.append(Entry(entry.name, entry.path, entry.is_dir(), entry.inode(), refused))
+            is_folder = not refused and entry.is_dir()
+            if refused or is_folder or entry.is_file():
+                found.append(Entry(entry.name, entry.path, is_folder, entry.inode(), refused))
     return sorted(found)
 
 
 def _refusal(entry: os.DirEntry[str], link_root: str) -> str:
     if not is_utf8(entry.name):
         return "its name is not valid UTF-8. Next: rename it"
-    if entry.is_symlink() and not is_below(target := os.path.realpath(entry.path), link_root):
-        return f"a link out of the root, to {target}: not followed. Next: --follow-symlinks"
-    return ""
+    if not entry.is_symlink():
+        return ""
+    try:
+        target = os.path.realpath(entry.path, strict=True)
+    except OSError:
+        return "a link that leads nowhere"
+    if is_below(target, link_root):
+        return ""
+    return f"a link out of the root, to {printable(target)}: not followed. Next: --follow-symlinks"
 
 
 def is_utf8(path: str) -> bool:

@@ -67,7 +67,7 @@ class Roles(NamedTuple):
         first = next((n for n, m in enumerate(messages) if m.get("role") == "assistant"), len(messages))
         return messages[:first], messages[first:]
 
-    def count(self, record: Record, what: str) -> int | None:
+    def tokens(self, record: Record, what: str) -> int | None:
         """A number of tokens."""
         key = self.counts.get(what)
         return fields.count(record[key]) if key else None

@@ -1,6 +1,6 @@
-"""JSON lines: files cut into lines, lines into objects, for every format whose samples are lines.
+r"""JSON lines: files cut into lines, lines into objects, for every format whose samples are lines.
 
-Lines end at the byte `\\n` and nowhere else. What cannot be read is a `Problem` with its byte range; no line, whatever
+Lines end at the byte `\n` and nowhere else. What cannot be read is a `Problem` with its byte range; no line, whatever
 it holds, ends a scan. Memory is bounded: a line beyond `MAX_LINE_BYTES` is passed over, not read.
 """
 
@@ -32,11 +32,12 @@ Record = dict[str, Any]
 _decode = msgspec.json.Decoder().decode
 _surrogate = re.compile(rb"\\u[dD][89a-fA-F]")
 _escape = re.compile(
-    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
+    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
 )
 
 
-class Unusable(Exception):  # noqa: N818
+class Unusable(Exception):
     """Raised for a record that cannot become a sample; its text is the reason, for a person."""
 
 
@@ -158,7 +159,7 @@ class JsonlFormat:
     """Keys, and what becomes of them."""
     limits: ClassVar[str]
 
-    def detect(self, path: Path, *, forced: bool = False) -> list[RunInfo]:
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
         raise NotImplementedError
 
@@ -174,7 +175,7 @@ class JsonlFormat:
         """Make the whole sample of one object."""
         raise NotImplementedError
 
-    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[SampleRow | Problem]:
+    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[SampleRow | Problem]:  # noqa: ARG002
         """See `Format`."""
         with open(source.path, "rb", buffering=BLOCK_BYTES) as file:
             head = file.read(MAX_LFS_POINTER_BYTES)
@@ -189,9 +190,7 @@ class JsonlFormat:
     def _item(self, source: Source, line: Line) -> SampleRow | Problem:
         transient = not line.ended
         try:
-            if line.data is None:
-                raise Unusable(f"longer than {MAX_LINE_BYTES // 2**20} MiB: not parsed")
-            record = parse(strip_bom(line.data, line.start))
+            record = _record(line)
             transient = False
             return self.row(source, record, line.start, line.length)
         except Unusable as error:
@@ -202,7 +201,7 @@ class JsonlFormat:
             source=source.name, reason=reason, start=line.start, stop=line.start + line.length, transient=transient
         )
 
-    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
+    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:  # noqa: ARG002
         """See `Format`."""
         data = self.raw(source, locator)
         try:
@@ -225,6 +224,12 @@ class JsonlFormat:
         if (before and data[:1] != b"\n") or len(record) < locator.length or after not in (b"", b"\n"):
             raise _changed(source, locator, "the line has other bounds")
         return record
+
+
+def _record(line: Line) -> Record:
+    if line.data is None:
+        raise Unusable(f"longer than {MAX_LINE_BYTES // 2**20} MiB: not parsed")
+    return parse(strip_bom(line.data, line.start))
 
 
 def _read(file: Any, size: int) -> bytes:

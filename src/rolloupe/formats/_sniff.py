@@ -72,7 +72,7 @@ def look_into(paths: list[str]) -> list[tuple[str, Look]]:
 
 
 @lru_cache(maxsize=512)
-def _look(path: str, inode: int, size: int, mtime_ns: int) -> Look:
+def _look(path: str, _inode: int, size: int, _mtime_ns: int) -> Look:
     with open(path, "rb") as file:
         data = file.read(FIRST_BYTES)
         if is_lfs_pointer(data, size):

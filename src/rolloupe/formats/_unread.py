@@ -50,7 +50,7 @@ def is_unreadable_kind(name: str) -> bool:
 
 
 def reasons(entries: Iterable[Entry]) -> list[str]:
-    """Say of a folder's unread files why they are unread, equal reasons together; files of no known kind are not named."""
+    """Say why a folder's files are unread, equal reasons together; files of no known kind are passed over."""
     by_reason: dict[str, list[str]] = {}
     for entry in entries:
         if (reason := reason_for(entry.name, entry.path)) is not None:

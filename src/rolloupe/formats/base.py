@@ -20,10 +20,11 @@ class Format(Protocol):
     splittable: ClassVar[bool]
     """True where `scan` may begin at any byte (JSON lines); False where a file is scanned whole."""
 
-    def detect(self, path: Path, *, forced: bool = False) -> list[RunInfo]:
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """Return the runs that lie *at* `path` (a folder or one file), looking no deeper than the layout itself.
 
         `forced` means that a person named this format: names must fit as far as is needed, contents need not.
+        Links are followed to what lies below `link_root` (empty: below `path`), and the runs say so.
         """
         ...
 

@@ -8,41 +8,45 @@ _OPENING = f"""\
 
 This page is written by `rolloupe.formats.describe()`; a test compares the two.
 
-A run is recognised by what its files hold, in the order below; `rolloupe doctor PATH` says what was recognised, what was not, and why. `--format NAME` reads a path
-as that format although its contents say otherwise.
+A run is recognised by what its files hold, in the order below; `rolloupe doctor PATH` says what was recognised, what
+was not, and why. `--format NAME` reads a path as that format although its contents say otherwise.
 
 What holds for all of them:
 
-- The files are read where they lie and never changed. Links that lead out of the opened root are refused unless `--follow-symlinks` is given.
-- Lines end at a newline byte and nowhere else. A line is good if Python's `json` reads it after invalid UTF-8 was replaced: `NaN`, `Infinity`, numbers beyond 64 bits, lone surrogates and
-  duplicate keys (the last counts) are all read. Every other line is listed as a problem with file, byte range and reason. Blank lines are passed over, and a byte order mark at the start of a file.
+- The files are read where they lie and never changed. Links that lead out of the opened root are refused unless
+  `--follow-symlinks` is given.
+- Lines end at a newline byte and nowhere else. A line is good if Python's `json` reads it as an object after invalid
+  UTF-8 was replaced: `NaN`, `Infinity`, numbers beyond 64 bits, lone surrogates and duplicate keys (the last counts)
+  are all read. Every other line is listed as a problem with file, byte range and reason. Blank lines are passed over,
+  and so is a byte order mark at the start of a file.
 - The unfinished last line of a file that is being written is a sample as soon as it is whole.
 - Lines beyond {MAX_LINE_BYTES // 2**20} MiB are listed, not parsed.
-- A key of an unexpected type never costs the sample: the value is shown among the extra fields.
-- Where a framework has no name for the group of a sample, samples with equal prompts within a step are a group, named by the first 12 hex digits of the prompt's BLAKE2b hash. Where it has none for the
-  sample, the byte offset is its name: it stays the same as long as the file is only appended to.
+- A key of an unexpected type never costs the sample: its value is shown among the extra fields.
+- Where a framework has no name for the group of a sample, samples with equal prompts within a step are a group, named
+  by the first 12 hex digits of the prompt's BLAKE2b hash. Where it has none for the sample, the byte offset is its
+  name, which stays the same as long as the file is only appended to.
 """
 
 
 def describe() -> str:
     """Return docs/formats.md."""
-    return "\n".join([_OPENING, *(_section(format) for format in JSONL_FORMATS)])
+    return "\n".join([_OPENING, *(_section(one) for one in JSONL_FORMATS)])
 
 
-def _section(format: JsonlFormat) -> str:
-    rows = "\n".join(f"| {keys} | {meaning} |" for keys, meaning in format.reads)
+def _section(one: JsonlFormat) -> str:
+    rows = "\n".join(f"| {keys} | {meaning} |" for keys, meaning in one.reads)
     return f"""\
-## {format.title} (`{format.name}`)
+## {one.title} (`{one.name}`)
 
-**Recognised**: {format.recognises}
+**Recognised**: {one.recognises}
 
-**Layout**: {format.layout}
+**Layout**: {one.layout}
 
-**Identity**: {format.identity}
+**Identity**: {one.identity}
 
 | key | becomes |
 |---|---|
 {rows}
 
-**Limits**: {format.limits}
+**Limits**: {one.limits}
 """

@@ -90,12 +90,13 @@ class _Walk:
         self._formats = formats
         self._forced = forced
         self._follow = follow
-        self._link_root = os.sep
+        self._link_root = ""
         self._claimed: set[str] = set()
         self._seen: set[tuple[int, int]] = set()
 
     def file(self, path: Path) -> list[RunInfo]:
         """The run that one file is, if it is one."""
+        self._link_root = ""
         runs = [] if _unread.is_unreadable_kind(path.name) else self._ask(path)
         if not runs:
             reason = _unread.reason_for(path.name, str(path)) or "no format recognises what it holds"
@@ -112,7 +113,9 @@ class _Walk:
             folder, depth = waiting.pop()
             walked += 1
             if walked > MAX_FOLDERS:
-                self._note(str(path), f"more than {MAX_FOLDERS} folders: the rest was not looked at. Next: name a folder below")
+                self._note(
+                    str(path), f"more than {MAX_FOLDERS} folders: the rest was not looked at. Next: name a folder below"
+                )
                 break
             below = self._visit(folder)
             if depth < MAX_DEPTH:
@@ -141,17 +144,17 @@ class _Walk:
         return [os.path.realpath(e.path) for e in listed if e.is_folder and not e.refused and _is_walked(e.name)]
 
     def _ask(self, path: Path) -> list[RunInfo]:
-        for format in self._formats:
-            if found := format.detect(path, forced=self._forced):
-                return [msgspec.structs.replace(run, link_root=self._link_root) for run in found]
+        for one in self._formats:
+            if found := one.detect(path, forced=self._forced, link_root=self._link_root):
+                return found
         return []
 
     def _claim(self, runs: list[RunInfo]) -> None:
         for run in runs:
             self.runs.append(run)
-            self._claimed |= {run.root, *(part.path for part in run.parts)}
+            self._claimed |= {run.root, *(os.path.realpath(part.path) for part in run.parts)}
             for source in by_name(run.format).sources(run):
-                self._claimed |= {source.path, os.path.dirname(source.path)}
+                self._claimed |= {source.path, str(Path(source.path).parent)}
 
     def _note_unread(self, folder: str, listed: Iterable[Entry]) -> None:
         unread = []
@@ -167,7 +170,9 @@ class _Walk:
         if len(self.notes) < MAX_NOTES:
             self.notes.append(Note(path, reason))
         elif len(self.notes) == MAX_NOTES:
-            self.notes.append(Note(path, f"more than {MAX_NOTES} notes: the rest is left out. Next: name a folder below"))
+            self.notes.append(
+                Note(path, f"more than {MAX_NOTES} notes: the rest is left out. Next: name a folder below")
+            )
 
 
 def _is_walked(name: str) -> bool:
@@ -183,7 +188,7 @@ def _merged(runs: Sequence[RunInfo]) -> list[RunInfo]:
     """Make files that were named one by one, of one folder and one format, one run."""
     groups: dict[tuple[str, str], list[RunInfo]] = {}
     for run in _unique(runs):
-        groups.setdefault((run.format, os.path.dirname(run.root)), []).append(run)
+        groups.setdefault((run.format, str(Path(run.root).parent)), []).append(run)
     return [_as_one(folder, members) for (_, folder), members in groups.items()]
 
 
@@ -193,7 +198,7 @@ def _as_one(folder: str, members: list[RunInfo]) -> RunInfo:
         return first
     parts = tuple(part for run in members for part in run.parts)
     reason = f"{len(members)} files of one folder; of the first: {first.reason}"
-    return msgspec.structs.replace(first, name=os.path.basename(folder), root=folder, parts=parts, reason=reason)
+    return msgspec.structs.replace(first, name=Path(folder).name, root=folder, parts=parts, reason=reason)
 
 
 def _distinct(runs: list[RunInfo]) -> list[RunInfo]:

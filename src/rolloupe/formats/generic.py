@@ -4,10 +4,8 @@ Where a step, a group or a split is not in the row, it is taken from the names o
 prompts.
 """
 
-import os
 import re
 from pathlib import Path
-from typing import Any
 
 from rolloupe import tokens
 from rolloupe.formats import _fields as fields
@@ -36,32 +34,40 @@ _NO_NAME = re.compile(r"data|(?:global|steps?|iter|iteration|rollout)?[0-9]*")
 _UID = re.compile(r"(?P<group>.+)_[0-9]+_[0-9]+", re.DOTALL)
 
 
+def _listed(keys: tuple[str, ...]) -> str:
+    return ", ".join(f"`{key}`" for key in keys)
+
+
 class Generic(JsonlFormat):
     """JSON lines with text and a score."""
 
     name = "generic"
     title = "JSON lines with text and a score"
     recognises = (
-        f"`.jsonl` or `.ndjson` files whose rows hold a text or a list of messages (prompt: {', '.join(f'`{k}`' for k in PROMPTS)}; "
-        f"response: {', '.join(f'`{k}`' for k in RESPONSES)}; or `messages` alone) and a score "
-        f"({', '.join(f'`{k}`' for k in SCORES)})."
+        "`.jsonl` or `.ndjson` files whose rows hold a text or a list of messages (prompt: "
+        f"{_listed(PROMPTS)}; response: {_listed(RESPONSES)}; or `messages` alone) and a score ({_listed(SCORES)})."
     )
     layout = (
-        "One file, a folder of files, or a folder whose folders are named by a step (`global_step_3_evals/`, `12/`) and "
-        "hold such files. Files whose rows hold no sample (`aggregated_results.jsonl`) are left aside."
+        "One file, a folder of files, or a folder whose folders are named by a step (`global_step_3_evals/`, `12/`) "
+        "and hold such files. Files whose rows hold no sample (`aggregated_results.jsonl`) are left aside."
     )
     identity = (
-        f"step = {', '.join(f'`{k}`' for k in STEPS)}, else the number in the name of the file or its folder, else 0; group "
-        f"= {', '.join(f'`{k}`' for k in GROUPS)}, `uid` without its last two numbers, `id` where messages are stored "
+        f"step = {_listed(STEPS)}, else the number in the name of the folder or the file, else 0; group = "
+        f"{_listed(GROUPS)}, `uid` without its last two numbers, `id` where messages are stored "
         "beside it, else a hash of the prompt; index = `{file}:{byte offset}`. Split `train`, or `eval/{name}` where "
         "file or folder is named after an evaluation (`val_...`, `global_step_3_evals/gsm8k.jsonl`)."
     )
     reads = (
-        ("prompt and response keys, `messages`", "turns; of `messages` alone the response begins at the first assistant message"),
+        (
+            "prompt and response keys, `messages`",
+            "turns; of `messages` alone the response begins at the first assistant message",
+        ),
         (
             "score keys",
-            "the reward: a number; of an object `score`, else `reward`, else its only number; of a list of numbers "
-            "the sum, and the list is the token series `token_rewards`",
+            (
+                "the reward: a number; of an object `score`, else `reward`, else its only number; of a list of numbers "
+                "the sum, and the list is the token series `token_rewards`"
+            ),
         ),
         ("`advantage`", "advantage"),
         ("`status`, `finish_reason`, `stop_reason`, `stop_condition`, `is_truncated`, `error`", "status"),
@@ -73,30 +79,32 @@ class Generic(JsonlFormat):
         (f"other texts of at most {fields.MAX_TAG_CHARS} characters", "tags"),
         ("any other key", "extra"),
     )
-    limits = "A row without any of the text and score keys is listed as a problem. Token ids without text are not decoded."
+    limits = (
+        "A row without any of the text and score keys is listed as a problem. Token ids without text are not decoded."
+    )
 
-    def detect(self, path: Path, *, forced: bool = False) -> list[RunInfo]:
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
         if path.is_file():
-            seen = look(str(path))
-            return self._found(path, stem(path.name), seen.objects, 1, "one file", forced=forced)
-        root = str(path.resolve())
+            return self._found(path, stem(path.name), [str(path)], "one file", "", forced=forced)
+        root = link_root or str(path.resolve())
         listed = [entry.path for entry in files(str(path), root)]
         places = "" if listed else "in folders named by a step"
         if not listed:
             listed = [entry.path for folder in _step_folders(str(path), root) for entry in files(folder.path, root)]
-        objects = tuple(record for _, seen in look_into(listed) for record in seen.objects)
         number = f"{len(listed)} file{'s' if len(listed) != 1 else ''} of JSON lines {places}".rstrip()
-        return self._found(path, path.name, objects, len(listed), number, forced=forced)
+        return self._found(path, path.name, listed, number, root, forced=forced)
 
-    def _found(
-        self, path: Path, name: str, objects: tuple[Record, ...], number: int, what: str, *, forced: bool
-    ) -> list[RunInfo]:
-        fitting = next((roles for record in objects if has_sample(roles := roles_of(record))), None)
-        if not number or not (fitting or forced):
+    def _found(self, path: Path, name: str, listed: list[str], what: str, links: str, *, forced: bool) -> list[RunInfo]:
+        records = (record for _, seen in look_into(listed) for record in seen.objects)
+        fitting = next((roles for record in records if has_sample(roles := roles_of(record))), None)
+        if not listed or not (fitting or forced):
             return []
         reason = f"{what}, {fitting.described() if fitting else 'read as a person asked'}"
-        return [RunInfo(name=name, root=str(path), format=self.name, reason=reason, parts=(RunPart(str(path)),))]
+        parts = [RunPart(str(path))] if fitting else [RunPart(file) for file in listed]
+        return [
+            RunInfo(name=name, root=str(path), format=self.name, reason=reason, parts=tuple(parts), link_root=links)
+        ]
 
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`."""
@@ -135,9 +143,9 @@ class Generic(JsonlFormat):
             status=status,
             status_raw=status_raw,
             turns=_turn_count(response_value),
-            prompt_tokens=roles.count(record, "prompt"),
-            response_tokens=roles.count(record, "response"),
-            total_tokens=roles.count(record, "total"),
+            prompt_tokens=roles.tokens(record, "prompt"),
+            response_tokens=roles.tokens(record, "response"),
+            total_tokens=roles.tokens(record, "total"),
             env=(fields.name(record.get(roles.env)) or "") if roles.env else "",
             uid=fields.name(record.get("uid")) or "",
             metrics=metrics | reward.metrics,
@@ -169,10 +177,10 @@ def _step_folders(folder: str, link_root: str) -> list[Entry]:
 
 
 def _source(run: RunInfo, path: str) -> Source:
-    name = os.path.basename(path) if path == run.root else os.path.relpath(path, run.root)
-    name = name.replace(os.sep, "/")
-    of_file = fields.step_in(stem(os.path.basename(path)))
-    of_folder = fields.step_of_folder(os.path.basename(os.path.dirname(path)))
+    file = Path(path)
+    name = file.name if path == run.root else file.relative_to(run.root).as_posix()
+    of_file = fields.step_in(stem(file.name))
+    of_folder = fields.step_of_folder(file.parent.name)
     first, second = (of_folder, of_file) if "/" in name else (of_file, of_folder)
     return Source(path=path, name=name, split=_split(run, name), step=second if first is None else first)
 
@@ -184,8 +192,9 @@ def _split(run: RunInfo, name: str) -> str:
     if words and words[0] in _EVAL_WORDS:
         return f"eval/{'_'.join(words[1:]) or words[0]}"
     folder = next((part for part in above if not _EVAL_WORDS.isdisjoint(_words(part))), "")
-    if not folder and os.path.basename(run.root).lower() in _EVAL_WORDS:
-        folder = os.path.basename(run.root)
+    top = Path(run.root).name
+    if not folder and top.lower() in _EVAL_WORDS:
+        folder = top
     return f"eval/{'_'.join(words) or folder}" if folder else "train"
 
 

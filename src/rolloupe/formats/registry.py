@@ -15,7 +15,7 @@ FORMATS: Final[tuple[Format, ...]] = JSONL_FORMATS
 
 def by_name(name: str) -> Format:
     """Return the format of that name. Raises `NotRecognised`, naming those there are."""
-    for format in FORMATS:
-        if format.name == name:
-            return format
+    for one in FORMATS:
+        if one.name == name:
+            return one
     raise NotRecognised(f"no format is called {name!r}. There are: {', '.join(f.name for f in FORMATS)}")

@@ -61,8 +61,10 @@ class Relax(JsonlFormat):
         ("`prompt`, `response`", "turns; a prompt may be templated text or a list of messages"),
         (
             "`reward`",
-            "a number; of an object `score`, else `reward`, else its only number. Numbers of an object are sample "
-            "metrics `reward.NAME`, its short texts are tags",
+            (
+                "a number; of an object `score`, else `reward`, else its only number. Numbers of an object are sample "
+                "metrics `reward.NAME`, its short texts are tags"
+            ),
         ),
         ("`prompt_length`, `response_length`, `total_length` (or `..._token_count`)", "token counts"),
         ("`agent_turns`", "number of turns"),
@@ -77,24 +79,24 @@ class Relax(JsonlFormat):
         "pickles and are not read."
     )
 
-    def detect(self, path: Path, *, forced: bool = False) -> list[RunInfo]:
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
         if path.is_file():
             return self._one_file(path, forced=forced)
+        links = link_root or str(path.resolve())
         for folder in (path, path / RESULT):
-            if run := self._result_folder(folder, forced=forced):
+            if run := self._result_folder(folder, links, forced=forced):
                 return [run]
-        return self._flat_folder(path, forced=forced)
+        return self._flat_folder(path, links, forced=forced)
 
     def _one_file(self, path: Path, *, forced: bool) -> list[RunInfo]:
         if not forced and not _fits([look(str(path))], placed=False):
             return []
         part = RunPart(str(path), path.parent.name if path.parent.name in SPLITS else None)
-        return [self._run(path, path.stem, "one file, rows have rollout_id and sample_index", [part])]
+        return [self._run(path, path.stem, "one file, rows have rollout_id and sample_index", [part], "")]
 
-    def _result_folder(self, folder: Path, *, forced: bool) -> RunInfo | None:
-        root = str(folder.resolve())
-        found = {split: _numbered(str(folder / split), root) for split in SPLITS}
+    def _result_folder(self, folder: Path, links: str, *, forced: bool) -> RunInfo | None:
+        found = {split: _numbered(str(folder / split), links) for split in SPLITS}
         paths = [path for listed in found.values() for path in listed]
         if not paths:
             return None
@@ -105,19 +107,23 @@ class Relax(JsonlFormat):
         places = " and ".join(f"{split}/" for split in SPLITS if found[split])
         named = f"{len(paths)} file{'s' if len(paths) > 1 else ''} named {{step}}.jsonl below {places}"
         parts = [RunPart(str(folder / split), split) for split in SPLITS]
-        return self._run(folder, _name_of(folder), f"{named}, {keys}", parts)
+        return self._run(folder, _name_of(folder), f"{named}, {keys}", parts, links)
 
-    def _flat_folder(self, folder: Path, *, forced: bool) -> list[RunInfo]:
-        paths = _numbered(str(folder), str(folder.resolve()))
+    def _flat_folder(self, folder: Path, links: str, *, forced: bool) -> list[RunInfo]:
+        split = folder.name if folder.name in SPLITS else None
+        paths = _numbered(str(folder), links)
         looks = [seen for _, seen in look_into(paths)]
-        if not paths or not (forced or _fits(looks, placed=False)):
+        parts = [RunPart(str(folder), split)]
+        named = f"{len(paths)} file{'s' if len(paths) > 1 else ''} named {{step}}.jsonl, {_keys_seen(looks)}"
+        if forced and not paths:
+            parts = [RunPart(entry.path, split) for entry in files(str(folder), links, (".jsonl",))]
+            named = f"{len(parts)} files read as a person asked"
+        elif not forced and not _fits(looks, placed=False):
             return []
-        named = f"{len(paths)} file{'s' if len(paths) > 1 else ''} named {{step}}.jsonl"
-        part = RunPart(str(folder), folder.name if folder.name in SPLITS else None)
-        return [self._run(folder, _name_of(folder), f"{named}, {_keys_seen(looks)}", [part])]
+        return [self._run(folder, _name_of(folder), named, parts, links)] if parts else []
 
-    def _run(self, root: Path, name: str, reason: str, parts: list[RunPart]) -> RunInfo:
-        return RunInfo(name=name, root=str(root), format=self.name, reason=reason, parts=tuple(parts))
+    def _run(self, root: Path, name: str, reason: str, parts: list[RunPart], links: str) -> RunInfo:
+        return RunInfo(name=name, root=str(root), format=self.name, reason=reason, parts=tuple(parts), link_root=links)
 
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`. `Source.split` is `train`, `eval` (the data set follows from the row) or None."""

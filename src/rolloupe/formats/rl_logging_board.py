@@ -4,6 +4,7 @@ Source: HarderThenHarder/RLLoggingBoard, its README and its reader. Any trainer 
 ranks write one each, and the rows of all are merged by their `step`.
 """
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -27,8 +28,18 @@ NUMBERS = ("ref_reward", "valid_reward", "ref_valid_reward")
 _REQUIRED = {"prompt", "response", "reward", "step"}
 _OWN = {"response_tokens", "ref_response", *ARRAYS, *NUMBERS}
 _KNOWN = {*_REQUIRED, *_OWN, "ground_truth"}
-_FOREIGN = {"rollout_id", "sample_index", "group", "group_id", "group_index", "uid", "example_id", "advantage", "messages"}
-"""Keys that the board ignores and that say more than it would show: unless its own are there, another reader is better."""
+_FOREIGN = {
+    "rollout_id",
+    "sample_index",
+    "group",
+    "group_id",
+    "group_index",
+    "uid",
+    "example_id",
+    "advantage",
+    "messages",
+}
+"""Keys that the board ignores. Where they stand, and none of its own, another format shows more."""
 
 
 class RLLoggingBoard(JsonlFormat):
@@ -53,16 +64,23 @@ class RLLoggingBoard(JsonlFormat):
         ("`reward`, `ref_reward`, `valid_reward`, `ref_valid_reward`", "reward, and sample metrics"),
         ("`ref_response`", "the reference model's response"),
         ("`ground_truth`", "ground truth"),
-        ("`response_tokens`", "token strings, up to the padding; their number is the sample metric `response_tokens_len`"),
+        (
+            "`response_tokens`",
+            "token strings, up to the padding; their number is the sample metric `response_tokens_len`",
+        ),
         (
             "`logprobs`, `ref_logprobs`, `values`, `token_rewards`",
-            "token series, cut to the shortest with a note; derived from the first two, `log_ratio` = logprobs - "
-            "ref_logprobs and `kl` = exp(log_ratio) - 1 - log_ratio",
+            (
+                "token series, cut to the shortest with a note; derived from the first two, `log_ratio` = logprobs - "
+                "ref_logprobs and `kl` = exp(log_ratio) - 1 - log_ratio"
+            ),
         ),
         (
             "derived",
-            "sample metrics `avg_log_ratio`, `sum_log_ratio`, `avg_kl`, `sum_kl` (over the response tokens that are "
-            "not NaN), `reward_gap` = reward - ref_reward, `valid_reward_gap` = reward - valid_reward",
+            (
+                "sample metrics `avg_log_ratio`, `sum_log_ratio`, `avg_kl`, `sum_kl` (over the response tokens that are "
+                "not NaN), `reward_gap` = reward - ref_reward, `valid_reward_gap` = reward - valid_reward"
+            ),
         ),
         ("any other key", "extra"),
     )
@@ -71,12 +89,13 @@ class RLLoggingBoard(JsonlFormat):
         "system prompt (`<endofsystem>`) is shown, not cut away."
     )
 
-    def detect(self, path: Path, *, forced: bool = False) -> list[RunInfo]:
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
+        links = link_root or str(path.resolve())
         if path.is_file():
             paths, looks = [str(path)], [look(str(path))]
         else:
-            paths = [entry.path for entry in files(str(path), str(path.resolve()), SUFFIX)]
+            paths = [entry.path for entry in files(str(path), links, SUFFIX)]
             looks = [seen for _, seen in look_into(paths)]
         if not paths or not (forced or any(_fits(seen) for seen in looks)):
             return []
@@ -84,7 +103,7 @@ class RLLoggingBoard(JsonlFormat):
         reason = f"{number} of JSON lines, rows have prompt, response, reward and step"
         name = stem(path.name) if path.is_file() else path.name
         part = RunPart(str(path))
-        return [RunInfo(name=name, root=str(path), format=self.name, reason=reason, parts=(part,))]
+        return [RunInfo(name=name, root=str(path), format=self.name, reason=reason, parts=(part,), link_root=links)]
 
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`. A part beside the run's own folder is named after its folder."""
@@ -106,7 +125,7 @@ class RLLoggingBoard(JsonlFormat):
         if record.keys().isdisjoint(("prompt", "response", "reward", "response_tokens")):
             raise Unusable("an object without prompt, response or reward is no sample")
         name = stem(Path(source.path).name)
-        step = fields.integer(record.get("step"))
+        step = _step(record.get("step"))
         prompt = _unpadded(fields.joined(record.get("prompt")))
         reward = fields.reward(record.get("reward"))
         pieces = record.get("response_tokens")
@@ -135,7 +154,7 @@ class RLLoggingBoard(JsonlFormat):
             padding = fields.joined(record.get(key)).count(PAD_TOKEN)
             if padding:
                 notes.append(f"{padding} pad token{'s' if padding > 1 else ''} {PAD_TOKEN} dropped from the {key}")
-        if fields.integer(record.get("step")) is None:
+        if _step(record.get("step")) is None:
             notes.append(f"no usable step in the record: listed under step {row.step}")
         reference = record.get("ref_response")
         return Sample(
@@ -160,7 +179,7 @@ def join_eval(runs: Sequence[RunInfo]) -> list[RunInfo]:
     """Make each folder `eval_X` that lies beside a run `X` or `train_X` a part of that run."""
     by_root = {run.root: run for run in runs if run.format == RLLoggingBoard.name}
     joined = dict(by_root)
-    for root, run in by_root.items():
+    for root in by_root:
         folder = Path(root)
         if not folder.name.startswith("eval_"):
             continue
@@ -185,6 +204,12 @@ def _is_row(keys: Any, whole: bool) -> bool:
     if not keys >= _REQUIRED or {"rollout_id", "sample_index"} <= keys:
         return False
     return not _OWN.isdisjoint(keys) or _FOREIGN.isdisjoint(keys)
+
+
+def _step(value: object) -> int | None:
+    """Read a step as the board does, which passes it through `int()`."""
+    whole = float(math.trunc(value)) if isinstance(value, float) and math.isfinite(value) else value
+    return fields.integer(whole)
 
 
 def _unpadded(value: str) -> str:
@@ -212,18 +237,20 @@ def _metrics(record: Record, reward: fields.Reward, counted: int | None) -> dict
     pieces = record.get("response_tokens")
     if isinstance(pieces, list):
         found["response_tokens_len"] = float(len(pieces))
-    ratios = _log_ratio(record, counted)
-    if ratios is not None:
-        divergence = tokens.board_kl(ratios)
-        for name, value in (
-            ("avg_log_ratio", tokens.nan_mean(ratios)),
-            ("sum_log_ratio", tokens.nan_sum(ratios)),
-            ("avg_kl", tokens.nan_mean(divergence)),
-            ("sum_kl", tokens.nan_sum(divergence)),
-        ):
-            if value is not None:
-                found[name] = value
-    return found | reward.metrics
+    return found | _ratio_metrics(_log_ratio(record, counted)) | reward.metrics
+
+
+def _ratio_metrics(ratios: tokens.Floats | None) -> dict[str, float]:
+    if ratios is None:
+        return {}
+    divergence = tokens.board_kl(ratios)
+    found = {
+        "avg_log_ratio": tokens.nan_mean(ratios),
+        "sum_log_ratio": tokens.nan_sum(ratios),
+        "avg_kl": tokens.nan_mean(divergence),
+        "sum_kl": tokens.nan_sum(divergence),
+    }
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _log_ratio(record: Record, counted: int | None) -> tokens.Floats | None:
@@ -276,5 +303,5 @@ def _is_shown(key: str, value: object) -> bool:
     if key == "reward":
         return fields.is_shown_reward(value)
     if key == "step":
-        return fields.integer(value) is not None
+        return _step(value) is not None
     return key != "response_tokens" or isinstance(value, list)
