@@ -1,0 +1,13 @@
+"""Text to turns and spans: chat templates, think blocks, tool calls, previews.
+
+Everything here takes any string, lone surrogates and five-megabyte lines included, never raises, and runs in time
+linear in the text. Nothing is lost: joining the parts of the turns gives back the text verbatim.
+"""
+
+from rolloupe.text.blocks import parts
+from rolloupe.text.cleaning import clean
+from rolloupe.text.messages import from_messages, joined
+from rolloupe.text.preview import preview
+from rolloupe.text.templates import split_prompt, split_response
+
+__all__ = ["clean", "from_messages", "joined", "parts", "preview", "split_prompt", "split_response"]

@@ -1,0 +1,120 @@
+"""Blocks within a turn: think blocks, tool calls and results, answers, template markers, runs of placeholders.
+
+One pass finds every delimiter, a second pairs each opening one with the next closing one of its kind: both linear.
+A block that never ends reaches to the end of the text and says so.
+"""
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from typing import NamedTuple
+
+from rolloupe.model import Part, PartKind
+from rolloupe.text.calls import call_of
+
+MAX_PARTS = 10_000
+"""Past so many parts the rest of a turn is one text."""
+
+BLOCKS: dict[str, tuple[str, PartKind]] = {
+    "<think>": ("</think>", "think"),
+    "<thinking>": ("</thinking>", "think"),
+    "<reasoning>": ("</reasoning>", "think"),
+    "<|channel|>analysis<|message|>": ("<|end|>", "think"),
+    "<tool_call>": ("</tool_call>", "tool_call"),
+    "<function_call>": ("</function_call>", "tool_call"),
+    "<｜tool▁call▁begin｜>": ("<｜tool▁call▁end｜>", "tool_call"),
+    "<tool_response>": ("</tool_response>", "tool_result"),
+    "<tool_result>": ("</tool_result>", "tool_result"),
+    "<answer>": ("</answer>", "answer"),
+}
+"""Opening delimiter: closing delimiter and kind of part."""
+
+THINK_ENDS = frozenset(closing for closing, kind in BLOCKS.values() if kind == "think" and closing != "<|end|>")
+
+MARKERS = (
+    "<|im_end|>", "<|im_start|>", "<|endoftext|>", "<|eot_id|>", "<|eom_id|>", "<|begin_of_text|>", "<|end_of_text|>",
+    "<|end|>", "<|return|>", "<|call|>", "<|message|>", "<end_of_turn>", "<bos>", "<eos>", "<｜begin▁of▁sentence｜>",
+    "<｜end▁of▁sentence｜>", "<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>", "<s>", "</s>", "[/INST]", "<<SYS>>",
+    "<</SYS>>", "<|vision_start|>", "<|vision_end|>", "<|audio_start|>", "<|audio_end|>",
+)  # fmt: skip
+
+PLACEHOLDERS = ("<|image_pad|>", "<|video_pad|>", "<|audio_pad|>", "<image>", "<|image|>", "<audio>", "<video>")
+
+_WORDS = sorted({*BLOCKS, *(closing for closing, _ in BLOCKS.values()), *MARKERS, *PLACEHOLDERS}, key=len, reverse=True)
+_TOKEN = re.compile(r"<\|im_end\|>\n|<end_of_turn>\n|" + "|".join(map(re.escape, _WORDS)))
+_RUN = {token: re.compile(f"(?:{re.escape(token)})+") for token in PLACEHOLDERS}
+
+
+class Token(NamedTuple):
+    """A delimiter in the text."""
+
+    start: int
+    stop: int
+    word: str
+
+
+def parts(text: str) -> list[Part]:
+    """Cut a text into parts; joining `raw` (else `text`) of all of them gives the text back verbatim."""
+    tokens = [Token(m.start(), m.end(), m.group()) for m in _TOKEN.finditer(text)]
+    ends: dict[str, list[int]] = defaultdict(list)
+    for number, token in enumerate(tokens):
+        ends[token.word].append(number)
+    found: list[Part] = []
+    position, number = _leading_thought(text, tokens, found)
+    while number < len(tokens) and len(found) < MAX_PARTS:
+        token = tokens[number]
+        if token.start < position or (token.word.startswith("</") and token.word not in MARKERS):
+            number += 1
+            continue
+        _plain(text[position : token.start], found)
+        position, number = _part(text, tokens, ends, number, found)
+    _plain(text[position:], found)
+    return found
+
+
+def _leading_thought(text: str, tokens: list[Token], found: list[Part]) -> tuple[int, int]:
+    """A closing think delimiter with none that opens it: the prompt ended within the thought."""
+    for number, token in enumerate(tokens):
+        if token.word in BLOCKS and BLOCKS[token.word][1] == "think":
+            break
+        if token.word in THINK_ENDS:
+            inner = text[: token.start]
+            found.append(Part(kind="think", text=inner.strip("\n"), raw=text[: token.stop]))
+            return token.stop, number + 1
+    return 0, 0
+
+
+def _part(
+    text: str, tokens: list[Token], ends: dict[str, list[int]], number: int, found: list[Part]
+) -> tuple[int, int]:
+    """Append the part that begins with a delimiter; returns where the next begins, in the text and among the tokens."""
+    token = tokens[number]
+    if token.word in _RUN:
+        match = _RUN[token.word].match(text, token.start)
+        stop = match.end() if match else token.stop
+        times = (stop - token.start) // len(token.word)
+        label = token.word if times == 1 else f"{token.word} × {times:,}"
+        found.append(Part(kind="placeholder", text=label, raw=text[token.start : stop]))
+        return stop, number + times
+    if token.word not in BLOCKS:
+        found.append(Part(kind="marker", text=token.word))
+        return token.stop, number + 1
+    closing, kind = BLOCKS[token.word]
+    later = ends[closing]
+    at = bisect_right(later, number)
+    if at == len(later):
+        found.append(_block(kind, text[token.stop :], text[token.start :], closed=False))
+        return len(text), len(tokens)
+    end = tokens[later[at]]
+    found.append(_block(kind, text[token.stop : end.start], text[token.start : end.stop], closed=True))
+    return end.stop, later[at] + 1
+
+
+def _block(kind: PartKind, inner: str, raw: str, *, closed: bool) -> Part:
+    call = call_of(inner) if kind == "tool_call" else None
+    return Part(kind=kind, text=inner.strip("\n"), raw=raw, call=call, closed=closed)
+
+
+def _plain(text: str, found: list[Part]) -> None:
+    if text:
+        found.append(Part(kind="text", text=text))

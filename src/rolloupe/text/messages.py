@@ -1,0 +1,127 @@
+"""Chat messages as frameworks store them: a list of `{role, content, ...}`, in every variant seen."""
+
+import json
+from typing import Any, Literal
+
+from rolloupe.model import Part, Turn
+from rolloupe.text.blocks import parts
+from rolloupe.text.calls import from_object
+from rolloupe.text.cleaning import clean
+
+TEXT_KEYS = ("text", "output_text", "input_text", "refusal")
+THINK_KEYS = ("thinking", "reasoning", "reasoning_content")
+
+
+def from_messages(messages: object, origin: Literal["prompt", "response"] = "prompt") -> list[Turn]:
+    """Read chat messages as turns. An entry that is no message becomes a turn that shows it as JSON."""
+    entries = messages if isinstance(messages, list) else [messages]
+    return [_turn(entry, origin) for entry in entries]
+
+
+def joined(messages: object) -> str:
+    """All text of some messages (or a text) as one plain text, for search and preview."""
+    if isinstance(messages, str):
+        return messages
+    entries = messages if isinstance(messages, list) else [messages]
+    return "\n\n".join(text for entry in entries if (text := _plain(entry)))
+
+
+def _turn(entry: object, origin: Literal["prompt", "response"]) -> Turn:
+    if not isinstance(entry, dict):
+        return Turn(role="unknown", origin=origin, parts=[Part(kind="json", text=_json(entry))])
+    role = entry.get("role")
+    found: list[Part] = []
+    thought = next((entry[key] for key in ("reasoning_content", "reasoning", "thinking") if key in entry), None)
+    if isinstance(thought, str) and thought:
+        found.append(Part(kind="think", text=clean(thought)))
+    found += _content(entry.get("content"))
+    found += [_call(call) for call in _listed(entry.get("tool_calls"))]
+    if isinstance(entry.get("function_call"), dict):
+        found.append(_call(entry["function_call"]))
+    return Turn(
+        role=clean(role).lower() if isinstance(role, str) and role else "unknown",
+        origin=origin,
+        parts=found,
+        name=_word(entry.get("name")),
+        tool_call_id=_word(entry.get("tool_call_id")),
+        stop_reason=_word(entry.get("stop_reason") or entry.get("finish_reason")),
+    )
+
+
+def _content(content: object) -> list[Part]:
+    if content is None:
+        return []
+    if isinstance(content, str):
+        return parts(clean(content))
+    if isinstance(content, list):
+        return [part for entry in content for part in _entry(entry)]
+    return [Part(kind="json", text=_json(content))]
+
+
+def _entry(entry: object) -> list[Part]:
+    if isinstance(entry, str):
+        return parts(clean(entry))
+    if not isinstance(entry, dict):
+        return [Part(kind="json", text=_json(entry))]
+    for key in TEXT_KEYS:
+        if isinstance(entry.get(key), str):
+            return parts(clean(entry[key]))
+    for key in THINK_KEYS:
+        if isinstance(entry.get(key), str):
+            return [Part(kind="think", text=clean(entry[key]))]
+    kind = entry.get("type")
+    if kind in ("tool_use", "tool_call", "function_call"):
+        return [_call(entry)]
+    if isinstance(kind, str) and "image" in kind:
+        return [Part(kind="image", text=_image(entry))]
+    return [Part(kind="json", text=_json(entry))]
+
+
+def _image(entry: dict[str, Any]) -> str:
+    """What is known of an image, never its data."""
+    place: Any = entry.get("image_url", entry.get("image", entry.get("url")))
+    if isinstance(place, dict):
+        place = place.get("url")
+    if not isinstance(place, str):
+        return "image"
+    if place.startswith("data:"):
+        kind = place[5:].partition(";")[0].partition(",")[0][:60] or "image"
+        return f"{clean(kind)}, {max(1, len(place) * 3 // 4 // 1024):,} kB"
+    return clean(place[:200])
+
+
+def _call(call: object) -> Part:
+    if isinstance(call, str):  # verifiers stores each call as JSON text
+        try:
+            call = json.loads(call)
+        except (ValueError, RecursionError):
+            return Part(kind="json", text=clean(str(call)))
+    if not isinstance(call, dict):
+        return Part(kind="json", text=_json(call))
+    return Part(kind="tool_call", text=_json(call), call=from_object(call))
+
+
+def _plain(entry: object) -> str:
+    if isinstance(entry, str):
+        return clean(entry)
+    if not isinstance(entry, dict):
+        return _json(entry)
+    found = [part for part in _content(entry.get("content")) if part.kind not in ("image", "json")]
+    body = "".join(part.text if part.raw is None else part.raw for part in found)
+    calls = [part.text for part in map(_call, _listed(entry.get("tool_calls")))]
+    return "\n".join(piece for piece in [body, *calls] if piece)
+
+
+def _listed(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _word(value: object) -> str:
+    return clean(value) if isinstance(value, str) else ""
+
+
+def _json(value: object) -> str:
+    try:
+        return clean(json.dumps(value, ensure_ascii=False))
+    except (TypeError, ValueError, RecursionError):
+        return f"({type(value).__name__} that cannot be shown)"

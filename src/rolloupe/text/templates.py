@@ -1,0 +1,128 @@
+"""Chat templates: a templated text cut into turns where its template is recognised.
+
+A template is known by what begins a turn. Each turn keeps its header as a marker, so that nothing of the text is lost;
+the header that only asks for the next answer belongs to the turn before it.
+"""
+
+import re
+from typing import NamedTuple
+
+from rolloupe.model import Part, Turn
+from rolloupe.text.blocks import parts
+
+ROLES = {
+    "human": "user", "model": "assistant", "bot": "assistant", "ai": "assistant", "ipython": "tool",
+    "developer": "system", "environment": "tool", "observation": "tool", "function": "tool",
+}  # fmt: skip
+
+STARTS: tuple[re.Pattern[str], ...] = (
+    re.compile(r"<\|im_start\|>(?P<role>[^\n<]{0,64})\n?"),
+    re.compile(r"<\|start_header_id\|>(?P<role>[^<\n]{0,64})<\|end_header_id\|>\n{0,2}"),
+    re.compile(r"<start_of_turn>(?P<role>[^\n<]{0,64})\n?"),
+    re.compile(r"<\|start\|>(?P<role>[^<\n]{0,64})(?=<\|channel\|>|<\|message\|>)"),
+    re.compile(r"<｜(?P<role>User|Assistant|System)｜>"),
+    re.compile(r"<\|(?P<role>system|user|assistant|tool)\|>\n?"),
+    re.compile(r"(?P<role>\[INST\]) ?"),
+)
+MAX_TURNS = 5_000
+"""Past so many turns the rest of a text is one."""
+
+INSTRUCTION_END = "[/INST]"
+
+
+class Start(NamedTuple):
+    """Where a turn begins, whose it is, and where its body begins."""
+
+    at: int
+    role: str
+    body: int
+
+
+def split_prompt(text: str) -> list[Turn]:
+    """Cut a templated prompt into turns; one turn of the user where no template is recognised."""
+    return _split(text, first_role="user", origin_response=False)
+
+
+def split_response(text: str) -> list[Turn]:
+    """Cut a response into turns: one of the assistant, and more where a template begins new turns within it."""
+    return _split(text, first_role="assistant", origin_response=True)
+
+
+def _split(text: str, *, first_role: str, origin_response: bool) -> list[Turn]:
+    starts = _starts(text)
+    turns: list[Turn] = []
+    before = text[: starts[0].at] if starts else text
+    if before or not starts:
+        turns.append(Turn(role=first_role, parts=parts(before)))
+    for number, start in enumerate(starts):
+        stop = starts[number + 1].at if number + 1 < len(starts) else len(text)
+        turns.append(_turn(text, start, stop))
+    turns = _joined_prefix(_joined_request(turns, keep=origin_response))
+    if origin_response:
+        for turn in turns:
+            turn.origin = "response"
+    return turns
+
+
+def _starts(text: str) -> list[Start]:
+    """Every beginning of a turn, by the template whose first one comes first."""
+    firsts = [(match.start(), pattern) for pattern in STARTS if (match := pattern.search(text))]
+    if not firsts:
+        return []
+    pattern = min(firsts, key=lambda first: first[0])[1]
+    found: list[Start] = []
+    for match in pattern.finditer(text):
+        found.append(Start(match.start(), _role(match["role"]), match.end()))
+        if match["role"] == "[INST]":
+            end = text.find(INSTRUCTION_END, match.end())
+            if end < 0:
+                break
+            found.append(Start(end, "assistant", end + len(INSTRUCTION_END)))
+        if len(found) >= MAX_TURNS:
+            break
+    return _ascending(found)
+
+
+def _ascending(found: list[Start]) -> list[Start]:
+    """Without those that begin within what came before: an instruction inside an instruction."""
+    kept: list[Start] = []
+    for start in found:
+        if not kept or start.at >= kept[-1].body:
+            kept.append(start)
+    return kept
+
+
+def _role(word: str) -> str:
+    role = word.strip().lower().split(" ")[0]
+    return "user" if role in ("[inst]", "") else ROLES.get(role, role)
+
+
+def _turn(text: str, start: Start, stop: int) -> Turn:
+    header = Part(kind="marker", text=text[start.at : start.body])
+    turn = Turn(role=start.role, parts=[header, *parts(text[start.body : stop])])
+    kinds = {part.kind for part in turn.parts if part.kind != "marker" and part.text.strip()}
+    if kinds == {"tool_result"}:
+        turn.role = "tool"
+    return turn
+
+
+def _joined_request(turns: list[Turn], *, keep: bool) -> list[Turn]:
+    """Give the header that asks for the next answer to the turn before it."""
+    last = turns[-1]
+    asks = last.role == "assistant" and all(_is_empty(part) for part in last.parts)
+    if keep or len(turns) < 2 or not asks:
+        return turns
+    turns[-2].parts += [Part(kind="marker", text=p.text if p.raw is None else p.raw) for p in last.parts]
+    return turns[:-1]
+
+
+def _is_empty(part: Part) -> bool:
+    return part.kind == "marker" or not part.text.strip()
+
+
+def _joined_prefix(turns: list[Turn]) -> list[Turn]:
+    """Give what stands before the first turn (`<bos>`) to that turn, where it is no text of its own."""
+    if len(turns) < 2 or not all(_is_empty(part) for part in turns[0].parts):
+        return turns
+    turns[1].parts = [*turns[0].parts, *turns[1].parts]
+    return turns[1:]

@@ -1,0 +1,37 @@
+"""Hostile text made fit for a terminal: nothing in it can move the cursor, hide, reorder or pose as something else.
+
+Newline and tab stay where `visible` is used for whole texts; `visible_line` is for what must stay on one line. Control
+characters become the pictures that Unicode has for them (ESC is `␛`), all others `<U+202E>`; a lone surrogate, which no
+stream can write, becomes U+FFFD. Zero-width joiners stay: scripts and emoji need them.
+"""
+
+import re
+
+_INVISIBLE = (
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidi controls
+    "\u180e\u200b\u2028\u2029\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"  # what nobody sees
+)
+HOSTILE = rf"\x00-\x08\x0b-\x1f\x7f-\x9f{_INVISIBLE}\ud800-\udfff"
+"""A character class, for `re`: what never reaches a terminal as it is."""
+
+_TEXT = re.compile(f"[{HOSTILE}]")
+_LINE = re.compile(rf"[\t\n{HOSTILE}]")
+
+
+def visible(text: str) -> str:
+    """The text with every hostile character as a visible one."""
+    return _TEXT.sub(_glyph, text)
+
+
+def visible_line(text: str) -> str:
+    """The same, on one line: newlines and tabs are shown, too."""
+    return _LINE.sub(_glyph, text)
+
+
+def _glyph(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "\u2421"
+    return "\ufffd" if 0xD800 <= code <= 0xDFFF else f"<U+{code:04X}>"

@@ -1,0 +1,170 @@
+"""Text to turns and parts: what is recognised, that nothing is lost, and that nothing takes long."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rolloupe import text
+from rolloupe.model import Part, Turn
+
+PIECES = [
+    "<think>", "</think>", "<thinking>", "<tool_call>", "</tool_call>", '{"name": "f", "arguments": {"x": 1}}',
+    "<|im_start|>user\n", "<|im_start|>", "<|im_end|>", "\n", "[INST]", "[/INST]", "<|image_pad|>", "word ", "<answer>",
+    "</answer>", "<｜User｜>", "</s>", "<|start|>assistant", "<|channel|>analysis<|message|>", "<|end|>", "\ud800",
+    "<tool_response>", "</tool_response>", "<|start_header_id|>user<|end_header_id|>\n\n", "<start_of_turn>model\n",
+]  # fmt: skip
+
+LLAMA_USER = "<|start_header_id|>user<|end_header_id|>\n\nU<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n"
+
+texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=5)).map("".join)
+json_like = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from(["role", "content", "tool_calls", "type", "text", "function", "x"]), inner)
+    ),
+    max_leaves=20,
+)
+
+
+def verbatim(parts: list[Part]) -> str:
+    return "".join(part.text if part.raw is None else part.raw for part in parts)
+
+
+def whole(turns: list[Turn]) -> str:
+    return "".join(verbatim(turn.parts) for turn in turns)
+
+
+def shape(turns: list[Turn]) -> list[tuple[str, str]]:
+    return [(t.role, "".join(p.text for p in t.parts if p.kind != "marker").strip()) for t in turns]
+
+
+@settings(max_examples=400)
+@given(texts)
+def test_nothing_of_a_text_is_lost(given_text: str) -> None:
+    assert verbatim(text.parts(given_text)) == given_text
+    assert whole(text.split_prompt(given_text)) == given_text
+    assert whole(text.split_response(given_text)) == given_text
+
+
+@given(texts, st.integers(1, 300))
+def test_a_preview_is_one_short_line_that_can_be_encoded(given_text: str, limit: int) -> None:
+    line = text.preview(given_text, limit)
+    assert len(line) <= limit + 1
+    assert len(line.splitlines()) <= 1
+    line.encode()
+
+
+@settings(max_examples=300)
+@given(json_like)
+def test_whatever_stands_for_messages_becomes_turns(messages: object) -> None:
+    turns = text.from_messages(messages)
+    assert len(turns) == (len(messages) if isinstance(messages, list) else 1)
+    text.joined(messages).encode()
+    for turn in turns:
+        for part in turn.parts:
+            part.text.encode()
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        ("<|im_start|>system\nS<|im_end|>\n<|im_start|>user\nU<|im_end|>\n<|im_start|>assistant\n", ["system", "user"]),
+        (
+            "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nS<|eot_id|>" + LLAMA_USER,
+            ["system", "user"],
+        ),
+        ("<s>[INST] U [/INST]", ["user"]),
+        ("<s>[INST] U [/INST] A </s>[INST] V [/INST]", ["user", "assistant", "user"]),
+        ("<bos><start_of_turn>user\nU<end_of_turn>\n<start_of_turn>model\n", ["user"]),
+        ("<｜begin▁of▁sentence｜>S<｜User｜>U<｜Assistant｜><think>\n", ["user", "user"]),
+        ("<|start|>system<|message|>S<|end|><|start|>user<|message|>U<|end|><|start|>assistant", ["system", "user"]),
+        ("no template at all", ["user"]),
+    ],
+)
+def test_templates_are_cut_into_turns(prompt: str, expected: list[str]) -> None:
+    roles = [turn.role for turn in text.split_prompt(prompt)]
+    assert roles[: len(expected)] == expected
+    assert whole(text.split_prompt(prompt)) == prompt
+
+
+def test_the_header_that_asks_for_an_answer_is_no_turn_of_its_own() -> None:
+    turns = text.split_prompt("<|im_start|>user\nWhat is 12 - 6?<|im_end|>\n<|im_start|>assistant\n")
+    assert shape(turns) == [("user", "What is 12 - 6?")]
+
+
+def test_thoughts_are_found_open_closed_and_begun_in_the_prompt() -> None:
+    closed, rest = text.parts("<think>\n17 - 16\n</think>\n\nSix")
+    assert (closed.kind, closed.text, closed.closed, rest.text) == ("think", "17 - 16", True, "\n\nSix")
+    unclosed = text.parts("<think>\nstill going")
+    assert [(p.kind, p.text, p.closed) for p in unclosed] == [("think", "still going", False)]
+    begun = text.parts("so it is 6\n</think>\n\nSix")
+    assert [(p.kind, p.text) for p in begun] == [("think", "so it is 6"), ("text", "\n\nSix")]
+
+
+def test_tool_calls_are_read_and_malformed_ones_kept() -> None:
+    good, bad = text.parts(
+        '<tool_call>\n{"name": "add", "arguments": {"x": 1}}\n</tool_call><tool_call>{add</tool_call>'
+    )
+    assert good.call is not None
+    assert (good.call.name, good.call.arguments, good.call.error) == ("add", '{"x": 1}', "")
+    assert bad.call is not None
+    assert (bad.call.name, bad.call.arguments) == ("", "{add")
+    assert bad.call.error.startswith("not JSON")
+    (coder,) = text.parts(
+        "<tool_call>\n<function=run>\n<parameter=code>\nprint(1)\n</parameter>\n</function>\n</tool_call>"
+    )
+    assert coder.call is not None
+    assert (coder.call.name, coder.call.arguments) == ("run", '{"code": "print(1)"}')
+
+
+def test_a_turn_of_tool_results_is_the_tools() -> None:
+    call = '<tool_call>{"name": "f"}</tool_call><|im_end|>\n'
+    result = "<|im_start|>user\n<tool_response>\n7\n</tool_response><|im_end|>\n"
+    turns = text.split_response(f"{call}{result}<|im_start|>assistant\nSeven")
+    assert [turn.role for turn in turns] == ["assistant", "tool", "assistant"]
+    assert {turn.origin for turn in turns} == {"response"}
+
+
+def test_a_run_of_placeholders_folds_to_one() -> None:
+    found = text.parts("see <|vision_start|>" + "<|image_pad|>" * 3000 + "<|vision_end|> this")
+    assert [p.text for p in found if p.kind == "placeholder"] == ["<|image_pad|> × 3,000"]
+
+
+def test_messages_keep_thoughts_calls_and_say_what_an_image_is() -> None:
+    messages = [
+        {
+            "role": "user",
+            "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 4000}}],
+        },
+        {
+            "role": "assistant",
+            "content": None,
+            "reasoning_content": "hm",
+            "tool_calls": ['{"id": "c1", "function": {"name": "f", "arguments": "{\\"q\\": 1}"}}'],
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": "7"},
+        "not a message",
+    ]
+    user, assistant, tool, other = text.from_messages(messages, origin="response")
+    assert [(p.kind, p.text) for p in user.parts] == [("image", "image/png, 2 kB")]
+    assert [p.kind for p in assistant.parts] == ["think", "tool_call"]
+    assert assistant.parts[1].call is not None
+    assert (assistant.parts[1].call.name, assistant.parts[1].call.arguments) == ("f", '{"q": 1}')
+    assert (tool.role, tool.tool_call_id) == ("tool", "c1")
+    assert [p.kind for p in other.parts] == ["json"]
+
+
+def test_a_preview_shows_what_was_asked() -> None:
+    prompt = "<|im_start|>system\nBe careful.<|im_end|>\n<|im_start|>user\nWhat is\n12 - 6?<|im_end|>\n<|im_start|>assistant\n"
+    assert text.preview(prompt) == "What is 12 - 6?"
+    assert text.preview("plain\ttext\x1b[31m") == "plain text [31m"
+
+
+@pytest.mark.parametrize(
+    "piece", ["<think>", "</think>", "<tool_call>", "[INST]", "<|im_start|>user\n", "<|image_pad|>", "<|"]
+)
+def test_what_would_take_for_ever_in_quadratic_time_comes_back(piece: str) -> None:
+    hostile = piece * 300_000
+    assert whole(text.split_prompt(hostile)) == hostile
+    assert len(text.preview(hostile)) <= 241
