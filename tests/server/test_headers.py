@@ -48,7 +48,7 @@ def test_a_defect_has_them_too_and_tells_nothing(
     assert b"secret" not in answer.body
     assert {name: answer.headers.get(name) for name in HEADERS} == HEADERS
     printed = capfd.readouterr().err
-    assert "RuntimeError: secret \\x1b[2J" in printed
+    assert "RuntimeError: secret \u241b[2J" in printed
     assert "\x1b" not in printed
 
 

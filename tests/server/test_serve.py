@@ -254,5 +254,5 @@ def test_ending_while_runs_are_still_looked_for(
 
 
 def test_what_is_printed_shows_control_characters() -> None:
-    assert printable("a\x1b[31m\x07\u202e\x9b\udcff\tb\nc") == "a\\x1b[31m\\x07\\u202e\\x9b\\udcff\tb\nc"
+    assert printable("a\x1b[31m\u202e\udcff\tb\nc") == "a\u241b[31m<U+202E>\ufffd\tb\nc"
     assert len(printable("x" * 10**6)) < 3000

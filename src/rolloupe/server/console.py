@@ -3,21 +3,16 @@
 import contextlib
 import sys
 import traceback
-import unicodedata
 from typing import TextIO
 
+from rolloupe.text.visible import visible
+
 MAX_CHARS = 2000
-KEPT = "\n\t"
 
 
 def printable(line: str) -> str:
-    """The text with every control, format and unpaired surrogate character as its escape, and cut if very long."""
-    cut = line if len(line) <= MAX_CHARS else f"{line[:MAX_CHARS]} ... ({len(line)} characters)"
-    return "".join(_escape(c) if c not in KEPT and unicodedata.category(c) in ("Cc", "Cf", "Cs") else c for c in cut)
-
-
-def _escape(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")
+    """The text fit for a terminal, and cut if very long."""
+    return visible(line if len(line) <= MAX_CHARS else f"{line[:MAX_CHARS]} ... ({len(line)} characters)")
 
 
 def say(line: str) -> None:

@@ -1,0 +1,86 @@
+"""Real runs, walked from the list down to every series of every sample, as the page does."""
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import pytest
+
+from rolloupe import query
+from rolloupe.demo import RUNS
+from rolloupe.index import Library
+from rolloupe.server.app import App
+from tests.server.support import Answer, get, opened, served
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+@pytest.fixture(scope="module", params=[RUNS, DATA], ids=["demo", "data"])
+def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
+    with opened(request.param, tmp_path_factory.mktemp("index")) as library:
+        yield library
+
+
+def fetched(app: App, run: Any, route: str, **asked: object) -> Any:
+    answer = get(app, f"/api/runs/{quote(run['id'], safe='')}/{route}?{urlencode(asked)}")
+    assert answer.status == 200, answer.body
+    return answer.json
+
+
+def test_every_sample_of_every_run_can_be_read(runs: Library) -> None:
+    app = served(runs)
+    listed = get(app, "/api/runs").json["runs"]
+    assert listed
+    for run in listed:
+        assert run["splits"]
+        for split in run["splits"]:
+            steps = fetched(app, run, "steps", split=split["name"])
+            assert sum(steps["samples"]) == split["samples"]
+            for step, count in zip(steps["steps"], steps["samples"], strict=True):
+                walk_step(app, run, split["name"], step, count)
+
+
+def walk_step(app: App, run: Any, split: str, step: int, count: int) -> None:
+    page = fetched(app, run, "samples", split=split, step=step, limit=5000)
+    groups = fetched(app, run, "groups", split=split, step=step)["groups"]
+    assert page["total"] == len(page["samples"]) == count == sum(group["samples"] for group in groups)
+    for group in groups:
+        members = page["samples"][group["first"] : group["first"] + group["samples"]]
+        assert {item["group"] for item in members} == {group["group"]}
+    for item in page["samples"][:8]:
+        walk_sample(app, run, item)
+
+
+def walk_sample(app: App, run: Any, item: Any) -> None:
+    sample = fetched(app, run, "sample", id=item["id"])
+    assert (sample["id"], sample["reward"], sample["status"]) == (item["id"], item["reward"], item["status"])
+    assert sample["group_ids"][sample["position"] - 1] == item["id"]
+    assert sample["turns"]
+    raw = fetched(app, run, "sample/raw", id=item["id"])
+    assert len(raw["text"].encode()) == raw["shown_bytes"]
+    for series in sample["series"]:
+        assert len(fetched_series(app, run["id"], item["id"], series["name"]).body) == 4 * series["length"]
+
+
+def fetched_series(app: App, run_id: str, sample_id: str, name: str) -> Answer:
+    return get(app, f"/api/runs/{quote(run_id, safe='')}/sample/series?{urlencode({'id': sample_id, 'name': name})}")
+
+
+def test_a_series_is_what_the_file_says(runs: Library) -> None:
+    app = served(runs)
+    found = 0
+    for run in runs.runs:
+        for item in query.samples(run, query.SampleQuery(limit=3)).samples:
+            sample = query.sample(run, item.key)
+            for series in sample.series:
+                answer = fetched_series(app, run.id, str(item.key), series.name)
+                assert answer.headers["content-type"] == "application/octet-stream"
+                values = struct.unpack(f"<{len(series.values)}f", answer.body)
+                assert values == pytest.approx(series.values, rel=1e-6, nan_ok=True)
+                found += 1
+            refused = fetched_series(app, run.id, str(item.key), "no such series")
+            assert refused.status == 404
+            assert all(series.name in refused.json["error"] for series in sample.series)
+    assert found or all(run.info.format != "rl_logging_board" for run in runs.runs)
