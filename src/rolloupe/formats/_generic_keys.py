@@ -34,6 +34,8 @@ SERIES = (
     "entropy", "loss_mask", "kl",
 )  # fmt: skip
 
+_TELLING = frozenset((*PROMPTS, *RESPONSES, *MESSAGES, *SCORES))
+
 Test = Callable[[object], bool]
 
 
@@ -118,8 +120,8 @@ class Roles(NamedTuple):
 
 def roles_of(record: Record) -> Roles:
     """Find the key in each role: the first usual name whose value is of the right type, if there is one."""
-    prompt = _first(record, PROMPTS, _is_text)
-    response = _first(record, RESPONSES, _is_response)
+    prompt = _first(record, PROMPTS, _is_text) or _first(record, PROMPTS, _is_any)
+    response = _first(record, RESPONSES, _is_response) or _first(record, RESPONSES, _is_any)
     messages = _first(record, MESSAGES, fields.is_messages)
     group = _first(record, GROUPS, _is_name)
     if group is None and isinstance(record.get("id"), int) and fields.is_messages(record.get("prompt")):
@@ -131,16 +133,26 @@ def roles_of(record: Record) -> Roles:
         score=_first(record, SCORES, _is_score) or _first(record, SCORES, lambda value: value is None),
         step=_first(record, STEPS, lambda value: fields.integer(value) is not None),
         group=group,
-        label=_first(record, LABELS, lambda value: value is not None),
+        label=_first(record, LABELS, _is_any),
         env=_first(record, ENVS, _is_name),
         status_key=_first(record, STATUSES, lambda value: isinstance(value, str)),
         counts={what: key for what, keys in COUNTS.items() if (key := _first(record, keys, _is_count))},
     )
 
 
-def has_sample(roles: Roles) -> bool:
-    """Tell whether a row with these roles is a sample for certain: it has a text and a score."""
-    return bool((roles.prompt or roles.response or roles.messages) and roles.score)
+def has_text(record: Record, roles: Roles) -> bool:
+    """Tell whether a row has a text or messages in one of these roles."""
+    return any(key and _is_text(record[key]) for key in (roles.prompt, roles.response, roles.messages))
+
+
+def has_sample(record: Record, roles: Roles) -> bool:
+    """Tell whether a row is a sample for certain: it has a text and a score."""
+    return roles.score is not None and has_text(record, roles)
+
+
+def may_be_sample(record: Record) -> bool:
+    """Tell whether a row has any usual name of a text or a score, of whatever type its value is."""
+    return not _TELLING.isdisjoint(record)
 
 
 def _first(record: Record, keys: tuple[str, ...], fits: Test) -> str | None:
@@ -162,6 +174,10 @@ def _is_score(value: object) -> bool:
     if isinstance(value, list):
         return bool(value) and all(isinstance(entry, int | float) for entry in value)
     return isinstance(value, int | float) or (isinstance(value, dict) and bool(fields.reward(value).metrics))
+
+
+def _is_any(value: object) -> bool:
+    return value is not None
 
 
 def _is_name(value: object) -> bool:

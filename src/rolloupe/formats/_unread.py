@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from rolloupe.formats._files import JSONL, Entry
-from rolloupe.formats._generic_keys import has_sample, roles_of
+from rolloupe.formats._generic_keys import has_sample, has_text, roles_of
 from rolloupe.formats._jsonl import Record
 from rolloupe.formats._sniff import look
 
@@ -86,9 +86,9 @@ def _of_lines(path: str) -> str:
 
 def _missing(record: Record) -> str:
     roles = roles_of(record)
-    if has_sample(roles):
+    if has_sample(record, roles):
         return "a text and a score, but the file is not part of a run"
-    if not (roles.prompt or roles.response or roles.messages):
+    if not has_text(record, roles):
         return "no text" if roles.score else "neither text nor score"
     return "no score"
 

@@ -19,6 +19,7 @@ from rolloupe.formats._generic_keys import (
     STEPS,
     Roles,
     has_sample,
+    may_be_sample,
     roles_of,
 )
 from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable
@@ -97,7 +98,7 @@ class Generic(JsonlFormat):
 
     def _found(self, path: Path, name: str, listed: list[str], what: str, links: str, *, forced: bool) -> list[RunInfo]:
         records = (record for _, seen in look_into(listed) for record in seen.objects)
-        fitting = next((roles for record in records if has_sample(roles := roles_of(record))), None)
+        fitting = next((roles for record in records if has_sample(record, roles := roles_of(record))), None)
         if not listed or not (fitting or forced):
             return []
         reason = f"{what}, {fitting.described() if fitting else 'read as a person asked'}"
@@ -121,9 +122,9 @@ class Generic(JsonlFormat):
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `JsonlFormat`."""
-        roles = roles_of(record)
-        if not (roles.prompt or roles.response or roles.score):
+        if not may_be_sample(record):
             raise Unusable("an object without a text or a score under a usual name is no sample")
+        roles = roles_of(record)
         reward = _reward(roles, record)
         status, status_raw = roles.status(record)
         prompt_value, response_value = roles.texts(record)
@@ -212,7 +213,7 @@ def _may_hold_samples(entry: Entry) -> bool:
     if known is not None:
         return known
     seen = look(entry.path)
-    verdict = not seen.objects or any(has_sample(roles_of(record)) for record in seen.objects)
+    verdict = not seen.objects or any(has_sample(record, roles_of(record)) for record in seen.objects)
     if seen.objects:
         _verdicts[key] = verdict
     return verdict
@@ -235,9 +236,9 @@ def _group(roles: Roles, record: Record) -> str | None:
 
 
 def _turn_count(response: object) -> int:
-    if not isinstance(response, list):
-        return 1
-    return max(1, sum(isinstance(entry, dict) and entry.get("role") == "assistant" for entry in response))
+    entries = response if isinstance(response, list) else []
+    roles = [entry.get("role") for entry in entries if isinstance(entry, dict)]
+    return max(1, roles.count("assistant"))
 
 
 def _series(roles: Roles, record: Record) -> list[TokenSeries]:

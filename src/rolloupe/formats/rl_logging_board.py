@@ -78,7 +78,7 @@ class RLLoggingBoard(JsonlFormat):
         (
             "derived",
             (
-                "sample metrics `avg_log_ratio`, `sum_log_ratio`, `avg_kl`, `sum_kl` (over the response tokens that are "
+                "sample metrics `avg_log_ratio`, `sum_log_ratio`, `avg_kl`, `sum_kl` (over response tokens that are "
                 "not NaN), `reward_gap` = reward - ref_reward, `valid_reward_gap` = reward - valid_reward"
             ),
         ),

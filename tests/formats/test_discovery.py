@@ -1,0 +1,243 @@
+"""Discovery: what is found below a path, and what is said of everything else."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rolloupe.errors import NotRecognised, UnreadablePath
+from rolloupe.formats import FORMATS, _files, by_name, discover, discovery
+from rolloupe.model import RunInfo
+from tests.formats.support import only_run, rows, write
+
+RELAX: dict[str, Any] = {"rollout_id": 0, "sample_index": 0, "prompt": "p", "response": "r", "reward": 1}
+ROW: dict[str, Any] = {"prompt": "p", "response": "r", "score": 1}
+
+
+def reasons(path: Path, **options: Any) -> dict[str, str]:
+    """The notes of a discovery by the path below the root."""
+    return {os.path.relpath(note.path, path): note.reason for note in discover([path], **options).notes}
+
+
+def test_the_demo_holds_runs_of_three_formats(demo_runs: Path) -> None:
+    found = discover([demo_runs])
+    assert {(run.name, run.format) for run in found.runs} >= {
+        ("relax", "relax"), ("eval_poem_task", "rl_logging_board"), ("gen_train_toy", "rl_logging_board"),
+        ("verl_math", "generic"),
+    }  # fmt: skip
+    assert all(run.reason and Path(run.root).is_absolute() for run in found.runs)
+
+
+def test_many_runs_below_a_root_are_all_listed_under_names_that_differ(tmp_path: Path) -> None:
+    for place in ("a/seed1", "b/seed1", "b/seed2"):
+        write(tmp_path / place / "rollout_result/train/0.jsonl", RELAX)
+    assert [run.name for run in discover([tmp_path]).runs] == ["a-seed1", "b-seed1", "seed2"]
+
+
+def test_what_lies_below_two_paths_is_found_once(tmp_path: Path) -> None:
+    write(tmp_path / "run/rollout_result/train/0.jsonl", RELAX)
+    assert len(discover([tmp_path, tmp_path / "run"]).runs) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("a.pt", "never unpickles"), ("a.pkl", "never unpickles"), ("a.parquet", "columnar"), ("a.zip", "archives"),
+        ("a.db", "databases"), ("a.html", "pages"), ("a.json", "documents"),
+    ],
+)  # fmt: skip
+def test_files_of_known_kinds_are_named_with_what_they_are(tmp_path: Path, name: str, says: str) -> None:
+    (tmp_path / name).write_bytes(b"\x80\x04.")
+    assert says in reasons(tmp_path)["."]
+    (note,) = discover([tmp_path / name]).notes
+    assert says in note.reason
+
+
+def test_equal_reasons_of_a_folder_are_said_once(tmp_path: Path) -> None:
+    for number in range(9):
+        (tmp_path / f"{number}.pt").touch()
+    (note,) = discover([tmp_path]).notes
+    assert note.reason.startswith("9 files (0.pt, 1.pt, 2.pt, ...): PyTorch pickles")
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "empty so far"),
+        (b"hello\n", "not JSON: Expecting value"),
+        (b"[1]\n", "not a JSON object but an array"),
+        (b'{"step": 1, "loss": 2}\n', "neither text nor score under a usual name (keys: step, loss)"),
+        (b'{"prompt": "p", "response": "r"}\n', "no score"),
+        (b'{"tokens": [1], "reward": 1}\n', "no text"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "not downloaded"),
+        (b'{"group_idx": 0, "traj_idx": 0, "total_reward": 1.0}\n', "Tinker"),
+        (b'{"responses_create_params": {}, "response": {}, "reward": 1.0}\n', "NeMo-Gym"),
+        (b'{"x": "' + b"y" * 3_000_000, "neither text nor score"),
+        (b"y" * 3_000_000, "no JSON object in the first MiB"),
+    ],
+)
+def test_lines_that_no_format_reads_are_explained(tmp_path: Path, content: bytes, says: str) -> None:
+    path = tmp_path / "run" / "data.jsonl"
+    path.parent.mkdir()
+    path.write_bytes(content)
+    assert says in reasons(tmp_path)["run"]
+    found = discover([path])
+    assert found.runs == []
+    assert says in found.notes[0].reason
+
+
+def test_an_empty_folder_and_one_of_other_files_are_explained(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "notes.txt").write_text("hello")
+    assert reasons(tmp_path / "empty") == {".": "an empty folder"}
+    assert "nothing here that a format reads" in reasons(tmp_path / "other")["."]
+
+
+@pytest.mark.parametrize("format", [None, "relax"])
+def test_a_path_that_is_missing_is_an_error(tmp_path: Path, format: str | None) -> None:
+    with pytest.raises(UnreadablePath, match="does not exist"):
+        discover([tmp_path / "missing"], format)
+    (tmp_path / "broken").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(UnreadablePath, match="does not exist"):
+        discover([tmp_path / "broken"], format)
+
+
+def test_what_is_neither_a_folder_nor_a_file_is_an_error(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    with pytest.raises(UnreadablePath, match="neither"):
+        discover([tmp_path / "pipe.jsonl"])
+    assert discover([tmp_path]).runs == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_what_may_not_be_read_is_said(tmp_path: Path) -> None:
+    shut = tmp_path / "shut"
+    shut.mkdir(mode=0)
+    assert "Permission denied" in reasons(tmp_path)["shut"]
+    with pytest.raises(UnreadablePath, match="permissions"):
+        discover([shut])
+
+
+def test_a_folder_that_cannot_be_read_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "good" / "1.jsonl", ROW)
+    (tmp_path / "shut").mkdir()
+    listing = _files.entries
+
+    def refuse(folder: str, link_root: str) -> Any:
+        if folder.endswith("shut"):
+            raise PermissionError(13, "Permission denied")
+        return listing(folder, link_root)
+
+    monkeypatch.setattr(discovery, "entries", refuse)
+    assert reasons(tmp_path) == {"shut": "could not be read: Permission denied"}
+    assert len(discover([tmp_path]).runs) == 1
+
+
+def test_links_out_of_the_root_are_refused_by_name(tmp_path: Path) -> None:
+    write(tmp_path / "away" / "run" / "1.jsonl", ROW)
+    write(tmp_path / "root" / "here" / "2.jsonl", ROW)
+    (tmp_path / "root" / "linked").symlink_to(tmp_path / "away" / "run")
+    (tmp_path / "root" / "here" / "3.jsonl").symlink_to(tmp_path / "away" / "run" / "1.jsonl")
+    found = discover([tmp_path / "root"])
+    assert [run.name for run in found.runs] == ["here"]
+    assert [row.index for row in rows(found.runs[0])] == ["2:0"]
+    assert all("a link out of the root" in note.reason and "--follow-symlinks" in note.reason for note in found.notes)
+    assert {Path(note.path).name for note in found.notes} == {"linked", "3.jsonl"}
+
+    followed = discover([tmp_path / "root"], follow_symlinks=True)
+    assert {run.name: len(rows(run)) for run in followed.runs} == {"here": 2, "run": 1}
+    assert followed.notes == []
+
+
+def test_a_split_behind_a_link_is_read_if_asked(tmp_path: Path) -> None:
+    write(tmp_path / "disk" / "train" / "0.jsonl", RELAX)
+    result = tmp_path / "run" / "rollout_result"
+    write(result / "eval" / "0.jsonl", RELAX)
+    (result / "train").symlink_to(tmp_path / "disk" / "train")
+    assert {row.split for row in rows(only_run(tmp_path / "run"))} == {"eval/default"}
+    followed = only_run(tmp_path / "run", follow_symlinks=True)
+    assert {row.split for row in rows(followed)} == {"eval/default", "train"}
+
+
+def test_a_link_within_the_root_is_the_run_it_leads_to(tmp_path: Path) -> None:
+    write(tmp_path / "run_17" / "1.jsonl", ROW)
+    (tmp_path / "latest").symlink_to("run_17")
+    (tmp_path / "run_17" / "again").symlink_to("..")
+    assert [run.name for run in discover([tmp_path]).runs] == ["run_17"]
+    assert [run.name for run in discover([tmp_path / "latest"]).runs] == ["run_17"]
+
+
+def test_names_with_spaces_and_letters_of_all_kinds_are_read(tmp_path: Path) -> None:
+    write(tmp_path / "мой run 你好 %2F" / "a b?#.jsonl", ROW)
+    run = only_run(tmp_path)
+    assert run.name == "мой run 你好 %2F"
+    assert rows(run)[0].index == "a b?#:0"
+
+
+def test_a_name_that_is_not_utf_8_is_refused_by_name(tmp_path: Path) -> None:
+    write(tmp_path / "good.jsonl", ROW)
+    bad = os.path.join(os.fsencode(tmp_path), b"bad\xff.jsonl")
+    try:
+        shutil.copy(os.fsencode(tmp_path / "good.jsonl"), bad)
+    except OSError:
+        pytest.skip("this file system refuses such names")
+    found = discover([tmp_path])
+    assert len(rows(found.runs[0])) == 1
+    assert found.notes[0].path.endswith(r"bad\xff.jsonl")
+    assert "not valid UTF-8" in found.notes[0].reason
+    with pytest.raises(UnreadablePath, match="UTF-8"):
+        discover([Path(os.fsdecode(bad))])
+
+
+def test_hidden_folders_are_passed_over_but_for_those_of_art(tmp_path: Path) -> None:
+    for name in (".cache", "node_modules", ".art"):
+        write(tmp_path / name / "x" / "1.jsonl", ROW)
+    assert [Path(run.root).parent.name for run in discover([tmp_path]).runs] == [".art"]
+
+
+def test_the_walk_is_bounded_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "1/2/3/4/5/6/7/data.jsonl", ROW)
+    assert "folders down" in reasons(tmp_path)["1/2/3/4/5/6"]
+    monkeypatch.setattr(discovery, "MAX_FOLDERS", 3)
+    assert "more than 3 folders" in reasons(tmp_path)["."]
+    monkeypatch.setattr(discovery, "MAX_NOTES", 1)
+    (tmp_path / "a.pt").touch()
+    assert [note.reason[:20] for note in discover([tmp_path]).notes] == ["a.pt: PyTorch pickle", "more than 1 notes: t"]
+
+
+@pytest.mark.parametrize("format", [one.name for one in FORMATS])
+def test_a_format_can_be_forced_on_what_it_does_not_recognise(tmp_path: Path, format: str) -> None:
+    write(tmp_path / "run" / "1.jsonl", {"reward": 1, "response": {"odd": 1}})
+    assert discover([tmp_path]).runs == []
+    for path in (tmp_path, tmp_path / "run" / "1.jsonl"):
+        run = only_run(path, format=format)
+        assert run.format == format
+        assert [row.reward for row in rows(run)] == [1.0]
+    (tmp_path / "run" / "1.jsonl").rename(tmp_path / "run" / "data.jsonl")
+    assert len(rows(only_run(tmp_path, format=format))) == 1
+
+
+@pytest.mark.parametrize("format", [one.name for one in FORMATS])
+def test_a_forced_format_that_reads_nothing_is_an_error(tmp_path: Path, format: str) -> None:
+    (tmp_path / "a.pt").write_bytes(b"\x80\x04.")
+    for path in (tmp_path, tmp_path / "a.pt"):
+        with pytest.raises(NotRecognised, match=f"{format} reads nothing at"):
+            discover([path], format)
+
+
+def test_an_unknown_format_is_an_error_that_names_those_there_are(tmp_path: Path) -> None:
+    with pytest.raises(NotRecognised, match="relax, rl_logging_board, generic"):
+        discover([tmp_path], "tinker")
+
+
+def test_a_run_that_was_moved_away_has_no_sources(demo_runs: Path, tmp_path: Path) -> None:
+    for name in ("relax", "rl_logging_board/gen_train_toy", "verl_math"):
+        shutil.copytree(demo_runs / name, tmp_path / name)
+    runs: list[RunInfo] = discover([tmp_path]).runs
+    assert len(runs) == 3
+    subprocess.run(["rm", "-r", *(str(entry) for entry in tmp_path.iterdir())], check=True)
+    assert [by_name(run.format).sources(run) for run in runs] == [[], [], []]

@@ -1,0 +1,273 @@
+"""Whatever a file holds: nothing raises, no good line is lost, every bad one is listed with its byte range."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rolloupe.errors import SourceChanged
+from rolloupe.formats import FORMATS, by_name
+from rolloupe.formats import _jsonl as jsonl
+from rolloupe.formats._generic_keys import PROMPTS, RESPONSES, SCORES
+from rolloupe.model import Locator, Problem, RunInfo, RunPart, SampleRow, Source
+from tests.formats.support import Item, as_line, expected_lines, files_of, load, records, write
+
+KEYS = {
+    "relax": [
+        "rollout_id", "sample_index", "prompt", "response", "reward", "prompt_length", "total_length", "agent_turns",
+        "status", "group_index", "label", "dataset", "weight_versions",
+    ],
+    "rl_logging_board": [
+        "prompt", "response", "reward", "step", "response_tokens", "logprobs", "ref_logprobs", "values",
+        "token_rewards", "ref_response", "ref_reward", "ground_truth", "valid_reward",
+    ],
+    "generic": [
+        "prompt", "completion", "messages", "score", "rewards", "step", "uid", "id", "status", "error", "metrics",
+        "advantage", "logprobs", "answer", "seqlen", "task", "example_id", "finish_reason",
+    ],
+}  # fmt: skip
+NEEDED: dict[str, set[str]] = {
+    "relax": set(KEYS["relax"]),
+    "rl_logging_board": {"prompt", "response", "reward", "response_tokens"},
+    "generic": {*PROMPTS, *RESPONSES, *SCORES, "messages"},
+}
+"""An object without any of these keys is no sample, and is listed."""
+
+by_format = pytest.mark.parametrize("name", [one.name for one in FORMATS])
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("run") / "5.jsonl"
+
+
+def run_of(name: str, path: Path) -> tuple[RunInfo, Source]:
+    run = RunInfo(name="r", root=str(path), format=name, reason="", parts=(RunPart(str(path)),))
+    (source,) = by_name(name).sources(run)
+    return run, source
+
+
+def scan(name: str, path: Path, start: int = 0, stop: int = 2**62) -> list[Item]:
+    run, source = run_of(name, path)
+    return list(by_name(name).scan(run, source, start, stop))
+
+
+def span(item: Item) -> tuple[int, int]:
+    if isinstance(item, SampleRow):
+        return item.start, item.start + item.length
+    assert item.start is not None
+    assert item.stop is not None
+    return item.start, item.stop
+
+
+@by_format
+@given(data=st.data())
+def test_every_line_is_a_row_or_a_problem_in_its_place(name: str, path: Path, data: st.DataObject) -> None:
+    content = data.draw(files_of(KEYS[name]))
+    path.write_bytes(content)
+    found = scan(name, path)
+    lines = expected_lines(content)
+    assert [span(item) for item in found] == [(start, stop) for start, stop, _ in lines]
+    for item, (start, stop, good) in zip(found, lines, strict=True):
+        if isinstance(item, Problem):
+            assert "defect" not in item.reason
+            assert item.transient == (not good and stop == len(content))
+        if not good:
+            assert isinstance(item, Problem)
+        elif isinstance(item, Problem):
+            record = jsonl.parse(jsonl.strip_bom(content[start:stop], start))
+            assert "no sample" in item.reason
+            assert not NEEDED[name] & record.keys()
+
+
+@by_format
+@given(data=st.data())
+def test_scans_of_parts_are_the_scan_of_the_whole(name: str, path: Path, data: st.DataObject) -> None:
+    content = data.draw(files_of(KEYS[name]))
+    path.write_bytes(content)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(content) + 2), max_size=6)))
+    edges = [0, *cuts, len(content) + 3]
+    parts = [item for a, b in pairwise(edges) for item in scan(name, path, a, b)]
+    assert repr(parts) == repr(scan(name, path))
+
+
+@by_format
+@given(data=st.data())
+def test_a_file_cut_anywhere_keeps_its_whole_lines(name: str, path: Path, data: st.DataObject) -> None:
+    content = data.draw(files_of(KEYS[name]))
+    path.write_bytes(content)
+    whole = scan(name, path)
+    cut = data.draw(st.integers(0, len(content)))
+    path.write_bytes(content[:cut])
+    found = scan(name, path)
+    ended = [item for item in whole if span(item)[1] < cut]
+    assert repr(found[: len(ended)]) == repr(ended)
+    assert len(found) <= len(ended) + 1
+    for item in found[len(ended) :]:
+        assert isinstance(item, SampleRow) or item.transient or span(item) in [span(other) for other in whole]
+
+
+@by_format
+@settings(max_examples=200)
+@given(data=st.data())
+def test_every_row_loads_and_can_be_sent(name: str, path: Path, data: st.DataObject) -> None:
+    record = data.draw(records(KEYS[name]))
+    path.write_bytes(as_line(record, data.draw(st.booleans())) + b"\n")
+    run, source = run_of(name, path)
+    for item in by_name(name).scan(run, source, 0, 2**62):
+        if isinstance(item, Problem):
+            continue
+        assert isinstance(item.step, int)
+        assert abs(item.step) < 2**63
+        assert abs(item.ordinal) < 2**63
+        sample = load(by_name(name), run, source, item)
+        assert repr(sample.row) == repr(item)
+        repr(sample).encode("utf-8")
+        json.dumps(sample.extra, ensure_ascii=False).encode("utf-8")
+        for text in (
+            item.split,
+            item.group,
+            item.index,
+            item.prompt,
+            item.response,
+            *item.metrics,
+            *item.tags.values(),
+        ):
+            text.encode("utf-8")
+        assert len({len(one.values) for one in sample.series}) <= 1 or name == "generic"
+
+
+@by_format
+def test_every_member_of_a_row_is_shown_somewhere(name: str, path: Path) -> None:
+    odd = {key: {"odd": [key]} for key in KEYS[name]} | {"prompt": "p", "response": "r", "other": [1], "none": None}
+    write(path, odd)
+    run, source = run_of(name, path)
+    (row,) = scan(name, path)
+    assert isinstance(row, SampleRow)
+    sample = load(by_name(name), run, source, row)
+    shown = repr(sample.extra) + sample.label + repr(sample.ref_turns)
+    for key in KEYS[name]:
+        if key not in ("prompt", "response"):
+            assert f"'odd': ['{key}']" in shown or f'"odd": ["{key}"]' in shown, key
+    assert sample.extra["none"] is None
+
+
+@by_format
+def test_a_line_that_is_too_long_is_listed_and_stays_readable(
+    name: str, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jsonl, "MAX_LINE_BYTES", 200)
+    monkeypatch.setattr(jsonl, "BLOCK_BYTES", 64)
+    long = {"prompt": "p", "response": "x" * 1000, "reward": 1}
+    write(path, {"prompt": "p", "response": "a", "reward": 1}, long, {"prompt": "p", "response": "b", "reward": 2})
+    first, problem, last = scan(name, path)
+    assert isinstance(first, SampleRow)
+    assert isinstance(last, SampleRow)
+    assert isinstance(problem, Problem)
+    assert "longer than" in problem.reason
+    start, stop = span(problem)
+    _, source = run_of(name, path)
+    raw = by_name(name).raw(source, Locator(source=source.name, start=start, length=stop - start))
+    assert json.loads(raw) == long
+    inside = scan(name, path, start + 1, stop)
+    assert inside == []
+    assert repr(scan(name, path, start, start + 1)) == repr([problem])
+
+
+@by_format
+def test_a_line_of_the_greatest_length_is_read(name: str, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(path, {"prompt": "p", "response": "xyz", "reward": 1})
+    size = path.stat().st_size
+    monkeypatch.setattr(jsonl, "MAX_LINE_BYTES", size - 1)
+    assert isinstance(scan(name, path)[0], SampleRow)
+    monkeypatch.setattr(jsonl, "MAX_LINE_BYTES", size - 2)
+    assert isinstance(scan(name, path)[0], Problem)
+
+
+@by_format
+def test_a_last_line_without_its_end_is_a_row_once_it_is_whole(name: str, path: Path) -> None:
+    path.write_bytes(b'{"prompt": "p", "response": "r", "reward": 1')
+    (problem,) = scan(name, path)
+    assert isinstance(problem, Problem)
+    assert problem.transient
+    with path.open("ab") as file:
+        file.write(b"}")
+    (row,) = scan(name, path)
+    assert isinstance(row, SampleRow)
+
+
+@by_format
+def test_a_git_lfs_pointer_is_said_to_be_one(name: str, path: Path) -> None:
+    path.write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:0a1b\nsize 12345\n")
+    (problem,) = scan(name, path)
+    assert isinstance(problem, Problem)
+    assert "not downloaded" in problem.reason
+    assert scan(name, path, 10, 100) == []
+
+
+@by_format
+def test_a_locator_that_no_longer_fits_is_refused(name: str, path: Path) -> None:
+    record = {"prompt": "p", "response": "r", "reward": 1}
+    write(path, record, record)
+    run, source = run_of(name, path)
+    _, second = scan(name, path)
+    assert isinstance(second, SampleRow)
+    for content in (b"", b"x" * 400, path.read_bytes().replace(b'"r"', b'"rr"'), path.read_bytes().replace(b"}", b"]")):
+        path.write_bytes(content)
+        with pytest.raises(SourceChanged, match="no longer holds"):
+            load(by_name(name), run, source, second)
+    path.unlink()
+    with pytest.raises(SourceChanged, match="No such file"):
+        load(by_name(name), run, source, second)
+
+
+@given(st.binary(max_size=60), st.integers(0, 70), st.integers(0, 70))
+def test_lines_end_at_newline_bytes_alone(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes, a: int, b: int
+) -> None:
+    file = tmp_path_factory.getbasetemp() / "lines"
+    file.write_bytes(data)
+    with file.open("rb") as opened:
+        found = [(line.start, line.data) for line in jsonl.lines(opened, a, b)]
+    starts = [0, *(n + 1 for n, byte in enumerate(data) if byte == 10)]
+    expected = [(s, data[s:].split(b"\n")[0]) for s in starts if a <= s < b and s < len(data)]
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        (rb'{"a": "\ud83d\ude00"}', "\U0001f600"),
+        (rb'{"a": "\ud83d\ud83d\ude00"}', "\ufffd\U0001f600"),
+        (rb'{"a": "\ude00\ud83d"}', "\ufffd\ufffd"),
+        (rb'{"a": "\\ud83d"}', r"\ud83d"),
+        (rb'{"a": "\\\ud83d\n"}', "\\\ufffd\n"),
+        (b'{"a": "\xff"}', "\ufffd"),
+        (b'{"a": 1, "a": 2}', 2),
+        (b'{"a": -Infinity}', float("-inf")),
+        (b'{"a": 1e400}', float("inf")),
+        (b'{"a": 123456789012345678901234567890}', 123456789012345678901234567890),
+    ],
+)
+def test_odd_values_are_read_as_python_reads_them(line: bytes, value: object) -> None:
+    assert jsonl.parse(line) == {"a": value}
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (b"null", "not a JSON object but null"),
+        (b"[]", "not a JSON object but an array"),
+        (b"NaN", "not a JSON object but a number"),
+        (b"true", "not a JSON object but true or false"),
+        (b'{"a" 1}', r"not JSON: Expecting ':' delimiter \(character 5 of the line\)"),
+        (b'{"a": ' + b"9" * 5000 + b"}", "more digits"),
+        (b'{"a": ' + b"[" * 200_000, "nested too deeply"),
+    ],
+)
+def test_a_bad_line_says_why(line: bytes, reason: str) -> None:
+    with pytest.raises(jsonl.Unusable, match=reason):
+        jsonl.parse(line)

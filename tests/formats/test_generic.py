@@ -1,0 +1,209 @@
+"""Any JSON lines: rows of verl, SkyRL, AReaL and verifiers, and whatever a script may write."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rolloupe.formats import by_name, discover
+from rolloupe.model import Problem, Sample, SampleRow
+from tests.formats.support import items, mean_reward, only_run, rows, samples, write
+
+DATA = Path(__file__).parents[1] / "data" / "generic"
+
+
+def sample_of(tmp_path: Path, **record: Any) -> Sample:
+    """The sample of one record."""
+    write(tmp_path / "run" / "data.jsonl", record)
+    (sample,) = samples(only_run(tmp_path / "run"))
+    return sample
+
+
+def test_verl_rows(demo_runs: Path) -> None:
+    run = only_run(DATA / "verl")
+    assert run.reason == "2 files of JSON lines, rows have input, output and score"
+    found = rows(run)
+    assert Counter(row.step for row in found) == {1: 16, 2: 16}
+    assert [mean_reward([row for row in found if row.step == step]) for step in (1, 2)] == [0.5, 0.625]
+    assert Counter(row.group for row in found if row.step == 1).most_common() == [
+        (row.group, 4) for row in found[:16:4]
+    ]
+    assert {(name, type(row.metrics["acc"])) for row in found for name in row.tags} == {
+        ("pred", float),
+        ("request_id", float),
+    }
+    assert all(sample.label for sample in samples(run))
+    assert len(rows(only_run(demo_runs / "verl_math"))) == 64
+
+
+def test_the_uid_of_verl_names_the_group_by_its_beginning() -> None:
+    found = rows(only_run(DATA / "verl_v1"))
+    assert len(found) == 16
+    assert sorted(Counter(row.group for row in found).values()) == [4, 4, 4, 4]
+    assert found[0].uid == f"{found[0].group}_0_0"
+
+
+def test_skyrl_evaluations_have_their_step_from_the_folder_and_their_split_from_the_file() -> None:
+    found = discover([DATA / "skyrl"])
+    (run,) = found.runs
+    all_rows = rows(run)
+    assert Counter((row.split, row.step) for row in all_rows) == {
+        ("eval/openai_gsm8k", 1): 8,
+        ("eval/openai_gsm8k", 3): 8,
+    }
+    assert {row.status for row in all_rows} == {"completed"}
+    assert {row.index for row in all_rows} >= {"global_step_1_evals/openai_gsm8k:0"}
+    assert sorted({Path(note.path).name for note in found.notes}) == ["global_step_1_evals", "global_step_3_evals"]
+    assert all("aggregated_results.jsonl" in note.reason for note in found.notes)
+
+
+def test_scores_that_are_lists_are_summed_and_shown_as_a_series() -> None:
+    last = [sample for sample in samples(only_run(DATA / "skyrl")) if sample.key.step == 3]
+    for sample in last:
+        (series,) = sample.series
+        assert series.name == "token_rewards"
+        assert sum(series.values) == sample.row.reward
+    assert mean_reward([sample.row for sample in last]) == 0.5625
+
+
+def test_areal_steps_are_folders_and_groups_are_tasks() -> None:
+    found = rows(only_run(DATA / "areal"))
+    assert Counter((row.step, row.group) for row in found) == {(0, "0"): 4, (0, "1"): 4, (1, "4"): 4}
+    assert all(row.prompt_tokens and row.total_tokens for row in found)
+
+
+def test_verifiers_results_have_turns_and_groups() -> None:
+    run = only_run(DATA / "verifiers")
+    found = samples(run)
+    assert len(found) == 15
+    assert sorted(Counter(sample.key.group for sample in found).values()) == [3] * 5
+    assert mean_reward([sample.row for sample in found]) == 1.0
+    for sample in found:
+        roles = [turn.role for turn in sample.turns]
+        assert roles[0] == "system"
+        assert roles.count("assistant") == sample.row.turns
+        assert sample.label
+        assert "correct_answer_reward_func" in sample.row.metrics
+
+
+@pytest.mark.parametrize("prompt", ["prompt", "input", "question", "query", "problem", "input_prompt"])
+@pytest.mark.parametrize(
+    "response", ["response", "completion", "output", "generation", "answer_text", "output_response"]
+)
+@pytest.mark.parametrize("score", ["reward", "score"])
+def test_usual_names_are_known(tmp_path: Path, prompt: str, response: str, score: str) -> None:
+    sample = sample_of(tmp_path, **{prompt: "Q", response: "A", score: 0.5, "iteration": 4})
+    assert (sample.prompt_text, sample.response_text, sample.row.reward, sample.key.step) == ("Q", "A", 0.5, 4)
+    assert sample.extra == {}
+
+
+def test_numbers_are_metrics_short_texts_tags_and_the_rest_is_extra(tmp_path: Path) -> None:
+    sample = sample_of(
+        tmp_path, prompt="Q", response="A", reward=True, acc=1, ok=False, source="web", long="x" * 65, nested={"a": 1},
+        metrics={"speed": 2.5}, label=["a", 1], data_source="gsm8k", advantage=-0.5, completion_tokens=7,
+        entropy=[0.1, 0.2],
+    )  # fmt: skip
+    assert sample.row.reward == 1.0
+    assert sample.row.metrics == {"acc": 1.0, "ok": 0.0, "speed": 2.5}
+    assert sample.row.tags == {"source": "web"}
+    assert sample.extra == {"long": "x" * 65, "nested": {"a": 1}}
+    assert sample.label == '["a", 1]'
+    assert (sample.row.env, sample.row.advantage, sample.row.response_tokens) == ("gsm8k", -0.5, 7)
+    assert [(one.name, one.values) for one in sample.series] == [("entropy", [0.1, 0.2])]
+
+
+@pytest.mark.parametrize(
+    ("reward", "value"),
+    [
+        ({"score": 1, "acc": 2}, 1.0), ({"reward": 1, "acc": 2}, 1.0), ({"acc": 2, "bench": "x"}, 2.0),
+        ({"a": 1, "b": 2}, None), ({"score": None, "reward": 3}, 3.0), ({}, None), ("1.0", None), (None, None),
+        (10**400, float("inf")), ([0.5, 1], 1.5),
+    ],
+)  # fmt: skip
+def test_rewards(tmp_path: Path, reward: object, value: float | None) -> None:
+    write(
+        tmp_path / "x.jsonl",
+        {"prompt": "Q", "response": "A", "reward": 0},
+        {"prompt": "Q", "response": "A", "reward": reward},
+    )
+    assert rows(only_run(tmp_path))[1].reward == value
+
+
+@pytest.mark.parametrize(
+    ("member", "status"),
+    [
+        ({"finish_reason": "length"}, "truncated"), ({"stop_reason": "stop"}, "completed"),
+        ({"status": "timeout"}, "error"), ({"error": {"error": "E"}}, "error"), ({"is_truncated": True}, "truncated"),
+        ({"error": None, "is_completed": True}, "completed"), ({"status": 3}, "unknown"), ({}, "unknown"),
+    ],
+)  # fmt: skip
+def test_statuses(tmp_path: Path, member: dict[str, Any], status: str) -> None:
+    assert sample_of(tmp_path, prompt="Q", response="A", score=1, **member).row.status == status
+
+
+def test_of_messages_alone_the_response_begins_at_the_first_assistant(tmp_path: Path) -> None:
+    said = [{"role": role, "content": role} for role in ("system", "user", "assistant", "tool", "assistant")]
+    sample = sample_of(tmp_path, messages=said, reward=1)
+    assert [(turn.role, turn.origin) for turn in sample.turns] == [
+        ("system", "prompt"), ("user", "prompt"), ("assistant", "response"), ("tool", "response"),
+        ("assistant", "response"),
+    ]  # fmt: skip
+    assert sample.row.turns == 2
+
+
+def test_the_step_is_in_the_row_or_in_a_name(tmp_path: Path) -> None:
+    row = {"prompt": "Q", "response": "A", "score": 1}
+    for name in ("rollouts_12.jsonl", "gen-step7.ndjson", "rank_3.jsonl", "plain.jsonl"):
+        write(tmp_path / "run" / name, row)
+    write(tmp_path / "run" / "x_5.jsonl", row | {"global_step": 99})
+    found = {row.index.partition(":")[0]: row.step for row in rows(only_run(tmp_path / "run"))}
+    assert found == {"rollouts_12": 12, "gen-step7.ndjson": 7, "rank_3": 0, "plain": 0, "x_5": 99}
+
+
+@pytest.mark.parametrize(
+    ("name", "split"),
+    [
+        ("train_data_step1.jsonl", "train"), ("val_data_step1.jsonl", "eval/val"), ("eval_math_12.jsonl", "eval/math"),
+        ("test.jsonl", "eval/test"), ("latest.jsonl", "train"), ("12.jsonl", "train"),
+    ],
+)  # fmt: skip
+def test_files_of_evaluations_have_a_split_of_their_own(tmp_path: Path, name: str, split: str) -> None:
+    write(tmp_path / "run" / name, {"prompt": "Q", "response": "A", "score": 1})
+    assert rows(only_run(tmp_path / "run"))[0].split == split
+
+
+def test_groups_are_named_or_inferred_from_equal_prompts(tmp_path: Path) -> None:
+    row = {"response": "A", "score": 1}
+    write(
+        tmp_path / "x.jsonl", row | {"prompt": "a"}, row | {"prompt": "a"}, row | {"prompt": "b"},
+        row | {"prompt": "b", "group_id": 7}, row | {"prompt": "b", "group_id": ["odd"]},
+    )  # fmt: skip
+    groups = [found.group for found in rows(only_run(tmp_path))]
+    assert groups[0] == groups[1] != groups[2] == groups[4]
+    assert groups[3] == "7"
+
+
+def test_rows_that_are_no_samples_are_listed(tmp_path: Path) -> None:
+    write(tmp_path / "x.jsonl", {"prompt": "Q", "response": "A", "score": 1}, {"run_name": "toy"})
+    first, second = items(only_run(tmp_path))
+    assert isinstance(first, SampleRow)
+    assert isinstance(second, Problem)
+
+
+def test_files_of_metrics_beside_samples_are_left_aside_as_soon_as_they_hold_a_line(tmp_path: Path) -> None:
+    write(tmp_path / "run" / "samples.jsonl", {"prompt": "Q", "response": "A", "score": 1})
+    metrics = tmp_path / "run" / "metrics.jsonl"
+    metrics.touch()
+    run = only_run(tmp_path / "run")
+    generic = by_name("generic")
+    assert [source.name for source in generic.sources(run)] == ["metrics.jsonl", "samples.jsonl"]
+    write(metrics, {"step": 1, "loss": 2})
+    assert [source.name for source in generic.sources(run)] == ["samples.jsonl"]
+
+
+def test_texts_without_a_score_are_not_a_run(tmp_path: Path) -> None:
+    write(tmp_path / "sft.jsonl", {"prompt": "Q", "completion": "A"})
+    found = discover([tmp_path])
+    assert found.runs == []
+    assert "no score" in found.notes[0].reason
