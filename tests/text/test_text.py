@@ -156,8 +156,8 @@ def test_messages_keep_thoughts_calls_and_say_what_an_image_is() -> None:
 
 
 def test_a_preview_shows_what_was_asked() -> None:
-    prompt = "<|im_start|>system\nBe careful.<|im_end|>\n<|im_start|>user\nWhat is\n12 - 6?<|im_end|>\n<|im_start|>assistant\n"
-    assert text.preview(prompt) == "What is 12 - 6?"
+    system, user = "<|im_start|>system\nBe careful.<|im_end|>\n", "<|im_start|>user\nWhat is\n12 - 6?<|im_end|>\n"
+    assert text.preview(f"{system}{user}<|im_start|>assistant\n") == "What is 12 - 6?"
     assert text.preview("plain\ttext\x1b[31m") == "plain text [31m"
 
 
