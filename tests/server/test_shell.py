@@ -57,6 +57,14 @@ def test_assets_are_kept_by_the_browser(library: Library, built: Path) -> None:
     assert ask(app, "GET", "/favicon.svg").headers["content-type"] == "image/svg+xml; charset=utf-8"
 
 
+@pytest.mark.parametrize("target", ["/", "/favicon.svg", "/assets/app-1a2b.js"])
+def test_what_the_browser_has_is_not_sent_again(library: Library, built: Path, target: str) -> None:
+    app = with_app(library, built)
+    tag = ask(app, "GET", target).headers["etag"]
+    again = ask(app, "GET", target, {"if-none-match": tag})
+    assert (again.status, again.body) == (304, b"")
+
+
 @pytest.mark.parametrize(
     "path",
     [

@@ -42,6 +42,7 @@ class File(NamedTuple):
     packed: bytes
     media_type: str
     caching: str
+    tag: str
 
 
 class Shell:
@@ -86,7 +87,8 @@ class Shell:
 def _file(body: bytes, suffix: str, caching: str) -> File:
     kind = TYPES.get(suffix) or mimetypes.types_map.get(suffix, "application/octet-stream")
     text = kind.startswith("text/") or kind.endswith(("json", "xml"))
-    return File(body, replies.compressed(body) if text else b"", f"{kind}; charset=utf-8" if text else kind, caching)
+    packed = replies.compressed(body) if text else b""
+    return File(body, packed, f"{kind}; charset=utf-8" if text else kind, caching, replies.etag(body.hex()))
 
 
 async def shell(request: Request) -> Response:
@@ -97,7 +99,9 @@ async def shell(request: Request) -> Response:
     found = None if is_api(f"/{path}") else files.file(path)
     if found is None:
         return replies.error_reply(404, "nothing is at this address", "Begin at the start page.")
-    headers = {"cache-control": found.caching, "vary": "accept-encoding"}
+    headers = {"cache-control": found.caching, "vary": "accept-encoding", "etag": found.tag}
+    if replies.holds(request.headers, found.tag):
+        return Response(status_code=304, headers=headers)
     if found.packed and replies.wants_gzip(request.headers, len(found.body), is_loopback=False):
         return Response(found.packed, headers={**headers, "content-encoding": "gzip"}, media_type=found.media_type)
     return Response(found.body, headers=headers, media_type=found.media_type)
