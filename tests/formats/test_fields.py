@@ -49,8 +49,8 @@ def test_names(value: object, expected: str | None) -> None:
     ("name", "step"),
     [
         ("12", 12), ("global_step_12_evals", 12), ("train_data_step12", 12), ("gen_12", 12),
-        ("step=5", 5), ("gen 2", 2), ("completions_00004", 4), ("rollout_dump_data.step_3", 3), ("rank_0", None), ("seed-3", None),
-        ("train.part_3", None), ("cb7a1799", None), ("data", None), ("x_446655440000", None),
+        ("step=5", 5), ("gen 2", 2), ("completions_00004", 4), ("rollout_dump_data.step_3", 3), ("rank_0", None),
+        ("seed-3", None), ("train.part_3", None), ("cb7a1799", None), ("data", None), ("x_446655440000", None),
     ],
 )  # fmt: skip
 def test_steps_in_the_names_of_files(name: str, step: int | None) -> None:

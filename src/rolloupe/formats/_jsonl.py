@@ -188,18 +188,14 @@ class JsonlFormat:
                     yield self._item(source, line)
 
     def _item(self, source: Source, line: Line) -> SampleRow | Problem:
-        transient = not line.ended
         try:
-            record = _record(line)
-            transient = False
-            return self.row(source, record, line.start, line.length)
+            return self.row(source, _record(line), line.start, line.length)
         except Unusable as error:
-            reason = f"the last line has no end yet ({error})" if transient else str(error)
+            reason = str(error) if line.ended else f"the last line has no end yet ({error})"
         except Exception as error:  # a defect of ours must not cost the lines behind
             reason = f"a defect in Rolloupe, please report it: {type(error).__name__}: {error}"
-        return Problem(
-            source=source.name, reason=reason, start=line.start, stop=line.start + line.length, transient=transient
-        )
+        stop = line.start + line.length
+        return Problem(source=source.name, reason=reason, start=line.start, stop=stop, transient=not line.ended)
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:  # noqa: ARG002
         """See `Format`."""
