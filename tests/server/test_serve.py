@@ -4,6 +4,8 @@ import os
 import signal
 import socket
 import stat
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -256,3 +258,10 @@ def test_ending_while_runs_are_still_looked_for(
 def test_what_is_printed_shows_control_characters() -> None:
     assert printable("a\x1b[31m\u202e\udcff\tb\nc") == "a\u241b[31m<U+202E>\ufffd\tb\nc"
     assert len(printable("x" * 10**6)) < 3000
+
+
+def test_saying_where_the_page_is_waits_for_nothing_heavy() -> None:
+    heavy = ("anyio", "duckdb", "numpy", "pyarrow", "starlette", "uvicorn")
+    code = f"import sys, rolloupe.server.serve; print(*(name for name in {heavy} if name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
