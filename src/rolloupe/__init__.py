@@ -1,0 +1,59 @@
+"""Read the rollouts of RL post-training from the files that trainers write, where they lie.
+
+`rolloupe.open(path)` is the way in; docs/python.md tells the rest. Importing this loads neither DuckDB nor pyarrow nor
+a server, so that it may stand in training code: what is heavy is imported when it is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from rolloupe import errors
+from rolloupe._version import __version__
+from rolloupe.errors import BadQuery, NotFound, NotRecognised, RolloupeError, SourceChanged, UnreadablePath
+from rolloupe.model import Problem, Sample, SampleKey
+
+if TYPE_CHECKING:
+    from rolloupe.api import Run, Runs, open  # noqa: A004 - it is called as rolloupe.open
+    from rolloupe.query import Condition, SampleItem, SampleQuery
+
+__all__ = [
+    "BadQuery",
+    "Condition",
+    "NotFound",
+    "NotRecognised",
+    "Problem",
+    "RolloupeError",
+    "Run",
+    "Runs",
+    "Sample",
+    "SampleItem",
+    "SampleKey",
+    "SampleQuery",
+    "SourceChanged",
+    "UnreadablePath",
+    "__version__",
+    "errors",
+    "open",
+]
+
+_LATE = {
+    "Condition": "rolloupe.query",
+    "Run": "rolloupe.api",
+    "Runs": "rolloupe.api",
+    "SampleItem": "rolloupe.query",
+    "SampleQuery": "rolloupe.query",
+    "open": "rolloupe.api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is heavy when it is first asked for."""
+    if name not in _LATE:
+        raise AttributeError(f"module 'rolloupe' has no attribute {name!r}")
+    value = getattr(import_module(_LATE[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATE} - {"Any", "TYPE_CHECKING", "import_module"})

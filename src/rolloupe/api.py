@@ -1,0 +1,322 @@
+"""The Python face: `rolloupe.open(path)` and what can be asked of the runs it finds.
+
+Owns no question of its own: every method is one function of `rolloupe.query`. An answer is complete, because a run is
+waited for until its numbers are indexed, unless it was opened with `wait=False`.
+"""
+
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias, overload
+
+from rolloupe.errors import BadQuery, NotFound
+from rolloupe.model import Problem, Sample, SampleKey
+
+if TYPE_CHECKING:
+    from rolloupe.index import Library, OpenRun
+    from rolloupe.query import Condition, GroupSummary, SampleItem, SampleQuery, SeriesPoint, SplitSummary, StepSummary
+
+AnyPath: TypeAlias = str | PathLike[str]
+Where: TypeAlias = "str | Sequence[Condition]"
+
+
+class RawRecord(NamedTuple):
+    """The record of a sample as it stands in its file: `data` is bytes `start` to `stop` of `path`."""
+
+    path: str
+    start: int
+    stop: int
+    data: bytes
+
+
+def open(  # noqa: A001 - it is called as rolloupe.open
+    path: AnyPath | Sequence[AnyPath],
+    *,
+    format: str | None = None,
+    index_dir: AnyPath | None = None,
+    follow: bool = False,
+    follow_symlinks: bool = False,
+    wait: bool = True,
+) -> "Runs":
+    """Open the runs at and below a path, or several; indexing begins at once, in the background.
+
+    Args:
+        path: a folder or a file, or a list of them.
+        format: read everything as this format, whatever its contents say.
+        index_dir: where the index lies, instead of the user's cache directory.
+        follow: keep up with files that grow; without it they are read once.
+        follow_symlinks: follow links that lead out of `path`.
+        wait: have each answer wait until the run is indexed; False answers from what there is so far.
+
+    Raises `UnreadablePath` for a path that is missing, `NotRecognised` for a forced format that does not fit.
+    """
+    from rolloupe.index import Library
+
+    paths = [path] if isinstance(path, str | PathLike) else list(path)
+    library = Library(
+        [Path(p) for p in paths],
+        index_dir=None if index_dir is None else Path(index_dir),
+        format=format,
+        follow=follow,
+        follow_symlinks=follow_symlinks,
+    )
+    return Runs(library, wait=wait)
+
+
+class Questions:
+    """What can be asked of a run. `Run` answers for itself, `Runs` for the only run it holds."""
+
+    def _ready(self) -> "OpenRun":
+        """The run to ask, indexed as far as was wished."""
+        raise NotImplementedError
+
+    def splits(self) -> "list[SplitSummary]":
+        """The splits: name, steps, groups, samples, reward; `train` first, the others by name."""
+        from rolloupe import query
+
+        return query.splits(self._ready())
+
+    def steps(self, split: str | None = None) -> "list[StepSummary]":
+        """The steps of one split, ascending: unless told of `train`, or where that is missing of the first split."""
+        from rolloupe import query
+
+        if split is None and not self.splits():
+            return []
+        return query.steps(self._ready(), split or self._first_split())
+
+    def groups(self, step: int, split: str | None = None) -> "list[GroupSummary]":
+        """The groups of a step, in order. The split is `train` unless told, as for `steps`."""
+        from rolloupe import query
+
+        return query.groups(self._ready(), split or self._first_split(), step)
+
+    def samples(
+        self,
+        query: "SampleQuery | None" = None,
+        *,
+        split: str | None = None,
+        step: int | None = None,
+        steps: tuple[int | None, int | None] | None = None,
+        group: str | None = None,
+        where: "Where" = (),
+        sort: str = "index",
+        descending: bool = False,
+        offset: int = 0,
+        limit: int | None = None,
+    ) -> "Iterator[SampleItem]":
+        """The samples of a query one after another, fetched as they are asked for: all of the run unless narrowed.
+
+        Args:
+            query: the whole question as a record; the other arguments are then left out.
+            split: one split; every split without it.
+            step: one step.
+            steps: first and last step, both included; None leaves that end open.
+            group: one group.
+            where: conditions, such as `"reward < 0.1 and response_tokens > 4000"`, or a list of `Condition`.
+            sort: `index`, or a name of `columns()`. What has no value comes last either way.
+            descending: the other way round.
+            offset: so many are passed over.
+            limit: so many at most.
+
+        Raises `BadQuery` where a condition cannot be read or a column does not exist.
+        """
+        from rolloupe import query as queries
+
+        asked = sample_query(
+            split=split, step=step, steps=steps, group=group, where=where,
+            sort=sort, descending=descending, offset=offset, limit=limit,
+        )  # fmt: skip
+        if query is not None and asked != queries.SampleQuery():
+            raise BadQuery("samples() takes a SampleQuery or single arguments, not both: put them into the query")
+        return queries.every(self._ready(), query or asked)
+
+    def total(self, query: "SampleQuery") -> int:
+        """How many samples a query has, its limit and offset aside."""
+        from msgspec.structs import replace
+
+        from rolloupe import query as queries
+
+        return queries.samples(self._ready(), replace(query, offset=0, limit=0)).total
+
+    def sample(self, id: str | SampleKey) -> Sample:
+        """One sample, whole, read from its file: turns, token series, every field.
+
+        Raises `NotFound`, `BadQuery` for what is no id, `SourceChanged` where the file was rewritten since.
+        """
+        from rolloupe import query
+
+        return query.sample(self._ready(), _key(id))
+
+    def raw(self, id: str | SampleKey) -> RawRecord:
+        """The record of a sample, as it stands in its file. Raises as `sample` does."""
+        from rolloupe import query
+
+        run = self._ready()
+        locator, data = query.raw(run, _key(id))
+        source = run.source(locator.source)
+        path = source.path if source else locator.source
+        return RawRecord(path, locator.start, locator.start + locator.length, data)
+
+    def group_of(self, id: str | SampleKey) -> list[SampleKey]:
+        """The samples of a sample's group, in order, itself included."""
+        from rolloupe import query
+
+        return query.neighbours(self._ready(), _key(id))
+
+    def series(self, sample_metric: str, split: str | None = None) -> "list[SeriesPoint]":
+        """A sample metric by step, of one split or of all: mean, deviation and extremes. `columns()` has the names."""
+        from rolloupe import query
+
+        return query.series(self._ready(), sample_metric, split)
+
+    def columns(self) -> list[str]:
+        """The names to sort, filter and draw by: `reward`, lengths, every sample metric."""
+        from rolloupe import query
+
+        return query.columns(self._ready())
+
+    def problems(self) -> list[Problem]:
+        """The records that could not be read, each with file, byte range and reason."""
+        return self._ready().problems()
+
+    def problem_count(self) -> int:
+        """How many there are, those beyond what is listed included."""
+        return self._ready().problem_count()
+
+    def _first_split(self) -> str:
+        names = [summary.name for summary in self.splits()]
+        return names[0] if names else "train"
+
+
+class Run(Questions):
+    """One run. `id` is its name in addresses and on the command line."""
+
+    def __init__(self, opened: "OpenRun", *, wait: bool) -> None:
+        self._opened = opened
+        self._wait = wait
+        self.id: str = opened.id
+        self.name: str = opened.info.name
+        self.path: str = opened.info.root
+        self.format: str = opened.info.format
+        self.reason: str = opened.info.reason
+        """Why it is read as that format."""
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Wait until the numbers of all samples are indexed; False where time ran out."""
+        return self._opened.wait(timeout_s)
+
+    def indexed_bytes(self) -> tuple[int, int]:
+        """Bytes of the run's files that are indexed, and of those that there are."""
+        progress = self._opened.progress()
+        return progress.done_bytes, progress.total_bytes
+
+    def __repr__(self) -> str:
+        return f"<Run {self.id!r} ({self.format}) at {self.path!r}>"
+
+    def _ready(self) -> "OpenRun":
+        if self._wait:
+            self._opened.wait()
+        return self._opened
+
+
+class Runs(Questions, Sequence[Run]):
+    """The runs found at some paths: a sequence, and where it is only one, that run itself.
+
+    A context manager; leaving it ends the background work. `notes` says what was not opened, and why.
+    """
+
+    def __init__(self, library: "Library", *, wait: bool) -> None:
+        self._library = library
+        self.runs: list[Run] = [Run(opened, wait=wait) for opened in library.runs]
+        self.notes = library.notes
+        self.index_dir: Path = library.index_dir
+
+    def only(self) -> Run:
+        """The only run. Raises `NotFound` where there is none, or more than one, naming them."""
+        if len(self.runs) == 1:
+            return self.runs[0]
+        if not self.runs:
+            said = "".join(f"; {note.path}: {note.reason}" for note in self.notes[:3])
+            raise NotFound(f"no run is here{said}; `rolloupe doctor PATH` says more")
+        names = ", ".join(run.id for run in self.runs[:20]) + (", ..." if len(self.runs) > 20 else "")
+        raise NotFound(f"{len(self.runs)} runs are here: choose one with .run(ID) or .runs[N]; they are {names}")
+
+    def run(self, id: str) -> Run:
+        """The run of that id. Raises `NotFound`, naming those there are."""
+        return self.runs[self._library.runs.index(self._library.run(id))]
+
+    def index_bytes(self) -> int:
+        """Size of the index on disk."""
+        return self._library.index_bytes()
+
+    def close(self) -> None:
+        """End the background work; what is indexed stays."""
+        self._library.close()
+
+    @overload
+    def __getitem__(self, place: int) -> Run: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Run]: ...
+    def __getitem__(self, place: int | slice) -> Run | list[Run]:
+        return self.runs[place]
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Runs {[run.id for run in self.runs]}>"
+
+    def _ready(self) -> "OpenRun":
+        return self.only()._ready()  # noqa: SLF001 - the same question, to the one run
+
+
+def sample_query(
+    *,
+    split: str | None = None,
+    step: int | None = None,
+    steps: tuple[int | None, int | None] | None = None,
+    group: str | None = None,
+    where: "Where" = (),
+    sort: str = "index",
+    descending: bool = False,
+    offset: int = 0,
+    limit: int | None = None,
+) -> "SampleQuery":
+    """The record that single arguments stand for. Raises `BadQuery` where they cannot be."""
+    from rolloupe.query import SampleQuery
+    from rolloupe.query.where import conditions
+
+    if step is not None and steps is not None:
+        raise BadQuery("step and steps exclude each other; leave one of them out")
+    if offset < 0 or (limit is not None and limit < 0):
+        raise BadQuery("offset and limit cannot be negative")
+    low, high = (step, step) if steps is None else steps
+    return SampleQuery(
+        splits=() if split is None else (split,),
+        step_min=low,
+        step_max=high,
+        group=group,
+        where=conditions(where) if isinstance(where, str) else tuple(where),
+        sort=sort,
+        descending=descending,
+        offset=offset,
+        limit=limit,
+    )
+
+
+def _key(id: str | SampleKey) -> SampleKey:
+    if isinstance(id, SampleKey):
+        return id
+    try:
+        return SampleKey.parse(id)
+    except ValueError as error:
+        raise BadQuery(f"{error}; the list of samples has the ids") from error

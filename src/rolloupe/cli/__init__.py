@@ -1,0 +1,33 @@
+"""The command line: `rolloupe COMMAND`. One file a command; what each prints comes from `rolloupe.api`.
+
+Nothing heavy is imported before a command runs, so that `--help` answers at once.
+"""
+
+import click
+
+from rolloupe._version import __version__
+from rolloupe.cli.demo import demo
+from rolloupe.cli.doctor import doctor
+from rolloupe.cli.frame import Commands
+from rolloupe.cli.ls import ls
+from rolloupe.cli.query import query
+from rolloupe.cli.show import show
+from rolloupe.cli.view import view
+
+__all__ = ["main"]
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def main() -> None:
+    """Read what the model wrote, from the files that the trainer writes.
+
+    PATH is a folder, one file, or several of them; a folder may hold many runs. Files are read where they lie and never
+    changed. The index lies in your cache directory and can be deleted at any time.
+
+    Exit codes: 0 done, 1 nothing matched, 2 the command line cannot be understood, 3 a path cannot be read.
+    """
+
+
+for command in (view, demo, ls, show, query, doctor):
+    main.add_command(command)

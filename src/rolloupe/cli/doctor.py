@@ -1,0 +1,146 @@
+"""`rolloupe doctor`: what was recognised at a path, what was not, and why."""
+
+import platform
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rolloupe._version import __version__
+from rolloupe.cli import options
+from rolloupe.cli.as_json import dumps
+from rolloupe.cli.frame import NOTHING, OK, Command, Example
+from rolloupe.cli.terminal import line, output, tell
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from rolloupe.api import Run, Runs
+    from rolloupe.model import Problem
+
+LIBRARIES = ("duckdb", "pyarrow", "msgspec", "starlette", "uvicorn")
+SHOWN = 20
+
+EXAMPLES = (
+    Example("rolloupe doctor RUN_DIR", "Why is a run not there, or not whole?"),
+    Example("rolloupe doctor RUN_DIR --all", "Every record that could not be read"),
+    Example("rolloupe doctor RUN_DIR --json | jq '.runs[].problems'", "The same for a program"),
+)
+
+
+@click.command(cls=Command, examples=EXAMPLES)
+@options.paths
+@click.option("--all", "show_all", is_flag=True, help=f"Every problem and note; without it the first {SHOWN} of each.")
+@click.option("--json", "as_json", is_flag=True, help="Everything as a JSON object.")
+@options.reading
+def doctor(show_all: bool, as_json: bool, **place: Any) -> int:
+    """Say what is read, as what, what is not, and why.
+
+    Lists the runs that were recognised at PATH, the places that were not, the records that are damaged (with file,
+    range of bytes and reason), the index and its size, and the versions at work here.
+    """
+    with options.opened(options.place_of(**place)) as runs:
+        if as_json:
+            tell(dumps(_record(runs), indent=2))
+        else:
+            _print(runs, None if show_all else SHOWN)
+        return OK if len(runs) else NOTHING
+
+
+def versions() -> dict[str, str]:
+    """What is at work here."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = {"rolloupe": __version__, "python": platform.python_version()}
+    for name in LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "missing"
+    return {**found, "system": platform.platform()}
+
+
+def _record(runs: "Runs") -> dict[str, Any]:
+    return {
+        "runs": [
+            {
+                "id": run.id,
+                "path": run.path,
+                "format": run.format,
+                "reason": run.reason,
+                "splits": {split.name: split.samples for split in run.splits()},
+                "problem_count": run.problem_count(),
+                "problems": [
+                    {"file": one.source, "start": one.start, "stop": one.stop, "reason": one.reason}
+                    for one in run.problems()
+                ],
+            }
+            for run in runs
+        ],
+        "notes": [{"path": note.path, "reason": note.reason} for note in runs.notes],
+        "index": {"path": str(runs.index_dir), "bytes": runs.index_bytes()},
+        "versions": versions(),
+    }
+
+
+def _print(runs: "Runs", most: int | None) -> None:
+    console = output()
+    console.print(line(f"Recognised: {_count(len(runs), 'run')}", "bold"))
+    for run in runs:
+        _print_run(console, run, most)
+    if runs.notes:
+        console.print(line(f"\N{BULLET} Not read: {_count(len(runs.notes), 'place')}"[2:], "bold"))
+        for note in runs.notes[:most]:
+            console.print(line(f"  {note.path}"), line(f"\N{EM DASH} {note.reason}", "dim"), soft_wrap=True)
+        _say_left(console, len(runs.notes), most)
+    console.print(line("Index", "bold"))
+    console.print(
+        line(f"  {runs.index_dir}, {size(runs.index_bytes())} for these runs; may be deleted at any time"),
+        soft_wrap=True,
+    )
+    console.print(line("Versions", "bold"))
+    console.print(line("  " + ", ".join(f"{name} {one}" for name, one in versions().items())), soft_wrap=True)
+
+
+def _print_run(console: "Console", run: "Run", most: int | None) -> None:
+    console.print(line(f"  {run.id}", "bold cyan"), line(run.path), soft_wrap=True)
+    console.print(line(f"    {run.format}: {run.reason}"), soft_wrap=True)
+    for split in run.splits():
+        counts = ", ".join(
+            (_count(split.steps, "step"), _count(split.groups, "group"), _count(split.samples, "sample"))
+        )
+        without = f", {split.reward.excluded} without a finite reward" if split.reward.excluded else ""
+        console.print(line(f"    {split.name}: {counts}{without}"), soft_wrap=True)
+    count = run.problem_count()
+    if count:
+        console.print(line(f"    {_count(count, 'problem')}", "red"))
+        for problem in run.problems()[:most]:
+            console.print(line(f"      {place(problem)}: {problem.reason}"), soft_wrap=True)
+        _say_left(console, count, most)
+    else:
+        console.print(line("    no problems", "green"))
+
+
+def _say_left(console: "Console", count: int, most: int | None) -> None:
+    if most is not None and count > most:
+        console.print(line(f"      ... and {count - most} more: --all", "dim"))
+
+
+def place(problem: "Problem") -> str:
+    """Where a problem is: file and range of bytes."""
+    if problem.start is None:
+        return problem.source
+    stop = "" if problem.stop is None else f" to {problem.stop}"
+    return f"{problem.source}, bytes {problem.start}{stop}"
+
+
+def size(count: float) -> str:
+    """Bytes as a person reads them."""
+    for unit in ("bytes", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} GiB"
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")

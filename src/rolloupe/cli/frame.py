@@ -1,0 +1,101 @@
+"""What all commands share: how they fail, what their exit codes are, and examples at the end of their help."""
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import click
+
+from rolloupe.cli.terminal import complain
+from rolloupe.errors import BadQuery, RolloupeError, UnreadablePath
+
+OK, NOTHING, USAGE, UNREADABLE, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+class Example(NamedTuple):
+    """A command line, and what it is good for."""
+
+    line: str
+    meaning: str
+
+
+class Command(click.Command):
+    """A command whose help ends with examples."""
+
+    def __init__(self, *args: Any, examples: Sequence[Example] = (), **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.examples = tuple(examples)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples."""
+        del ctx
+        with formatter.section("Examples"):
+            for example in self.examples:
+                formatter.write_text(f"{example.meaning}:")
+                formatter.write(f"{'':{formatter.current_indent + 2}}{example.line}\n")
+
+
+class Commands(click.Group):
+    """The group of commands: turns every failure into one line and an exit code."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command and end the process with its exit code."""
+        if not standalone_mode:
+            return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        run = super().main
+        sys.exit(_ended(lambda: run(args, prog_name, complete_var, standalone_mode=False, **extra)))
+
+
+def _ended(run: Callable[[], Any]) -> int:
+    """The exit code of a command, once it has run and said what went wrong."""
+    try:
+        code = run()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _reader_gone()
+    except click.Abort:
+        return INTERRUPTED
+    except click.ClickException as error:
+        return _fail(_shown(error), error.exit_code)
+    except RolloupeError as error:
+        return _fail(f"Error: {error}", exit_code(error))
+    except OSError as error:
+        return _fail(f"Error: {error}", UNREADABLE)
+    return code if isinstance(code, int) else OK
+
+
+def exit_code(error: RolloupeError) -> int:
+    """The exit code that an error ends a command with."""
+    if isinstance(error, UnreadablePath):
+        return UNREADABLE
+    return USAGE if isinstance(error, BadQuery) else NOTHING
+
+
+def _shown(error: click.ClickException) -> str:
+    page = io.StringIO()
+    error.show(file=page)
+    return page.getvalue().rstrip("\n")
+
+
+def _fail(message: str, code: int) -> int:
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+    complain(message)
+    return code
+
+
+def _reader_gone() -> int:
+    """Whoever read the output has had enough (`| head`): that is no failure. Nothing may be flushed at exit."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return OK

@@ -1,0 +1,58 @@
+"""Progress on standard error, for a person: only where that is a terminal, and only once a second has passed."""
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rolloupe.cli.terminal import errors
+
+if TYPE_CHECKING:
+    from rolloupe.api import Runs
+
+PATIENCE_S = 1.0
+STEP_S = 0.1
+
+
+@contextmanager
+def looking() -> Iterator[None]:
+    """Show that folders are being looked through, once it takes long."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    status = errors().status("Looking for runs")
+    timer = threading.Timer(PATIENCE_S, status.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        status.stop()
+
+
+def wait(runs: "Runs") -> None:
+    """Wait until the numbers of all runs are indexed."""
+    began = time.monotonic()
+    if all(run.wait(max(0.0, began + PATIENCE_S - time.monotonic())) for run in runs):
+        return
+    if sys.stderr.isatty():
+        _show(runs)
+    else:
+        for run in runs:
+            run.wait()
+
+
+def _show(runs: "Runs") -> None:
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("Indexing"), BarColumn(), DownloadColumn(binary_units=True), TimeRemainingColumn()
+    with Progress(*columns, console=errors(), transient=True) as bar:
+        task = bar.add_task("Indexing", total=None)
+        while not all(run.wait(0) for run in runs):
+            done, total = (sum(part) for part in zip(*(run.indexed_bytes() for run in runs), strict=True))
+            bar.update(task, completed=done, total=total or None)
+            time.sleep(STEP_S)

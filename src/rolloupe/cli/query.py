@@ -1,0 +1,175 @@
+"""`rolloupe query`: samples by step, split, condition and order."""
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rolloupe.cli import options
+from rolloupe.cli.frame import NOTHING, OK, Command, Example
+from rolloupe.cli.terminal import complain, line, number, output, table, tell
+from rolloupe.errors import BadQuery
+
+if TYPE_CHECKING:
+    from rolloupe.api import Run
+    from rolloupe.query import SampleItem, SampleQuery
+
+TABLE_LIMIT = 50
+"""Rows of the table unless `--limit` says otherwise; what is left out is counted below it."""
+
+EXAMPLES = (
+    Example("rolloupe query RUN_DIR --step 12", "The samples of one step"),
+    Example("rolloupe query RUN_DIR --where 'reward < 0.1 and response_tokens > 4000'", "Long and bad"),
+    Example(
+        "rolloupe query RUN_DIR --split train --sort reward --desc --limit 10 --json", "The ten best, for a program"
+    ),
+    Example("rolloupe query RUN_DIR --step 0:9 --where 'status = truncated' --json | jq -r .id", "Only their ids"),
+)
+
+
+class Steps(click.ParamType[tuple[int | None, int | None]]):
+    """One step, `12`, or a range with both ends, either of which may be missing: `3:7`, `3:`, `:7`."""
+
+    name = "steps"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int | None, int | None]:
+        """Read it."""
+        if isinstance(value, tuple):
+            return value
+        low, colon, high = str(value).partition(":")
+        try:
+            first = int(low) if low else None
+            return (first, int(high) if high else None) if colon else (int(low), first)
+        except ValueError:
+            self.fail(f"{value!r} is neither a step nor a range of steps; write such as 12, 3:7, 3: or :7", param, ctx)
+
+
+@click.command(cls=Command, examples=EXAMPLES)
+@options.paths
+@options.one_run
+@click.option("--split", metavar="NAME", help="One split, such as train or eval/aime24. Default: all.")
+@click.option("--step", "steps", type=Steps(), metavar="N|A:B", help="One step, or a range with both ends included.")
+@click.option("--group", metavar="ID", help="One group.")
+@click.option("--where", default="", metavar="CONDITIONS", help="Such as 'reward < 0.1 and status = truncated'.")
+@click.option("--sort", default="index", metavar="COLUMN", help="index (the default), reward, any sample metric, ...")
+@click.option("--desc", "descending", is_flag=True, help="The other way round; what has no value stays last.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help=f"At most so many. Default: all; {TABLE_LIMIT} in the table.",
+)
+@click.option("--offset", type=click.IntRange(min=0), default=0, metavar="N", help="Pass over so many.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@options.reading
+def query(
+    run_id: str | None,
+    split: str | None,
+    steps: tuple[int | None, int | None] | None,
+    group: str | None,
+    where: str,
+    sort: str,
+    descending: bool,
+    limit: int | None,
+    offset: int,
+    as_json: bool,
+    **place: Any,
+) -> int:
+    """List samples, narrowed and sorted.
+
+    Of several runs at PATH the samples come run by run; --sort orders those of each.
+
+    Conditions are `column operator value`, joined by `and`; operators are = != < <= > >=. Columns are reward,
+    advantage, status, split, step, group, index, turns, prompt_tokens, response_tokens, total_tokens, response_chars,
+    env, uid, discarded, every sample metric and every tag. Names and values with blanks or signs in them stand in
+    quotes.
+
+    With --json, an object has id, run, split, step, group, index, reward, advantage, status, turns, response_tokens and
+    every sample metric under its own name (`metric.NAME` where that is one of these). What is not recorded is null;
+    numbers that JSON lacks are the strings "NaN", "Infinity" and "-Infinity". All samples are written unless --limit is
+    given.
+    """
+    from rolloupe.api import sample_query
+
+    steps = None if steps == (None, None) else steps
+    asked = sample_query(split=split, steps=steps, group=group, where=where, sort=sort, descending=descending)
+    with options.opened(options.place_of(**place)) as runs:
+        if not len(runs):
+            options.explain_nothing(runs)
+            return NOTHING
+        among = options.chosen(runs, run_id)
+        most = limit if as_json or limit is not None else TABLE_LIMIT
+        rows = islice(_samples(among, asked), offset, None if most is None else offset + most)
+        if as_json:
+            shown = _write_lines(rows)
+        else:
+            shown = _write_table(rows, sort, many=len(among) > 1)
+            if limit is None and shown == TABLE_LIMIT:
+                _say_left(among, asked, offset + shown)
+        if not shown:
+            complain("No sample matches.")
+        return OK if shown else NOTHING
+
+
+def _samples(runs: "list[Run]", asked: "SampleQuery") -> "Iterator[tuple[Run, SampleItem]]":
+    """The samples of all runs. A run that lacks a column of the query is left out with a word, unless all lack it."""
+    refused = 0
+    for run in runs:
+        items = iter(run.samples(asked))
+        try:
+            first = next(items, None)
+        except BadQuery as error:
+            refused += 1
+            if refused == len(runs):
+                raise
+            complain(f"Run {run.id} is left out: {error}")
+            continue
+        if first is not None:
+            yield run, first
+            for item in items:
+                yield run, item
+
+
+def _write_lines(rows: "Iterable[tuple[Run, SampleItem]]") -> int:
+    from rolloupe.cli.as_json import dumps, sample_record
+
+    shown = 0
+    for run, item in rows:
+        tell(dumps(sample_record(run.id, item)))
+        shown += 1
+    return shown
+
+
+def _write_table(rows: "Iterable[tuple[Run, SampleItem]]", sort: str, *, many: bool) -> int:
+    held = list(rows)
+    extra = [sort] if any(sort in item.metrics for _, item in held) else []
+    numbers = ("reward", "advantage", "turns", "tokens", *extra)
+    columns = [*(["run"] if many else []), "id", "reward", "advantage", *extra, "status", "turns", "tokens", "response"]
+    made = table(*columns, numbers=numbers, wide="response")
+    for run, item in held:
+        values = [item.reward, item.advantage, *(item.metrics.get(name) for name in extra)]
+        made.add_row(
+            *([line(run.id)] if many else []),
+            line(str(item.key)),
+            *(line(number(value)) for value in values),
+            line(item.status),
+            line(str(item.turns)),
+            line(number(item.response_tokens)),
+            line(item.response),
+        )
+    if held:
+        output().print(made)
+    return len(held)
+
+
+def _say_left(runs: "list[Run]", asked: "SampleQuery", seen: int) -> None:
+    left = -seen
+    for run in runs:
+        with contextlib.suppress(BadQuery):
+            left += run.total(asked)
+    if left > 0:
+        complain(f"{left} more: see them with --limit, --offset or --json.")

@@ -1,0 +1,59 @@
+"""docs/cli.md, written from the commands themselves: `python -m rolloupe.cli.reference > docs/cli.md`."""
+
+import inspect
+import sys
+from collections.abc import Iterator
+
+import click
+
+from rolloupe.cli import main
+from rolloupe.cli.frame import Command
+
+OPENING = """\
+# Command line
+
+This page is written by `python -m rolloupe.cli.reference`; a test compares the two.
+"""
+
+
+def describe() -> str:
+    """Return docs/cli.md."""
+    sections = [OPENING, _paragraphs(main)]
+    for name, command in main.commands.items():
+        assert isinstance(command, Command)
+        sections.append("\n".join(_section(name, command)))
+    return "\n".join(sections)
+
+
+def _section(name: str, command: Command) -> Iterator[str]:
+    arguments = [str(p.metavar) for p in command.params if isinstance(p, click.Argument)]
+    yield f"## rolloupe {name}\n"
+    yield f"```\n{' '.join(['rolloupe', name, '[OPTIONS]', *arguments])}\n```\n"
+    yield _paragraphs(command)
+    yield "| option | |\n|---|---|"
+    for option in command.params:
+        if isinstance(option, click.Option):
+            yield f"| {_names(option)} | {_meaning(option)} |"
+    yield "\n```sh"
+    for example in command.examples:
+        yield f"# {example.meaning}\n{example.line}"
+    yield "```\n"
+
+
+def _paragraphs(command: click.Command) -> str:
+    text = inspect.cleandoc(command.help or "")
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n")) + "\n"
+
+
+def _names(option: click.Option) -> str:
+    value = f" {option.metavar}".replace("|", "\\|") if option.metavar else ""
+    return ", ".join(f"`{name}{value}`" for name in option.opts)
+
+
+def _meaning(option: click.Option) -> str:
+    default = f" Default: {option.default}." if option.show_default else ""
+    return f"{option.help}{default}".replace("|", "\\|").replace("*", "\\*")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(describe())

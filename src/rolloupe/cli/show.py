@@ -1,0 +1,170 @@
+"""`rolloupe show`: one sample, whole."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rolloupe.cli import options
+from rolloupe.cli.as_json import dumps
+from rolloupe.cli.frame import Command, Example
+from rolloupe.cli.terminal import block, line, number, output, tell
+from rolloupe.errors import NotFound
+from rolloupe.text.visible import visible
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from rolloupe.api import Run, Runs
+    from rolloupe.model import Part, Sample, Turn
+
+EXAMPLES = (
+    Example("rolloupe show RUN_DIR train/12/3/97", "One sample, by its id"),
+    Example("rolloupe show RUN_DIR train/12/3/97 --raw > sample.json", "Its record, as the trainer wrote it"),
+    Example("rolloupe show RUN_DIR train/12/3/97 --json | jq .turns", "Everything that Rolloupe reads of it"),
+)
+
+STYLES = {
+    "think": "dim",
+    "marker": "dim",
+    "placeholder": "dim",
+    "tool_call": "cyan",
+    "tool_result": "cyan",
+    "answer": "bold",
+}
+
+
+@click.command(cls=Command, examples=EXAMPLES)
+@click.argument("words", nargs=-1, metavar="PATH... ID")
+@click.option("--data-dir", "data_dirs", multiple=True, metavar="PATH", help="The same as PATH.")
+@options.one_run
+@click.option(
+    "--raw", is_flag=True, help="The record as it stands in its file, byte for byte where no terminal reads it."
+)
+@click.option("--json", "as_json", is_flag=True, help="The sample with all its turns and fields as a JSON object.")
+@options.reading
+def show(
+    words: tuple[str, ...], data_dirs: tuple[str, ...], run_id: str | None, raw: bool, as_json: bool, **reading: Any
+) -> None:
+    """Show one sample, whole.
+
+    An ID is split/step/group/index, as `rolloupe query` and the address of the page have it.
+
+    With --json, the object has id, run and the fields of `rolloupe.Sample`; numbers that JSON lacks are the strings
+    "NaN", "Infinity" and "-Infinity". In the terminal, control characters are shown as signs such as ␛.
+    """
+    if raw and as_json:
+        raise click.UsageError("--raw and --json exclude each other.", click.get_current_context())
+    if not words:
+        raise click.UsageError("Missing argument 'ID'. `rolloupe query PATH` has the ids.", click.get_current_context())
+    *paths, sample_id = words
+    with options.opened(options.place_of(paths, data_dirs, **reading)) as runs:
+        run = _holding(runs, run_id, sample_id)
+        if raw:
+            _write_raw(run, sample_id)
+        elif as_json:
+            tell(dumps(_record(run, run.sample(sample_id)), indent=2))
+        else:
+            _print(run, run.sample(sample_id))
+
+
+def _holding(runs: "Runs", run_id: str | None, sample_id: str) -> "Run":
+    """The run that has the sample. Raises `NotFound` where none has, or several."""
+    among = options.chosen(runs, run_id)
+    found = [run for run in among if run.group_of(sample_id)] if len(among) > 1 else among
+    holding = [run for run in found if len(found) == 1 or _has(run, sample_id)]
+    if len(holding) == 1:
+        return holding[0]
+    if not runs:
+        options.explain_nothing(runs)
+    names = ", ".join(run.id for run in (holding or among)[:20])
+    if holding:
+        raise NotFound(f"several runs have a sample {sample_id!r}; choose one with --run: {names}")
+    raise NotFound(f"no run has a sample {sample_id!r}; looked in: {names or 'none'}")
+
+
+def _has(run: "Run", sample_id: str) -> bool:
+    try:
+        run.raw(sample_id)
+    except NotFound:
+        return False
+    return True
+
+
+def _write_raw(run: "Run", sample_id: str) -> None:
+    data = run.raw(sample_id).data
+    if sys.stdout.isatty():
+        tell(visible(data.decode("utf-8", "replace")))
+    else:
+        sys.stdout.buffer.write(data if data.endswith(b"\n") else data + b"\n")
+
+
+def _record(run: "Run", sample: "Sample") -> dict[str, Any]:
+    from msgspec import to_builtins
+
+    return {"id": str(sample.key), "run": run.id, **to_builtins(sample)}
+
+
+def _print(run: "Run", sample: "Sample") -> None:
+    console = output()
+    for text in _page(run, sample):
+        console.print(text, soft_wrap=True)
+
+
+def _page(run: "Run", sample: "Sample") -> "Iterator[Text]":
+    yield line(f"{run.id}  {sample.key}", "bold")
+    for name, value in _facts(sample):
+        yield line(f"{name:20} ", "dim") + line(value)
+    for note in sample.notes:
+        yield line(f"Note: {note}", "yellow")
+    yield from _transcript(sample.turns)
+    if sample.label:
+        yield _heading("label")
+        yield block(sample.label)
+    if sample.ref_turns:
+        yield _heading("reference response", number(sample.ref_reward))
+        yield from _transcript(sample.ref_turns)
+
+
+def _facts(sample: "Sample") -> Iterator[tuple[str, str]]:
+    row, where = sample.row, sample.locator
+    yield "reward", number(row.reward)
+    yield "advantage", number(row.advantage)
+    yield "status", row.status + (f" ({row.status_raw})" if row.status_raw not in ("", row.status) else "")
+    if row.env:
+        yield "environment", row.env
+    if row.discarded:
+        yield "discarded", row.discarded
+    counts = (("prompt", row.prompt_tokens), ("response", row.response_tokens), ("total", row.total_tokens))
+    yield "tokens", ", ".join(f"{name} {count}" for name, count in counts if count is not None) or "-"
+    for name, value in row.metrics.items():
+        yield name, number(value)
+    yield from row.tags.items()
+    if sample.series:
+        yield "token series", ", ".join(f"{series.name} ({len(series.values)})" for series in sample.series)
+    yield "source", f"{where.source}, bytes {where.start} to {where.start + where.length}"
+
+
+def _transcript(turns: "Sequence[Turn]") -> "Iterator[Text]":
+    for turn in turns:
+        tokens = "" if turn.tokens is None else f"{turn.tokens} tokens"
+        reward = "" if turn.reward is None else f"reward {number(turn.reward)}"
+        yield _heading(turn.role, turn.name, tokens, reward, turn.stop_reason)
+        yield _body(turn)
+
+
+def _heading(title: str, *more: str) -> "Text":
+    return line(" ") + line(title, "bold reverse") + line("  " + "  ".join(word for word in more if word), "dim")
+
+
+def _body(turn: "Turn") -> "Text":
+    body = block("")
+    for part in turn.parts:
+        body.append_text(_part(part))
+    body.rstrip()
+    return body
+
+
+def _part(part: "Part") -> "Text":
+    return block(part.text if part.raw is None else part.raw, STYLES.get(part.kind, ""))
