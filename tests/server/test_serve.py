@@ -16,7 +16,7 @@ from rolloupe.errors import BadQuery, UnreadablePath
 from rolloupe.server.console import printable
 from rolloupe.server.listening import listening
 from rolloupe.server.serve import access_of, address, announce, serve
-from rolloupe.server.settings import Settings
+from rolloupe.server.settings import Settings, hosts_of, origins_of
 from tests.server.process import Process
 from tests.server.support import relax_run
 
@@ -143,6 +143,30 @@ def test_a_token_that_would_not_do(token: str) -> None:
 def test_a_token_and_none_at_once() -> None:
     with pytest.raises(BadQuery, match="exclude"):
         access_of("long-enough", no_token=True, rotate=False)
+
+
+@pytest.mark.parametrize("name", ["*", "box", "box.lab", "10.0.0.1", "fd00::1", "[fd00::1]", "::1"])
+def test_names_that_can_be_admitted(name: str) -> None:
+    assert hosts_of([name]) == (name,)
+
+
+@pytest.mark.parametrize("name", ["", "http://box", "box:8080", "box/", "box lab", "bóx", "*.lab", "x\r\n"])
+def test_names_that_no_browser_would_send(name: str) -> None:
+    with pytest.raises(BadQuery, match="--allow-host"):
+        hosts_of([name])
+
+
+@pytest.mark.parametrize("origin", ["*", "https://notes.lab", "http://localhost:5173", "http://[::1]:3000/"])
+def test_origins_that_can_be_let_in(origin: str) -> None:
+    assert origins_of([origin]) == (origin,)
+
+
+@pytest.mark.parametrize(
+    "origin", ["", "notes.lab", "https://", "https://notes.lab/page", "null", "file://x", "https://*.lab"]
+)
+def test_origins_that_no_browser_would_send(origin: str) -> None:
+    with pytest.raises(BadQuery, match="--cors"):
+        origins_of([origin])
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from rolloupe.errors import BadQuery, UnreadablePath
 from rolloupe.server.browser import open_page
 from rolloupe.server.console import say, tell
 from rolloupe.server.listening import listening
-from rolloupe.server.settings import Settings, base_path_of, bracketed
+from rolloupe.server.settings import Settings, base_path_of, bracketed, hosts_of, origins_of
 from rolloupe.server.token import MIN_CHARS, secrets_of
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ def serve(
     settings = Settings(
         host=host,
         base_path=base_path_of(base_path),
-        allow_hosts=tuple(allow_hosts),
-        cors=tuple(cors),
+        allow_hosts=hosts_of(allow_hosts),
+        cors=origins_of(cors),
         cache_memory_mb=cache_memory_mb,
         cache_entries=cache_entries,
         **access,

@@ -2,6 +2,7 @@
 
 import re
 import secrets
+from collections.abc import Iterable
 
 from msgspec import Struct, field
 
@@ -9,6 +10,9 @@ from rolloupe.errors import BadQuery
 
 BASE_PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*")
 """No part may begin with a dot, so none is `..`, and nothing in it means anything in HTML or in a header."""
+
+HOST = re.compile(r"\*|[A-Za-z0-9_.-]{1,253}|\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]?")
+ORIGIN = re.compile(r"\*|https?://([A-Za-z0-9_.-]{1,253}|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?/?")
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
@@ -61,3 +65,21 @@ def base_path_of(given: str) -> str:
     if not BASE_PATH.fullmatch(path):
         raise BadQuery(f"--base-path {given!r} is not a plain path; use letters, digits and -._~, such as /rollouts")
     return path
+
+
+def hosts_of(given: Iterable[str]) -> tuple[str, ...]:
+    """The names of --allow-host. Raises `BadQuery` for what no `Host` header could match."""
+    names = tuple(given)
+    for name in names:
+        if not HOST.fullmatch(name):
+            raise BadQuery(f"--allow-host {name!r} is no name; give it without http:// and without a port, or give *")
+    return names
+
+
+def origins_of(given: Iterable[str]) -> tuple[str, ...]:
+    """The origins of --cors. Raises `BadQuery` for what no `Origin` header could match."""
+    origins = tuple(given)
+    for origin in origins:
+        if not ORIGIN.fullmatch(origin):
+            raise BadQuery(f"--cors {origin!r} is no origin; give one such as https://notes.example, or give *")
+    return origins
