@@ -94,6 +94,9 @@ def test_an_empty_folder_and_one_of_other_files_are_explained(tmp_path: Path) ->
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "notes.txt").write_text("hello")
     assert reasons(tmp_path / "empty") == {".": "an empty folder"}
+    for name in "abcd":
+        (tmp_path / "empty" / name).mkdir()
+    assert reasons(tmp_path / "empty") == {".": "4 empty folders (a, b, c, ...)"}
     assert "nothing here that a format reads" in reasons(tmp_path / "other")["."]
 
 

@@ -224,6 +224,23 @@ def test_a_locator_that_no_longer_fits_is_refused(name: str, path: Path) -> None
         load(by_name(name), run, source, second)
 
 
+@by_format
+@pytest.mark.parametrize(
+    ("response", "note"),
+    [
+        (b"\xff", "bytes that are not valid UTF-8 are shown as \ufffd"),
+        (rb"\ud83d", "halves of surrogate pairs are shown as \ufffd"),
+        (rb"\ud83d\ude00", None),
+    ],
+)
+def test_what_was_replaced_is_noted(name: str, path: Path, response: bytes, note: str | None) -> None:
+    path.write_bytes(b'{"prompt": "p", "response": "' + response + b'", "reward": 1, "step": 0}\n')
+    run, source = run_of(name, path)
+    (row,) = scan(name, path)
+    assert isinstance(row, SampleRow)
+    assert load(by_name(name), run, source, row).notes == ([note] if note else [])
+
+
 @given(st.binary(max_size=60), st.integers(0, 70), st.integers(0, 70))
 def test_lines_end_at_newline_bytes_alone(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, a: int, b: int

@@ -128,6 +128,17 @@ def replace_lone_surrogates(escaped: str) -> str:
     return _escape.sub(lambda match: r"\ufffd" if match["lone"] else match[0], escaped)
 
 
+def _replaced(data: bytes) -> list[str]:
+    """Say what of a line cannot be shown as it stands."""
+    try:
+        decoded = data.decode()
+    except UnicodeDecodeError:
+        return ["bytes that are not valid UTF-8 are shown as \ufffd"]
+    if _surrogate.search(data) and replace_lone_surrogates(decoded) != decoded:
+        return ["halves of surrogate pairs are shown as \ufffd"]
+    return []
+
+
 def _kind(value: object) -> str:
     if value is None:
         return "null"
@@ -205,7 +216,9 @@ class JsonlFormat:
             row = self.row(source, record, locator.start, locator.length)
         except Unusable as error:
             raise _changed(source, locator, str(error)) from None
-        return self.sample(record, row, locator)
+        sample = self.sample(record, row, locator)
+        sample.notes += _replaced(data)
+        return sample
 
     def raw(self, source: Source, locator: Locator) -> bytes:
         """See `Format`."""

@@ -93,6 +93,7 @@ class _Walk:
         self._link_root = ""
         self._claimed: set[str] = set()
         self._seen: set[tuple[int, int]] = set()
+        self._empty: list[str] = []
 
     def file(self, path: Path) -> list[RunInfo]:
         """The run that one file is, if it is one."""
@@ -122,6 +123,7 @@ class _Walk:
                 waiting += [(name, depth + 1) for name in reversed(below)]
             elif below:
                 self._note(folder, f"more than {MAX_DEPTH} folders down: not looked below. Next: name this folder")
+        self._note_empty(str(path))
         if before == (len(self.runs), len(self.notes)):
             self._note(str(path), "nothing here that a format reads: no JSON lines in any folder")
 
@@ -137,7 +139,7 @@ class _Walk:
             return []
         self._seen.add((state.st_dev, state.st_ino))
         if not listed:
-            self._note(folder, "an empty folder")
+            self._empty.append(folder)
         elif folder not in self._claimed:
             self._claim(self._ask(Path(folder)))
         self._note_unread(folder, listed)
@@ -165,6 +167,14 @@ class _Walk:
                 unread.append(entry)
         for reason in _unread.reasons(unread):
             self._note(folder, reason)
+
+    def _note_empty(self, root: str) -> None:
+        empty, self._empty = self._empty, []
+        if len(empty) == 1:
+            self._note(empty[0], "an empty folder")
+        elif empty:
+            shown = ", ".join(os.path.relpath(folder, root) for folder in empty[:3])
+            self._note(root, f"{len(empty)} empty folders ({shown}{', ...' if len(empty) > 3 else ''})")
 
     def _note(self, path: str, reason: str) -> None:
         if len(self.notes) < MAX_NOTES:
