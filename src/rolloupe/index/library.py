@@ -107,11 +107,11 @@ class Library:
 
 def ids_of(runs: Sequence[RunInfo]) -> list[str]:
     """An id for each run: its name, with a few hex digits of its place's hash where names repeat."""
-    names = [info.name for info in runs]
+    names = [info.name.replace("/", "_").strip(".") or "run" for info in runs]
     ids = []
-    for info in runs:
+    for name, info in zip(names, runs, strict=True):
         digest = hashlib.blake2b(info.root.encode("utf-8", "surrogateescape"), digest_size=3).hexdigest()
-        ids.append(info.name if names.count(info.name) == 1 else f"{info.name}-{digest}")
+        ids.append(name if names.count(name) == 1 else f"{name}-{digest}")
     return ids
 
 

@@ -207,7 +207,7 @@ class OpenRun:
             self._build(place, part)
         else:
             self._grow(place, part)
-        if time.monotonic() - self._updated_s > POLL_S:
+        if time.monotonic() - self._updated_s > POLL_S or not self._progress.done_bytes:
             self._update("scalars")
         self._on_change(self)
 

@@ -1,0 +1,182 @@
+"""The page in a real browser, served by a real process over real files."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, Request, expect
+
+from tests.page.support import Viewer, viewing
+from tests.server.support import lines, relax_run, row
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = [
+    "<img src=x onerror=\"document.title='hacked'\">",
+    "<script>document.title='hacked'</script>",
+    "[click](javascript:document.title='hacked')",
+    "<svg/onload=document.title='hacked'>",
+    "\u202egnp.exe \u2066 \x1b[31m \x00 end",
+    "[/INST] </s> $$\\def\\x{\\x\\x}\\x$$",
+]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Three steps of eight samples in two groups."""
+    relax_run(tmp_path / "run")
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def viewer(run: Path, tmp_path: Path) -> Iterator[Viewer]:
+    """A server over that run."""
+    with viewing(run, index_dir=tmp_path / "index") as started:
+        yield started
+
+
+def at(page: Page, step: int, sample: int) -> None:
+    """Wait until the page shows that sample."""
+    expect(page).to_have_url(re.compile(rf"sample=train/{step}/\d+/{sample}\b"))
+    expect(page.get_by_text(f"Answer {sample}", exact=True).last).to_be_visible()
+
+
+def test_the_link_opens_the_newest_step_and_forgets_the_token(page: Page, viewer: Viewer) -> None:
+    page.goto(viewer.link)
+    at(page, 2, 0)
+    assert "token" not in page.url
+
+
+def test_without_the_token_the_page_asks_for_it(page: Page, viewer: Viewer) -> None:
+    page.goto(viewer.address)
+    field = page.get_by_label(re.compile("token", re.IGNORECASE)).first
+    expect(field).to_be_visible()
+    expect(page.get_by_text("Answer 0")).to_have_count(0)
+    field.fill(viewer.token)
+    field.press("Enter")
+    at(page, 2, 0)
+
+
+def test_keys_lead_through_samples_and_steps(page: Page, viewer: Viewer) -> None:
+    page.goto(viewer.link)
+    at(page, 2, 0)
+    page.keyboard.press("ArrowRight")
+    at(page, 2, 1)
+    page.keyboard.press("ArrowLeft")
+    at(page, 2, 0)
+    page.keyboard.press("[")
+    at(page, 1, 0)
+    page.keyboard.press("Shift+G")
+    at(page, 1, 7)
+    page.keyboard.press("g")
+    at(page, 1, 0)
+    page.keyboard.press("]")
+    at(page, 2, 0)
+
+
+def test_the_address_brings_back_what_was_shown(page: Page, viewer: Viewer) -> None:
+    page.goto(viewer.link)
+    at(page, 2, 0)
+    page.keyboard.press("[")
+    at(page, 1, 0)
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+    at(page, 1, 5)
+    page.reload()
+    at(page, 1, 5)
+    other = page.context.new_page()
+    other.goto(page.url)
+    at(other, 1, 5)
+
+
+def test_raw_shows_the_line_with_its_file_and_bytes(page: Page, viewer: Viewer) -> None:
+    page.goto(viewer.link)
+    at(page, 2, 0)
+    page.keyboard.press("r")
+    expect(page.get_by_text('"rollout_id"').first).to_be_visible()
+    expect(page.get_by_text(re.compile(r"rollout_result/train/2\.jsonl")).first).to_be_visible()
+
+
+def test_a_new_step_shows_within_a_second_in_an_open_page(page: Page, viewer: Viewer, run: Path) -> None:
+    page.goto(viewer.link)
+    at(page, 2, 0)
+    page.wait_for_timeout(500)
+    (run / "rollout_result" / "train" / "3.jsonl").write_bytes(lines([row(3, 0), row(3, 1)]))
+    expect(page.locator("body")).to_contain_text(re.compile(r"/ ?3\b|3 new|1 new|new step"), timeout=1000)
+
+
+def test_a_followed_run_moves_to_the_new_step_within_a_second(page: Page, viewer: Viewer, run: Path) -> None:
+    page.goto(viewer.link)
+    at(page, 2, 0)
+    page.keyboard.press("l")
+    page.wait_for_timeout(500)
+    (run / "rollout_result" / "train" / "3.jsonl").write_bytes(lines([row(3, 0), row(3, 1)]))
+    expect(page).to_have_url(re.compile(r"sample=train/3/"), timeout=1000)
+
+
+def test_hostile_text_stays_text(page: Page, tmp_path: Path) -> None:
+    train = tmp_path / "run" / "rollout_result" / "train"
+    train.mkdir(parents=True)
+    rows = [
+        row(0, i, prompt=t, response=t, label=t, reward={"score": 1, t: 2, "note": t}, more={t: [t]}, dataset=t)
+        for i, t in enumerate(HOSTILE)
+    ]
+    (train / "0.jsonl").write_bytes(lines(rows))
+    left: list[str] = []
+    with viewing(tmp_path / "run", index_dir=tmp_path / "index") as viewer:
+
+        def note(request: Request) -> None:
+            if not request.url.startswith((viewer.address, "data:", "blob:")):
+                left.append(request.url)
+
+        page.on("request", note)
+        page.goto(viewer.link)
+        for number, hostile in enumerate(HOSTILE):
+            visible = re.sub(r"[\x00-\x1f\u202e\u2066]", "", hostile.split("\x1b")[0])[:24].strip()
+            expect(page.get_by_text(visible).last).to_be_visible()
+            page.keyboard.press("r")
+            expect(page.get_by_text('"rollout_id"').first).to_be_visible()
+            page.keyboard.press("r")
+            if number + 1 < len(HOSTILE):
+                page.keyboard.press("ArrowRight")
+        assert page.title() != "hacked"
+    assert left == []
+
+
+def test_numbers_that_json_cannot_carry_are_shown_as_they_are(page: Page, tmp_path: Path) -> None:
+    train = tmp_path / "run" / "rollout_result" / "train"
+    train.mkdir(parents=True)
+    (train / "0.jsonl").write_bytes(lines([row(0, 0, reward=float("nan"), big=2**60, low=float("-inf"))]))
+    with viewing(tmp_path / "run", index_dir=tmp_path / "index") as viewer:
+        page.goto(viewer.link)
+        expect(page.get_by_text("NaN", exact=True).first).to_be_visible()
+
+
+def test_problems_are_listed_with_file_bytes_and_reason(page: Page, viewer: Viewer, run: Path) -> None:
+    with (run / "rollout_result" / "train" / "2.jsonl").open("ab") as file:
+        file.write(b'{"broken": \n')
+    page.goto(viewer.link)
+    at(page, 2, 0)
+    page.get_by_text(re.compile(r"1 problem")).first.click()
+    expect(page.get_by_text('{"broken":').first).to_be_visible()
+    expect(page.get_by_text(re.compile("not JSON")).first).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [360, 520, 900, 1440, 3840])
+def test_no_width_makes_the_page_scroll_sideways(page: Page, viewer: Viewer, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(viewer.link)
+    at(page, 2, 0)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_every_bundled_run_opens(page: Page, demo_runs: Path, tmp_path: Path) -> None:
+    with viewing(demo_runs, index_dir=tmp_path / "index") as viewer:
+        page.goto(viewer.link)
+        names = page.evaluate("fetch('api/runs').then(r => r.json()).then(r => JSON.stringify(r.runs.map(x => x.id)))")
+        assert len(json.loads(names)) >= 3
+        for name in json.loads(names):
+            page.goto(f"{viewer.address}runs/{name}")
+            expect(page.get_by_text(re.compile("assistant", re.IGNORECASE)).first).to_be_visible()
