@@ -55,13 +55,24 @@ class Commands(click.Group):
         run = super().main
         sys.exit(_ended(lambda: run(args, prog_name, complete_var, standalone_mode=False, **extra)))
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise ReaderGone from error
+
+
+class ReaderGone(Exception):
+    """Raised when whoever read the output has had enough; click would make exit code 1 of a BrokenPipeError."""
+
 
 def _ended(run: Callable[[], Any]) -> int:
     """The exit code of a command, once it has run and said what went wrong."""
     try:
         code = run()
         sys.stdout.flush()
-    except BrokenPipeError:
+    except (BrokenPipeError, ReaderGone):
         return _reader_gone()
     except click.Abort:
         return INTERRUPTED

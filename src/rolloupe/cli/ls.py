@@ -7,7 +7,7 @@ import click
 from rolloupe.cli import options
 from rolloupe.cli.as_json import dumps
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
-from rolloupe.cli.terminal import line, number, output, table, tell
+from rolloupe.cli.terminal import number, print_table, tell
 
 if TYPE_CHECKING:
     from rolloupe.api import Run
@@ -62,17 +62,15 @@ def _record(run: "Run") -> dict[str, Any]:
 
 
 def _print(runs: "list[Run]") -> None:
-    columns = ("steps", "groups", "samples", "reward", "min", "max", "problems")
-    made = table("run", "format", "split", *columns, numbers=columns)
+    numbers = ("steps", "groups", "samples", "reward", "min", "max", "problems")
+    rows: list[list[str]] = []
     for run in runs:
-        problems = run.problem_count()
-        head = [line(run.id), line(run.format)]
-        tail = line(str(problems), "red" if problems else "")
-        for split in run.splits():
-            counts = [line(str(n)) for n in (split.steps, split.groups, split.samples)]
-            reward = [line(number(n)) for n in (split.reward.mean, split.reward.min, split.reward.max)]
-            made.add_row(*head, line(split.name), *counts, *reward, tail)
-            head, tail = [line(""), line("")], line("")
+        problems = str(run.problem_count())
+        for place, split in enumerate(run.splits()):
+            reward = split.reward.mean, split.reward.min, split.reward.max
+            counts = split.steps, split.groups, split.samples
+            head = ["", "", ""] if place else [run.id, run.format, problems]
+            rows.append([*head, *map(number, counts), *map(number, reward), split.name])
         if not run.splits():
-            made.add_row(*head, *[line("-")] * 7, tail)
-    output().print(made)
+            rows.append([run.id, run.format, problems, *["-"] * 7])
+    print_table(("run", "format", "problems", *numbers[:-1], "split"), rows, numbers=numbers)

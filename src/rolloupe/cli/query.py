@@ -9,7 +9,7 @@ import click
 
 from rolloupe.cli import options
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
-from rolloupe.cli.terminal import complain, line, number, output, table, tell
+from rolloupe.cli.terminal import complain, number, print_table, tell
 from rolloupe.errors import BadQuery
 
 if TYPE_CHECKING:
@@ -147,22 +147,23 @@ def _write_lines(rows: "Iterable[tuple[Run, SampleItem]]") -> int:
 def _write_table(rows: "Iterable[tuple[Run, SampleItem]]", sort: str, *, many: bool) -> int:
     held = list(rows)
     extra = [sort] if any(sort in item.metrics for _, item in held) else []
-    numbers = ("reward", "advantage", "turns", "tokens", *extra)
     columns = [*(["run"] if many else []), "id", "reward", "advantage", *extra, "status", "turns", "tokens", "response"]
-    made = table(*columns, numbers=numbers, wide="response")
-    for run, item in held:
-        values = [item.reward, item.advantage, *(item.metrics.get(name) for name in extra)]
-        made.add_row(
-            *([line(run.id)] if many else []),
-            line(str(item.key)),
-            *(line(number(value)) for value in values),
-            line(item.status),
-            line(str(item.turns)),
-            line(number(item.response_tokens)),
-            line(item.response),
-        )
-    if held:
-        output().print(made)
+    cells = [
+        [
+            *([run.id] if many else []),
+            str(item.key),
+            number(item.reward),
+            number(item.advantage),
+            *(number(item.metrics.get(name)) for name in extra),
+            item.status,
+            number(item.turns),
+            number(item.response_tokens),
+            item.response,
+        ]
+        for run, item in held
+    ]
+    if cells:
+        print_table(columns, cells, numbers=("reward", "advantage", "turns", "tokens", *extra))
     return len(held)
 
 

@@ -155,7 +155,8 @@ def _transcript(turns: "Sequence[Turn]") -> "Iterator[Text]":
 
 
 def _heading(title: str, *more: str) -> "Text":
-    return line(" ") + line(title, "bold reverse") + line("  " + "  ".join(word for word in more if word), "dim")
+    words = [line(word, "dim") for word in more if word]
+    return block("\n") + block("  ").join([line(f" {title} ", "bold reverse"), *words])
 
 
 def _body(turn: "Turn") -> "Text":

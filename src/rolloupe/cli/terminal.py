@@ -1,21 +1,22 @@
 """The border to the terminal: every text from a run passes `visible` or `visible_line` here, and none is markup."""
 
+import io
 import math
 import re
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TextIO
 
 from rolloupe.text.visible import HOSTILE, visible, visible_line
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
-PIPE_WIDTH = 160
-"""Columns of tables where there is no terminal to ask."""
+MIN_WIDE = 20
+"""Columns that the last column of a table keeps, however long the others are."""
 
+GAP = 2
 _IN_JSON = re.compile(f"[{HOSTILE}]")
 
 
@@ -29,23 +30,16 @@ def errors() -> "Console":
     return _console(sys.stderr)
 
 
-def _console(stream: Any) -> "Console":
-    from rich.console import Console
+def _console(stream: TextIO) -> "Console":
+    from rolloupe.cli.console import PlainConsole
 
     tolerate(stream)
-    return Console(
-        file=stream,
-        markup=False,
-        highlight=False,
-        emoji=False,
-        soft_wrap=False,
-        width=None if stream.isatty() else PIPE_WIDTH,
-    )
+    return PlainConsole(stream)
 
 
-def tolerate(stream: Any) -> None:
+def tolerate(stream: TextIO) -> None:
     """Have a stream write what its encoding lacks as an escape instead of failing."""
-    if hasattr(stream, "reconfigure"):
+    if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="backslashreplace")
 
 
@@ -74,19 +68,24 @@ def number(value: float | None) -> str:
     return "NaN" if math.isnan(value) else "inf" if value > 0 else "-inf"
 
 
-def table(*columns: str, numbers: Sequence[str] = (), wide: str = "") -> "Table":
-    """A plain table. `numbers` stand to the right; `wide` is cut at the end of the line instead of folded."""
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[str] = ()) -> None:
+    """Print a plain table. `numbers` stand to the right; the last column is cut at the end of the line."""
+    from rich.cells import cell_len
     from rich.table import Table
 
-    made = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
-    for name in columns:
-        made.add_column(
-            line(name),
-            justify="right" if name in numbers else "left",
-            no_wrap=name in numbers or name == wide,
-            overflow="ellipsis" if name == wide else "fold",
-        )
-    return made
+    console = output()
+    shown = [[visible_line(cell) for cell in row] for row in (columns, *rows)]
+    widths = [max(cell_len(row[place]) for row in shown) for place in range(len(columns))]
+    left = console.width - sum(width + GAP for width in widths[:-1])
+    made = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold", show_edge=False)
+    for name in columns[:-1]:
+        made.add_column(line(name), justify="right" if name in numbers else "left", no_wrap=True)
+    made.add_column(line(columns[-1]), no_wrap=True, overflow="ellipsis", max_width=max(MIN_WIDE, left))
+    for row in rows:
+        made.add_row(*map(line, row))
+    width = sum(widths[:-1]) + GAP * len(widths) + min(widths[-1], max(MIN_WIDE, left))
+    console.width = max(width, console.width)  # a terminal folds a long line; rich would cut ids
+    console.print(made, crop=False)
 
 
 def complain(message: str) -> None:

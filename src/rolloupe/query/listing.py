@@ -1,5 +1,6 @@
 """Lists of samples: a page, or all of them."""
 
+import math
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
@@ -7,11 +8,16 @@ from typing import Any, NamedTuple
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun, Snapshot, column_of, metric_column, tag_column
 from rolloupe.index.catalog import Scope
+from rolloupe.index.columns import NUMERIC
 from rolloupe.model import SampleKey
 from rolloupe.query import engine
 from rolloupe.query.records import Condition, SampleItem, SamplePage, SampleQuery
 
 OPERATORS = frozenset(["=", "!=", "<", "<=", ">", ">="])
+NUMBERS = frozenset(["step", *NUMERIC])
+METRIC = engine.quote(metric_column(""))[:-1]
+"""How the quoted column of a sample metric begins."""
+
 PAGE = 5000
 """Samples fetched at a time when all are asked for."""
 
@@ -104,9 +110,21 @@ def _where(snapshot: Snapshot, query: SampleQuery) -> Clause:
         terms.append("grp = ?")
         values.append(query.group)
     for condition in query.where:
-        terms.append(f"{_column(snapshot, condition.column)} {_operator(condition)} ?")
-        values.append(condition.value)
+        term = _term(snapshot, condition)
+        terms.append(term.sql)
+        values += term.values
     return Clause(" AND ".join(terms) or "true", values)
+
+
+def _term(snapshot: Snapshot, condition: Condition) -> Clause:
+    """A condition on a column: text is compared with text. NaN, the greatest for DuckDB, is not above any number."""
+    column, operator, value = _column(snapshot, condition.column), _operator(condition), condition.value
+    if not (column.startswith(METRIC) or condition.column in NUMBERS):
+        return Clause(f"{column} {operator} ?", [str(value)])
+    if isinstance(value, str):
+        raise BadQuery(f"{condition.column} holds numbers, and {value!r} is none")
+    finite = f" AND NOT isnan({column}::DOUBLE)" if operator in (">", ">=") and not math.isnan(value) else ""
+    return Clause(f"{column} {operator} ?{finite}", [value])
 
 
 def _operator(condition: Condition) -> str:

@@ -31,7 +31,7 @@ class _Token(NamedTuple):
 
 
 def conditions(text: str) -> tuple[Condition, ...]:
-    """Read conditions joined by `and`; blank is none. Raises `BadQuery`, saying at which character it stopped, and why."""
+    """Read conditions joined by `and`; blank is none. Raises `BadQuery`, which says where it stopped, and why."""
     if not text.strip():
         return ()
     if len(text) > _MAX_CHARS:
