@@ -66,7 +66,7 @@ def test_the_readme_lists_the_formats() -> None:
 
 def test_the_architecture_names_every_room() -> None:
     text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
-    floors = "\n".join(re.findall(r"^floor .*$", text, re.MULTILINE))
+    (floors,) = re.findall(r"^```\n(floor 6.*?)^```", text, re.MULTILINE | re.DOTALL)
     rooms = {
         path.stem
         for path in (ROOT / "src/rolloupe").iterdir()
@@ -81,6 +81,13 @@ def test_the_readme_names_the_commands_that_there_are(command: str) -> None:
 
     assert command in main.commands
     assert re.search(rf"(rolloupe|make) {command}\b|`{command}`", (ROOT / "README.md").read_text(encoding="utf-8"))
+
+
+def test_the_python_of_the_readme_runs(demo_runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    exec(code.replace("RUN_DIR", str(demo_runs / "rl_logging_board/eval_poem_task")))
+    printed = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in printed] == [[str(step), "128"] for step in range(0, 1200, 100)]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
