@@ -6,6 +6,14 @@ PY     := .venv/bin/python
 NPM     = $(PY) hatch_build.py npm
 WEB    := $(shell find web \( -name node_modules -o -name dist \) -prune -o -type f -print 2>/dev/null)
 
+# Install a Debian package, as root or with sudo; where that is impossible, say what to do.
+define apt
+  echo "Installing $(1) ..."; sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; \
+  command -v apt-get >/dev/null && { [ -z "$$sudo" ] || command -v sudo >/dev/null; } || \
+    { echo "Cannot install it here. Next: install $(1) as your system does, then run make again"; exit 1; }; \
+  $$sudo apt-get update -qq && $$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(1)
+endef
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo test check lint types contracts format python-tests web-tests browser web wheel install dev clean
@@ -57,8 +65,7 @@ clean:  ## remove all that make has made
 .venv/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or later is needed; $(PYTHON) is older. Next: make PYTHON=/path/to/python3.11"; exit 1; }
-	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
-	  { echo "$(PYTHON) has no venv. Next, on Debian and Ubuntu: sudo apt install python3-venv"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { $(call apt,python3-venv); }
 	$(PYTHON) -m venv .venv
 	$(PY) -m pip install --quiet --upgrade 'pip>=25.1'
 	@touch $@
@@ -87,10 +94,6 @@ install: .venv/.installed web
 
 dev: .venv/.dev web
 
-browser:
-	@$(PY) tests/chromium.py || { \
-	  command -v apt-get >/dev/null || { echo "Chromium is missing. Next: install it, or name it in ROLLOUPE_CHROMIUM"; exit 1; }; \
-	  SUDO=$$([ "$$(id -u)" = 0 ] || echo sudo); \
-	  $$SUDO apt-get update -qq && $$SUDO env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium; }
-	@$(PY) tests/chromium.py
 browser: .venv/.made
+	@$(PY) tests/chromium.py || { $(call apt,chromium); }
+	@$(PY) tests/chromium.py || { echo "Chromium is missing. Next: install it, or name it in ROLLOUPE_CHROMIUM"; exit 1; }

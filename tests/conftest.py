@@ -14,7 +14,12 @@ from tests import chromium
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "house",
+    deadline=None,
+    derandomize="CI" in os.environ,  # the same examples every time: a build fails for what changed
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("house")
 
 
@@ -34,9 +39,13 @@ def demo_runs() -> Path:
     return RUNS
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> "Iterator[Browser]":
-    """A real headless Chromium. Without one the test is skipped, or fails where ROLLOUPE_BROWSER=required."""
+    """A real headless Chromium. Without one the test is skipped, or fails where ROLLOUPE_BROWSER=required.
+
+    Playwright keeps an event loop running in this thread, in which no other test could run its own: so it ends with
+    the module.
+    """
     from playwright.sync_api import sync_playwright
 
     path = chromium.find()
