@@ -164,6 +164,11 @@ class Questions:
 
         return query.neighbours(self._ready(), _key(id))
 
+    def has(self, id: str | SampleKey) -> bool:
+        """Tell whether there is such a sample, without reading it. Raises `BadQuery` for what is no id."""
+        key = _key(id)
+        return any(other.shared == key.shared for other in self.group_of(key))
+
     def series(self, sample_metric: str, split: str | None = None) -> "list[SeriesPoint]":
         """A sample metric by step, of one split or of all: mean, deviation and extremes. `columns()` has the names."""
         from rolloupe import query

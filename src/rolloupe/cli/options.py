@@ -9,6 +9,7 @@ import click
 
 from rolloupe.cli import progress
 from rolloupe.cli.terminal import complain
+from rolloupe.errors import NotRecognised
 
 if TYPE_CHECKING:
     from rolloupe.api import Run, Runs
@@ -25,20 +26,16 @@ class Place(NamedTuple):
     follow_symlinks: bool
 
 
-class FormatName(click.ParamType[str]):
-    """The name of a format; the formats are imported only when one is named."""
+def format_of(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Check the name of a format; the formats are imported only where one is named."""
+    if value is None:
+        return None
+    from rolloupe.formats import by_name
 
-    name = "format"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Check the name."""
-        from rolloupe.errors import NotRecognised
-        from rolloupe.formats import by_name
-
-        try:
-            return by_name(str(value)).name
-        except NotRecognised as error:
-            self.fail(str(error), param, ctx)
+    try:
+        return by_name(value).name
+    except NotRecognised as error:
+        raise click.BadParameter(str(error), ctx, param) from None
 
 
 def paths(command: F) -> F:
@@ -59,7 +56,7 @@ def reading(command: F) -> F:
         click.option("--index-dir", metavar="DIR", help="Where the index lies. Default: the user's cache directory."),
         click.option(
             "--format",
-            type=FormatName(),
+            callback=format_of,
             metavar="NAME",
             help="Read PATH as this format, whatever its contents say: relax, rl_logging_board or generic.",
         ),

@@ -29,30 +29,28 @@ EXAMPLES = (
 )
 
 
-class Steps(click.ParamType[tuple[int | None, int | None]]):
-    """One step, `12`, or a range with both ends, either of which may be missing: `3:7`, `3:`, `:7`."""
-
-    name = "steps"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int | None, int | None]:
-        """Read it."""
-        if isinstance(value, tuple):
-            return value
-        low, colon, high = str(value).partition(":")
-        try:
-            first = int(low) if low else None
-            return (first, int(high) if high else None) if colon else (int(low), first)
-        except ValueError:
-            self.fail(f"{value!r} is neither a step nor a range of steps; write such as 12, 3:7, 3: or :7", param, ctx)
+def steps_of(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int | None, int | None] | None:
+    """Read one step, `12`, or a range with both ends, either of which may be missing: `3:7`, `3:`, `:7`."""
+    if value is None:
+        return None
+    low, colon, high = value.partition(":")
+    try:
+        first = int(low) if low or not colon else None
+        last = first if not colon else int(high) if high else None
+    except ValueError:
+        raise click.BadParameter(
+            f"{value!r} is neither a step nor a range of steps; write such as 12, 3:7, 3: or :7", ctx, param
+        ) from None
+    return first, last
 
 
 @click.command(cls=Command, examples=EXAMPLES)
 @options.paths
 @options.one_run
 @click.option("--split", metavar="NAME", help="One split, such as train or eval/aime24. Default: all.")
-@click.option("--step", "steps", type=Steps(), metavar="N|A:B", help="One step, or a range with both ends included.")
+@click.option(
+    "--step", "steps", callback=steps_of, metavar="N|A:B", help="One step, or a range with both ends included."
+)
 @click.option("--group", metavar="ID", help="One group.")
 @click.option("--where", default="", metavar="CONDITIONS", help="Such as 'reward < 0.1 and status = truncated'.")
 @click.option("--sort", default="index", metavar="COLUMN", help="index (the default), reward, any sample metric, ...")
@@ -95,7 +93,6 @@ def query(
     """
     from rolloupe.api import sample_query
 
-    steps = None if steps == (None, None) else steps
     asked = sample_query(split=split, steps=steps, group=group, where=where, sort=sort, descending=descending)
     with options.opened(options.place_of(**place)) as runs:
         if not len(runs):

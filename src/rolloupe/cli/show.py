@@ -72,24 +72,15 @@ def show(
 def _holding(runs: "Runs", run_id: str | None, sample_id: str) -> "Run":
     """The run that has the sample. Raises `NotFound` where none has, or several."""
     among = options.chosen(runs, run_id)
-    found = [run for run in among if run.group_of(sample_id)] if len(among) > 1 else among
-    holding = [run for run in found if len(found) == 1 or _has(run, sample_id)]
+    if not among:
+        options.explain_nothing(runs)
+    holding = among if len(among) == 1 else [run for run in among if run.has(sample_id)]
     if len(holding) == 1:
         return holding[0]
-    if not runs:
-        options.explain_nothing(runs)
-    names = ", ".join(run.id for run in (holding or among)[:20])
+    names = ", ".join(run.id for run in (holding or among)[:20]) or "none"
     if holding:
         raise NotFound(f"several runs have a sample {sample_id!r}; choose one with --run: {names}")
-    raise NotFound(f"no run has a sample {sample_id!r}; looked in: {names or 'none'}")
-
-
-def _has(run: "Run", sample_id: str) -> bool:
-    try:
-        run.raw(sample_id)
-    except NotFound:
-        return False
-    return True
+    raise NotFound(f"no run has a sample {sample_id!r}; looked in: {names}")
 
 
 def _write_raw(run: "Run", sample_id: str) -> None:

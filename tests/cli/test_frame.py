@@ -1,0 +1,94 @@
+"""Exit codes, help, and the page of documentation."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from rolloupe.cli import main
+from rolloupe.cli.frame import Command
+from rolloupe.cli.reference import describe
+from rolloupe.formats import FORMATS
+from tests.cli.support import rolloupe
+
+COMMANDS = ["view", "demo", "ls", "show", "query", "doctor"]
+
+
+def test_the_commands_are_those_of_the_readme() -> None:
+    assert sorted(main.commands) == sorted(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_ends_with_examples(name: str) -> None:
+    done = rolloupe(name, "--help")
+    command = main.commands[name]
+    assert isinstance(command, Command)
+    assert (done.code, done.err) == (0, "")
+    assert command.examples
+    for example in command.examples:
+        assert f"    {example.line}\n" in done.out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_examples_use_options_that_there_are(name: str) -> None:
+    command = main.commands[name]
+    assert isinstance(command, Command)
+    for example in command.examples:
+        if example.line.startswith("rolloupe "):
+            line = example.line.split(" | ")[0].split(" > ")[0]
+            words = line.split()
+            known = {option for param in main.commands[words[1]].params for option in param.opts}
+            assert {word for word in words if word.startswith("--")} <= known
+
+
+def test_every_option_has_a_help() -> None:
+    for command in main.commands.values():
+        for param in command.params:
+            assert param.param_type_name == "argument" or getattr(param, "help", None), (command.name, param.name)
+
+
+def test_the_help_names_the_formats_that_there_are() -> None:
+    described = " ".join(rolloupe("ls", "--help").out.split())
+    assert f"{', '.join(one.name for one in FORMATS[:-1])} or {FORMATS[-1].name}" in described
+
+
+def test_the_page_of_documentation_is_fresh() -> None:
+    page = Path(__file__).parents[2] / "docs/cli.md"
+    assert page.read_text(encoding="utf-8") == describe(), "python -m rolloupe.cli.reference > docs/cli.md"
+
+
+@pytest.mark.parametrize("name", ["ls", "query", "doctor"])
+def test_a_path_that_cannot_be_read_is_exit_code_three(name: str, tmp_path: Path) -> None:
+    done = rolloupe(name, tmp_path / "nothing")
+    assert (done.code, done.out) == (3, "")
+    assert "does not exist" in done.err
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_path_without_permission_is_exit_code_three(tmp_path: Path) -> None:
+    (tmp_path / "closed").mkdir(mode=0)
+    assert rolloupe("ls", tmp_path / "closed").code == 3
+
+
+def test_an_index_that_cannot_be_written_is_exit_code_three(tmp_path: Path, demo_runs: Path) -> None:
+    (tmp_path / "file").touch()
+    done = rolloupe("ls", demo_runs, "--index-dir", tmp_path / "file")
+    assert (done.code, done.out) == (3, "")
+    assert "Error: " in done.err
+
+
+@pytest.mark.parametrize("words", [["nothing"], ["ls"], ["ls", ".", "--nothing"], ["query"], []])
+def test_what_cannot_be_understood_is_exit_code_two(words: list[str]) -> None:
+    done = rolloupe(*words)
+    assert done.code == 2
+    assert "Usage: rolloupe" in done.err
+
+
+def test_a_forced_format_that_does_not_fit_matches_nothing(tmp_path: Path) -> None:
+    done = rolloupe("ls", tmp_path, "--format", "relax")
+    assert (done.code, done.out) == (1, "")
+    assert "relax reads nothing" in done.err
+
+
+def test_another_face_may_run_a_command_without_ending_the_process(demo_runs: Path) -> None:
+    assert main.main(["ls", str(demo_runs), "--json"], standalone_mode=False) == 0

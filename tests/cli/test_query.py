@@ -1,0 +1,134 @@
+"""`rolloupe query`."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rolloupe.cli.as_json import FIXED, sample_record
+from rolloupe.model import SampleKey
+from rolloupe.query import SampleItem
+from tests.cli.support import rolloupe, row, write_run
+
+
+def ids(*words: str | Path) -> list[str]:
+    return [line["id"] for line in rolloupe("query", *words, "--json").lines]
+
+
+def test_a_line_has_the_fixed_keys_and_the_sample_metrics(run: Path) -> None:
+    done = rolloupe("query", run, "--json", "--split", "train", "--step", "0", "--limit", "1")
+    assert (done.code, done.err) == (0, "")
+    (line,) = done.lines
+    assert tuple(line)[: len(FIXED)] == FIXED
+    assert {name: line[name] for name in FIXED} == {
+        "id": "train/0/0/0", "run": "run", "split": "train", "step": 0, "group": "0", "index": "0", "reward": 0.0,
+        "advantage": None, "status": "completed", "turns": 1, "response_tokens": 0,
+    }  # fmt: skip
+
+
+def test_all_samples_come_without_a_limit(tmp_path: Path) -> None:
+    write_run(tmp_path, {step: [row(i) for i in range(3000)] for step in range(2)})
+    found = ids(tmp_path)
+    assert len(found) == len(set(found)) == 6000
+
+
+def test_metrics_called_like_a_fixed_key_get_a_prefix() -> None:
+    metrics = {"acc": 1.0, "turns": 7.0, "metric.turns": 8.0, "metric.acc": 9.0}
+    key = SampleKey("train", 0, "g", "i")
+    item = SampleItem(
+        key, "", None, None, "unknown", 2, None, None, None, 0, "", "", "", "", metrics, {}
+    )  # fmt: skip
+    record = sample_record("run", item)
+    assert record["turns"] == 2
+    assert {name: value for name, value in record.items() if name not in FIXED} == {
+        "acc": 1.0, "metric.turns": 7.0, "metric.metric.turns": 8.0, "metric.acc": 9.0,
+    }  # fmt: skip
+
+
+def test_every_sample_metric_is_written(hostile_run: Path) -> None:
+    line = rolloupe("query", hostile_run, "--where", "index = 4", "--json").lines[0]
+    assert line["reward.[red]\x1b[31m"] == 2.0
+
+
+def test_what_json_has_no_number_for_is_named(hostile_run: Path) -> None:
+    rewards = [line["reward"] for line in rolloupe("query", hostile_run, "--json").lines]
+    assert rewards == [0.0, "NaN", "-Infinity", None, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--step", "3"], 6),
+        (["--step", "0:2"], 4),
+        (["--step", "1:"], 6),
+        (["--step", ":2"], 4),
+        (["--step", ":"], 10),
+        (["--split", "eval/gsm8k"], 2),
+        (["--split", "train", "--group", "1"], 4),
+        (["--where", "reward >= 2 and response_tokens < 30"], 1),
+        (["--where", "status = completed and split = 'train'"], 8),
+        (["--limit", "3"], 3),
+        (["--offset", "7"], 3),
+        (["--offset", "2", "--limit", "100"], 8),
+        (["--limit", "0"], 0),
+        (["--run", "run"], 10),
+    ],
+)
+def test_samples_are_narrowed(run: Path, words: list[str], expected: int) -> None:
+    done = rolloupe("query", run, *words, "--json")
+    assert len(done.lines) == expected
+    assert done.code == (0 if expected else 1)
+
+
+def test_samples_are_sorted(run: Path) -> None:
+    options = (run, "--split", "train", "--sort", "reward", "--limit", "1")
+    assert ids(*options, "--desc") == ["train/0/1/3"]
+    assert ids(*options)[0].startswith("train/3/")
+
+
+def test_runs_without_the_column_are_left_out_and_named(demo_runs: Path) -> None:
+    done = rolloupe("query", demo_runs, "--where", "avg_kl > -1", "--json")
+    assert (done.code, len(done.lines)) == (0, 48)
+    assert "Run eval_poem_task is left out: no column 'avg_kl'" in done.err
+    nowhere = rolloupe("query", demo_runs, "--where", "nothing > 0")
+    assert (nowhere.code, nowhere.out) == (2, "")
+    assert "no column 'nothing'" in nowhere.err
+
+
+def test_the_table_says_what_it_leaves_out(demo_runs: Path) -> None:
+    done = rolloupe("query", demo_runs, "--run", "eval_poem_task")
+    assert len(done.out.splitlines()) == 51
+    assert done.err == "1486 more: see them with --limit, --offset or --json.\n"
+    rest = rolloupe("query", demo_runs, "--run", "eval_poem_task", "--offset", "1500")
+    assert (len(rest.out.splitlines()), rest.err) == (37, "")
+
+
+def test_the_table_shows_what_it_is_sorted_by_and_whole_ids(demo_runs: Path) -> None:
+    done = rolloupe("query", demo_runs, "--run", "gen_train_toy", "--sort", "avg_kl", "--desc", "--limit", "2")
+    assert "avg_kl" in done.out.splitlines()[0]
+    found = ids(demo_runs, "--run", "gen_train_toy", "--sort", "avg_kl", "--desc", "--limit", "2")
+    assert all(one in done.out for one in found)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--step", "one"], "neither a step nor a range"),
+        (["--step", "1:2:3"], "neither a step nor a range"),
+        (["--where", "reward <"], "at character 9 expected a value"),
+        (["--where", "reward = much"], "reward holds numbers"),
+        (["--sort", "nothing"], "no column 'nothing'"),
+        (["--limit", "-1"], "--limit"),
+        (["--format", "nothing"], "There are: relax"),
+    ],
+)
+def test_what_cannot_be_understood_is_a_usage_error(run: Path, words: list[Any], said: str) -> None:
+    done = rolloupe("query", run, *words)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+
+
+def test_no_match_is_exit_code_one(run: Path) -> None:
+    done = rolloupe("query", run, "--where", "reward > 100")
+    assert (done.code, done.out, done.err) == (1, "", "No sample matches.\n")
+    assert rolloupe("query", run, "--run", "other").code == 1

@@ -1,0 +1,76 @@
+"""`rolloupe show`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.support import rolloupe
+
+
+def test_a_sample_is_shown_with_its_facts_and_turns(demo_runs: Path) -> None:
+    path = demo_runs / "rl_logging_board/gen_train_toy"
+    sample_id = rolloupe("query", path, "--json", "--limit", "1").lines[0]["id"]
+    done = rolloupe("show", path, sample_id)
+    assert (done.code, done.err) == (0, "")
+    for word in (sample_id, "avg_kl", "token series", "logprobs", " user ", " assistant ", "What is 12 - 6?", "label"):
+        assert word in done.out
+
+
+def test_every_sample_of_the_demo_is_shown(demo_runs: Path) -> None:
+    for path in (demo_runs / "relax", demo_runs / "verl_math"):
+        for line in rolloupe("query", path, "--json").lines[::7]:
+            assert rolloupe("show", path, line["id"]).code == 0
+            record = rolloupe("show", path, line["id"], "--json").json
+            assert (record["id"], record["run"]) == (line["id"], line["run"])
+            assert record["row"]["reward"] == line["reward"]
+            assert record["turns"]
+
+
+def test_raw_is_the_record_byte_for_byte(run: Path) -> None:
+    done = rolloupe("show", run, "train/0/1/3", "--raw")
+    line = (run / "rollout_result/train/0.jsonl").read_text().splitlines(keepends=True)[3]
+    assert (done.code, done.out) == (0, line)
+
+
+def test_json_names_numbers_that_it_has_not(hostile_run: Path) -> None:
+    record = rolloupe("show", hostile_run, "train/0/0/1", "--json").json
+    assert record["row"]["reward"] == "NaN"
+    assert record["turns"][-1]["origin"] == "response"
+
+
+def test_the_path_may_stand_in_an_option(run: Path) -> None:
+    assert rolloupe("show", "--data-dir", run, "train/0/1/3").code == 0
+
+
+def test_a_sample_of_several_runs_is_looked_for_in_all(demo_runs: Path, run: Path) -> None:
+    assert rolloupe("show", demo_runs, run, "train/3/1/3", "--raw").code == 0
+    both = rolloupe("show", demo_runs, run, "train/0/0/0", "--raw")
+    assert both.code == 1
+    assert "choose one with --run: relax, run" in both.err
+    one = rolloupe("show", demo_runs, run, "train/0/0/0", "--run", "run", "--raw")
+    assert json.loads(one.out)["response"] == "Answer 0"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["train/0/9/9"], 1, "no sample train/0/9/9"),
+        (["nothing"], 2, "expected split/step/group/index"),
+        (["train/0/0/0", "--raw", "--json"], 2, "exclude each other"),
+        (["train/0/0/0", "--run", "other"], 1, "no run 'other'"),
+    ],
+)
+def test_what_is_not_there(run: Path, words: list[str], code: int, said: str) -> None:
+    done = rolloupe("show", run, *words)
+    assert (done.code, done.out) == (code, "")
+    assert said in done.err
+
+
+def test_a_path_without_an_id(run: Path, tmp_path: Path) -> None:
+    assert rolloupe("show").code == 2
+    assert rolloupe("show", run).code == 2
+    (tmp_path / "empty").mkdir()
+    done = rolloupe("show", tmp_path / "empty", "train/0/0/0")
+    assert done.code == 1
+    assert "No run was found" in done.err

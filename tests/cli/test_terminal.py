@@ -1,0 +1,140 @@
+"""The border to the terminal: nothing that a run contains gets through as more than text."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rolloupe.cli.terminal import number, safe_json
+from tests.cli.support import FORBIDDEN, HOSTILE, command, on_terminal, rolloupe, row, write_run
+
+
+def harmless(text: str) -> bool:
+    return not any(character in text for character in FORBIDDEN)
+
+
+@pytest.mark.parametrize("words", [["ls"], ["query"], ["doctor"], ["doctor", "--json"], ["ls", "--json"],
+                                   ["query", "--json"], ["query", "--sort", "reward.[red]\x1b[31m"]])  # fmt: skip
+def test_no_command_lets_a_control_character_through(hostile_run: Path, words: list[str]) -> None:
+    done = rolloupe(*words, hostile_run)
+    assert done.code == 0
+    assert harmless(done.out) and harmless(done.err)
+
+
+@pytest.mark.parametrize("words", [[], ["--json"], ["--raw"]])
+@pytest.mark.parametrize("index", range(5))
+def test_a_hostile_sample_is_shown_harmless_on_a_terminal(hostile_run: Path, words: list[str], index: int) -> None:
+    sample_id = rolloupe("query", hostile_run, "--json").lines[index]["id"]
+    code, written = on_terminal("show", hostile_run, sample_id, *words)
+    assert code == 0
+    assert harmless(written)
+    assert ("[/INST]" in written) == (index == 0)
+
+
+def test_markup_is_text(hostile_run: Path) -> None:
+    done = rolloupe("show", hostile_run, rolloupe("query", hostile_run, "--json").lines[0]["id"])
+    assert "[/INST] [bold]x[/bold] <U+202E>evil" in done.out
+    assert ":smile:" in done.out
+
+
+def test_errors_are_harmless_too(hostile_run: Path) -> None:
+    for words in (
+        ["ls", "/no/such\x1b[31m\u202e"],
+        ["query", hostile_run, "--sort", HOSTILE],
+        ["query", hostile_run, "--where", f"a = 1 {HOSTILE}"],
+        ["query", hostile_run, "--step", HOSTILE],
+        ["show", hostile_run, HOSTILE],
+        ["show", hostile_run, "train/0/0/\x1b"],
+        ["ls", f"--{HOSTILE}"],
+        [HOSTILE],
+    ):
+        done = rolloupe(*words)
+        assert done.code in (1, 2, 3)
+        assert done.err
+        assert harmless(done.err), words
+
+
+def test_json_means_what_it_did(hostile_run: Path) -> None:
+    sample_id = rolloupe("query", hostile_run, "--json").lines[0]["id"]
+    assert rolloupe("show", hostile_run, sample_id, "--json").json["row"]["response"] == HOSTILE
+
+
+@given(st.text(st.characters(exclude_categories=()), max_size=50))
+def test_safe_json_reads_back_as_what_it_was(text: str) -> None:
+    document = safe_json(json.dumps(text, ensure_ascii=False))
+    assert json.loads(document) == json.loads(json.dumps(text))
+    assert harmless(document)
+
+
+def test_an_output_of_another_encoding(tmp_path: Path) -> None:
+    write_run(tmp_path / "more", {0: [row(0, response="诗 \U0001f600 é")]})
+    for words in (["query"], ["query", "--json"], ["ls"], ["show", "train/0/0/0"], ["show", "train/0/0/0", "--json"]):
+        line = command(words[0], tmp_path / "more", *words[1:])
+        done = subprocess.run(
+            [sys.executable, "-X", "utf8=0", *line[1:]],
+            env={**os.environ, "PYTHONIOENCODING": "latin-1"}, capture_output=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        done.stdout.decode("latin-1")
+        if "--json" in words and words[0] == "show":
+            assert json.loads(done.stdout)["row"]["response"] == "诗 \U0001f600 é"
+
+
+@pytest.mark.parametrize("words", [["query", "--json"], ["query", "--limit", "1500"]])
+def test_a_reader_that_has_had_enough_is_no_failure(demo_runs: Path, words: list[str]) -> None:
+    line = command(*words, demo_runs / "rl_logging_board")
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.readline()
+        process.stdout.close()
+        errors = process.stderr.read()
+    assert (process.returncode, errors) == (0, b"")
+
+
+def test_progress_shows_on_a_terminal_once_a_second_has_passed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write_run(tmp_path / "run", {0: [row(0)]})
+    slow = tmp_path / "slow"
+    slow.mkdir()
+    (slow / "sitecustomize.py").write_text(
+        "import time\nfrom rolloupe.index.run import OpenRun\n"
+        "look = OpenRun._index_new\n"
+        "OpenRun._index_new = lambda self: (time.sleep(2.0), look(self))\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(slow), os.environ.get("PYTHONPATH", "")]))
+    code, written = on_terminal("ls", folder, term="xterm")
+    assert code == 0
+    assert "Indexing" in written
+    piped = subprocess.run(command("ls", folder), capture_output=True, text=True, check=True)
+    assert piped.stderr == ""
+
+
+def test_an_interrupt_ends_with_130(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rolloupe.cli import progress
+
+    def interrupted(runs: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(progress, "wait", interrupted)
+    done = rolloupe("ls", write_run(tmp_path, {0: [row(0)]}))
+    assert (done.code, done.out) == (130, "")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(None, "-"), (3, "3"), (0.5, "0.5"), (1 / 3, "0.3333"), (1234567.0, "1.23457e+06"), (float("nan"), "NaN"),
+     (float("inf"), "inf"), (float("-inf"), "-inf")],
+)  # fmt: skip
+def test_numbers_as_a_person_reads_them(value: float | None, shown: str) -> None:
+    assert number(value) == shown
+
+
+def test_help_answers_at_once() -> None:
+    began = time.monotonic()
+    subprocess.run(command("--help"), capture_output=True, check=True)
+    assert time.monotonic() - began < 2.0

@@ -1,0 +1,93 @@
+"""`rolloupe view` and `demo`: the options reach the server, and the server ends with the right exit code."""
+
+import re
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rolloupe.demo import RUNS
+from rolloupe.server import serve
+from tests.cli.support import command, rolloupe
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What the server was started with."""
+    calls: list[Any] = []
+    monkeypatch.setattr(serve, "serve", lambda paths, **options: calls.append((paths, options)))
+    return calls
+
+
+DEFAULTS = {
+    "host": "127.0.0.1", "port": None, "base_path": "", "cache_memory_mb": 64, "cache_entries": 1000,
+    "open_browser": True, "token": None, "no_token": False, "rotate_token": False, "allow_hosts": (), "cors": (),
+    "index_dir": None, "format": None, "follow_symlinks": False,
+}  # fmt: skip
+
+
+def test_the_defaults(asked: list[Any]) -> None:
+    assert rolloupe("view", "some").code == 0
+    assert asked == [(("some",), DEFAULTS)]
+
+
+def test_every_option_reaches_the_server(asked: list[Any]) -> None:
+    words = "--host 0.0.0.0 --port 9 --base-path /x --cache-memory 1 --cache-entries 2 --no-browser --token secret "
+    words += "--no-token --rotate-token --allow-host a --allow-host b --cors * --cors http://c --index-dir d "
+    words += "--format relax --follow-symlinks --data-dir more"
+    assert rolloupe("view", "some", "other", *words.split()).code == 0
+    assert asked == [
+        (
+            ("some", "other", "more"),
+            {
+                "host": "0.0.0.0", "port": 9, "base_path": "/x", "cache_memory_mb": 1, "cache_entries": 2,
+                "open_browser": False, "token": "secret", "no_token": True, "rotate_token": True,
+                "allow_hosts": ("a", "b"), "cors": ("*", "http://c"), "index_dir": "d", "format": "relax",
+                "follow_symlinks": True,
+            },
+        )
+    ]  # fmt: skip
+
+
+def test_the_demo_shows_the_runs_that_come_with_the_package(asked: list[Any]) -> None:
+    assert rolloupe("demo", "--port", "9").code == 0
+    assert asked == [((str(RUNS),), {**DEFAULTS, "port": 9})]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ([], 2, "Missing argument 'PATH...'"),
+        (["/no/such/run"], 3, "/no/such/run does not exist"),
+        ([".", "--port", "70000"], 2, "--port"),
+        ([".", "--token", "secret", "--no-token"], 2, "exclude each other"),
+        ([".", "--format", "nothing"], 2, "There are: relax"),
+    ],
+)
+def test_what_cannot_be_shown(words: list[str], code: int, said: str) -> None:
+    done = rolloupe("view", *words)
+    assert (done.code, done.out) == (code, "")
+    assert said in done.err
+
+
+def test_it_serves_until_interrupted(tmp_path: Path) -> None:
+    line = command("demo", "--port", "0", "--no-browser", "--no-token", "--index-dir", tmp_path)
+    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        address = re.search(r"http://\S+", process.stdout.readline())
+        assert address is not None
+        with urllib.request.urlopen(address[0] + "api/runs", timeout=20) as answer:
+            assert b"eval_poem_task" in answer.read()
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert "Traceback" not in errors
+
+
+def test_the_module_is_the_command() -> None:
+    done = subprocess.run([sys.executable, "-m", "rolloupe", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("rolloupe ")
