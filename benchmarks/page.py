@@ -1,0 +1,116 @@
+"""Time the page in headless Chromium: first sample of a never-seen run, next sample, next step; memory of the server.
+
+    python benchmarks/generate.py /tmp/run --steps 100 --samples 512 --bytes 8000
+    python benchmarks/page.py /tmp/run --rounds 9
+
+Prints medians in milliseconds. "First sample" is from the start of `rolloupe view`, Python's own start included, until
+the sample's id and text stand in a browser that is already open; the others from the key press until they do.
+"""
+
+import argparse
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+CHROMIUM = os.environ.get("ROLLOUPE_CHROMIUM", "/usr/bin/chromium")
+SHOWN = """([id, text]) => {
+  const at = decodeURIComponent(location.search);
+  return (id === "" || at.includes(id)) && document.body.innerText.includes(text);
+}"""
+
+
+def start(run: Path, index: str) -> tuple[subprocess.Popen[str], str]:
+    """Start a server; returns it and the link that it prints."""
+    command = [sys.executable, "-m", "rolloupe", "view", str(run), "--no-browser", "--index-dir", index]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if match := re.search(r"http://\S+", line):
+            return process, match[0]
+    raise SystemExit("rolloupe view ended")
+
+
+def peak_mb(pid: int) -> float:
+    """Peak resident memory of a process."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) / 1024
+
+
+def wait_shown(page: Page, sample: str, text: str = "The answer is") -> None:
+    page.wait_for_function(SHOWN, arg=[sample, text], polling="raf", timeout=60_000)
+
+
+def first_sample(page: Page, run: Path) -> tuple[float, float]:
+    """Seconds to the first sample of a run that was never indexed, and the server's peak memory until it is."""
+    with tempfile.TemporaryDirectory() as index:
+        began = time.perf_counter()
+        process, link = start(run, index)
+        try:
+            page.goto(link)
+            wait_shown(page, "")
+            took = time.perf_counter() - began
+            time.sleep(8)
+            return took, peak_mb(process.pid)
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def presses(page: Page, run: Path, rounds: int) -> tuple[list[float], list[float]]:
+    """Seconds from the key to the sample, for the next sample and for the step before."""
+    with tempfile.TemporaryDirectory() as index:
+        process, link = start(run, index)
+        try:
+            page.goto(link)
+            wait_shown(page, "")
+            time.sleep(10)
+            samples = [pressed(page, "ArrowRight") for _ in range(rounds)]
+            steps = [pressed(page, "[") for _ in range(rounds)]
+            return samples, steps
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def pressed(page: Page, key: str) -> float:
+    """Press a key and wait until another sample is shown, its text included."""
+    before = page.evaluate("decodeURIComponent(location.search)")
+    began = time.perf_counter()
+    page.keyboard.press(key)
+    page.wait_for_function(
+        "before => decodeURIComponent(location.search) !== before && document.body.innerText.includes('The answer is')",
+        arg=before,
+        polling="raf",
+    )
+    took = time.perf_counter() - began
+    page.wait_for_timeout(150)
+    return took
+
+
+def main() -> None:
+    """Print the medians."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path)
+    parser.add_argument("--rounds", type=int, default=9)
+    args = parser.parse_args()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page()
+        firsts = [first_sample(page, args.run) for _ in range(min(args.rounds, 3))]
+        samples, steps = presses(page, args.run, args.rounds)
+        browser.close()
+    print(f"first sample   {statistics.median(took for took, _ in firsts) * 1000:8.0f} ms")
+    print(f"next sample    {statistics.median(samples) * 1000:8.0f} ms   worst {max(samples) * 1000:.0f}")
+    print(f"next step      {statistics.median(steps) * 1000:8.0f} ms   worst {max(steps) * 1000:.0f}")
+    print(f"server peak    {max(peak for _, peak in firsts):8.0f} MB")
+
+
+if __name__ == "__main__":
+    main()
