@@ -196,3 +196,9 @@ def test_a_first_line_of_more_than_a_mebibyte_is_recognised_by_its_first_keys(tm
     run = only_run(tmp_path)
     assert run.format == "rl_logging_board"
     assert rows(run)[0].response_tokens == 300_000
+
+
+def test_a_number_that_the_board_ignores_is_a_sample_metric(tmp_path: Path) -> None:
+    sample = sample_of(tmp_path, ref_reward=0.5, acc=1, note="x" * 80)
+    assert sample.row.metrics == {"ref_reward": 0.5, "acc": 1.0, "reward_gap": 0.5}
+    assert sample.extra == {"note": "x" * 80}

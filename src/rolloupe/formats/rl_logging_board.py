@@ -82,6 +82,7 @@ class RLLoggingBoard(JsonlFormat):
                 "not NaN), `reward_gap` = reward - ref_reward, `valid_reward_gap` = reward - valid_reward"
             ),
         ),
+        ("any other number", "sample metric"),
         ("any other key", "extra"),
     )
     limits = (
@@ -230,7 +231,8 @@ def _longest_array(record: Record) -> int | None:
 
 
 def _metrics(record: Record, reward: fields.Reward, counted: int | None) -> dict[str, float]:
-    found = {key: value for key in NUMBERS if (value := fields.number(record.get(key))) is not None}
+    named = [*NUMBERS, *(key for key in record if key not in _KNOWN)]
+    found = {key: value for key in named if (value := fields.number(record.get(key))) is not None}
     for gap, other in (("reward_gap", "ref_reward"), ("valid_reward_gap", "valid_reward")):
         if reward.value is not None and other in found:
             found[gap] = reward.value - found[other]
@@ -293,7 +295,7 @@ def _extra(record: Record) -> dict[str, Any]:
 
 def _is_shown(key: str, value: object) -> bool:
     if key not in _KNOWN:
-        return False
+        return fields.number(value) is not None
     if value is None:
         return True
     if key in ARRAYS:
