@@ -1,8 +1,10 @@
 """A run that grows, is rewritten, shrinks or vanishes while it is open."""
 
+from functools import partial
 from pathlib import Path
 
 from rolloupe import query
+from rolloupe.index import OpenRun
 from rolloupe.query import SampleQuery
 from tests.index.support import eventually, lines, opened, relax_run, row, row_count
 
@@ -70,6 +72,10 @@ def test_a_vanished_file_takes_its_rows_along(tmp_path: Path) -> None:
         eventually(lambda: set(library.runs[0].snapshot().steps) == {("train", 1)})
 
 
+def has_rows(run: OpenRun, count: int) -> bool:
+    return row_count(run) == count
+
+
 def test_two_viewers_of_one_live_run_agree(tmp_path: Path) -> None:
     train = relax_run(tmp_path / "run", steps=1)
     index = tmp_path / "index"
@@ -82,9 +88,8 @@ def test_two_viewers_of_one_live_run_agree(tmp_path: Path) -> None:
                 line = lines([row(0, number)])
                 file.write(line[:25])
                 file.write(line[25:])
-        for library in (one, other):
-            run = library.runs[0]
-            eventually(lambda run=run: row_count(run) == 40)
+        for run in (one.runs[0], other.runs[0]):
+            eventually(partial(has_rows, run, 40))
             keys = [item.key for item in query.every(run, SampleQuery())]
             assert len(keys) == len(set(keys)) == 40
     with opened(tmp_path / "run", index) as later:
