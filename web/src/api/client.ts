@@ -1,0 +1,75 @@
+/** Questions to the server. This folder alone knows HTTP; nothing else calls `fetch`. */
+
+import type { ErrorReply } from "./types.gen";
+
+/** An answer that is none: what failed and what to do next, in the server's words or in ours. */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+
+  /** `status` 0: the server did not answer. */
+  constructor(
+    readonly status: number,
+    message: string,
+    readonly next: string,
+  ) {
+    super(message);
+  }
+}
+
+let locked: () => void = () => undefined;
+
+/** Say who is told when the server asks for its token. */
+export function onLocked(listener: () => void): void {
+  locked = listener;
+}
+
+type Query = Record<string, string | number | boolean | undefined>;
+
+/** The address of a route; every part of `path` is encoded here and nowhere else. */
+export function address(path: readonly string[], query: Query = {}): string {
+  const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, plain(value)]]));
+  const text = new URLSearchParams(given).toString();
+  const route = ["api", ...path.map(encodeURIComponent)].join("/");
+  return new URL(text === "" ? route : `${route}?${text}`, document.baseURI).href;
+}
+
+/** Ask. Throws `ApiError`. */
+export async function get<T>(path: readonly string[], query: Query = {}): Promise<T> {
+  return answered<T>(address(path, query), { headers: { accept: "application/json" } });
+}
+
+/** Ask for a change. Throws `ApiError`. */
+export async function post<T>(path: readonly string[], body: unknown): Promise<T> {
+  const headers = { accept: "application/json", "content-type": "application/json", "x-rolloupe": "1" };
+  return answered<T>(address(path), { method: "POST", headers, body: JSON.stringify(body) });
+}
+
+function plain(value: string | number | boolean): string {
+  return typeof value === "boolean" ? (value ? "1" : "0") : String(value);
+}
+
+async function answered<T>(url: string, init: RequestInit): Promise<T> {
+  let reply: Response;
+  try {
+    reply = await fetch(url, { credentials: "same-origin", ...init });
+  } catch {
+    throw new ApiError(0, "The server does not answer.", "Look whether `rolloupe view` still runs, and whether the connection to it is up.");
+  }
+  if (reply.status === 401 && !url.endsWith("/api/login")) locked();
+  if (!reply.ok) throw await refusal(reply);
+  try {
+    return (await reply.json()) as T;
+  } catch {
+    throw new ApiError(reply.status, "The answer broke off, or is none of this server's.", "Try again.");
+  }
+}
+
+async function refusal(reply: Response): Promise<ApiError> {
+  try {
+    const said = (await reply.json()) as Partial<ErrorReply>;
+    if (typeof said.error === "string") return new ApiError(reply.status, said.error, said.next ?? "");
+  } catch {
+    // Something between the page and the server answered; it speaks for itself below.
+  }
+  return new ApiError(reply.status, `The server answered ${reply.status} ${reply.statusText}`.trim(), "Try again.");
+}

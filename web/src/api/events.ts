@@ -1,0 +1,73 @@
+/** What the server tells without being asked: shared by all tabs where the browser can, else a stream of our own. */
+
+import { address } from "./client";
+import workerUrl from "./events.worker.ts?sharedworker&url";
+import { Stream, type Told } from "./stream";
+import type { Event } from "./types.gen";
+
+export interface Listener {
+  event(event: Event): void;
+  /** The connection came up, or broke off. */
+  connection(isUp: boolean): void;
+}
+
+interface Policy {
+  createScriptURL(url: string): string;
+}
+
+interface Policies {
+  createPolicy(name: string, rules: { createScriptURL(url: string): string }): Policy;
+}
+
+/** Listen. The returned function tries a broken connection again at once. */
+export function listen(listener: Listener): () => void {
+  const url = address(["events"]);
+  let own: Stream | null = null;
+  const alone = (): void => {
+    own ??= new Stream(url, hear);
+  };
+  const hear = (told: Told): void => {
+    if (told.kind === "event") read(told.data, listener);
+    else if (told.kind === "none") alone();
+    else listener.connection(told.kind === "up");
+  };
+  const port = shared(url, hear, alone);
+  if (port === null) alone();
+  return () => (own === null ? port?.postMessage("again") : own.open());
+}
+
+/** Listen at the shared worker, and return the way to it; null where there is none. `failed`: it does not start. */
+function shared(url: string, hear: (told: Told) => void, failed: () => void): MessagePort | null {
+  if (typeof SharedWorker === "undefined") return null;
+  let worker: SharedWorker;
+  try {
+    worker = new SharedWorker(trusted(new URL(workerUrl, import.meta.url).href), { type: "module", name: document.baseURI });
+  } catch {
+    return null;
+  }
+  const { port } = worker;
+  worker.addEventListener("error", failed);
+  port.addEventListener("message", (message: MessageEvent<Told>) => hear(message.data));
+  port.start();
+  port.postMessage({ url });
+  addEventListener("pagehide", () => port.postMessage("bye"));
+  addEventListener("pageshow", (shown) => {
+    // A page that comes back from the browser's memory must listen again.
+    if (shown.persisted) port.postMessage({ url });
+  });
+  return port;
+}
+
+/** The one address of a script that the page hands to the browser itself, as its Trusted Types demand. */
+function trusted(url: string): string {
+  const { trustedTypes } = globalThis as { trustedTypes?: Policies };
+  return trustedTypes === undefined ? url : trustedTypes.createPolicy("rolloupe", { createScriptURL: (given) => given }).createScriptURL(url);
+}
+
+function read(data: string, listener: Listener): void {
+  try {
+    listener.event(JSON.parse(data) as Event);
+  } catch {
+    // Half a message of a server that is ending; the next one says it all.
+  }
+}

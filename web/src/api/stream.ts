@@ -1,0 +1,53 @@
+/** One stream of events, held open: what it says, and whether it is up. Runs in the shared worker or in the page. */
+
+/**
+ * What is told to the page: `up` and `down` of the connection, `event` with the JSON of an `Event`, and `none` by a
+ * worker whose browser knows no streams there.
+ */
+export type Told = { kind: "up" } | { kind: "down" } | { kind: "none" } | { kind: "event"; data: string };
+
+const AGAIN_MS = 2000;
+
+/** Open the stream and keep it open. A browser gives up after a refusal (no session yet); this asks again. */
+export class Stream {
+  readonly #url: string;
+  readonly #tell: (told: Told) => void;
+  #source: EventSource | null = null;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isUp = false;
+
+  constructor(url: string, tell: (told: Told) => void) {
+    this.#url = url;
+    this.#tell = tell;
+    this.open();
+  }
+
+  get isUp(): boolean {
+    return this.#isUp;
+  }
+
+  /** Try now, where the stream is not open. */
+  open(): void {
+    clearTimeout(this.#timer);
+    if (this.#source !== null && this.#source.readyState !== EventSource.CLOSED) return;
+    const source = new EventSource(this.#url);
+    this.#source = source;
+    source.addEventListener("open", () => this.#set(true));
+    source.addEventListener("message", (message: MessageEvent<string>) => this.#tell({ kind: "event", data: message.data }));
+    source.addEventListener("error", () => {
+      this.#set(false);
+      if (source.readyState === EventSource.CLOSED) this.#timer = setTimeout(() => this.open(), AGAIN_MS);
+    });
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#source?.close();
+    this.#source = null;
+  }
+
+  #set(isUp: boolean): void {
+    this.#isUp = isUp;
+    this.#tell({ kind: isUp ? "up" : "down" });
+  }
+}

@@ -1,0 +1,49 @@
+/** Keys pressed anywhere but in a field: what `lib/keymap.ts` lists, done. */
+
+import { actionOf, type Action } from "../lib/keymap";
+import { turnFolds } from "../features/sample/folds";
+import { helpOpen } from "../features/help/help";
+import { toggleFollowing } from "../state/live";
+import { goOn } from "../state/list";
+import { go, place } from "../state/place";
+import { isLocked } from "../state/session";
+import { goBy, lastStep, steps } from "../state/steps";
+import { say } from "../ui/said";
+import { copy } from "../ui/clipboard";
+
+const FIELDS = "input, textarea, select, [contenteditable]";
+
+const DO: Record<Action, () => void> = {
+  nextSample: () => void goOn(1),
+  previousSample: () => void goOn(-1),
+  nextStep: () => goBy(1),
+  previousStep: () => goBy(-1),
+  firstStep: () => goStep(steps.peek()?.steps[0] ?? null),
+  lastStep: () => goStep(lastStep.peek()),
+  raw: () => go({ view: place.peek().view === "raw" ? "transcript" : "raw" }),
+  expand: turnFolds,
+  follow: toggleFollowing,
+  link: () => void copyLink(),
+  help: () => {
+    helpOpen.value = true;
+  },
+};
+
+function goStep(step: number | null): void {
+  if (step !== null && step !== place.peek().step) go({ step });
+}
+
+async function copyLink(): Promise<void> {
+  say((await copy(location.href)) ? "Link copied" : "The browser did not allow copying");
+}
+
+export function startKeys(): void {
+  addEventListener("keydown", (event) => {
+    const action = actionOf(event);
+    if (action === null || event.defaultPrevented || isLocked.peek() || helpOpen.peek()) return;
+    if (event.target instanceof Element && event.target.closest(`${FIELDS}, [role="separator"]`) !== null) return;
+    if (action !== "help" && place.peek().page !== "rollouts") return;
+    event.preventDefault();
+    DO[action]();
+  });
+}

@@ -1,0 +1,15 @@
+/** The name of the tab: what is looked at. */
+
+import { effect } from "@preact/signals";
+import { place } from "../state/place";
+import { run } from "../state/runs";
+
+const PAGES: Record<string, string> = { settings: "Settings", problems: "Problems" };
+
+export function startTitle(): void {
+  effect(() => {
+    const { page, step, split } = place.value;
+    const words = [run.value?.name, PAGES[page] ?? (page === "rollouts" && step !== null ? `${split} ${step}` : undefined), "Rolloupe"];
+    document.title = words.filter((word) => word !== undefined).join(" · ");
+  });
+}

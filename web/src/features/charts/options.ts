@@ -1,0 +1,107 @@
+/** How a small chart looks: three grid lines, quiet axes, the line at the current step. All colours are the tokens'. */
+
+import uPlot from "uplot";
+import { score } from "../../lib/numbers";
+
+const HEIGHT_PX = 128;
+const AXIS_PX = 42;
+const FONT = "10px ui-sans-serif, system-ui, sans-serif";
+
+export interface Inks {
+  line: string;
+  faint: string;
+  band: string;
+  grid: string;
+  label: string;
+  mark: string;
+}
+
+interface Given {
+  width: number;
+  inks: Inks;
+  current: () => number | null;
+  hover: (index: number | null) => void;
+  open: (index: number) => void;
+}
+
+/** The colours of the theme as the canvas takes them. */
+export function inksOf(element: HTMLElement): Inks {
+  const probe = document.createElement("i");
+  element.append(probe);
+  const ink = (colour: string): string => {
+    probe.style.color = colour;
+    return getComputedStyle(probe).color;
+  };
+  const inks = {
+    line: ink("var(--run-1)"),
+    faint: ink("color-mix(in oklch, var(--run-1) 40%, transparent)"),
+    band: ink("color-mix(in oklch, var(--run-1) 10%, transparent)"),
+    grid: ink("var(--grid)"),
+    label: ink("var(--ink-3)"),
+    mark: ink("var(--ink-2)"),
+  };
+  probe.remove();
+  return inks;
+}
+
+export function optionsOf({ width, inks, current, hover, open }: Given): uPlot.Options {
+  const axis = { stroke: inks.label, font: FONT, ticks: { show: false }, border: { show: false } };
+  return {
+    width,
+    height: HEIGHT_PX,
+    padding: [8, 6, 0, 0],
+    legend: { show: false },
+    cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false }, bind: { click: onClick(open) } },
+    scales: { x: { time: false, range: (_, low, high) => (low === high ? [low - 1, high + 1] : [low, high]) } },
+    axes: [
+      { ...axis, grid: { show: false }, size: 18, gap: 2, incrs: WHOLE, values: (_, ticks) => ticks.map((tick) => String(tick)) },
+      { ...axis, grid: { stroke: inks.grid, width: 1 }, size: AXIS_PX, gap: 4, splits: thirds, values: (_, ticks) => ticks.map((tick) => score(tick)) },
+    ],
+    series: [
+      {},
+      { stroke: inks.faint, width: 1, points: { show: false } },
+      { stroke: inks.line, width: 1.75, points: { show: lone, fill: inks.line, size: 4 } },
+      { stroke: "transparent", points: { show: false } },
+      { stroke: "transparent", points: { show: false } },
+    ],
+    bands: [{ series: [3, 4], fill: inks.band }],
+    hooks: { draw: [mark(inks.mark, current)], setCursor: [(plot) => hover(plot.cursor.idx ?? null)] },
+  };
+}
+
+const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 1e6, 1e7, 1e8];
+
+/** A line of one point is no line: then the point itself is drawn. */
+function lone(plot: uPlot): boolean {
+  return plot.data[0].length < 3;
+}
+
+/** Three grid lines: at the bottom, in the middle, at the top. */
+function thirds(_: uPlot, __: number, low: number, high: number): number[] {
+  return [low, (low + high) / 2, high];
+}
+
+function onClick(open: (index: number) => void): (plot: uPlot) => (event: MouseEvent) => null {
+  return (plot) => () => {
+    if (typeof plot.cursor.idx === "number") open(plot.cursor.idx);
+    return null;
+  };
+}
+
+function mark(ink: string, current: () => number | null): (plot: uPlot) => void {
+  return (plot) => {
+    const step = current();
+    if (step === null) return;
+    const x = Math.round(plot.valToPos(step, "x", true)) + 0.5;
+    const { left, top, width, height } = plot.bbox;
+    if (x < left - 1 || x > left + width + 1) return;
+    plot.ctx.save();
+    plot.ctx.strokeStyle = ink;
+    plot.ctx.lineWidth = devicePixelRatio;
+    plot.ctx.beginPath();
+    plot.ctx.moveTo(x, top);
+    plot.ctx.lineTo(x, top + height);
+    plot.ctx.stroke();
+    plot.ctx.restore();
+  };
+}

@@ -1,0 +1,52 @@
+/** The frame of every page: bar, rail, and between them what the address names. */
+
+import { place } from "../../state/place";
+import { run, runs, runsError, loadRuns } from "../../state/runs";
+import { isLocked } from "../../state/session";
+import { Failure, State } from "../../ui/State";
+import { Login } from "../login/Login";
+import { ProblemsPage } from "../problems/ProblemsPage";
+import { Rollouts } from "../rollouts/Rollouts";
+import { RunsPage } from "../runs/RunsPage";
+import { SettingsPage } from "../settings/SettingsPage";
+import { TopBar } from "./TopBar";
+import { Rail } from "./Rail";
+import style from "./Frame.module.css";
+
+export function Frame() {
+  if (isLocked.value) return <Login />;
+  return (
+    <div class={style["frame"]}>
+      <TopBar />
+      <Rail />
+      <div class={style["page"]}>
+        <Content />
+      </div>
+    </div>
+  );
+}
+
+function Content() {
+  const { page } = place.value;
+  if (page === "settings") return <SettingsPage />;
+  if (runsError.value !== null && runs.value === null) {
+    return <Failure error={runsError.value} what="The list of runs" again={() => void loadRuns()} />;
+  }
+  if (runs.value === null) return <State title="Opening the runs …" />;
+  if (page === "runs") return <RunsPage />;
+  if (run.value === null) return <NoSuchRun />;
+  return page === "problems" ? <ProblemsPage key={run.value.id} /> : <Rollouts />;
+}
+
+function NoSuchRun() {
+  return (
+    <State title="This run is not here">
+      <p>
+        The server shows no run with the name <code>{place.value.run}</code>. It may have been started for other folders.
+      </p>
+      <p>
+        <a href={document.baseURI}>See the runs that it shows</a>
+      </p>
+    </State>
+  );
+}

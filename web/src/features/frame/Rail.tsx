@@ -1,0 +1,60 @@
+/** The pages of the app, at the side; on a narrow screen at the foot. */
+
+import type { Place } from "../../lib/address";
+import { figure } from "../../lib/numbers";
+import { following, href, place } from "../../state/place";
+import { run } from "../../state/runs";
+import { Icon, type Sign } from "../../ui/Icon";
+import { helpOpen } from "../help/help";
+import style from "./Rail.module.css";
+
+export function Rail() {
+  const { page, list, run: runId } = place.value;
+  const problems = run.value?.problems ?? 0;
+  return (
+    <nav class={style["rail"]} aria-label="Pages">
+      {runId !== null && (
+        <>
+          <Item sign="rollouts" label="Rollouts" to={{ page: "rollouts", list: false }} isHere={page === "rollouts" && !list} />
+          <Item sign="list" label="Samples" to={{ page: "rollouts", list: true }} isHere={page === "rollouts" && list} isNarrow />
+          <Item
+            sign="problems"
+            label={problems === 0 ? "Problems: none" : `Problems: ${figure(problems)}`}
+            to={{ page: "problems", list: false }}
+            isHere={page === "problems"}
+            badge={problems}
+          />
+        </>
+      )}
+      <Item sign="settings" label="Settings" to={{ page: "settings", list: false }} isHere={page === "settings"} />
+      <button type="button" class={`${style["item"]} ${style["help"]}`} aria-label="Keys" title="Keys (?)" onClick={() => (helpOpen.value = true)}>
+        ?
+      </button>
+    </nav>
+  );
+}
+
+interface ItemProps {
+  sign: Sign;
+  label: string;
+  to: Partial<Place>;
+  isHere: boolean;
+  isNarrow?: boolean;
+  badge?: number;
+}
+
+function Item({ sign, label, to, isHere, isNarrow = false, badge = 0 }: ItemProps) {
+  return (
+    <a
+      class={`${style["item"]} ${isNarrow ? style["narrow"] : ""}`}
+      href={href(to)}
+      onClick={following(to)}
+      aria-current={isHere ? "page" : undefined}
+      aria-label={label}
+      title={label}
+    >
+      <Icon sign={sign} />
+      {badge > 0 && <span class={style["badge"]}>{badge > 99 ? "99+" : badge}</span>}
+    </a>
+  );
+}

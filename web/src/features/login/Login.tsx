@@ -1,0 +1,69 @@
+/** The door: this server wants its token. */
+
+import { useState } from "preact/hooks";
+import { loginError, unlock } from "../../state/session";
+import { begin } from "../../state/begin";
+import style from "./Login.module.css";
+
+/** The token out of what was pasted: itself, or the address that ends in it. */
+export function tokenIn(text: string): string {
+  const found = /#token=([^\s#]+)/.exec(text)?.[1];
+  if (found === undefined) return text.trim();
+  try {
+    return decodeURIComponent(found);
+  } catch {
+    return found;
+  }
+}
+
+export function Login() {
+  const [text, setText] = useState("");
+  const [isTrying, setTrying] = useState(false);
+  const error = loginError.value;
+  const onSubmit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    setTrying(true);
+    const isOpen = await unlock(tokenIn(text));
+    setTrying(false);
+    if (isOpen) await begin();
+  };
+  return (
+    <main class={style["page"]}>
+      <form class={style["form"]} onSubmit={(event) => void onSubmit(event)}>
+        <h1>This server asks for its token</h1>
+        <p>
+          The terminal where <code>rolloupe view</code> runs prints a link that ends in <code>#token=…</code>. Open that link, or paste
+          it here. Your browser then stays signed in.
+        </p>
+        <label class={style["label"]} for="token">
+          Link or token
+        </label>
+        <div class={style["line"]}>
+          {/* oxlint-disable-next-line jsx-a11y/no-autofocus -- there is nothing else on this page */}
+          <input
+            id="token"
+            class="field mono"
+            type="password"
+            autocomplete="current-password"
+            spellcheck={false}
+            autofocus
+            value={text}
+            onInput={(event) => setText(event.currentTarget.value)}
+            aria-describedby="token-error"
+          />
+          <button type="submit" class="button first" disabled={isTrying || text.trim() === ""}>
+            Open
+          </button>
+        </div>
+        <p id="token-error" class={style["error"]} role="alert">
+          {error !== null && `${sentence(error.message)} ${error.next}`}
+        </p>
+      </form>
+    </main>
+  );
+}
+
+function sentence(text: string): string {
+  const start = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(start) ? start : `${start}.`;
+}

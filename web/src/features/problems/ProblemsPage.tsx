@@ -1,0 +1,77 @@
+/** What of the run could not be read: which file, which bytes, why, and how the record begins. */
+
+import { useEffect, useState } from "preact/hooks";
+import { type ApiError, getProblems } from "../../api";
+import type { ProblemItem, ProblemsReply } from "../../api/types.gen";
+import { count, figure, size } from "../../lib/numbers";
+import { run } from "../../state/runs";
+import { asApiError } from "../../state/session";
+import { Failure, State } from "../../ui/State";
+import style from "./ProblemsPage.module.css";
+
+const PAGE = 100;
+
+export function ProblemsPage() {
+  const id = run.value?.id ?? "";
+  const known = run.value?.problems ?? 0;
+  const [reply, setReply] = useState<ProblemsReply | null>(null);
+  const [error, setError] = useState<ApiError | null>(null);
+
+  const load = async (before: readonly ProblemItem[]): Promise<void> => {
+    try {
+      const page = await getProblems(id, before.length, PAGE);
+      setReply({ ...page, problems: [...before, ...page.problems] });
+      setError(null);
+    } catch (problem) {
+      setError(asApiError(problem));
+    }
+  };
+  // A problem that came while the page is open: the first page says it, and the count stands above.
+  useEffect(() => void load([]), [id, known]);
+
+  if (error !== null) return <Failure error={error} what="The list of problems" again={() => void load([])} />;
+  if (reply === null) return <p class="hidden" role="status">Loading</p>;
+  if (reply.total === 0) {
+    return (
+      <main>
+        <State title="No problems">
+          <p>Every record of this run could be read{run.value?.progress.phase === "ready" ? "." : " so far. The index is still being made."}</p>
+        </State>
+      </main>
+    );
+  }
+  const { problems, total } = reply;
+  return (
+    <main class={style["page"]}>
+      <h1>{count(total, "record")} could not be read as they should</h1>
+      <p class={style["lead"]}>All others are shown. Nothing was changed in the files.</p>
+      <ol>
+        {problems.map((problem, i) => (
+          // oxlint-disable-next-line react/no-array-index-key -- one place may have two problems
+          <li key={`${i} ${problem.file} ${problem.start}`} class={style["problem"]}>
+            <Problem problem={problem} />
+          </li>
+        ))}
+      </ol>
+      {problems.length < total && (
+        <p class={style["more"]}>
+          <button type="button" class="button" onClick={() => void load(problems)}>Show more</button>
+          {figure(problems.length)} of {figure(total)}
+        </p>
+      )}
+    </main>
+  );
+}
+
+function Problem({ problem: { file, start, stop, reason, excerpt } }: { problem: ProblemItem }) {
+  return (
+    <>
+      <p class={style["place"]}>
+        {file}
+        {start !== null && ` · bytes ${figure(start)}${stop === null ? " on" : `–${figure(stop)} (${size(stop - start)})`}`}
+      </p>
+      <p>{reason}</p>
+      {excerpt !== "" && <pre class={style["excerpt"]}>{excerpt}</pre>}
+    </>
+  );
+}

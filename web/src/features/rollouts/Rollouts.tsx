@@ -1,0 +1,49 @@
+/** The page to read on: the samples of a step, one of them, and the curve of the run. */
+
+import { LEFT, RIGHT, choose, settings } from "../../state/settings";
+import { place } from "../../state/place";
+import { Charts } from "../charts/Charts";
+import { Divider } from "../frame/Divider";
+import { List } from "../list/List";
+import { SamplePane } from "../sample/SamplePane";
+import style from "./Rollouts.module.css";
+
+export function Rollouts() {
+  const { leftOpen, rightOpen, leftWidth, rightWidth } = settings.value;
+  return (
+    <div class={`${style["panes"]} ${place.value.list ? style["list"] : ""}`}>
+      {leftOpen ? (
+        <>
+          <aside class={style["left"]} style={{ width: `${leftWidth}px` }} aria-label="Samples of this step">
+            <List />
+          </aside>
+          <Divider label="Width of the list" width={leftWidth} limits={LEFT} way={1} choose={(width) => choose({ leftWidth: width })} />
+        </>
+      ) : (
+        <Folded label="Show the list of samples" side="left" open={() => choose({ leftOpen: true })} />
+      )}
+      <SamplePane />
+      {rightOpen ? (
+        <>
+          <div class={style["wide"]}>
+            <Divider label="Width of the charts" width={rightWidth} limits={RIGHT} way={-1} choose={(width) => choose({ rightWidth: width })} />
+          </div>
+          <aside class={`${style["right"]} ${style["wide"]}`} style={{ width: `${rightWidth}px` }} aria-label="Charts">
+            <Charts />
+          </aside>
+        </>
+      ) : (
+        <Folded label="Show the charts" side="right" open={() => choose({ rightOpen: true })} />
+      )}
+    </div>
+  );
+}
+
+/** The strip that is left of a folded pane. */
+function Folded({ label, side, open }: { label: string; side: "left" | "right"; open: () => void }) {
+  return (
+    <button type="button" class={`${style["folded"]} ${style[side]} ${side === "right" ? style["wide"] : ""}`} aria-label={label} title={label} onClick={open}>
+      {side === "left" ? "›" : "‹"}
+    </button>
+  );
+}

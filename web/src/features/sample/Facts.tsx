@@ -1,0 +1,53 @@
+/** A line of labelled figures; where there are many, three lines and a way to the rest. */
+
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { SampleReply } from "../../api/types.gen";
+import { type Labelled, labelled } from "../../lib/facts";
+import { type Range, share, stop } from "../../lib/reward";
+import { range } from "../../state/ranges";
+import style from "./Facts.module.css";
+
+export function Facts({ reply }: { reply: SampleReply }) {
+  const list = useRef<HTMLDListElement>(null);
+  const [hides, setHides] = useState(false);
+  const [isOpen, open] = useState(false);
+  const facts = labelled(reply);
+
+  useLayoutEffect(() => {
+    const element = list.current;
+    if (element === null) return undefined;
+    const measure = (): void => setHides(element.scrollHeight > element.clientHeight + 2);
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [reply, isOpen]);
+
+  return (
+    <>
+      <dl ref={list} class={`${style["facts"]} ${isOpen ? style["open"] : ""}`}>
+        {facts.map((fact, i) => (
+          // Two facts may bear one name; their order is theirs.
+          // oxlint-disable-next-line react/no-array-index-key
+          <div key={`${i} ${fact.label}`} title={`${fact.label}: ${fact.title}`}>
+            <dt>{fact.label}</dt>
+            <dd class={fact.tone === "warn" ? style["warn"] : fact.tone === "tag" ? style["tag"] : undefined} style={{ color: ink(fact, range.value) }}>
+              {fact.text}
+            </dd>
+          </div>
+        ))}
+      </dl>
+      {(hides || isOpen) && (
+        <button type="button" class={`action ${style["more"]}`} aria-expanded={isOpen} onClick={() => open(!isOpen)}>
+          {isOpen ? "Fewer figures" : `All ${facts.length} figures`}
+        </button>
+      )}
+    </>
+  );
+}
+
+function ink({ tone, value }: Labelled, within: Range): string | undefined {
+  if (tone === "advantage" && value) return `var(--advantage-ink-${value > 0 ? "pos" : "neg"})`;
+  const at = tone === "reward" ? share(value ?? null, within) : null;
+  return at === null ? undefined : `var(--reward-ink-${stop(at)})`;
+}

@@ -1,0 +1,40 @@
+/** What stands above a sample: its place, its id, how to look at it, and all its figures. */
+
+import type { SampleReply } from "../../api/types.gen";
+import type { View } from "../../lib/address";
+import { go, place } from "../../state/place";
+import { Copy } from "../../ui/Copy";
+import { Segments } from "../../ui/Segments";
+import { Facts } from "./Facts";
+import { foldAll } from "./folds";
+import style from "./Header.module.css";
+
+const VIEWS: readonly { value: View; label: string; title: string }[] = [
+  { value: "transcript", label: "Transcript", title: "The conversation (r)" },
+  { value: "raw", label: "Raw", title: "The record as it stands in its file (r)" },
+];
+
+export function Header({ reply }: { reply: SampleReply }) {
+  const { view } = place.value;
+  return (
+    <header class={style["header"]}>
+      <div class={style["first"]}>
+        <h1>
+          Sample {reply.position} of {reply.group_size}
+        </h1>
+        <Copy class={style["id"]} label={reply.id} what="(copy the id)" text={() => reply.id} />
+        <span class={style["tools"]}>
+          {view === "transcript" && (
+            <>
+              <button type="button" class="action" title="Expand all (e)" onClick={() => foldAll(true)}>Expand all</button>
+              <button type="button" class="action" title="Collapse all (e)" onClick={() => foldAll(false)}>Collapse all</button>
+            </>
+          )}
+          <Copy label="Copy link" what="to this sample" text={() => location.href} />
+          <Segments label="View" options={VIEWS} value={view} choose={(next) => go({ view: next })} />
+        </span>
+      </div>
+      <Facts reply={reply} />
+    </header>
+  );
+}

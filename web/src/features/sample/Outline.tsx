@@ -1,0 +1,35 @@
+/** What is known of a sample from the list, while the sample itself is on its way. */
+
+import type { SampleItem } from "../../api/types.gen";
+import { figure, score } from "../../lib/numbers";
+import { Section } from "./Section";
+import header from "./Header.module.css";
+import facts from "./Facts.module.css";
+import pane from "./SamplePane.module.css";
+
+export function Outline({ id, item }: { id: string; item: SampleItem | null }) {
+  return (
+    <>
+      <header class={header["header"]}>
+        <div class={header["first"]}>
+          <h1>Loading …</h1>
+          <span class={header["id"]}>{id}</span>
+        </div>
+        {item !== null && (
+          <dl class={facts["facts"]}>
+            <div><dt>Reward</dt><dd>{score(item.reward, "none")}</dd></div>
+            <div><dt>Turns</dt><dd>{figure(item.turns)}</dd></div>
+          </dl>
+        )}
+      </header>
+      <div class={pane["doc"]}>
+        {item !== null && (
+          <>
+            <Section name="User" role="user"><span class="quiet">{item.prompt}</span></Section>
+            <Section name="Assistant" role="assistant"><span class="quiet">{item.preview} …</span></Section>
+          </>
+        )}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,67 @@
+/** The middle pane: one sample, from its header to its source. */
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { isBehind, itemOf, listing } from "../../state/list";
+import { place } from "../../state/place";
+import { isShown, refreshSample, sample, sampleError } from "../../state/sample";
+import { Failure } from "../../ui/State";
+import { Raw } from "../raw/Raw";
+import { resetFolds } from "./folds";
+import { Header } from "./Header";
+import { MiniNav } from "./MiniNav";
+import { Outline } from "./Outline";
+import { Transcript } from "./Transcript";
+import style from "./SamplePane.module.css";
+
+/** The old sample stays for so long while the new one is on its way: shorter than a person takes for a flicker. */
+const PATIENCE_MS = 150;
+
+export function SamplePane() {
+  const doc = useRef<HTMLDivElement>(null);
+  const id = place.value.sample;
+  const isLate = useLate(!isShown.value, id);
+  const reply = sample.value;
+  const canShow = reply !== null && (isShown.value || !isLate);
+  const { view } = place.value;
+
+  useEffect(() => {
+    doc.current?.scrollTo(0, 0);
+    resetFolds();
+  }, [reply?.run, reply?.id]);
+
+  if (sampleError.value !== null && !isShown.value) {
+    return (
+      <main class={style["pane"]}>
+        <Failure error={sampleError.value} what="This sample" again={() => void refreshSample()} />
+        <MiniNav />
+      </main>
+    );
+  }
+  if (id === null) return <main class={style["pane"]}>{listing.value?.total === 0 || isBehind.value ? null : <span class="hidden" role="status">Loading</span>}</main>;
+  return (
+    <main class={style["pane"]} aria-label="Sample" aria-busy={!canShow}>
+      {canShow ? (
+        <>
+          <Header reply={reply} />
+          <div class={style["doc"]} ref={doc} key={view}>
+            {view === "raw" ? <Raw /> : <Transcript key={`${reply.run} ${reply.id}`} reply={reply} />}
+          </div>
+        </>
+      ) : (
+        <Outline id={id} item={itemOf(id)} />
+      )}
+      <MiniNav />
+    </main>
+  );
+}
+
+/** True when something has been awaited for longer than `PATIENCE_MS`. */
+function useLate(isAwaited: boolean, what: string | null): boolean {
+  const [late, setLate] = useState<string | null>(null);
+  useEffect(() => {
+    if (!isAwaited) return undefined;
+    const timer = setTimeout(() => setLate(what), PATIENCE_MS);
+    return () => clearTimeout(timer);
+  }, [isAwaited, what]);
+  return isAwaited && late === what;
+}

@@ -1,0 +1,42 @@
+/** One section of the page: facts in the quiet margin, the text beside them. */
+
+import type { ComponentChildren } from "preact";
+import style from "./Section.module.css";
+
+const ROLES: ReadonlySet<string> = new Set(["system", "user", "assistant", "tool"]);
+
+interface Props {
+  name: string;
+  role: string;
+  /** Lines below the name. */
+  margin?: ComponentChildren;
+  children: ComponentChildren;
+  fold?: { isOpen: boolean; open: (isOpen: boolean) => void };
+  class?: string | undefined;
+}
+
+export function Section({ name, role, margin, children, fold, class: className = "" }: Props) {
+  const tint = ROLES.has(role) ? { color: `var(--role-${role})` } : undefined;
+  return (
+    <section class={`${style["section"]} ${className}`} aria-label={name}>
+      <div class={style["margin"]}>
+        {fold === undefined ? (
+          <b style={tint} class={style["name"]}>{name}</b>
+        ) : (
+          <button
+            type="button"
+            class={`${style["name"]} ${style["fold"]}`}
+            style={tint}
+            aria-expanded={fold.isOpen}
+            title={fold.isOpen ? "Fold" : "Unfold"}
+            onClick={() => fold.open(!fold.isOpen)}
+          >
+            {name}
+          </button>
+        )}
+        {margin}
+      </div>
+      <div class={style["text"]}>{children}</div>
+    </section>
+  );
+}

@@ -1,0 +1,35 @@
+/** Folding: each section by itself, and all at once. */
+
+import { signal } from "@preact/signals";
+import { useEffect, useRef, useState } from "preact/hooks";
+
+/** The last word to all sections; `round` 0: none was given, each is as it usually is. */
+const command = signal({ round: 0, isOpen: true });
+
+export function foldAll(isOpen: boolean): void {
+  command.value = { round: command.peek().round + 1, isOpen };
+}
+
+/** Expand all; where that was said last, collapse all. */
+export function turnFolds(): void {
+  const { round, isOpen } = command.peek();
+  foldAll(round === 0 || !isOpen);
+}
+
+/** Another sample begins as it usually is. */
+export function resetFolds(): void {
+  command.value = { round: 0, isOpen: true };
+}
+
+/** Whether a section is open, and the way to open it. */
+export function useFold(isUsuallyOpen: boolean): [boolean, (isOpen: boolean) => void] {
+  const { round, isOpen: all } = command.value;
+  const [isOpen, open] = useState(round === 0 ? isUsuallyOpen : all);
+  const heard = useRef(round);
+  useEffect(() => {
+    if (round === heard.current) return;
+    heard.current = round;
+    open(round === 0 ? isUsuallyOpen : all);
+  }, [round, all, isUsuallyOpen]);
+  return [isOpen, open];
+}

@@ -1,0 +1,57 @@
+/** What a person may choose, and what the server keeps in memory. */
+
+import { program } from "../../state/runs";
+import { choose, settings } from "../../state/settings";
+import { Segments } from "../../ui/Segments";
+import { Cache } from "./Cache";
+import style from "./SettingsPage.module.css";
+
+const THEMES = [
+  { value: "system", label: "System" },
+  { value: "light", label: "Light" },
+  { value: "dark", label: "Dark" },
+] as const;
+
+const COLOURS = [
+  { value: "usual", label: "Red to green" },
+  { value: "safe", label: "Colour-blind safe" },
+] as const;
+
+const STOPS = [0, 1, 2, 3, 4];
+
+export function SettingsPage() {
+  const { theme, rewardColours, openAtEnd } = settings.value;
+  return (
+    <main class={style["page"]}>
+      <h1>Settings</h1>
+      <section class={style["section"]} aria-label="Appearance">
+        <h2>Appearance</h2>
+        <div class={style["line"]}>
+          <span>Theme</span>
+          <Segments label="Theme" options={THEMES} value={theme} choose={(value) => choose({ theme: value })} />
+        </div>
+        <div class={style["line"]}>
+          <span>Reward</span>
+          <span class={style["reward"]}>
+            <Segments label="Colours of the reward" options={COLOURS} value={rewardColours} choose={(value) => choose({ rewardColours: value })} />
+            <span class={style["scale"]} aria-hidden="true">
+              low {STOPS.map((stop) => <i key={stop} style={{ background: `var(--reward-${stop})` }} />)} high
+            </span>
+          </span>
+        </div>
+      </section>
+      <section class={style["section"]} aria-label="Reading">
+        <h2>Reading</h2>
+        <label class={style["check"]}>
+          <input type="checkbox" checked={openAtEnd} onChange={(event) => choose({ openAtEnd: event.currentTarget.checked })} />
+          <span>
+            Long text opens at its end
+            <small>The end is what the model just produced. Holds from the next text on.</small>
+          </span>
+        </label>
+      </section>
+      <Cache />
+      <p class={style["program"]}>{program.value}. Settings are kept in this browser.</p>
+    </main>
+  );
+}

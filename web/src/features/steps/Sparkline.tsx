@@ -1,0 +1,49 @@
+/** Mean reward by step as a small curve: press or drag to go to a step. The list of steps says the same in words. */
+
+import { useMemo, useRef } from "preact/hooks";
+import { path } from "../../lib/curves";
+import { finite, score } from "../../lib/numbers";
+import { place } from "../../state/place";
+import { goNear, stepIndex, steps } from "../../state/steps";
+import style from "./Sparkline.module.css";
+
+const WIDTH = 200;
+const HEIGHT = 22;
+const EDGE = 3;
+
+export function Sparkline() {
+  const known = steps.value;
+  const svg = useRef<SVGSVGElement>(null);
+  const curve = useMemo(() => path(known?.steps ?? [], (known?.reward_mean ?? []).map(finite), WIDTH, HEIGHT - 2 * EDGE), [known]);
+  const first = known?.steps[0] ?? 0;
+  const last = known?.steps.at(-1) ?? 0;
+  const here = place.value.step ?? first;
+  const x = last === first ? WIDTH / 2 : (Math.min(last, Math.max(first, here)) - first) / (last - first) * WIDTH;
+  const mean = known?.reward_mean[stepIndex.value];
+
+  const point = (event: PointerEvent, isStart: boolean): void => {
+    const box = svg.current?.getBoundingClientRect();
+    if (box === undefined || (!isStart && event.buttons !== 1)) return;
+    goNear(first + ((event.clientX - box.left) / box.width) * (last - first), isStart ? "push" : "replace");
+  };
+
+  return (
+    <svg
+      ref={svg}
+      class={style["spark"]}
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      aria-hidden="true"
+      onPointerDown={(event) => {
+        event.currentTarget.setPointerCapture(event.pointerId);
+        point(event, true);
+      }}
+      onPointerMove={(event) => point(event, false)}
+    >
+      <title>{`Mean reward by step${mean === undefined ? "" : `: ${score(mean, "none")} at step ${here}`}. Press or drag to go to a step.`}</title>
+      <rect width={WIDTH} height={HEIGHT} fill="transparent" />
+      <path d={curve} transform={`translate(0 ${EDGE})`} vector-effect="non-scaling-stroke" />
+      <line x1={x} x2={x} y1="0" y2={HEIGHT} vector-effect="non-scaling-stroke" />
+    </svg>
+  );
+}

@@ -1,0 +1,99 @@
+/** All steps with their number of samples and mean reward; typing narrows them down. */
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { figure } from "../../lib/numbers";
+import { go, place } from "../../state/place";
+import { steps } from "../../state/steps";
+import { Score } from "../../ui/Score";
+import { useVirtual } from "../../ui/useVirtual";
+import style from "./StepList.module.css";
+
+const ROW_PX = 28;
+
+export function StepList({ close }: { close: () => void }) {
+  const [text, setText] = useState("");
+  const scroller = useRef<HTMLDivElement>(null);
+  const known = steps.value;
+  const found = useMemo(() => (known?.steps ?? []).flatMap((step, i) => (String(step).includes(text.trim()) ? [i] : [])), [known, text]);
+  const current = found.findIndex((i) => known?.steps[i] === place.value.step);
+  const [marked, mark] = useState(current);
+  const virtual = useVirtual({ count: found.length, scroller, height: () => ROW_PX, shape: found });
+
+  useEffect(() => {
+    if (current >= 0) virtual.scrollToIndex(current, { align: "center" });
+    // Once, when the list opens: later it stays where the reader scrolled it to.
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, []);
+
+  const choose = (row: number): void => {
+    const step = known?.steps[found[row] ?? -1];
+    if (step === undefined) return;
+    close();
+    go({ step });
+  };
+  const move = (to: number): void => {
+    const next = Math.min(found.length - 1, Math.max(0, to));
+    mark(next);
+    virtual.scrollToIndex(next, { align: "auto" });
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === "ArrowDown") move(marked + 1);
+    else if (event.key === "ArrowUp") move(marked - 1);
+    else if (event.key === "Enter") choose(Math.max(0, marked));
+    else return;
+    event.preventDefault();
+  };
+
+  return (
+    <div class={style["list"]}>
+      <input
+        class={`field ${style["field"]}`}
+        aria-label="Find a step"
+        placeholder={`Find among ${figure(known?.steps.length ?? 0)} steps`}
+        inputMode="numeric"
+        autocomplete="off"
+        role="combobox"
+        aria-expanded="true"
+        aria-controls="steps"
+        aria-activedescendant={marked >= 0 ? `step-${marked}` : undefined}
+        ref={(element) => element?.focus()}
+        value={text}
+        onInput={(event) => {
+          setText(event.currentTarget.value);
+          mark(0);
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <div class={style["heads"]} aria-hidden="true">
+        <span>Step</span>
+        <span>Samples</span>
+        <span>Mean reward</span>
+      </div>
+      <div class={style["rows"]} ref={scroller}>
+        {found.length === 0 && <p class={style["none"]}>No step has these digits.</p>}
+        <div id="steps" role="listbox" aria-label="Steps" class={style["space"]} style={{ height: `${virtual.getTotalSize()}px` }}>
+          {virtual.getVirtualItems().map(({ index, start }) => {
+            const at = found[index] ?? -1;
+            return (
+              // oxlint-disable-next-line jsx-a11y/click-events-have-key-events -- the field above has the focus and the keys
+              <div
+                key={at}
+                id={`step-${index}`}
+                role="option"
+                tabIndex={-1}
+                aria-selected={index === current}
+                class={`${style["row"]} ${index === marked ? style["marked"] : ""}`}
+                style={{ transform: `translateY(${start}px)` }}
+                onClick={() => choose(index)}
+              >
+                <span>{figure(known?.steps[at])}</span>
+                <span>{figure(known?.samples[at])}</span>
+                <Score value={known?.reward_mean[at] ?? null} />
+              </div>
+            );
+          })}
+        </div>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,81 @@
+/** The step: a field to type into, ways to its neighbours, a list of all, and their mean rewards as a small curve. */
+
+import { useEffect, useState } from "preact/hooks";
+import { count, figure } from "../../lib/numbers";
+import { go, place } from "../../state/place";
+import { goBy, goNear, lastStep, stepIndex, steps } from "../../state/steps";
+import { Icon, type Sign } from "../../ui/Icon";
+import { Popover } from "../../ui/Popover";
+import { Sparkline } from "./Sparkline";
+import { StepList } from "./StepList";
+import style from "./StepNav.module.css";
+
+export function StepNav() {
+  const known = steps.value?.steps ?? [];
+  const first = known[0];
+  const last = lastStep.value;
+  const here = stepIndex.value;
+  const { step } = place.value;
+  if (step === null) return null;
+  return (
+    <div class={style["nav"]} role="group" aria-label="Step">
+      <Turn sign="first" label="First step" keys="g" isOff={first === undefined || step === first} act={() => first !== undefined && go({ step: first })} />
+      <Turn sign="previous" label="Previous step" keys="[" isOff={first === undefined || step <= first} act={() => goBy(-1)} />
+      <Field step={step} />
+      <Popover
+        label="All steps"
+        title={here < 0 ? undefined : `Step ${here + 1} of ${known.length}`}
+        buttonClass={style["of"] ?? ""}
+        button={
+          <>
+            / {last === null ? "…" : figure(last)} <Icon sign="down" size={14} />
+          </>
+        }
+      >
+        {(close) => <StepList close={close} />}
+      </Popover>
+      <Turn sign="next" label="Next step" keys="]" isOff={last === null || step >= last} act={() => goBy(1)} />
+      <Turn sign="last" label="Last step" keys="G" isOff={last === null || step === last} act={() => last !== null && go({ step: last })} />
+      {known.length > 1 && <Sparkline />}
+      <span class="hidden" aria-live="polite">
+        {here < 0 ? "" : `Step ${step}, ${count(steps.value?.samples[here] ?? 0, "sample")}`}
+      </span>
+    </div>
+  );
+}
+
+function Turn({ sign, label, keys, isOff, act }: { sign: Sign; label: string; keys: string; isOff: boolean; act: () => void }) {
+  return (
+    <button type="button" class={style["turn"]} aria-label={label} title={`${label} (${keys})`} disabled={isOff} onClick={act}>
+      <Icon sign={sign} />
+    </button>
+  );
+}
+
+function Field({ step }: { step: number }) {
+  const [text, setText] = useState(String(step));
+  useEffect(() => setText(String(step)), [step]);
+  const isNumber = /^\s*-?\d{1,15}\s*$/.test(text);
+  const onSubmit = (event: Event): void => {
+    event.preventDefault();
+    if (isNumber) goNear(Number(text));
+    setText(String(place.peek().step ?? step));
+  };
+  return (
+    <form onSubmit={onSubmit}>
+      <input
+        class={`field ${style["field"]}`}
+        aria-label="Step number"
+        title="Type a step and press Enter: the nearest that there is opens"
+        inputMode="numeric"
+        autocomplete="off"
+        aria-invalid={!isNumber}
+        value={text}
+        style={{ width: `${Math.max(4, String(step).length) + 3}ch` }}
+        onInput={(event) => setText(event.currentTarget.value)}
+        onFocus={(event) => event.currentTarget.select()}
+        onBlur={() => setText(String(step))}
+      />
+    </form>
+  );
+}

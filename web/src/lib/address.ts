@@ -1,0 +1,111 @@
+/** The address of everything: what the page shows, written as path and query, and read back. */
+
+export type Page = "runs" | "rollouts" | "problems" | "settings";
+export type View = "transcript" | "raw";
+export type Sort = "index" | "reward" | "length";
+
+/** What the page shows. Null where the address leaves the choice to the page. */
+export interface Place {
+  page: Page;
+  run: string | null;
+  split: string | null;
+  step: number | null;
+  sample: string | null;
+  view: View;
+  sort: Sort;
+  descending: boolean;
+  /** On a narrow screen: the list of samples, instead of the sample. */
+  list: boolean;
+}
+
+export const START: Place = {
+  page: "runs",
+  run: null,
+  split: null,
+  step: null,
+  sample: null,
+  view: "transcript",
+  sort: "index",
+  descending: false,
+  list: false,
+};
+
+const SORTS: readonly Sort[] = ["index", "reward", "length"];
+const WHOLE = /^-?\d{1,15}$/;
+
+/** What of a sample's id an address can do without: its split and its step. Null for what is no id. */
+export function scopeOf(id: string): { split: string; step: number } | null {
+  const parts = id.split("/");
+  const step = parts.at(-3);
+  if (parts.length < 4 || step === undefined || !WHOLE.test(step)) return null;
+  try {
+    return { split: parts.slice(0, -3).map(decodeURIComponent).join("/"), step: Number(step) };
+  } catch {
+    return null;
+  }
+}
+
+/** Read an address below the base path: `path` without a leading slash, `query` with or without its `?`. */
+export function parse(path: string, query: string): Place {
+  const [first, second, third] = path.split("/").filter((part) => part !== "").map(decoded);
+  const given = new URLSearchParams(query);
+  if (first === "settings") return { ...START, page: "settings", run: given.get("run") };
+  if (first !== "runs" || second === undefined) return START;
+  const sample = given.get("sample") || null;
+  const scope = sample === null ? null : scopeOf(sample);
+  const step = given.get("step") ?? "";
+  const sort = given.get("sort") ?? "";
+  const column = SORTS.find((name) => name === sort.replace(/^-/, "")) ?? "index";
+  return {
+    page: third === "problems" ? "problems" : "rollouts",
+    run: second,
+    split: scope?.split ?? (given.get("split") || null),
+    step: scope?.step ?? (WHOLE.test(step) ? Number(step) : null),
+    sample,
+    view: given.get("view") === "raw" ? "raw" : "transcript",
+    sort: column,
+    descending: sort.startsWith("-"),
+    list: given.get("list") === "1",
+  };
+}
+
+/** Write an address, relative to the base path. What is as usual is left out. */
+export function format(place: Place): string {
+  if (place.page === "runs" || (place.page !== "settings" && place.run === null)) return "";
+  const query = new URLSearchParams();
+  if (place.page === "settings") {
+    if (place.run !== null) query.set("run", place.run);
+    return joined("settings", query);
+  }
+  const path = `runs/${encodeURIComponent(place.run ?? "")}`;
+  if (place.split !== null) query.set("split", place.split);
+  if (place.step !== null) query.set("step", String(place.step));
+  if (place.sample !== null) query.set("sample", place.sample);
+  if (place.view !== "transcript") query.set("view", place.view);
+  if (place.sort !== "index" || place.descending) query.set("sort", `${place.descending ? "-" : ""}${place.sort}`);
+  if (place.list) query.set("list", "1");
+  return joined(place.page === "problems" ? `${path}/problems` : path, query);
+}
+
+/** The same place with something changed; what depended on what changed is left to the page again. */
+export function moved(place: Place, change: Partial<Place>): Place {
+  const next = { ...place, ...change };
+  const at = (key: keyof Place): boolean => key in change && change[key] !== place[key];
+  if (at("run")) return { ...START, page: "rollouts", sort: place.sort, descending: place.descending, ...change };
+  if (at("split") && !("step" in change)) next.step = null;
+  if ((at("split") || at("step")) && !("sample" in change)) next.sample = null;
+  return next;
+}
+
+function joined(path: string, query: URLSearchParams): string {
+  const text = query.toString().replaceAll("%2F", "/");
+  return text === "" ? path : `${path}?${text}`;
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

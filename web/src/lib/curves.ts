@@ -1,0 +1,66 @@
+/** Curves: smoothing, and a long curve on few pixels. */
+
+/**
+ * Exponential moving average over a span of points, corrected for its start (Kingma & Ba 2015, section 3). Gaps stay
+ * gaps and count for nothing.
+ */
+export function smoothed(values: readonly (number | null)[], spanPoints: number): (number | null)[] {
+  const keep = 1 - 2 / (spanPoints + 1);
+  let sum = 0;
+  let weight = 0;
+  return values.map((value) => {
+    if (value === null) return null;
+    sum = keep * sum + (1 - keep) * value;
+    weight = keep * weight + (1 - keep);
+    return sum / weight;
+  });
+}
+
+/** Lowest and highest of the numbers; null where there is none. */
+export function extent(values: readonly (number | null)[]): [number, number] | null {
+  let low = Infinity;
+  let high = -Infinity;
+  for (const value of values) {
+    if (value === null) continue;
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+  }
+  return low > high ? null : [low, high];
+}
+
+/** A curve as the `d` of an SVG path, at most two points a pixel: the lowest and the highest that fall on it. */
+export function path(xs: readonly number[], ys: readonly (number | null)[], width: number, height: number): string {
+  const across = extent(xs);
+  const up = extent(ys);
+  if (across === null || up === null) return "";
+  const toX = (x: number): number => across[1] === across[0] ? width / 2 : ((x - across[0]) / (across[1] - across[0])) * width;
+  const toY = (y: number): number => up[1] === up[0] ? height / 2 : height - ((y - up[0]) / (up[1] - up[0])) * height;
+  const points = thinned(xs.map(toX), ys);
+  return points.map(([x, y], i) => `${i === 0 ? "M" : "L"}${x.toFixed(1)} ${toY(y).toFixed(1)}`).join("");
+}
+
+function thinned(xs: readonly number[], ys: readonly (number | null)[]): [number, number][] {
+  const points: [number, number][] = [];
+  let pixel = -1;
+  let low: [number, number] | null = null;
+  let high: [number, number] | null = null;
+  const flush = (): void => {
+    if (low === null || high === null) return;
+    if (low === high) points.push(low);
+    else points.push(...(low[0] <= high[0] ? [low, high] : [high, low]));
+  };
+  ys.forEach((y, i) => {
+    const x = xs[i];
+    if (y === null || x === undefined) return;
+    if (Math.floor(x) !== pixel) {
+      flush();
+      pixel = Math.floor(x);
+      low = high = [x, y];
+      return;
+    }
+    if (low === null || y < low[1]) low = [x, y];
+    if (high === null || y > high[1]) high = [x, y];
+  });
+  flush();
+  return points;
+}

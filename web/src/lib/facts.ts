@@ -1,0 +1,60 @@
+/** The figures of a sample, in the order in which they are read. */
+
+import type { SampleReply, WireNumber } from "../api/types.gen";
+import { exact, figure, finite, score, signed } from "./numbers";
+
+/** `tone`: which scale gives the value its colour. */
+export interface Labelled {
+  label: string;
+  text: string;
+  /** All its digits, and what the label leaves out. */
+  title: string;
+  tone?: "reward" | "advantage" | "warn" | "tag";
+  value?: number | null;
+}
+
+/** Metric names that say the same as a figure that is shown anyway. */
+const SAID: ReadonlySet<string> = new Set(["reward", "advantage"]);
+const FINE: ReadonlySet<string> = new Set(["completed", "unknown"]);
+
+export function labelled(reply: SampleReply): Labelled[] {
+  return [
+    { label: "Reward", text: score(reply.reward, "none"), title: exact(reply.reward), tone: "reward", value: finite(reply.reward) },
+    ...given("Advantage", reply.advantage, (value) => ({ text: signed(value), tone: "advantage", value: finite(value) })),
+    ...status(reply),
+    ...word("Discarded", reply.discarded, "warn"),
+    ...tokens(reply),
+    { label: "Turns", text: figure(reply.turn_count), title: exact(reply.turn_count) },
+    ...reply.facts
+      .filter(({ name, kind }) => kind === "metric" && !SAID.has(name))
+      .flatMap(({ name, value }) => given(name, value, () => ({ text: figure(value) }))),
+    ...word("Env", reply.env),
+    ...word("Id", reply.uid, "tag"),
+    ...reply.facts.filter(({ kind }) => kind !== "metric").flatMap(({ name, value }) => word(name, String(value ?? ""), "tag")),
+  ];
+}
+
+function given(label: string, value: WireNumber, rest: (value: WireNumber) => Omit<Labelled, "label" | "title">): Labelled[] {
+  return value === null ? [] : [{ label, title: exact(value), ...rest(value) }];
+}
+
+function word(label: string, text: string, tone?: "warn" | "tag"): Labelled[] {
+  return text === "" ? [] : [{ label, text, title: text, ...(tone && { tone }) }];
+}
+
+function status({ status: own, status_raw: raw }: SampleReply): Labelled[] {
+  if (own === "unknown" && raw === "") return [];
+  const text = raw === "" || raw.toLowerCase() === own ? own : `${own} (${raw})`;
+  return [{ label: "Status", text, title: raw || own, ...(!FINE.has(own) && { tone: "warn" as const }) }];
+}
+
+function tokens({ prompt_tokens, response_tokens, total_tokens }: SampleReply): Labelled[] {
+  const parts = [
+    prompt_tokens === null ? "" : `${figure(prompt_tokens)} prompt`,
+    response_tokens === null ? "" : `${figure(response_tokens)} response`,
+    total_tokens === null ? "" : `${figure(total_tokens)} in all`,
+  ].filter((part) => part !== "");
+  if (parts.length === 0) return [];
+  const shown = response_tokens ?? total_tokens ?? prompt_tokens;
+  return [{ label: response_tokens === null ? "Tokens" : "Response tokens", text: figure(shown), title: parts.join(", ") }];
+}

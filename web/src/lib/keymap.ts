@@ -1,0 +1,51 @@
+/** The keys of the page: what each does, in words. Where a key is pressed decides `src/app/keys.ts`. */
+
+export type Action =
+  | "nextSample"
+  | "previousSample"
+  | "nextStep"
+  | "previousStep"
+  | "firstStep"
+  | "lastStep"
+  | "raw"
+  | "expand"
+  | "follow"
+  | "link"
+  | "help";
+
+export interface Key {
+  action: Action;
+  /** The values of `KeyboardEvent.key`. */
+  keys: readonly string[];
+  /** As printed on the key. */
+  label: string;
+  words: string;
+}
+
+export const KEYS: readonly Key[] = [
+  { action: "previousSample", keys: ["ArrowLeft"], label: "←", words: "previous sample" },
+  { action: "nextSample", keys: ["ArrowRight"], label: "→", words: "next sample" },
+  { action: "previousStep", keys: ["["], label: "[", words: "previous step" },
+  { action: "nextStep", keys: ["]"], label: "]", words: "next step" },
+  { action: "firstStep", keys: ["g"], label: "g", words: "first step" },
+  { action: "lastStep", keys: ["G"], label: "G", words: "last step" },
+  { action: "raw", keys: ["r"], label: "r", words: "transcript or raw record" },
+  { action: "expand", keys: ["e"], label: "e", words: "expand or collapse all" },
+  { action: "follow", keys: ["l"], label: "l", words: "follow the run, or stop" },
+  { action: "link", keys: ["y"], label: "y", words: "copy a link to this" },
+  { action: "help", keys: ["?"], label: "?", words: "these keys" },
+];
+
+/** Keys that lists hold for themselves while they have the focus. */
+export const LIST_KEYS: readonly { label: string; words: string }[] = [
+  { label: "↑", words: "one up" },
+  { label: "↓", words: "one down" },
+  { label: "Home", words: "to the first" },
+  { label: "End", words: "to the last" },
+];
+
+/** What a pressed key does; null for nothing. Keys held with Ctrl, Alt or Meta belong to the browser. */
+export function actionOf(event: { key: string; ctrlKey: boolean; altKey: boolean; metaKey: boolean }): Action | null {
+  if (event.ctrlKey || event.altKey || event.metaKey) return null;
+  return KEYS.find((key) => key.keys.includes(event.key))?.action ?? null;
+}

@@ -1,0 +1,65 @@
+/** The parts of a turn, arranged for reading: what runs on in the text, and what stands by itself. */
+
+import type { PartView, TurnView } from "../api/types.gen";
+
+const INLINE: ReadonlySet<string> = new Set(["text", "answer", "marker", "placeholder", "image"]);
+
+export interface Block {
+  kind: "flow" | "think" | "tool_call" | "tool_result" | "json";
+  parts: PartView[];
+}
+
+/** Neighbours that run on as one text make one block; blank lines at its edges go. */
+export function blocks(parts: readonly PartView[]): Block[] {
+  const found: Block[] = [];
+  for (const part of parts) {
+    const last = found.at(-1);
+    if (!INLINE.has(part.kind)) found.push({ kind: standing(part.kind), parts: [part] });
+    else if (last?.kind === "flow") last.parts.push(part);
+    else found.push({ kind: "flow", parts: [part] });
+  }
+  return found.map(trimmed).filter((block) => block.parts.length > 0);
+}
+
+function standing(kind: string): Block["kind"] {
+  return kind === "think" || kind === "tool_call" || kind === "tool_result" ? kind : "json";
+}
+
+function trimmed(block: Block): Block {
+  if (block.kind !== "flow") return block;
+  const parts = block.parts.map((part) => ({ ...part }));
+  while (parts[0]?.kind === "text") {
+    parts[0].text = parts[0].text.replace(/^(?:[ \t]*\r?\n)+/, "");
+    if (parts[0].text !== "") break;
+    parts.shift();
+  }
+  for (let last = parts.at(-1); last?.kind === "text"; last = parts.at(-1)) {
+    last.text = last.text.trimEnd();
+    if (last.text !== "") break;
+    parts.pop();
+  }
+  return { kind: "flow", parts };
+}
+
+/** The text of a turn exactly as it was written. */
+export function verbatim(turn: TurnView): string {
+  return turn.parts.map((part) => part.raw ?? part.text).join("");
+}
+
+/** The first words of a text on one line, and an ellipsis where there is more. */
+export function opening(text: string, limit: number): string {
+  const line = text.slice(0, limit * 4).replace(/\s+/g, " ").trim();
+  return line.length > limit || text.length > limit * 4 ? `${line.slice(0, limit).trimEnd()} …` : line;
+}
+
+/** One line that stands for a folded turn. */
+export function gist(turn: TurnView): string {
+  const readable = turn.parts.filter((part) => part.kind !== "marker" && part.text.trim() !== "");
+  const first = readable.find((part) => part.kind !== "think") ?? readable[0];
+  return first === undefined ? "(empty)" : opening(first.text, 240);
+}
+
+/** True where there is nothing to read but thoughts: then they stand open. */
+export function isAllThought(turn: TurnView): boolean {
+  return turn.parts.some((p) => p.kind === "think") && turn.parts.every((p) => p.kind === "think" || p.kind === "marker" || p.text.trim() === "");
+}

@@ -1,0 +1,37 @@
+/** The start of the page. */
+
+import "./styles/tokens.css";
+import "./styles/base.css";
+import { render } from "preact";
+import { App } from "./app/App";
+import { startKeys } from "./app/keys";
+import { startTitle } from "./app/title";
+import { begin } from "./state/begin";
+import { startComplete } from "./state/complete";
+import { startList } from "./state/list";
+import { startPlace } from "./state/place";
+import { startPrefetch } from "./state/prefetch";
+import { startSample } from "./state/sample";
+import { startSession } from "./state/session";
+import { startSettings } from "./state/settings";
+import { startSteps } from "./state/steps";
+import { startVisible } from "./state/visible";
+
+async function start(root: Element): Promise<void> {
+  startSettings();
+  startPlace();
+  await startSession();
+  startVisible();
+  startSteps();
+  startList();
+  startSample();
+  startComplete();
+  startPrefetch();
+  startKeys();
+  startTitle();
+  render(<App />, root);
+  await begin();
+}
+
+const root = document.querySelector("#app");
+if (root !== null) void start(root);

@@ -1,0 +1,27 @@
+/** The beginning: what is asked first, once the server lets this browser in. */
+
+import { forgetLists } from "./list";
+import { loadRuns } from "./runs";
+import { forgetSamples } from "./sample";
+import { isLocked } from "./session";
+import { forgetSteps } from "./steps";
+import { startLive } from "./live";
+
+let isListening = false;
+
+/** Ask for the runs, and listen for what changes. */
+export async function begin(): Promise<void> {
+  if (isLocked.peek()) return;
+  await loadRuns();
+  if (isLocked.peek() || isListening) return;
+  isListening = true;
+  startLive();
+}
+
+/** Forget all that was fetched, and ask again. */
+export async function beginAgain(): Promise<void> {
+  forgetLists();
+  forgetSteps();
+  forgetSamples();
+  await loadRuns();
+}

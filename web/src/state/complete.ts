@@ -1,0 +1,36 @@
+/** What an address leaves open, the page chooses: the first split, the newest step, the first sample of the list. */
+
+import { effect, untracked } from "@preact/signals";
+import { isBehind, itemAt, listing, need } from "./list";
+import { go, place } from "./place";
+import { run, runs } from "./runs";
+import { lastStep } from "./steps";
+
+export function startComplete(): void {
+  effect(() => {
+    const known = runs.value;
+    const only = known?.[0];
+    if (place.value.page === "runs" && known?.length === 1 && only !== undefined) {
+      untracked(() => go({ page: "rollouts", run: only.id }, "replace"));
+    }
+  });
+  effect(() => {
+    const { page, split } = place.value;
+    const splits = run.value?.splits ?? [];
+    const first = splits[0];
+    if (page !== "rollouts" || first === undefined || splits.some((one) => one.name === split)) return;
+    if (split === null || run.value?.progress.phase === "ready") untracked(() => go({ split: first.name }, "replace"));
+  });
+  effect(() => {
+    const { page, split, step } = place.value;
+    if (page !== "rollouts" || split === null || step !== null) return;
+    const newest = lastStep.value ?? run.value?.splits.find((one) => one.name === split)?.last_step ?? null;
+    if (newest !== null) untracked(() => go({ step: newest }, "replace"));
+  });
+  effect(() => {
+    const { page, sample } = place.value;
+    const first = itemAt(listing.value, 0);
+    if (page !== "rollouts" || sample !== null || isBehind.value) return;
+    untracked(() => (first === undefined ? void need(0) : go({ sample: first.id }, "replace")));
+  });
+}

@@ -1,0 +1,120 @@
+/** The live side: events of the server, what is new since the list was loaded, and following the run. */
+
+import { computed, effect, signal, untracked } from "@preact/signals";
+import { listen } from "../api/events";
+import { isBehind, listing, reload } from "./list";
+import { go, place } from "./place";
+import { isVisible } from "./visible";
+import { loadRuns, run, told } from "./runs";
+import { lastStep, stepIndex, steps } from "./steps";
+import { refreshSample } from "./sample";
+
+const RELOAD_MS = 400;
+
+export const isFollowing = signal(false);
+/** Null before the first word of the server. */
+export const isConnected = signal<boolean | null>(null);
+
+/** The last step that the reader knows of: those after it are news. */
+const seen = signal<{ scope: string; step: number } | null>(null);
+
+const splitKey = computed(() => `${place.value.run}\n${place.value.split}`);
+
+/** How many samples of this step are not in the list yet. */
+export const newSamples = computed(() => {
+  const list = listing.value;
+  const known = steps.value;
+  if (list === null || known === null || isBehind.value || known.run !== list.scope.run || known.split !== list.scope.split) return 0;
+  return Math.max(0, (known.samples[stepIndex.value] ?? 0) - list.total);
+});
+
+/** How many steps came since the reader went to the newest one, or to this split. */
+export const newSteps = computed(() => {
+  const known = seen.value;
+  if (known === null || known.scope !== splitKey.value) return 0;
+  return steps.value?.steps.filter((step) => step > known.step).length ?? 0;
+});
+
+/** Show what is new: the newest step, with the list as it is now. */
+export function goNewest(): void {
+  const newest = lastStep.peek();
+  if (newest === null) return;
+  seen.value = { scope: splitKey.peek(), step: newest };
+  if (place.peek().step !== newest) go({ step: newest });
+}
+
+/** Bring the list up to date, and the sample's place in it. */
+export async function showNew(): Promise<void> {
+  await reload();
+  await refreshSample();
+}
+
+/** Follow the run from its newest step on, or stop. */
+export function toggleFollowing(): void {
+  isFollowing.value = !isFollowing.peek();
+  if (isFollowing.peek()) goNewest();
+}
+
+export function startLive(): void {
+  const again = listen({
+    event({ kind, run: item }) {
+      if (kind === "run" && item !== null) told(item);
+      else if (kind === "runs") void loadRuns();
+    },
+    connection(isUp) {
+      const wasDown = isConnected.peek() === false;
+      isConnected.value = isUp;
+      if (isUp && wasDown) void loadRuns();
+    },
+  });
+  effect(() => {
+    if (isVisible.value && isConnected.peek() === false) again();
+  });
+  startSeen();
+  startFollowing();
+  startFilling();
+}
+
+function startSeen(): void {
+  effect(() => {
+    const scope = splitKey.value;
+    const newest = lastStep.value;
+    const { step } = place.value;
+    untracked(() => {
+      if (newest === null || steps.peek()?.split !== place.peek().split) return;
+      if (seen.peek()?.scope !== scope || step === newest) seen.value = { scope, step: newest };
+    });
+  });
+}
+
+/** Following ends when the reader goes to another step. */
+function startFollowing(): void {
+  let newest: number | null = null;
+  effect(() => {
+    const last = lastStep.value;
+    const { step } = place.value;
+    if (!isFollowing.value) {
+      newest = last;
+      return;
+    }
+    untracked(() => {
+      if (last !== newest) {
+        newest = last;
+        if (last !== null && last !== step) go({ step: last }, "replace");
+      } else if (step !== null && step !== last) isFollowing.value = false;
+    });
+  });
+}
+
+/** While following, and while the index is being made for the first time, the list fills by itself. */
+function startFilling(): void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  effect(() => {
+    const isFilling = isFollowing.value || (run.value !== null && run.value.progress.phase !== "ready");
+    if (!isFilling || newSamples.value === 0 || timer !== undefined) return;
+    timer = setTimeout(() => {
+      timer = undefined;
+      void showNew();
+    }, isFollowing.peek() ? 0 : RELOAD_MS);
+  });
+}

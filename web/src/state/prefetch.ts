@@ -1,0 +1,62 @@
+/** Fetching ahead: the samples beside this one, then the steps beside this one, while nothing else is wanted. */
+
+import { effect, untracked } from "@preact/signals";
+import { isBehind, itemAt, listing, listOf, position, scopeAt } from "./list";
+import { place } from "./place";
+import { isShown, prefetch } from "./sample";
+import { stepIndex, steps } from "./steps";
+import { isVisible } from "./visible";
+
+const PAUSE_MS = 30;
+const BESIDE = [1, -1, 2];
+
+export function startPrefetch(): void {
+  let round = 0;
+  effect(() => {
+    const at = place.value;
+    if (!isShown.value || isBehind.value || !isVisible.value || at.page !== "rollouts") return;
+    round += 1;
+    const own = round;
+    const tasks = [...untracked(samplesBeside), ...untracked(stepsBeside)];
+    setTimeout(() => void inTurn(tasks, () => own === round), PAUSE_MS);
+  });
+}
+
+type Task = () => Promise<unknown>;
+
+async function inTurn(tasks: readonly Task[], isWanted: () => boolean): Promise<void> {
+  for (const task of tasks) {
+    if (!isWanted()) return;
+    try {
+      // oxlint-disable-next-line no-await-in-loop -- one at a time, so that what is asked for next does not wait
+      await task();
+    } catch {
+      // What cannot be had ahead is asked for again, and its error shown, when somebody goes there.
+      return;
+    }
+  }
+}
+
+function samplesBeside(): Task[] {
+  const list = listing.peek();
+  const here = position.peek();
+  if (list === null || here === null) return [];
+  const items = BESIDE.flatMap((step) => itemAt(list, here + step) ?? []);
+  return items.map((item) => () => prefetch(list.scope.run, item.id));
+}
+
+function stepsBeside(): Task[] {
+  const here = stepIndex.peek();
+  const known = steps.peek()?.steps ?? [];
+  if (here < 0) return [];
+  return [known[here + 1], known[here - 1]].flatMap((step) => {
+    const of = step === undefined ? null : scopeAt({ ...place.peek(), step });
+    return of === null ? [] : [async () => firstOf(of)];
+  });
+}
+
+async function firstOf(of: NonNullable<ReturnType<typeof scopeAt>>): Promise<void> {
+  const list = await listOf(of);
+  const first = itemAt(list, 0);
+  if (first !== undefined) await prefetch(of.run, first.id);
+}

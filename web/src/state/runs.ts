@@ -1,0 +1,53 @@
+/** The runs that the server holds, and the one that is looked at. */
+
+import { computed, signal } from "@preact/signals";
+import { type ApiError, getRuns } from "../api";
+import type { Note, RunItem, SplitItem } from "../api/types.gen";
+import { place } from "./place";
+import { asApiError } from "./session";
+
+export const runs = signal<readonly RunItem[] | null>(null);
+export const notes = signal<readonly Note[]>([]);
+export const program = signal("");
+export const runsError = signal<ApiError | null>(null);
+
+/** When each run was last told of, by the clock of the page: `changed_s` counts from there. */
+const toldAt = new Map<string, number>();
+
+export const run = computed<RunItem | null>(() => runs.value?.find((one) => one.id === place.value.run) ?? null);
+
+export const split = computed<SplitItem | null>(() => run.value?.splits.find((one) => one.name === place.value.split) ?? null);
+
+export async function loadRuns(): Promise<void> {
+  try {
+    const reply = await getRuns();
+    for (const one of reply.runs) toldAt.set(one.id, performance.now());
+    runs.value = reply.runs;
+    notes.value = reply.notes;
+    program.value = reply.program;
+    runsError.value = null;
+  } catch (error) {
+    runsError.value = asApiError(error);
+  }
+}
+
+/** Take up what the server told of a run. */
+export function told(item: RunItem): void {
+  toldAt.set(item.id, performance.now());
+  const known = runs.peek();
+  if (known === null) return;
+  const isKnown = known.some((one) => one.id === item.id);
+  runs.value = isKnown ? known.map((one) => (one.id === item.id ? item : one)) : [...known, item];
+}
+
+/** Seconds since the files of a run changed; null where unknown. */
+export function changedS(item: RunItem): number | null {
+  const since = toldAt.get(item.id);
+  if (item.changed_s === null) return null;
+  return item.changed_s + (since === undefined ? 0 : (performance.now() - since) / 1000);
+}
+
+/** How many samples a run has, all splits together. */
+export function samplesOf(item: RunItem): number {
+  return item.splits.reduce((sum, one) => sum + one.samples, 0);
+}

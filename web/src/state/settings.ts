@@ -1,0 +1,92 @@
+/** What a person has chosen, kept in this browser. */
+
+import { effect, signal } from "@preact/signals";
+
+export interface Settings {
+  theme: "system" | "light" | "dark";
+  rewardColours: "usual" | "safe";
+  /** Long text opens at its end, which is what the model just wrote. */
+  openAtEnd: boolean;
+  leftWidth: number;
+  rightWidth: number;
+  leftOpen: boolean;
+  rightOpen: boolean;
+}
+
+export const LEFT = { usual: 344, least: 240, most: 640 };
+export const RIGHT = { usual: 300, least: 220, most: 720 };
+
+const USUAL: Settings = {
+  theme: "system",
+  rewardColours: "usual",
+  openAtEnd: true,
+  leftWidth: LEFT.usual,
+  rightWidth: RIGHT.usual,
+  leftOpen: true,
+  rightOpen: true,
+};
+
+/** Read by public/theme.js too, before the first paint. */
+const KEY = "rolloupe.settings";
+
+export const settings = signal<Settings>(USUAL);
+
+export function choose(change: Partial<Settings>): void {
+  settings.value = { ...settings.value, ...change };
+}
+
+/** Settings out of what was kept; whatever does not fit is as usual. */
+export function restored(text: string | null): Settings {
+  let kept: unknown;
+  try {
+    kept = JSON.parse(text ?? "{}");
+  } catch {
+    return USUAL;
+  }
+  if (typeof kept !== "object" || kept === null) return USUAL;
+  const given = kept as Partial<Record<keyof Settings, unknown>>;
+  const width = (value: unknown, { usual, least, most }: typeof LEFT): number =>
+    typeof value === "number" && Number.isFinite(value) ? Math.min(most, Math.max(least, value)) : usual;
+  return {
+    theme: given.theme === "light" || given.theme === "dark" ? given.theme : "system",
+    rewardColours: given.rewardColours === "safe" ? "safe" : "usual",
+    openAtEnd: given.openAtEnd !== false,
+    leftWidth: width(given.leftWidth, LEFT),
+    rightWidth: width(given.rightWidth, RIGHT),
+    leftOpen: given.leftOpen !== false,
+    rightOpen: given.rightOpen !== false,
+  };
+}
+
+/** Take up what was kept, and from now on keep and show what is chosen, in this tab and in the others. */
+export function startSettings(): void {
+  settings.value = restored(read());
+  effect(() => {
+    const { theme, rewardColours } = settings.value;
+    const { dataset } = document.documentElement;
+    if (theme === "system") delete dataset["theme"];
+    else dataset["theme"] = theme;
+    if (rewardColours === "safe") dataset["reward"] = "safe";
+    else delete dataset["reward"];
+    write(JSON.stringify(settings.value));
+  });
+  addEventListener("storage", (event) => {
+    if (event.key === KEY) settings.value = restored(event.newValue);
+  });
+}
+
+function read(): string | null {
+  try {
+    return localStorage.getItem(KEY);
+  } catch {
+    return null;
+  }
+}
+
+function write(text: string): void {
+  try {
+    localStorage.setItem(KEY, text);
+  } catch {
+    // Storage is closed or full: the choice holds until the page is left.
+  }
+}

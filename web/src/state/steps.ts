@@ -1,0 +1,80 @@
+/** The steps of the split that is looked at, with counts and mean rewards; kept up to date. */
+
+import { computed, effect, signal, untracked } from "@preact/signals";
+import { type ApiError, getSteps } from "../api";
+import type { RunItem, StepsReply } from "../api/types.gen";
+import { Lru } from "../lib/lru";
+import { nearest } from "../lib/rows";
+import { go, place } from "./place";
+import { run } from "./runs";
+import { asApiError } from "./session";
+import { isVisible } from "./visible";
+
+const AGAIN_MS = 300;
+
+const kept = new Lru<StepsReply>(32);
+
+/** The steps of this split; of none other, even while they are on their way. */
+export const steps = signal<StepsReply | null>(null);
+export const stepsError = signal<ApiError | null>(null);
+
+/** Where the current step stands among them; -1 where it does not. */
+export const stepIndex = computed(() => {
+  const { step } = place.value;
+  return step === null ? -1 : (steps.value?.steps.indexOf(step) ?? -1);
+});
+
+export const lastStep = computed(() => steps.value?.steps.at(-1) ?? null);
+
+/** Go so many steps on, or to the nearest that there is. */
+export function goBy(difference: number): void {
+  const known = steps.peek()?.steps ?? [];
+  const { step } = place.peek();
+  if (known.length === 0 || step === null) return;
+  const here = stepIndex.peek();
+  const from = here >= 0 ? here : nearest(known, step);
+  const to = known[Math.min(known.length - 1, Math.max(0, from + difference))];
+  if (to !== undefined && to !== step) go({ step: to });
+}
+
+/** Go to the step that is nearest to a number. */
+export function goNear(wanted: number, how: "push" | "replace" = "push"): void {
+  const known = steps.peek()?.steps ?? [];
+  const to = known[nearest(known, wanted)];
+  if (to !== undefined && to !== place.peek().step) go({ step: to }, how);
+}
+
+export function forgetSteps(): void {
+  kept.clear();
+}
+
+export function startSteps(): void {
+  effect(() => {
+    const item = run.value;
+    const { split } = place.value;
+    if (!isVisible.value) return;
+    untracked(() => void refresh(item, split));
+  });
+}
+
+async function refresh(item: RunItem | null, split: string | null): Promise<void> {
+  const isSame = steps.value?.run === item?.id && steps.value?.split === split;
+  if (item === null || split === null) {
+    steps.value = null;
+    return;
+  }
+  const key = `${item.id}\n${split}`;
+  if (!isSame) steps.value = kept.peek(key) ?? null;
+  if (steps.value?.version === item.version) return;
+  try {
+    const reply = await kept.renew(key, () => getSteps(item.id, split));
+    const here = place.peek();
+    if (here.run !== item.id || here.split !== split) return;
+    stepsError.value = null;
+    steps.value = reply;
+    const newest = run.peek();
+    if (newest !== null && newest.version !== reply.version) setTimeout(() => void refresh(run.peek(), place.peek().split), AGAIN_MS);
+  } catch (error) {
+    stepsError.value = asApiError(error);
+  }
+}

@@ -1,0 +1,35 @@
+/** The few signs of the page, drawn in the ink around them. Each stands beside words or has them in its label. */
+
+const PATHS = {
+  rollouts: "M3 4h12M3 9h12M3 14h8",
+  list: "M7 4h8M7 9h8M7 14h8M3 4h.01M3 9h.01M3 14h.01",
+  problems: "M9 3l7 12H2zM9 8v3M9 13h.01",
+  settings: "M3 5h6M13 5h2M3 13h2M9 13h6M11 3v4M7 11v4",
+  charts: "M2 13l4-5 4 3 6-7",
+  panel: "M3 4h12v10H3zM7 4v10",
+  first: "M10 5L6 9l4 4M14 5l-4 4 4 4",
+  previous: "M11 5L7 9l4 4",
+  next: "M7 5l4 4-4 4",
+  last: "M8 5l4 4-4 4M4 5l4 4-4 4",
+  down: "M6 8l3 3 3-3",
+} as const;
+
+export type Sign = keyof typeof PATHS;
+
+export function Icon({ sign, size = 18 }: { sign: Sign; size?: number }) {
+  return (
+    <svg
+      viewBox="0 0 18 18"
+      width={size}
+      height={size}
+      fill="none"
+      stroke="currentColor"
+      stroke-width="1.5"
+      stroke-linecap="round"
+      stroke-linejoin="round"
+      aria-hidden="true"
+    >
+      <path d={PATHS[sign]} />
+    </svg>
+  );
+}

@@ -1,0 +1,68 @@
+/** A button and what it opens below itself: closed by Escape, by a press outside, and by leaving it. */
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import style from "./Popover.module.css";
+
+interface Props {
+  label: string;
+  title?: string;
+  button: ComponentChildren;
+  buttonClass: string;
+  /** Drawn while open; calls `close` when something was chosen. */
+  children: (close: () => void) => ComponentChildren;
+  align?: "left" | "right";
+}
+
+export function Popover({ label, title, button, buttonClass, children, align = "left" }: Props) {
+  const [isOpen, open] = useState(false);
+  const root = useRef<HTMLDivElement>(null);
+  const opener = useRef<HTMLButtonElement>(null);
+
+  const close = (): void => {
+    open(false);
+    opener.current?.focus();
+  };
+
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    const outside = (event: Event): void => {
+      if (event.target instanceof Node && !root.current?.contains(event.target)) open(false);
+    };
+    addEventListener("pointerdown", outside);
+    addEventListener("focusin", outside);
+    return () => {
+      removeEventListener("pointerdown", outside);
+      removeEventListener("focusin", outside);
+    };
+  }, [isOpen]);
+
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (!isOpen || event.key !== "Escape") return;
+    event.preventDefault();
+    event.stopPropagation();
+    close();
+  };
+
+  return (
+    <div class={style["root"]} ref={root} onKeyDown={onKeyDown} role="presentation">
+      <button
+        type="button"
+        ref={opener}
+        class={buttonClass}
+        aria-label={label}
+        title={title}
+        aria-haspopup="dialog"
+        aria-expanded={isOpen}
+        onClick={() => open(!isOpen)}
+      >
+        {button}
+      </button>
+      {isOpen && (
+        <div class={`${style["panel"]} ${style[align]}`} role="dialog" aria-label={label}>
+          {children(close)}
+        </div>
+      )}
+    </div>
+  );
+}

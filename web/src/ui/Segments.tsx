@@ -1,0 +1,29 @@
+/** A choice of few, side by side; the chosen one in the accent. */
+
+import style from "./Segments.module.css";
+
+interface Props<T extends string> {
+  label: string;
+  options: readonly { value: T; label: string; title?: string }[];
+  value: T;
+  choose: (value: T) => void;
+}
+
+export function Segments<T extends string>({ label, options, value, choose }: Props<T>) {
+  return (
+    <div class={style["segments"]} role="group" aria-label={label}>
+      {options.map((option) => (
+        <button
+          key={option.value}
+          type="button"
+          class={`action ${style["segment"]}`}
+          aria-pressed={option.value === value}
+          title={option.title}
+          onClick={() => choose(option.value)}
+        >
+          {option.label}
+        </button>
+      ))}
+    </div>
+  );
+}

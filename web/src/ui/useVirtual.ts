@@ -1,0 +1,35 @@
+/** Rows of a long list: which of them to draw, and where. The arithmetic is virtual-core's. */
+
+import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
+import type { RefObject } from "preact";
+import { useEffect, useLayoutEffect, useReducer, useRef } from "preact/hooks";
+
+interface Options {
+  count: number;
+  scroller: RefObject<HTMLElement>;
+  height: (row: number) => number;
+  /** Anything that, when it changes, means that heights have changed. */
+  shape: unknown;
+}
+
+export function useVirtual({ count, scroller, height, shape }: Options): Virtualizer<HTMLElement, HTMLElement> {
+  const [, draw] = useReducer((n: number) => n + 1, 0);
+  const kept = useRef<Virtualizer<HTMLElement, HTMLElement> | null>(null);
+  const options = {
+    count,
+    getScrollElement: () => scroller.current,
+    estimateSize: height,
+    scrollToFn: elementScroll,
+    observeElementRect,
+    observeElementOffset,
+    overscan: 8,
+    onChange: () => draw(undefined),
+  };
+  kept.current ??= new Virtualizer(options);
+  const virtual = kept.current;
+  virtual.setOptions(options);
+  useEffect(() => virtual._didMount(), [virtual]);
+  useLayoutEffect(() => virtual._willUpdate());
+  useLayoutEffect(() => virtual.measure(), [virtual, shape, count]);
+  return virtual;
+}

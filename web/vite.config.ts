@@ -1,0 +1,20 @@
+import { defineConfig } from "vitest/config";
+
+/** `npm run dev` serves the page and passes questions on to a server started with `rolloupe view RUN --no-token`. */
+const SERVER = "http://127.0.0.1:8080";
+
+export default defineConfig({
+  // Addresses in the page are relative: the server names its --base-path in <base>.
+  base: "./",
+  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+  build: {
+    target: "es2023",
+    // The policy of the page allows no data: addresses in scripts and styles.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    license: { fileName: "licenses.md" },
+  },
+  worker: { format: "es" },
+  server: { proxy: { "/api": { target: SERVER, changeOrigin: true } } },
+  test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], css: { modules: { classNameStrategy: "non-scoped" } } },
+});
