@@ -48,9 +48,9 @@ export function exact(value: WireNumber | undefined): string {
 function significant(value: number): string {
   if (!Number.isFinite(value)) return named(String(value));
   if (value === 0) return "0.00";
-  const size = Math.abs(value);
-  if (size >= 1e9 || size < 1e-4) return minus(value.toExponential(2).replace("e+", "e"));
-  if (size >= 99.95) return minus(grouped(value.toFixed(0)));
+  const magnitude = Math.abs(value);
+  if (magnitude >= 1e9 || magnitude < 1e-4) return minus(value.toExponential(2).replace("e+", "e"));
+  if (magnitude >= 99.95) return minus(grouped(value.toFixed(0)));
   return minus(Number(value.toPrecision(3)) === 0 ? "0.00" : plain(value));
 }
 

@@ -20,14 +20,14 @@ export function share(value: number | null, range: Range): number | null {
 }
 
 /** The stop of the scale that is nearest: 0 (low) to 4 (high). */
-export function stop(share: number): number {
-  return Math.round(share * 4);
+export function stop(place: number): number {
+  return Math.round(place * 4);
 }
 
 /** The colour at a place of the scale, between its stops. */
-export function colour(share: number): string {
-  const below = Math.min(3, Math.floor(share * 4));
-  const part = Math.round((share * 4 - below) * 100);
+export function colour(place: number): string {
+  const below = Math.min(3, Math.floor(place * 4));
+  const part = Math.round((place * 4 - below) * 100);
   return `color-mix(in oklch, var(--reward-${below + 1}) ${part}%, var(--reward-${below}))`;
 }
 

@@ -191,12 +191,12 @@ async function find(list: Listing, sample: string): Promise<void> {
 /**
  * Add a page to a list that is still shown. Nothing is asked for twice of one list: the page around a sample may lack
  * it, and would be asked for without end. A page of another moment means that the list has moved: load it anew. */
-async function add(list: Listing, what: string, load: () => Promise<SamplesReply>): Promise<void> {
+async function add(list: Listing, what: string, fetched: () => Promise<SamplesReply>): Promise<void> {
   const token = `${list.key}\n${list.version}\n${what}`;
   if (wanted.has(token)) return;
   wanted.add(token);
   try {
-    const page = await load();
+    const page = await fetched();
     const now = listing.peek();
     if (now?.key !== list.key) return;
     if (page.total !== now.total) {

@@ -6,7 +6,7 @@ import { useEffect, useLayoutEffect, useReducer, useRef } from "preact/hooks";
 
 interface Options {
   count: number;
-  scroller: RefObject<HTMLElement>;
+  scroller: RefObject<HTMLElement | null>;
   height: (row: number) => number;
   /** Anything that, when it changes, means that heights have changed. */
   shape: unknown;

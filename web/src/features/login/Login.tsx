@@ -35,6 +35,7 @@ export function Login() {
           The terminal where <code>rolloupe view</code> runs prints a link that ends in <code>#token=…</code>. Open that link, or paste
           it here. Your browser then stays signed in.
         </p>
+        {/* oxlint-disable-next-line jsx-a11y/label-has-associated-control -- Preact calls it `for` */}
         <label class={style["label"]} for="token">
           Link or token
         </label>

@@ -27,6 +27,7 @@ export function ProblemsPage() {
     }
   };
   // A problem that came while the page is open: the first page says it, and the count stands above.
+  // oxlint-disable-next-line react/exhaustive-deps
   useEffect(() => void load([]), [id, known]);
 
   if (error !== null) return <Failure error={error} what="The list of problems" again={() => void load([])} />;

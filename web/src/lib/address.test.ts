@@ -1,0 +1,29 @@
+import { describe, expect, it } from "vitest";
+import { format, moved, parse, scopeOf, START } from "./address";
+
+describe("addresses", () => {
+  it("read back as what they were written from", () => {
+    const place = {
+      ...START, page: "rollouts" as const, run: "a/b ü?#", split: "eval/x y", step: 12, sample: "eval%2Fx y/12/g%2F1/7~2",
+      view: "raw" as const, sort: "reward" as const, descending: true, list: true,
+    };
+    const [path = "", query = ""] = format(place).split("?");
+    expect(parse(path, query)).toEqual({ ...place, split: "eval/x y" });
+  });
+  it("take split and step from the sample", () => {
+    expect(parse("runs/r", "sample=train/3/0/1&step=9&split=other")).toMatchObject({ split: "train", step: 3 });
+  });
+  it("survive anything", () => {
+    for (const path of ["", "//", "runs", "runs/%", "runs/%E0%A4", "nonsense/x", "settings"]) {
+      expect(() => parse(path, "step=1e9&sample=%&sort=__proto__&view=constructor")).not.toThrow();
+    }
+    expect(scopeOf("a/b/c")).toBeNull();
+    expect(scopeOf("%/1/2/3")).toBeNull();
+  });
+  it("leave to the page what depended on what changed", () => {
+    const place = { ...START, page: "rollouts" as const, run: "r", split: "train", step: 2, sample: "train/2/0/0" };
+    expect(moved(place, { step: 1 })).toMatchObject({ split: "train", step: 1, sample: null });
+    expect(moved(place, { split: "eval/x" })).toMatchObject({ split: "eval/x", step: null, sample: null });
+    expect(moved(place, { run: "other" })).toMatchObject({ run: "other", split: null, step: null, sample: null });
+  });
+});
