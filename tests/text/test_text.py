@@ -79,6 +79,9 @@ def test_whatever_stands_for_messages_becomes_turns(messages: object) -> None:
         ("<bos><start_of_turn>user\nU<end_of_turn>\n<start_of_turn>model\n", ["user"]),
         ("<｜begin▁of▁sentence｜>S<｜User｜>U<｜Assistant｜><think>\n", ["user", "user"]),
         ("<|start|>system<|message|>S<|end|><|start|>user<|message|>U<|end|><|start|>assistant", ["system", "user"]),
+        ("system\nS\nuser\nU\nassistant\n", ["system", "user"]),
+        ("user\nU\nassistant\n", ["user"]),
+        ("user\nstands here as a word", ["user"]),
         ("no template at all", ["user"]),
     ],
 )
@@ -158,6 +161,7 @@ def test_messages_keep_thoughts_calls_and_say_what_an_image_is() -> None:
 def test_a_preview_shows_what_was_asked() -> None:
     system, user = "<|im_start|>system\nBe careful.<|im_end|>\n", "<|im_start|>user\nWhat is\n12 - 6?<|im_end|>\n"
     assert text.preview(f"{system}{user}<|im_start|>assistant\n") == "What is 12 - 6?"
+    assert text.preview("system\nS\nuser\nWhat is\n12 - 6?\nassistant\n") == "What is 12 - 6?"
     assert text.preview("plain\ttext\x1b[31m") == "plain text [31m"
 
 

@@ -24,6 +24,12 @@ STARTS: tuple[re.Pattern[str], ...] = (
     re.compile(r"<\|(?P<role>system|user|assistant|tool)\|>\n?"),
     re.compile(r"(?P<role>\[INST\]) ?"),
 )
+BARE = re.compile(r"^(?P<role>system|user|assistant|tool)\n", re.MULTILINE)
+"""What is left of ChatML where special tokens were dropped in decoding, as verl does."""
+
+BARE_START = re.compile(r"(?:system|user)\n")
+BARE_END = re.compile(r"\nassistant\n?\Z")
+
 MAX_TURNS = 5_000
 """Past so many turns the rest of a text is one."""
 
@@ -67,9 +73,9 @@ def _split(text: str, *, first_role: str, origin_response: bool) -> list[Turn]:
 def _starts(text: str) -> list[Start]:
     """Every beginning of a turn, by the template whose first one comes first."""
     firsts = [(match.start(), pattern) for pattern in STARTS if (match := pattern.search(text))]
-    if not firsts:
+    if not firsts and not is_bare(text):
         return []
-    pattern = min(firsts, key=lambda first: first[0])[1]
+    pattern = min(firsts, key=lambda first: first[0])[1] if firsts else BARE
     found: list[Start] = []
     for match in pattern.finditer(text):
         found.append(Start(match.start(), _role(match["role"]), match.end()))
@@ -81,6 +87,11 @@ def _starts(text: str) -> list[Start]:
         if len(found) >= MAX_TURNS:
             break
     return _ascending(found)
+
+
+def is_bare(text: str) -> bool:
+    """True for a prompt whose roles stand on lines of their own: it begins with one and asks with another."""
+    return BARE_START.match(text) is not None and BARE_END.search(text, max(0, len(text) - 16)) is not None
 
 
 def _ascending(found: list[Start]) -> list[Start]:
