@@ -52,7 +52,10 @@ export function optionsOf({ width, inks, current, hover, open }: Given): uPlot.O
     padding: [8, 6, 0, 0],
     legend: { show: false },
     cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false }, bind: { click: onClick(open) } },
-    scales: { x: { time: false, range: (_, low, high) => (low === high ? [low - 1, high + 1] : [low, high]) } },
+    scales: {
+      x: { time: false, range: (plot) => apart(plot.data[0][0] ?? 0, plot.data[0].at(-1) ?? 0) },
+      y: { range: (_, low, high) => (low === null || high === null ? [0, 1] : low === high ? apart(low, high) : uPlot.rangeNum(low, high, 0.1, true)) },
+    },
     axes: [
       { ...axis, grid: { show: false }, size: 18, gap: 2, incrs: WHOLE, values: (_, ticks) => ticks.map((tick) => String(tick)) },
       { ...axis, grid: { stroke: inks.grid, width: 1 }, size: AXIS_PX, gap: 4, splits: thirds, values: (_, ticks) => ticks.map((tick) => score(tick)) },
@@ -67,6 +70,11 @@ export function optionsOf({ width, inks, current, hover, open }: Given): uPlot.O
     bands: [{ series: [3, 4], fill: inks.band }],
     hooks: { draw: [mark(inks.mark, current)], setCursor: [(plot) => hover(plot.cursor.idx ?? null)] },
   };
+}
+
+/** A range that has a width: around a single value it has one on either side. */
+function apart(low: number, high: number): [number, number] {
+  return low === high ? [low - 1, high + 1] : [low, high];
 }
 
 const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 1e6, 1e7, 1e8];
