@@ -41,7 +41,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     assert made.returncode == 0, made.stderr
     (sdist,) = folder.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
-        archive.extractall(folder, filter="data")
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)  # Debian's Python 3.11.2 has none yet
+        archive.extractall(folder)
     made = run_build(folder / f"rolloupe-{__version__}", folder, "wheel", PATH="/nonexistent")
     assert made.returncode == 0, made.stderr
     (wheel,) = folder.glob("*.whl")
