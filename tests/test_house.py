@@ -105,6 +105,13 @@ def test_links_within_the_documents_lead_somewhere(document: Path) -> None:
             assert anchor in slugs, f"{target} in {document.name}"
 
 
+def test_no_line_of_the_app_sets_html() -> None:
+    banned = re.compile(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|srcdoc")
+    sources = [path for path in (ROOT / "web").glob("**/*.ts*") if "node_modules" not in path.parts]
+    assert len(sources) > 10
+    assert [path.name for path in sources if banned.search(path.read_text(encoding="utf-8"))] == []
+
+
 def test_the_version_of_the_changelog_is_the_version_of_the_package() -> None:
     newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert newest is not None
