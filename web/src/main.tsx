@@ -6,6 +6,7 @@ import { render } from "preact";
 import { App } from "./app/App";
 import { startKeys } from "./app/keys";
 import { startTitle } from "./app/title";
+import { startFolds } from "./features/sample/folds";
 import { begin } from "./state/begin";
 import { startComplete } from "./state/complete";
 import { startList } from "./state/list";
@@ -25,6 +26,7 @@ async function start(root: Element): Promise<void> {
   startSteps();
   startList();
   startSample();
+  startFolds();
   startComplete();
   startPrefetch();
   startKeys();

@@ -5,11 +5,11 @@ import type { PartView, TurnView } from "../api/types.gen";
 const INLINE: ReadonlySet<string> = new Set(["text", "answer", "marker", "placeholder", "image"]);
 
 export interface Block {
-  kind: "flow" | "think" | "tool_call" | "tool_result" | "json";
+  kind: "flow" | "markers" | "think" | "tool_call" | "tool_result" | "json";
   parts: PartView[];
 }
 
-/** Neighbours that run on as one text make one block; blank lines at its edges go. */
+/** Neighbours that run on as one text make one block; blank lines at its edges go, and markers there stand apart. */
 export function blocks(parts: readonly PartView[]): Block[] {
   const found: Block[] = [];
   for (const part of parts) {
@@ -18,11 +18,25 @@ export function blocks(parts: readonly PartView[]): Block[] {
     else if (last?.kind === "flow") last.parts.push(part);
     else found.push({ kind: "flow", parts: [part] });
   }
-  return found.map(trimmed).filter((block) => block.parts.length > 0);
+  return found.flatMap(edged).map(trimmed).filter((block) => block.parts.length > 0);
 }
 
 function standing(kind: string): Block["kind"] {
   return kind === "think" || kind === "tool_call" || kind === "tool_result" ? kind : "json";
+}
+
+/** The markers of the template at either end of a text, away from it. */
+function edged(block: Block): Block[] {
+  if (block.kind !== "flow") return [block];
+  const isText = (part: PartView): boolean => part.kind !== "marker" && (part.kind !== "text" || part.text.trim() !== "");
+  const first = block.parts.findIndex(isText);
+  const last = block.parts.findLastIndex(isText);
+  if (first < 0) return [markers(block.parts)];
+  return [markers(block.parts.slice(0, first)), { kind: "flow", parts: block.parts.slice(first, last + 1) }, markers(block.parts.slice(last + 1))];
+}
+
+function markers(parts: readonly PartView[]): Block {
+  return { kind: "markers", parts: parts.filter((part) => part.kind === "marker") };
 }
 
 function trimmed(block: Block): Block {

@@ -57,7 +57,7 @@ export function optionsOf({ width, inks, current, hover, open }: Given): uPlot.O
       y: { range: (_, low, high) => (low === null || high === null ? [0, 1] : low === high ? apart(low, high) : uPlot.rangeNum(low, high, 0.1, true)) },
     },
     axes: [
-      { ...axis, grid: { show: false }, size: 18, gap: 2, incrs: WHOLE, values: (_, ticks) => ticks.map((tick) => String(tick)) },
+      { ...axis, grid: { show: false }, size: 22, gap: 6, incrs: WHOLE, values: (_, ticks) => ticks.map((tick) => String(tick)) },
       { ...axis, grid: { stroke: inks.grid, width: 1 }, size: AXIS_PX, gap: 4, splits: thirds, values: (_, ticks) => ticks.map((tick) => score(tick)) },
     ],
     series: [

@@ -24,7 +24,7 @@ export function GroupRow({ group, first, box }: Props) {
       <span class={style["mean"]} title={`${count(group.samples, "sample")}, mean reward ${score(group.reward_mean, "none")} ± ${score(group.reward_std, "none")}`}>
         <b style={at === null ? undefined : { color: `var(--reward-ink-${stop(at)})` }}>{score(group.reward_mean, "–")}</b>
         <small>
-          {group.reward_std === null ? "" : `±${score(group.reward_std)} · `}n {group.samples}
+          {group.reward_std === null || group.samples < 2 ? "" : `±${score(group.reward_std)} · `}n {group.samples}
         </small>
       </span>
     </li>

@@ -15,7 +15,7 @@ import { SampleRow } from "./SampleRow";
 import { SortBar } from "./SortBar";
 import style from "./List.module.css";
 
-const GROUP_PX = 56;
+const GROUP_PX = 52;
 const SAMPLE_PX = 30;
 const FLAT_PX = 48;
 

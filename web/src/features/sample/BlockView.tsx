@@ -22,6 +22,12 @@ export function BlockView({ block, isThoughtOpen }: { block: Block; isThoughtOpe
           <span class={style["arrow"]} aria-hidden="true">→</span> <Text text={part.text} />
         </div>
       );
+    case "markers":
+      return (
+        <div class={style["markers"]} title="markers of the chat template">
+          {block.parts.map((one) => (one.raw ?? one.text).trim()).join(" ")}
+        </div>
+      );
     case "json":
       return <pre class={style["json"]}><Text text={part.text} /></pre>;
     default:

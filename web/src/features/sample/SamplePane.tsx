@@ -1,12 +1,11 @@
 /** The middle pane: one sample, from its header to its source. */
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isBehind, itemOf, listing } from "../../state/list";
 import { place } from "../../state/place";
 import { isShown, refreshSample, sample, sampleError } from "../../state/sample";
 import { Failure } from "../../ui/State";
 import { Raw } from "../raw/Raw";
-import { resetFolds } from "./folds";
 import { Header } from "./Header";
 import { MiniNav } from "./MiniNav";
 import { Outline } from "./Outline";
@@ -24,10 +23,7 @@ export function SamplePane() {
   const canShow = reply !== null && (isShown.value || !isLate);
   const { view } = place.value;
 
-  useEffect(() => {
-    doc.current?.scrollTo(0, 0);
-    resetFolds();
-  }, [reply?.run, reply?.id]);
+  useLayoutEffect(() => doc.current?.scrollTo(0, 0), [reply?.run, reply?.id]);
 
   if (sampleError.value !== null && !isShown.value) {
     return (

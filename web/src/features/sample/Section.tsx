@@ -10,30 +10,35 @@ interface Props {
   role: string;
   /** Lines below the name. */
   margin?: ComponentChildren;
+  /** What stands beside the name. */
+  tool?: ComponentChildren;
   children: ComponentChildren;
   fold?: { isOpen: boolean; open: (isOpen: boolean) => void };
   class?: string | undefined;
 }
 
-export function Section({ name, role, margin, children, fold, class: className = "" }: Props) {
+export function Section({ name, role, margin, tool, children, fold, class: className = "" }: Props) {
   const tint = ROLES.has(role) ? { color: `var(--role-${role})` } : undefined;
   return (
     <section class={`${style["section"]} ${className}`} aria-label={name}>
       <div class={style["margin"]}>
-        {fold === undefined ? (
-          <b style={tint} class={style["name"]}>{name}</b>
-        ) : (
-          <button
-            type="button"
-            class={`${style["name"]} ${style["fold"]}`}
-            style={tint}
-            aria-expanded={fold.isOpen}
-            title={fold.isOpen ? "Fold" : "Unfold"}
-            onClick={() => fold.open(!fold.isOpen)}
-          >
-            {name}
-          </button>
-        )}
+        <div class={style["head"]}>
+          {fold === undefined ? (
+            <b style={tint} class={style["name"]}>{name}</b>
+          ) : (
+            <button
+              type="button"
+              class={`${style["name"]} ${style["fold"]}`}
+              style={tint}
+              aria-expanded={fold.isOpen}
+              title={fold.isOpen ? "Fold" : "Unfold"}
+              onClick={() => fold.open(!fold.isOpen)}
+            >
+              {name}
+            </button>
+          )}
+          {tool}
+        </div>
         {margin}
       </div>
       <div class={style["text"]}>{children}</div>

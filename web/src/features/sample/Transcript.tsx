@@ -18,15 +18,20 @@ export function Transcript({ reply }: { reply: SampleReply }) {
   return (
     <article class={style["transcript"]}>
       <Golden label={reply.label} />
-      {notes.map((note) => (
-        <p key={note} class={style["note"]}>{note}</p>
-      ))}
+      {notes.length > 0 && (
+        <ul class={style["notes"]} aria-label="Notes on this sample">
+          {notes.map((note, i) => (
+            // oxlint-disable-next-line react/no-array-index-key -- a note may be said twice
+            <li key={`${i} ${note}`}>{note}</li>
+          ))}
+        </ul>
+      )}
       {turns.slice(0, drawn).map((turn, i) => (
         // The turns of a sample never change their order: their place is their identity.
         // oxlint-disable-next-line react/no-array-index-key
         <Turn key={i} turn={turn} number={numberOf(turns, i)} isLast={i === turns.length - 1} />
       ))}
-      {turns.length === 0 && <p class={style["note"]}>This record holds no text that is known as a turn. Its raw record shows all of it.</p>}
+      {turns.length === 0 && <p class={style["none"]}>This record holds no text that is known as a turn. Its raw record shows all of it.</p>}
       {drawn >= turns.length && (
         <>
           {reply.reference !== null && <ReferenceSection reference={reply.reference} />}

@@ -32,6 +32,7 @@ export function Turn({ turn, number }: Props) {
       role={turn.role}
       fold={{ isOpen, open }}
       class={style["turn"]}
+      tool={<Copy class={style["copy"]} what={`the text of this turn (${name})`} text={() => verbatim(turn)} />}
       margin={
         <>
           {turn.name !== "" && <span>{turn.name}</span>}
@@ -43,7 +44,6 @@ export function Turn({ turn, number }: Props) {
           {Object.entries(turn.metrics).map(([metric, value]) => (
             <span key={metric}>{metric} {figure(value, "none")}</span>
           ))}
-          <Copy class={style["copy"]} what={`the text of this turn (${name})`} text={() => verbatim(turn)} />
         </>
       }
     >

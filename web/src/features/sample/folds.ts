@@ -1,7 +1,8 @@
 /** Folding: each section by itself, and all at once. */
 
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { sample } from "../../state/sample";
 
 /** The last word to all sections; `round` 0: none was given, each is as it usually is. */
 const command = signal({ round: 0, isOpen: true });
@@ -17,8 +18,10 @@ export function turnFolds(): void {
 }
 
 /** Another sample begins as it usually is. */
-export function resetFolds(): void {
-  command.value = { round: 0, isOpen: true };
+export function startFolds(): void {
+  effect(() => {
+    if (sample.value !== null) command.value = { round: 0, isOpen: true };
+  });
 }
 
 /** Whether a section is open, and the way to open it. */
