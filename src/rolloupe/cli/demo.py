@@ -20,8 +20,8 @@ EXAMPLES = (
 def demo(index_dir: str | None, **server: Any) -> None:
     """Show runs that come with Rolloupe.
 
-    They are small and real; the README.md beside them says what each is, and its licence. The options are those of
-    `rolloupe view`.
+    They are small: some real, some made by the framework's own writer; the README.md beside them says which. The
+    options are those of `rolloupe view`.
     """
     from rolloupe.demo import RUNS
 
