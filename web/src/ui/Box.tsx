@@ -5,43 +5,60 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { settings } from "../state/settings";
 import style from "./Box.module.css";
 
-const FRAMES = 8;
+/** What a reader does to move: from then on the box stays where it is put. */
+const MOVES = ["wheel", "pointerdown", "keydown", "touchstart"] as const;
 
-export function Box({ label, children, class: className = "" }: { label: string; children: ComponentChildren; class?: string | undefined }) {
+interface Props {
+  label: string;
+  children: ComponentChildren;
+  class?: string | undefined;
+}
+
+export function Box({ label, children, class: className = "" }: Props) {
   const box = useRef<HTMLDivElement>(null);
+  const inner = useRef<HTMLDivElement>(null);
+  const isAtEnd = useRef(settings.peek().openAtEnd);
   const [isLong, setLong] = useState(false);
   const [isWhole, setWhole] = useState(false);
 
+  // Sizes come from the observer alone: to ask for them would lay out every turn of a transcript, those off the screen
+  // too. Pieces of a long text get their true height only when they come near, so the end is gone to more than once.
   useLayoutEffect(() => {
     const element = box.current;
-    if (element === null) return undefined;
-    const measure = (): void => setLong(element.scrollHeight > element.clientHeight + 1);
-    measure();
-    const stop = settings.peek().openAtEnd ? toEnd(element) : undefined;
-    const observer = new ResizeObserver(measure);
+    const content = inner.current;
+    if (element === null || content === null) return undefined;
+    const observer = new ResizeObserver(() => {
+      setLong(element.scrollHeight > element.clientHeight + 1);
+      if (isAtEnd.current) element.scrollTop = element.scrollHeight;
+    });
     observer.observe(element);
+    observer.observe(content);
+    const stay = (): void => {
+      isAtEnd.current = false;
+    };
+    for (const move of MOVES) element.addEventListener(move, stay, { passive: true });
     return () => {
-      stop?.();
       observer.disconnect();
+      for (const move of MOVES) element.removeEventListener(move, stay);
     };
   }, []);
 
   const to = (end: boolean): void => {
-    if (box.current === null) return;
-    if (end) toEnd(box.current);
-    else box.current.scrollTop = 0;
+    isAtEnd.current = end;
+    box.current?.scrollTo(0, end ? box.current.scrollHeight : 0);
   };
 
+  const isScrolling = isLong && !isWhole;
   return (
     <>
       <div
         ref={box}
-        class={`${style["box"]} ${isWhole ? style["whole"] : ""} ${isLong && !isWhole ? style["long"] : ""} ${className}`}
-        tabIndex={isLong && !isWhole ? 0 : undefined}
-        role={isLong ? "region" : undefined}
-        aria-label={isLong ? label : undefined}
+        class={`${style["box"]} ${isWhole ? style["whole"] : ""} ${isScrolling ? style["long"] : ""} ${className}`}
+        tabIndex={isScrolling ? 0 : undefined}
+        role={isScrolling ? "region" : undefined}
+        aria-label={isScrolling ? label : undefined}
       >
-        {children}
+        <div ref={inner}>{children}</div>
       </div>
       {(isLong || isWhole) && (
         <div class={style["foot"]}>
@@ -58,18 +75,4 @@ export function Box({ label, children, class: className = "" }: { label: string;
       )}
     </>
   );
-}
-
-/** Scroll to the end. Pieces of a long text get their true height only when they are near, so the end may move on. */
-function toEnd(element: HTMLElement): () => void {
-  let left = FRAMES;
-  let frame = 0;
-  const step = (): void => {
-    const before = element.scrollTop;
-    element.scrollTop = element.scrollHeight;
-    left -= 1;
-    if (left > 0 && (element.scrollTop !== before || left > FRAMES - 3)) frame = requestAnimationFrame(step);
-  };
-  step();
-  return () => cancelAnimationFrame(frame);
 }

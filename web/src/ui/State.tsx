@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import type { ApiError } from "../api";
+import { sentence } from "../lib/words";
 import style from "./State.module.css";
 
 interface Props {
@@ -23,8 +24,8 @@ export function State({ title, children, isError = false }: Props) {
 export function Failure({ error, again, what }: { error: ApiError; again?: () => void; what: string }) {
   return (
     <State title={`${what} could not be loaded`} isError>
-      <p>{error.message}</p>
-      {error.next !== "" && <p>{error.next}</p>}
+      <p>{sentence(error.message)}</p>
+      {error.next !== "" && <p>{sentence(error.next)}</p>}
       {again !== undefined && (
         <p>
           <button type="button" class="button" onClick={again}>

@@ -74,6 +74,7 @@ function Rows() {
     for (const page of new Set(places.map((at) => Math.floor(at / PAGE)))) void need(page);
   });
 
+  if (listingError.value?.status === 404 && isBehind.value) return <Empty />;
   if (listingError.value !== null && isBehind.value) return <Failure error={listingError.value} what="The list" again={() => void reload()} />;
   if (list === null) return <Waiting />;
   if (list.total === 0 && !isBehind.value) return <Empty />;

@@ -2,6 +2,7 @@
 
 import type { SampleItem } from "../../api/types.gen";
 import { figure } from "../../lib/numbers";
+import { preview } from "../../lib/preview";
 import { following, href } from "../../state/place";
 import { Score } from "../../ui/Score";
 import style from "./Row.module.css";
@@ -23,6 +24,7 @@ export function SampleRow({ item, isHere, canFocus, isFlat, byChars, box }: Prop
   if (item === undefined) return <li class={style["sample"]} style={box} aria-busy="true" />;
   const to = { sample: item.id, list: false };
   const mark = item.discarded === "" ? (FINE.has(item.status) ? "" : item.status) : "discarded";
+  const start = preview(item.preview);
   const length = byChars || item.response_tokens === null ? item.response_chars : item.response_tokens;
   const unit = byChars || item.response_tokens === null ? "characters" : "tokens";
   return (
@@ -38,7 +40,8 @@ export function SampleRow({ item, isHere, canFocus, isFlat, byChars, box }: Prop
         <span class={style["preview"]}>
           <span class={style["line"]}>
             {mark !== "" && <em>{mark} </em>}
-            {item.preview.trim() === "" ? <span class="quiet">(empty)</span> : item.preview}
+            {start.isThought && <i class={style["thought"]} title="begins with a thought">▸ </i>}
+            {start.text.trim() === "" ? <span class="quiet">(empty)</span> : start.text}
           </span>
           {isFlat && <small class={style["line"]}>{item.prompt}</small>}
         </span>

@@ -1,6 +1,7 @@
 /** The door: this server wants its token. */
 
 import { useState } from "preact/hooks";
+import { sentence } from "../../lib/words";
 import { loginError, unlock } from "../../state/session";
 import { begin } from "../../state/begin";
 import style from "./Login.module.css";
@@ -62,9 +63,4 @@ export function Login() {
       </form>
     </main>
   );
-}
-
-function sentence(text: string): string {
-  const start = text.charAt(0).toUpperCase() + text.slice(1);
-  return /[.!?]$/.test(start) ? start : `${start}.`;
 }

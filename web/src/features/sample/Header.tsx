@@ -6,7 +6,7 @@ import { go, place } from "../../state/place";
 import { Copy } from "../../ui/Copy";
 import { Segments } from "../../ui/Segments";
 import { Facts } from "./Facts";
-import { foldAll } from "./folds";
+import { turnFolds, willExpand } from "./folds";
 import style from "./Header.module.css";
 
 const VIEWS: readonly { value: View; label: string; title: string }[] = [
@@ -25,10 +25,9 @@ export function Header({ reply }: { reply: SampleReply }) {
         <Copy class={style["id"]} label={reply.id} what="(copy the id)" text={() => reply.id} />
         <span class={style["tools"]}>
           {view === "transcript" && (
-            <>
-              <button type="button" class="action" title="Expand all (e)" onClick={() => foldAll(true)}>Expand all</button>
-              <button type="button" class="action" title="Collapse all (e)" onClick={() => foldAll(false)}>Collapse all</button>
-            </>
+            <button type="button" class="action" title={`${willExpand.value ? "Expand" : "Collapse"} all (e)`} onClick={turnFolds}>
+              {willExpand.value ? "Expand all" : "Collapse all"}
+            </button>
           )}
           <Copy label="Copy link" what="to this sample" text={() => location.href} />
           <Segments label="View" options={VIEWS} value={view} choose={(next) => go({ view: next })} />

@@ -1,7 +1,7 @@
 /** The middle pane: one sample, from its header to its source. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { isBehind, itemOf, listing } from "../../state/list";
+import { itemOf } from "../../state/list";
 import { place } from "../../state/place";
 import { isShown, refreshSample, sample, sampleError } from "../../state/sample";
 import { Failure } from "../../ui/State";
@@ -18,7 +18,7 @@ const PATIENCE_MS = 150;
 export function SamplePane() {
   const doc = useRef<HTMLDivElement>(null);
   const id = place.value.sample;
-  const isLate = useLate(!isShown.value, id);
+  const isLate = useLate(!isShown.value);
   const reply = sample.value;
   const canShow = reply !== null && (isShown.value || !isLate);
   const { view } = place.value;
@@ -33,7 +33,6 @@ export function SamplePane() {
       </main>
     );
   }
-  if (id === null) return <main class={style["pane"]}>{listing.value?.total === 0 || isBehind.value ? null : <span class="hidden" role="status">Loading</span>}</main>;
   return (
     <main class={style["pane"]} aria-label="Sample" aria-busy={!canShow}>
       {canShow ? (
@@ -44,20 +43,23 @@ export function SamplePane() {
           </div>
         </>
       ) : (
-        <Outline id={id} item={itemOf(id)} />
+        id !== null && <Outline id={id} item={itemOf(id)} />
       )}
       <MiniNav />
     </main>
   );
 }
 
-/** True when something has been awaited for longer than `PATIENCE_MS`. */
-function useLate(isAwaited: boolean, what: string | null): boolean {
-  const [late, setLate] = useState<string | null>(null);
+/** True when something has been awaited for longer than `PATIENCE_MS`; what is awaited may change meanwhile. */
+function useLate(isAwaited: boolean): boolean {
+  const [isLate, setLate] = useState(false);
   useEffect(() => {
     if (!isAwaited) return undefined;
-    const timer = setTimeout(() => setLate(what), PATIENCE_MS);
-    return () => clearTimeout(timer);
-  }, [isAwaited, what]);
-  return isAwaited && late === what;
+    const timer = setTimeout(() => setLate(true), PATIENCE_MS);
+    return () => {
+      clearTimeout(timer);
+      setLate(false);
+    };
+  }, [isAwaited]);
+  return isAwaited && isLate;
 }

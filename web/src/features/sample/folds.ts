@@ -1,20 +1,17 @@
 /** Folding: each section by itself, and all at once. */
 
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { sample } from "../../state/sample";
 
 /** The last word to all sections; `round` 0: none was given, each is as it usually is. */
 const command = signal({ round: 0, isOpen: true });
 
-export function foldAll(isOpen: boolean): void {
-  command.value = { round: command.peek().round + 1, isOpen };
-}
+/** What `turnFolds` will do: expand all; where that was said last, collapse all. */
+export const willExpand = computed(() => command.value.round === 0 || !command.value.isOpen);
 
-/** Expand all; where that was said last, collapse all. */
 export function turnFolds(): void {
-  const { round, isOpen } = command.peek();
-  foldAll(round === 0 || !isOpen);
+  command.value = { round: command.peek().round + 1, isOpen: willExpand.peek() };
 }
 
 /** Another sample begins as it usually is. */
