@@ -29,8 +29,8 @@ describe("long text in pieces", () => {
 describe("parts of a turn", () => {
   it("join what runs on and part what stands alone", () => {
     const found = blocks([part("marker", "<|im_start|>"), part("text", "a"), part("think", "hm"), part("text", "\n\n b \n")]);
-    expect(found.map((block) => block.kind)).toEqual(["flow", "think", "flow"]);
-    expect(found[2]?.parts[0]?.text).toBe(" b");
+    expect(found.map((block) => block.kind)).toEqual(["markers", "flow", "think", "flow"]);
+    expect(found[3]?.parts[0]?.text).toBe(" b");
   });
   it("give back the text as it was written", () => {
     expect(verbatim(turn(part("think", "hm", "<think>hm</think>"), part("text", "\n6")))).toBe("<think>hm</think>\n6");
