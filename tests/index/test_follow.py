@@ -3,7 +3,10 @@
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 from rolloupe import query
+from rolloupe.errors import SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.query import SampleQuery
 from tests.index.support import eventually, lines, opened, relax_run, row, row_count
@@ -94,3 +97,24 @@ def test_two_viewers_of_one_live_run_agree(tmp_path: Path) -> None:
             assert len(keys) == len(set(keys)) == 40
     with opened(tmp_path / "run", index) as later:
         assert row_count(later.runs[0]) == 40
+
+
+def test_what_one_viewer_supersedes_another_can_still_read(tmp_path: Path) -> None:
+    train = relax_run(tmp_path / "run", steps=1)
+    index = tmp_path / "index"
+    with opened(tmp_path / "run", index) as still, opened(tmp_path / "run", index, follow=True) as following:
+        with (train / "0.jsonl").open("ab") as file:
+            file.write(lines([row(0, 8)]))
+        run = following.runs[0]
+        eventually(lambda: row_count(run) == 9 and not run.snapshot().tables, within_s=10)
+        assert len(list(query.every(still.runs[0], SampleQuery()))) == 8
+        assert len(list(query.every(run, SampleQuery()))) == 9
+
+
+def test_a_segment_that_is_gone_says_ask_again(tmp_path: Path) -> None:
+    relax_run(tmp_path / "run", steps=1)
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        for path in (tmp_path / "index").rglob("*.parquet"):
+            path.unlink()
+        with pytest.raises(SourceChanged, match="ask again"):
+            list(query.every(library.runs[0], SampleQuery()))

@@ -6,6 +6,7 @@ most one segment on disk counts; what a growing file has beyond it is the part's
 
 import secrets
 import threading
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +18,9 @@ from rolloupe.index.fingerprint import FileState, still_holds
 from rolloupe.index.segment import Scan, SegmentMeta, base_path, has_duplicates, read_meta
 from rolloupe.index.sketch import Moments, Sketch, sketches_of
 from rolloupe.model import Problem, SampleRow
+
+SUPERSEDED_S = 600.0
+"""So long is a segment kept that another one of its part has superseded."""
 
 PartKey = tuple[str, int]
 """Source name and part number."""
@@ -97,9 +101,12 @@ class Catalog:
             meta = read_meta(path)
             if meta is None or meta.format != format_name:
                 continue
-            held = self._segments.get((meta.source, meta.part))
-            if held is None or held.meta.stop < meta.stop:
-                self._segments[meta.source, meta.part] = Segment(meta, path.with_suffix(".parquet"))
+            found = Segment(meta, path.with_suffix(".parquet"))
+            held = self._segments.get((meta.source, meta.part), found)
+            further, other = (found, held) if held.meta.stop < meta.stop else (held, found)
+            self._segments[meta.source, meta.part] = further
+            if other is not further and _age_s(path) > SUPERSEDED_S:
+                _remove(other.path)
         self.touch()
 
     def segment(self, key: PartKey) -> Segment | None:
@@ -115,16 +122,16 @@ class Catalog:
         return list(self._tails)
 
     def add(self, meta: SegmentMeta) -> None:
-        """Put a segment in its part's place; the part's tail, which it covers, goes."""
+        """Put a segment in its part's place; the part's tail, which it covers, goes.
+
+        The file of the segment before stays for a while: another viewer of the run may still read it.
+        """
         base = base_path(self.folder, meta.source, meta.part, meta.stop)
         key = (meta.source, meta.part)
         with self._lock:
-            old = self._segments.get(key)
             self._segments[key] = Segment(meta, base.with_suffix(".parquet"))
             self._tails.pop(key, None)
         self.touch()
-        if old is not None and old.path != self._segments[key].path:
-            _remove(old.path)
 
     def grow(self, key: PartKey, found: Scan) -> None:
         """Append what was scanned beyond a part's segment (and its tail so far) to the tail."""
@@ -230,6 +237,14 @@ def _added(a: Sketch, b: Sketch) -> Sketch:
 def _merged(a: dict[str, Moments], b: dict[str, Moments]) -> dict[str, Moments]:
     empty = Moments()
     return {name: a.get(name, empty).merge(b.get(name, empty)) for name in dict.fromkeys([*a, *b])}
+
+
+def _age_s(path: Path) -> float:
+    """Seconds since a file was written; 0 where it is gone."""
+    try:
+        return time.time() - path.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _remove(path: Path) -> None:

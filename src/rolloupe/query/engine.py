@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 
-from rolloupe.errors import BadQuery
+from rolloupe.errors import BadQuery, SourceChanged
 from rolloupe.index.catalog import Scope
 
 MEMORY_LIMIT = "256MB"
@@ -63,6 +63,8 @@ def ask(folder: Path, scope: Scope, sql: str, values: list[Any]) -> list[tuple[A
         return connection.execute(f"WITH rows AS ({_rows(scope)}) {sql}", values).fetchall()
     except duckdb.InterruptException as error:
         raise BadQuery(f"the query took longer than {TIMEOUT_S:.0f} s: narrow its steps or splits") from error
+    except duckdb.IOException as error:
+        raise SourceChanged("the index changed while it was read, as a source was written again: ask again") from error
     except (duckdb.BinderException, duckdb.ConversionException, duckdb.InvalidInputException) as error:
         raise BadQuery(str(error).splitlines()[0]) from error
     finally:
