@@ -16,5 +16,5 @@ export default defineConfig({
   },
   worker: { format: "es" },
   server: { proxy: { "/api": { target: SERVER, changeOrigin: true } } },
-  test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], css: { modules: { classNameStrategy: "non-scoped" } } },
+  test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], css: { include: /./, modules: { classNameStrategy: "non-scoped" } } },
 });

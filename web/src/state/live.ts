@@ -51,8 +51,9 @@ export async function showNew(): Promise<void> {
 
 /** Follow the run from its newest step on, or stop. */
 export function toggleFollowing(): void {
-  isFollowing.value = !isFollowing.peek();
-  if (isFollowing.peek()) goNewest();
+  const wasFollowing = isFollowing.peek();
+  if (!wasFollowing) goNewest(); // before following, which a step that is not the newest would end
+  isFollowing.value = !wasFollowing;
 }
 
 export function startLive(): void {

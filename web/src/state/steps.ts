@@ -10,7 +10,7 @@ import { run } from "./runs";
 import { asApiError } from "./session";
 import { isVisible } from "./visible";
 
-const AGAIN_MS = 300;
+const AGAIN_MS = 50;
 
 const kept = new Lru<StepsReply>(32);
 

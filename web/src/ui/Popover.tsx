@@ -50,12 +50,12 @@ export function Popover({ label, title, button, buttonClass, children, align = "
         type="button"
         ref={opener}
         class={buttonClass}
-        aria-label={label}
         title={title}
         aria-haspopup="dialog"
         aria-expanded={isOpen}
         onClick={() => open(!isOpen)}
       >
+        <span class="hidden">{label} </span>
         {button}
       </button>
       {isOpen && (

@@ -41,7 +41,7 @@ export function Divider({ label, width, limits, way, choose }: Props) {
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- a separator that can be focused is a widget
     <div
-      class={style["divider"]}
+      class={`${style["divider"]} ${way === 1 ? style["right"] : style["left"]}`}
       role="separator"
       aria-orientation="vertical"
       aria-label={label}

@@ -27,7 +27,7 @@ export function Rail() {
         </>
       )}
       <Item sign="settings" label="Settings" to={{ page: "settings", list: false }} isHere={page === "settings"} />
-      <button type="button" class={`${style["item"]} ${style["help"]}`} aria-label="Keys" title="Keys (?)" onClick={() => (helpOpen.value = true)}>
+      <button type="button" class={`${style["item"]} ${style["help"]}`} aria-label="?: the map of keys" title="Keys (?)" onClick={() => (helpOpen.value = true)}>
         ?
       </button>
     </nav>

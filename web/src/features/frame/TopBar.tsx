@@ -15,8 +15,9 @@ export function TopBar() {
   const isReading = page === "rollouts" && run.value !== null;
   return (
     <header class={style["bar"]}>
-      <a class={style["mark"]} href={href({ page: "runs", run: null })} onClick={following({ page: "runs", run: null })} title="All runs" aria-label="All runs">
-        ro
+      <a class={style["mark"]} href={href({ page: "runs", run: null })} onClick={following({ page: "runs", run: null })} title="All runs">
+        <span aria-hidden="true">ro</span>
+        <span class="hidden">All runs</span>
       </a>
       <RunPicker />
       {isReading && <Splits />}

@@ -23,11 +23,11 @@ export function SortBar() {
             type="button"
             class={`action ${style["sort"]}`}
             aria-pressed={isHere}
-            aria-label={`Sort ${words}${way}`}
             title={isHere ? `Sorted ${words}${way}. Press to turn it round` : `Sort ${words}`}
             onClick={() => go({ sort: value, descending: isHere ? !descending : value !== "index" && descending })}
           >
             {label}
+            <span class="hidden">{way}</span>
             <span class={style["way"]} aria-hidden="true">{isHere ? (descending ? "↓" : "↑") : ""}</span>
           </button>
         );

@@ -58,7 +58,7 @@ export function Login() {
           </button>
         </div>
         <p id="token-error" class={style["error"]} role="alert">
-          {error !== null && `${sentence(error.message)} ${error.next}`}
+          {error !== null && `${sentence(error.message)} ${error.status === 401 ? "Copy the whole link from the terminal." : sentence(error.next)}`}
         </p>
       </form>
     </main>

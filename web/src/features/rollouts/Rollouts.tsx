@@ -13,25 +13,19 @@ export function Rollouts() {
   return (
     <div class={`${style["panes"]} ${place.value.list ? style["list"] : ""}`}>
       {leftOpen ? (
-        <>
-          <aside class={style["left"]} style={{ width: `${leftWidth}px` }} aria-label="Samples of this step">
-            <List />
-          </aside>
+        <aside class={style["left"]} style={{ width: `${leftWidth}px` }} aria-label="Samples of this step">
+          <List />
           <Divider label="Width of the list" width={leftWidth} limits={LEFT} way={1} choose={(width) => choose({ leftWidth: width })} />
-        </>
+        </aside>
       ) : (
         <Folded label="Show the list of samples" side="left" open={() => choose({ leftOpen: true })} />
       )}
       <SamplePane />
       {rightOpen ? (
-        <>
-          <div class={style["wide"]}>
-            <Divider label="Width of the charts" width={rightWidth} limits={RIGHT} way={-1} choose={(width) => choose({ rightWidth: width })} />
-          </div>
-          <aside class={`${style["right"]} ${style["wide"]}`} style={{ width: `${rightWidth}px` }} aria-label="Charts">
-            <Charts />
-          </aside>
-        </>
+        <aside class={`${style["right"]} ${style["wide"]}`} style={{ width: `${rightWidth}px` }} aria-label="Charts">
+          <Charts />
+          <Divider label="Width of the charts" width={rightWidth} limits={RIGHT} way={-1} choose={(width) => choose({ rightWidth: width })} />
+        </aside>
       ) : (
         <Folded label="Show the charts" side="right" open={() => choose({ rightOpen: true })} />
       )}

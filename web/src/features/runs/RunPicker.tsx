@@ -20,7 +20,7 @@ export function RunPicker() {
     </>
   );
   return (
-    <Popover label={`Run: ${item.name}`} title={item.path} button={button} buttonClass={style["picker"] ?? ""}>
+    <Popover label="Run" title={item.path} button={button} buttonClass={style["picker"] ?? ""}>
       {(close) => (
         <ul class={style["runs"]}>
           {known.map((one) => (

@@ -7,6 +7,8 @@ const ROLES: ReadonlySet<string> = new Set(["system", "user", "assistant", "tool
 
 interface Props {
   name: string;
+  /** What the section is called where its name does not set it apart. */
+  label?: string;
   role: string;
   /** Lines below the name. */
   margin?: ComponentChildren;
@@ -17,10 +19,10 @@ interface Props {
   class?: string | undefined;
 }
 
-export function Section({ name, role, margin, tool, children, fold, class: className = "" }: Props) {
+export function Section({ name, label = name, role, margin, tool, children, fold, class: className = "" }: Props) {
   const tint = ROLES.has(role) ? { color: `var(--role-${role})` } : undefined;
   return (
-    <section class={`${style["section"]} ${className}`} aria-label={name}>
+    <div class={`${style["section"]} ${className}`} role="group" aria-label={label}>
       <div class={style["margin"]}>
         <div class={style["head"]}>
           {fold === undefined ? (
@@ -42,6 +44,6 @@ export function Section({ name, role, margin, tool, children, fold, class: class
         {margin}
       </div>
       <div class={style["text"]}>{children}</div>
-    </section>
+    </div>
   );
 }

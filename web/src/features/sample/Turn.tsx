@@ -29,6 +29,7 @@ export function Turn({ turn, number }: Props) {
   return (
     <Section
       name={name}
+      label={number === null ? name : `${name}, turn ${number}`}
       role={turn.role}
       fold={{ isOpen, open }}
       class={style["turn"]}

@@ -1,0 +1,32 @@
+import { describe, expect, it } from "vitest";
+import { place } from "../../state/place";
+import { drawn, item } from "../../testing";
+import { SampleRow } from "./SampleRow";
+
+const box = { transform: "translateY(0px)", height: "30px" };
+const usual = { isHere: false, canFocus: true, isFlat: false, byChars: false, box };
+
+describe("a sample in the list", () => {
+  it("is a link to itself, with reward and length", async () => {
+    place.value = { ...place.value, page: "rollouts", run: "r", split: "train", step: 1 };
+    const host = await drawn(<SampleRow {...usual} item={item(3)} />);
+    expect(host.querySelector("a")?.getAttribute("href")).toContain("sample=train/1/1/3");
+    expect(host.textContent).toContain("1.00");
+    expect(host.textContent).toContain("13");
+  });
+  it("says what is wrong with it before how it begins", async () => {
+    const host = await drawn(<SampleRow {...usual} item={item(0, { status: "truncated", preview: "<think> hm" })} />);
+    expect(host.textContent).toMatch(/truncated ▸ hm/);
+    const other = await drawn(<SampleRow {...usual} item={item(0, { discarded: "max_async", preview: "" })} />);
+    expect(other.textContent).toContain("discarded");
+    expect(other.textContent).toContain("(empty)");
+  });
+  it("counts characters where no tokens are told", async () => {
+    const host = await drawn(<SampleRow {...usual} item={item(0, { response_tokens: null, response_chars: 1234 })} />);
+    expect(host.querySelector('[title="1,234 characters"]')).not.toBeNull();
+  });
+  it("keeps its room while its page is on its way", async () => {
+    const host = await drawn(<SampleRow {...usual} item={undefined} />);
+    expect(host.querySelector("[aria-busy]")).not.toBeNull();
+  });
+});

@@ -1,0 +1,73 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { sample } from "../../state/sample";
+import { button, drawn, part, reply, settled, turn } from "../../testing";
+import { startFolds, turnFolds } from "./folds";
+import { Transcript } from "./Transcript";
+
+const HOSTILE = "<img src=x onerror=\"document.title='hacked'\"><script>document.title='hacked'</script>";
+
+beforeEach(() => {
+  startFolds();
+  sample.value = reply();
+});
+
+describe("a transcript", () => {
+  it("shows hostile text as text, wherever it stands", async () => {
+    const call = { name: HOSTILE, arguments: HOSTILE, id: HOSTILE, error: HOSTILE };
+    const parts = ["text", "answer", "marker", "placeholder", "image", "json", "tool_result", "think"].map((kind) => part(kind, HOSTILE));
+    const turns = [turn(HOSTILE, parts, { name: HOSTILE, stop_reason: HOSTILE, metrics: { [HOSTILE]: 1 } }), turn("assistant", [part("tool_call", HOSTILE, { call })])];
+    const host = await drawn(
+      <Transcript reply={reply({ turns, label: HOSTILE, notes: [HOSTILE], extra: { [HOSTILE]: HOSTILE }, reference: { turns, reward: 0, gap: 1 } })} />,
+    );
+    expect(host.querySelector("img, script, iframe, object, embed")).toBeNull();
+    expect(host.textContent.split("onerror").length).toBeGreaterThan(20);
+  });
+
+  it("folds thoughts to a line that says how long they are, unless there is nothing else", async () => {
+    const thought = part("think", "law of cosines ".repeat(30));
+    const host = await drawn(<Transcript reply={reply({ turns: [turn("assistant", [thought, part("text", "It is 6.")])] })} />);
+    expect(host.textContent).toContain("Thought for 449 characters: “law of cosines");
+    expect(host.textContent).not.toContain("law of cosines ".repeat(20));
+    button(host, /^▸ Thought/).click();
+    await settled();
+    expect(host.textContent).toContain("law of cosines ".repeat(20));
+    const alone = await drawn(<Transcript reply={reply({ turns: [turn("assistant", [{ ...thought, closed: false }])] })} />);
+    expect(alone.textContent).toContain("without an end");
+    expect(alone.textContent).toContain("law of cosines ".repeat(20));
+  });
+
+  it("expands and collapses all", async () => {
+    const turns = [turn("system", [part("text", "Be careful. ".repeat(30))]), turn("user", [part("text", "How many?\nTell me.")])];
+    const host = await drawn(<Transcript reply={reply({ turns })} />);
+    const open = () => [...host.querySelectorAll("[aria-expanded]")].map((one) => one.getAttribute("aria-expanded"));
+    expect(open()).toEqual(["false", "true"]);
+    turnFolds();
+    await settled();
+    expect(open()).toEqual(["true", "true"]);
+    turnFolds();
+    await settled();
+    expect(open()).toEqual(["false", "false"]);
+    expect(host.textContent).toContain("How many? Tell me.");
+    sample.value = reply({ id: "train/1/0/1" });
+    await settled();
+    expect(open()).toEqual(["false", "true"]);
+  });
+
+  it("draws thousands of turns, the first at once", async () => {
+    const turns = Array.from({ length: 2500 }, (_, i) => turn(i % 2 === 0 ? "user" : "assistant", [part("text", `turn ${i}`)]));
+    const host = await drawn(<Transcript reply={reply({ turns })} />);
+    expect(host.textContent).toContain("turn 39");
+    for (let i = 0; i < 60 && !host.textContent.includes("turn 2499"); i += 1) await settled();
+    expect(host.textContent).toContain("turn 2499");
+    expect(host.textContent).toContain("train/1.jsonl");
+  });
+
+  it("shows answer, reference, gap, calls and the source", async () => {
+    const call = { name: "calculator", arguments: '{\n  "x": 1\n}', id: "c1", error: "" };
+    const turns = [turn("assistant", [part("tool_call", "", { call })])];
+    const host = await drawn(<Transcript reply={reply({ turns, label: "150√3", reference: { turns: [], reward: 0.25, gap: 0.75 } })} />);
+    for (const text of ["Golden", "150√3", "calculator", '"x": 1', "Reference response", "0.250", "+0.750", "train/1.jsonl · bytes 0–606"]) {
+      expect(host.textContent).toContain(text);
+    }
+  });
+});

@@ -1,0 +1,33 @@
+import { describe, expect, it } from "vitest";
+import { reply } from "../testing";
+import { labelled } from "./facts";
+
+const texts = (more: Parameters<typeof reply>[0]) => Object.fromEntries(labelled(reply(more)).map(({ label, text }) => [label, text]));
+
+describe("the figures of a sample", () => {
+  it("hold every metric and tag, reward and advantage first", () => {
+    const facts = [
+      { name: "correct", kind: "metric", value: 1 },
+      { name: "kl", kind: "metric", value: 0.002_134 },
+      { name: "bench", kind: "tag", value: "NaN" },
+    ];
+    const found = labelled(reply({ advantage: 1.62, facts, env: "math" }));
+    expect(found.slice(0, 2).map(({ label }) => label)).toEqual(["Reward", "Advantage"]);
+    expect(texts({ advantage: 1.62, facts, env: "math" })).toMatchObject({ Advantage: "+1.62", correct: "1", kl: "0.00213", bench: "NaN", Env: "math" });
+  });
+  it("say what is missing and what is not finite", () => {
+    expect(texts({ reward: null })["Reward"]).toBe("none");
+    expect(texts({ reward: "-Infinity" })["Reward"]).toBe("\u2212inf");
+    expect(texts({ status: "unknown" })).not.toHaveProperty("Status");
+  });
+  it("keep the trainer's own word for the status, and why a sample was discarded", () => {
+    expect(texts({ status: "truncated", status_raw: "length" })["Status"]).toBe("truncated (length)");
+    expect(texts({ status: "completed", status_raw: "Completed" })["Status"]).toBe("completed");
+    expect(texts({ discarded: "max_async" })["Discarded"]).toBe("max_async");
+  });
+  it("count tokens as far as they are known", () => {
+    expect(texts({ response_tokens: 1089 })["Response tokens"]).toBe("1,089");
+    expect(texts({ response_tokens: null, total_tokens: 2000 })["Tokens"]).toBe("2,000");
+    expect(texts({ response_tokens: null })).not.toHaveProperty("Tokens");
+  });
+});
