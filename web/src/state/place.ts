@@ -28,7 +28,7 @@ export function href(change: Partial<Place>): string {
 }
 
 /** Make a link go there without loading the page again; other keys and buttons stay the browser's. */
-export function following(change: Partial<Place>): (event: MouseEvent) => void {
+export function onLink(change: Partial<Place>): (event: MouseEvent) => void {
   return (event) => {
     if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();

@@ -90,8 +90,9 @@ function thirds(_: uPlot, __: number, low: number, high: number): number[] {
 }
 
 function onClick(open: (index: number) => void): (plot: uPlot) => (event: MouseEvent) => null {
-  return (plot) => () => {
-    if (typeof plot.cursor.idx === "number") open(plot.cursor.idx);
+  return (plot) => (event) => {
+    // From the event itself: the cursor follows the pointer a frame later, and a tap has none before it.
+    open(plot.posToIdx(event.clientX - plot.over.getBoundingClientRect().left));
     return null;
   };
 }

@@ -2,7 +2,7 @@
 
 import type { Place } from "../../lib/address";
 import { figure } from "../../lib/numbers";
-import { following, href, place } from "../../state/place";
+import { onLink, href, place } from "../../state/place";
 import { run } from "../../state/runs";
 import { Icon, type Sign } from "../../ui/Icon";
 import { helpOpen } from "../help/help";
@@ -48,7 +48,7 @@ function Item({ sign, label, to, isHere, isNarrow = false, badge = 0 }: ItemProp
     <a
       class={`${style["item"]} ${isNarrow ? style["narrow"] : ""}`}
       href={href(to)}
-      onClick={following(to)}
+      onClick={onLink(to)}
       aria-current={isHere ? "page" : undefined}
       aria-label={label}
       title={label}

@@ -1,6 +1,6 @@
 /** The bar: which run, split and step, and how live it all is. */
 
-import { following, href, place } from "../../state/place";
+import { onLink, href, place } from "../../state/place";
 import { run } from "../../state/runs";
 import { IndexProgress } from "../live/IndexProgress";
 import { LiveDot } from "../live/LiveDot";
@@ -15,7 +15,7 @@ export function TopBar() {
   const isReading = page === "rollouts" && run.value !== null;
   return (
     <header class={style["bar"]}>
-      <a class={style["mark"]} href={href({ page: "runs", run: null })} onClick={following({ page: "runs", run: null })} title="All runs">
+      <a class={style["mark"]} href={href({ page: "runs", run: null })} onClick={onLink({ page: "runs", run: null })} title="All runs">
         <span aria-hidden="true">ro</span>
         <span class="hidden">All runs</span>
       </a>

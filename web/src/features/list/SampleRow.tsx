@@ -3,7 +3,7 @@
 import type { SampleItem } from "../../api/types.gen";
 import { figure } from "../../lib/numbers";
 import { preview } from "../../lib/preview";
-import { following, href } from "../../state/place";
+import { onLink, href } from "../../state/place";
 import { Score } from "../../ui/Score";
 import style from "./Row.module.css";
 
@@ -34,7 +34,7 @@ export function SampleRow({ item, isHere, canFocus, isFlat, byChars, box }: Prop
         class={style["link"]}
         aria-current={isHere ? "true" : undefined}
         tabIndex={canFocus ? 0 : -1}
-        onClick={following(to)}
+        onClick={onLink(to)}
       >
         <Score value={item.reward} />
         <span class={style["preview"]}>

@@ -20,13 +20,14 @@ export function LiveDot() {
   const isLost = isConnected.value === false;
   const time = seconds === null ? "" : ago(seconds);
   const word = isLost ? "connection lost" : isFollowing.value ? "following" : item.live ? "live" : "written";
+  const words = `${word} ${time}`.trim();
   const title = isFollowing.value ? "Following the newest step. Press to stop (l)" : "Press to follow the newest step (l)";
   return (
-    <button type="button" class={`action ${style["live"]}`} aria-pressed={isFollowing.value} title={title} onClick={toggleFollowing}>
+    <button type="button" class={`action ${style["live"]}`} aria-pressed={isFollowing.value} title={`${words}. ${title}`} onClick={toggleFollowing}>
       <i class={`${style["dot"]} ${isLost ? style["lost"] : item.live ? style["on"] : ""}`} />
       <span class={style["word"]}>
         {word}
-        {time !== "" && !isLost && <span class={style["time"]}>{item.live || isFollowing.value ? ` · ${time}` : ` ${time}`}</span>}
+        {time !== "" && !isLost && <span>{item.live || isFollowing.value ? ` · ${time}` : ` ${time}`}</span>}
       </span>
     </button>
   );

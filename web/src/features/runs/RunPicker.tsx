@@ -1,7 +1,7 @@
 /** Which run is looked at, and the others. */
 
 import { count, figure } from "../../lib/numbers";
-import { following, go, href, place } from "../../state/place";
+import { onLink, go, href, place } from "../../state/place";
 import { run, runs, samplesOf } from "../../state/runs";
 import { Icon } from "../../ui/Icon";
 import { Popover } from "../../ui/Popover";
@@ -29,7 +29,7 @@ export function RunPicker() {
                 href={href({ run: one.id })}
                 aria-current={one.id === item.id ? "true" : undefined}
                 onClick={(event) => {
-                  following({ run: one.id })(event);
+                  onLink({ run: one.id })(event);
                   if (event.defaultPrevented) close();
                 }}
               >

@@ -3,7 +3,7 @@
 import type { RunItem } from "../../api/types.gen";
 import { count, figure, size } from "../../lib/numbers";
 import { ago } from "../../lib/time";
-import { following, href } from "../../state/place";
+import { onLink, href } from "../../state/place";
 import { changedS, notes, program, runs } from "../../state/runs";
 import style from "./RunsPage.module.css";
 
@@ -37,7 +37,7 @@ function Run({ item }: { item: RunItem }) {
   return (
     <section class={style["run"]}>
       <h2>
-        <a href={href(to)} onClick={following(to)}>
+        <a href={href(to)} onClick={onLink(to)}>
           {item.name}
         </a>
         {item.live && <i class={style["live"]} title="Its files are being written" />}
@@ -56,7 +56,7 @@ function Run({ item }: { item: RunItem }) {
           <div>
             <dt>Problems</dt>
             <dd>
-              <a href={href({ page: "problems", run: item.id })} onClick={following({ page: "problems", run: item.id })}>
+              <a href={href({ page: "problems", run: item.id })} onClick={onLink({ page: "problems", run: item.id })}>
                 {figure(item.problems)}
               </a>
             </dd>

@@ -18,7 +18,11 @@ export function Think({ part, isUsuallyOpen }: { part: PartView; isUsuallyOpen: 
       <button type="button" class={style["summary"]} aria-expanded={isOpen} onClick={() => open(!isOpen)}>
         <span class={style["mark"]} aria-hidden="true">{isOpen ? "▾" : "▸"}</span> Thought for {count(text.length, "character")}
         {end}
-        {isOpen || text === "" ? "" : `: “${opening(text, OPENING_CHARS)}”`}
+        {!isOpen && text !== "" && (
+          <>
+            : “<span>{opening(text, OPENING_CHARS)}</span>”
+          </>
+        )}
       </button>
       {isOpen && <div class={style["text"]}><Text text={text} /></div>}
     </div>
