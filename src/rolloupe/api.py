@@ -158,6 +158,15 @@ class Questions:
         path = source.path if source else locator.source
         return RawRecord(path, locator.start, locator.start + locator.length, data)
 
+    def read(self, file: str, start: int, stop: int) -> bytes:
+        """Bytes `start` to `stop` of one of the run's files, such as those that a `Problem` names.
+
+        Raises `NotFound` where the run has no such file, `SourceChanged` where it cannot be read any more.
+        """
+        from rolloupe import query
+
+        return query.read(self._ready(), file, start, stop - start)
+
     def group_of(self, id: str | SampleKey) -> list[SampleKey]:
         """The samples of a sample's group, in order, itself included."""
         from rolloupe import query

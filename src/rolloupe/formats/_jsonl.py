@@ -4,8 +4,11 @@ Lines end at the byte `\n` and nowhere else. What cannot be read is a `Problem` 
 it holds, ends a scan. Memory is bounded: a line beyond `MAX_LINE_BYTES` is passed over, not read.
 """
 
+import errno
 import json
+import os
 import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, NamedTuple
@@ -188,7 +191,7 @@ class JsonlFormat:
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[SampleRow | Problem]:  # noqa: ARG002
         """See `Format`."""
-        with open(source.path, "rb", buffering=BLOCK_BYTES) as file:
+        with open(source.path, "rb", buffering=BLOCK_BYTES, opener=_regular) as file:
             head = file.read(MAX_LFS_POINTER_BYTES)
             if is_lfs_pointer(head, len(head)):
                 if start == 0 < stop:
@@ -215,7 +218,7 @@ class JsonlFormat:
             record = parse(strip_bom(data, locator.start))
             row = self.row(source, record, locator.start, locator.length)
         except Unusable as error:
-            raise _changed(source, locator, str(error)) from None
+            raise _changed(source, locator.start, str(error)) from None
         sample = self.sample(record, row, locator)
         sample.notes += _replaced(data)
         return sample
@@ -223,16 +226,20 @@ class JsonlFormat:
     def raw(self, source: Source, locator: Locator) -> bytes:
         """See `Format`."""
         before = 1 if locator.start else 0
-        try:
-            with open(source.path, "rb", buffering=0) as file:
-                file.seek(locator.start - before)
-                data = _read(file, before + locator.length + 1)
-        except OSError as error:
-            raise _changed(source, locator, error.strerror or str(error)) from None
+        data = self.read(source, locator.start - before, before + locator.length + 1)
         record, after = data[before : before + locator.length], data[before + locator.length :]
         if (before and data[:1] != b"\n") or len(record) < locator.length or after not in (b"", b"\n"):
-            raise _changed(source, locator, "the line has other bounds")
+            raise _changed(source, locator.start, "the line has other bounds")
         return record
+
+    def read(self, source: Source, start: int, length: int) -> bytes:
+        """See `Format`."""
+        try:
+            with open(source.path, "rb", buffering=0, opener=_regular) as file:
+                file.seek(start)
+                return _read(file, length)
+        except OSError as error:
+            raise _changed(source, start, error.strerror or str(error)) from None
 
 
 def _record(line: Line) -> Record:
@@ -250,7 +257,14 @@ def _read(file: Any, size: int) -> bytes:
     return b"".join(blocks)
 
 
-def _changed(source: Source, locator: Locator, reason: str) -> SourceChanged:
-    return SourceChanged(
-        f"{source.path} no longer holds a sample at byte {locator.start}: {reason}. Next: reload the step"
-    )
+def _regular(path: str, flags: int) -> int:
+    """Open a regular file and nothing else: a pipe that took its place would wait for ever."""
+    handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        return handle
+    os.close(handle)
+    raise OSError(errno.EINVAL, "not a regular file")
+
+
+def _changed(source: Source, start: int, reason: str) -> SourceChanged:
+    return SourceChanged(f"{source.path} no longer holds a record at byte {start}: {reason}. Next: reload the step")

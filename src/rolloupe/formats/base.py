@@ -45,5 +45,9 @@ class Format(Protocol):
         ...
 
     def raw(self, source: Source, locator: Locator) -> bytes:
-        """Return the bytes of the record at `locator`, as they stand in the file."""
+        """Return the bytes of the record at `locator`, as they stand in the file. Raises `SourceChanged`."""
+        ...
+
+    def read(self, source: Source, start: int, length: int) -> bytes:
+        """Return bytes of a file from `start` on, whatever they are: fewer where it ends. Raises `SourceChanged`."""
         ...

@@ -12,7 +12,7 @@ from rolloupe.query.records import (
     Stats,
     StepSummary,
 )
-from rolloupe.query.single import neighbours, raw, sample
+from rolloupe.query.single import neighbours, raw, read, sample
 from rolloupe.query.summaries import columns, groups, series, splits, steps
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "groups",
     "neighbours",
     "raw",
+    "read",
     "sample",
     "samples",
     "series",

@@ -40,6 +40,17 @@ def raw(run: OpenRun, key: SampleKey) -> tuple[Locator, bytes]:
     return locator, run.format.raw(source, locator)
 
 
+def read(run: OpenRun, file: str, start: int, length: int) -> bytes:
+    """Bytes of one of the run's files from `start` on, whatever they are; fewer where the file ends.
+
+    `file` is a name as `Problem.source` and `Locator.source` have it. Raises `NotFound` for any other.
+    """
+    source = run.source(file)
+    if source is None:
+        raise NotFound(f"run {run.id!r} has no file {file!r}; `rolloupe doctor` names the files that have problems")
+    return run.format.read(source, max(0, start), max(0, length))
+
+
 NEIGHBOURS = """
 SELECT idx, row_number() OVER (PARTITION BY idx ORDER BY source, ordinal, byte_start, part),
        count(*) OVER (PARTITION BY idx) FROM rows
