@@ -5,7 +5,7 @@ are legal values everywhere; strings may have come from hostile files. Fields ma
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal
 from urllib.parse import quote, unquote
 
 from msgspec import Struct
@@ -21,6 +21,25 @@ class RunPart(Struct, frozen=True):
     split: str | None = None
 
 
+class Reading(Struct, frozen=True, kw_only=True):
+    """How a person wants files to be read, where the files do not say it themselves."""
+
+    format: str = ""
+    """Read everything as this format; empty: as what it is recognised as."""
+    follow_symlinks: bool = False
+    """Follow links that lead out of the paths that were named."""
+    fields: tuple[tuple[str, str], ...] = ()
+    """Which key of a row is its prompt, its reward, ...: pairs of a role and a key."""
+    reward_key: str = ""
+    """The sample metric, or the part of a reward that is an object, that is taken for the reward."""
+    reward_range: tuple[float, float] | None = None
+    """The lowest and the highest reward there can be."""
+
+
+AS_FOUND: Final = Reading()
+"""As the files say it themselves."""
+
+
 class RunInfo(Struct, frozen=True, kw_only=True):
     """One training or evaluation run as found on disk."""
 
@@ -33,6 +52,7 @@ class RunInfo(Struct, frozen=True, kw_only=True):
     parts: tuple[RunPart, ...]
     link_root: str = ""
     """Links inside the run are followed to what lies below this folder; empty: below `root`."""
+    reading: Reading = AS_FOUND
 
 
 class Source(Struct, frozen=True, kw_only=True):

@@ -10,7 +10,7 @@ import pytest
 
 from rolloupe.errors import NotRecognised, UnreadablePath
 from rolloupe.formats import FORMATS, _files, by_name, discover, discovery
-from rolloupe.model import RunInfo
+from rolloupe.model import Reading, RunInfo
 from tests.formats.support import only_run, rows, write
 
 RELAX: dict[str, Any] = {"rollout_id": 0, "sample_index": 0, "prompt": "p", "response": "r", "reward": 1}
@@ -19,7 +19,7 @@ ROW: dict[str, Any] = {"prompt": "p", "response": "r", "score": 1}
 
 def reasons(path: Path, **options: Any) -> dict[str, str]:
     """The notes of a discovery by the path below the root."""
-    return {os.path.relpath(note.path, path): note.reason for note in discover([path], **options).notes}
+    return {os.path.relpath(note.path, path): note.reason for note in discover([path], Reading(**options)).notes}
 
 
 def test_the_demo_holds_runs_of_three_formats(demo_runs: Path) -> None:
@@ -100,13 +100,13 @@ def test_an_empty_folder_and_one_of_other_files_are_explained(tmp_path: Path) ->
     assert "nothing here that a format reads" in reasons(tmp_path / "other")["."]
 
 
-@pytest.mark.parametrize("format", [None, "relax"])
-def test_a_path_that_is_missing_is_an_error(tmp_path: Path, format: str | None) -> None:
+@pytest.mark.parametrize("format", ["", "relax"])
+def test_a_path_that_is_missing_is_an_error(tmp_path: Path, format: str) -> None:
     with pytest.raises(UnreadablePath, match="does not exist"):
-        discover([tmp_path / "missing"], format)
+        discover([tmp_path / "missing"], Reading(format=format))
     (tmp_path / "broken").symlink_to(tmp_path / "nowhere")
     with pytest.raises(UnreadablePath, match="does not exist"):
-        discover([tmp_path / "broken"], format)
+        discover([tmp_path / "broken"], Reading(format=format))
 
 
 def test_what_is_neither_a_folder_nor_a_file_is_an_error(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_links_out_of_the_root_are_refused_by_name(tmp_path: Path) -> None:
     assert all("a link out of the root" in note.reason and "--follow-symlinks" in note.reason for note in found.notes)
     assert {Path(note.path).name for note in found.notes} == {"linked", "3.jsonl"}
 
-    followed = discover([tmp_path / "root"], follow_symlinks=True)
+    followed = discover([tmp_path / "root"], Reading(follow_symlinks=True))
     assert {run.name: len(rows(run)) for run in followed.runs} == {"here": 2, "run": 1}
     assert followed.notes == []
 
@@ -229,12 +229,12 @@ def test_a_forced_format_that_reads_nothing_is_an_error(tmp_path: Path, format: 
     (tmp_path / "a.pt").write_bytes(b"\x80\x04.")
     for path in (tmp_path, tmp_path / "a.pt"):
         with pytest.raises(NotRecognised, match=f"{format} reads nothing at"):
-            discover([path], format)
+            discover([path], Reading(format=format))
 
 
 def test_an_unknown_format_is_an_error_that_names_those_there_are(tmp_path: Path) -> None:
     with pytest.raises(NotRecognised, match="relax, rl_logging_board, generic"):
-        discover([tmp_path], "tinker")
+        discover([tmp_path], Reading(format="tinker"))
 
 
 def test_a_run_that_was_moved_away_has_no_sources(demo_runs: Path, tmp_path: Path) -> None:

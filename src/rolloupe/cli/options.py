@@ -1,5 +1,6 @@
 """The options that commands share, and how a command opens the runs they name."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +10,8 @@ import click
 
 from rolloupe.cli import progress
 from rolloupe.cli.terminal import complain
-from rolloupe.errors import NotRecognised
+from rolloupe.errors import NotRecognised, RolloupeError
+from rolloupe.model import AS_FOUND, Reading
 
 if TYPE_CHECKING:
     from rolloupe.api import Run, Runs
@@ -21,9 +23,8 @@ class Place(NamedTuple):
     """Which runs a command is about, and how they are read."""
 
     paths: tuple[str, ...]
-    format: str | None
-    index_dir: str | None
-    follow_symlinks: bool
+    index_dir: str | None = None
+    reading: Reading = AS_FOUND
 
 
 def format_of(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -36,6 +37,32 @@ def format_of(ctx: click.Context, param: click.Parameter, value: str | None) -> 
         return by_name(value).name
     except NotRecognised as error:
         raise click.BadParameter(str(error), ctx, param) from None
+
+
+def fields_of(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[tuple[str, str], ...]:
+    """Read the file of `--map`."""
+    if value is None:
+        return ()
+    from rolloupe.formats import read_fields
+
+    try:
+        return read_fields(Path(value))
+    except RolloupeError as error:
+        raise click.BadParameter(str(error), ctx, param) from None
+
+
+def range_of(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[float, float] | None:
+    """Read `LO:HI`."""
+    if value is None:
+        return None
+    low, _, high = value.partition(":")
+    try:
+        found = float(low), float(high)
+    except ValueError:
+        found = math.nan, math.nan
+    if not (math.isfinite(found[0]) and found[0] < found[1] < math.inf):
+        raise click.BadParameter(f"{value!r} is no range; write such as 0:1 or -1:1", ctx, param)
+    return found
 
 
 def paths(command: F) -> F:
@@ -60,6 +87,22 @@ def reading(command: F) -> F:
             metavar="NAME",
             help="Read PATH as this format, whatever its contents say: relax, rl_logging_board or generic.",
         ),
+        click.option(
+            "--map",
+            "fields",
+            callback=fields_of,
+            metavar="FILE",
+            help='For rows with unusual keys: a TOML file of lines such as  reward = "grade.total".',
+        ),
+        click.option(
+            "--reward-key",
+            default="",
+            metavar="NAME",
+            help="Take this sample metric, or this part of a reward that is an object, for the reward.",
+        ),
+        click.option(
+            "--reward-range", callback=range_of, metavar="LO:HI", help="The lowest and highest reward there can be."
+        ),
     ):
         command = option(command)
     return command
@@ -71,14 +114,14 @@ def one_run(command: F) -> F:
 
 
 def place_of(
-    paths: Sequence[str], data_dirs: Sequence[str], format: str | None, index_dir: str | None, follow_symlinks: bool
+    paths: Sequence[str], data_dirs: Sequence[str], index_dir: str | None, format: str | None, **reading: Any
 ) -> Place:
     """The place that the options name. A usage error where no path was given."""
     if not (paths or data_dirs):
         raise click.UsageError(
             "Missing argument 'PATH...'. Name a folder or a file of a run.", click.get_current_context()
         )
-    return Place((*paths, *data_dirs), format, index_dir, follow_symlinks)
+    return Place((*paths, *data_dirs), index_dir, Reading(format=format or "", **reading))
 
 
 @contextmanager
@@ -87,12 +130,7 @@ def opened(place: Place, *, wait: bool = True) -> "Iterator[Runs]":
     from rolloupe import api
 
     with progress.looking():
-        runs = api.open(
-            [Path(path) for path in place.paths],
-            format=place.format,
-            index_dir=place.index_dir,
-            follow_symlinks=place.follow_symlinks,
-        )
+        runs = api.runs_at([Path(path) for path in place.paths], index_dir=place.index_dir, reading=place.reading)
     with runs:
         if wait:
             progress.wait(runs)

@@ -181,6 +181,10 @@ class JsonlFormat:
         """See `Format`."""
         raise NotImplementedError
 
+    def prepared(self, run: RunInfo, record: Record) -> Record:  # noqa: ARG002
+        """The object as `row` and `sample` are to read it, where a person has said how."""
+        return record
+
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """Make a row of one object. Raises `Unusable` where it is no sample."""
         raise NotImplementedError
@@ -189,7 +193,7 @@ class JsonlFormat:
         """Make the whole sample of one object."""
         raise NotImplementedError
 
-    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[SampleRow | Problem]:  # noqa: ARG002
+    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[SampleRow | Problem]:
         """See `Format`."""
         with open(source.path, "rb", buffering=BLOCK_BYTES, opener=_regular) as file:
             head = file.read(MAX_LFS_POINTER_BYTES)
@@ -199,11 +203,11 @@ class JsonlFormat:
                 return
             for line in lines(file, start, stop):
                 if line.data is None or strip_bom(line.data, line.start).strip(BLANK):
-                    yield self._item(source, line)
+                    yield self._item(run, source, line)
 
-    def _item(self, source: Source, line: Line) -> SampleRow | Problem:
+    def _item(self, run: RunInfo, source: Source, line: Line) -> SampleRow | Problem:
         try:
-            return self.row(source, _record(line), line.start, line.length)
+            return self._row(run, source, self.prepared(run, _record(line)), line.start, line.length)
         except Unusable as error:
             reason = str(error) if line.ended else f"the last line has no end yet ({error})"
         except Exception as error:  # a defect of ours must not cost the lines behind
@@ -211,12 +215,18 @@ class JsonlFormat:
         stop = line.start + line.length
         return Problem(source=source.name, reason=reason, start=line.start, stop=stop, transient=not line.ended)
 
-    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:  # noqa: ARG002
+    def _row(self, run: RunInfo, source: Source, record: Record, start: int, length: int) -> SampleRow:
+        row = self.row(source, record, start, length)
+        if key := run.reading.reward_key:
+            row.reward = row.metrics.get(f"reward.{key}", row.metrics.get(key))
+        return row
+
+    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
         """See `Format`."""
         data = self.raw(source, locator)
         try:
-            record = parse(strip_bom(data, locator.start))
-            row = self.row(source, record, locator.start, locator.length)
+            record = self.prepared(run, parse(strip_bom(data, locator.start)))
+            row = self._row(run, source, record, locator.start, locator.length)
         except Unusable as error:
             raise _changed(source, locator.start, str(error)) from None
         sample = self.sample(record, row, locator)

@@ -13,7 +13,7 @@ from rolloupe.errors import NotFound
 from rolloupe.formats import Note, discover
 from rolloupe.index.run import OpenRun
 from rolloupe.index.segment import VERSION
-from rolloupe.model import RunInfo
+from rolloupe.model import AS_FOUND, Reading, RunInfo
 
 Callback = Callable[[str, OpenRun | None], None]
 
@@ -34,14 +34,13 @@ class Library:
         paths: Sequence[Path | str],
         *,
         index_dir: Path | str | None = None,
-        format: str | None = None,
         follow: bool = False,
-        follow_symlinks: bool = False,
+        reading: Reading = AS_FOUND,
     ) -> None:
         self.index_dir = Path(index_dir) if index_dir else default_index_dir()
         self._callbacks: list[Callback] = []
         self._lock = threading.Lock()
-        found = discover([Path(p) for p in paths], format, follow_symlinks)
+        found = discover([Path(p) for p in paths], reading)
         self.notes: list[Note] = found.notes
         self.index_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.runs = [
@@ -94,7 +93,8 @@ class Library:
         self.close()
 
     def _folder(self, info: RunInfo) -> Path:
-        key = "\n".join([info.format, info.root, *(f"{p.path}\t{p.split}" for p in info.parts)])
+        reading = [info.reading.reward_key, repr(info.reading.fields)] if info.reading != AS_FOUND else []
+        key = "\n".join([info.format, info.root, *(f"{p.path}\t{p.split}" for p in info.parts), *reading])
         digest = hashlib.blake2b(key.encode("utf-8", "surrogateescape"), digest_size=10).hexdigest()
         return self.index_dir / f"v{VERSION}" / digest
 
