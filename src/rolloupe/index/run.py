@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 from rolloupe.formats import by_name
 from rolloupe.formats.base import Format
-from rolloupe.index.catalog import Catalog, PartKey, Snapshot
+from rolloupe.index.catalog import Catalog, PartKey
 from rolloupe.index.fingerprint import FileState, state_of
 from rolloupe.index.segment import parts_of, scan, span_of
+from rolloupe.index.snapshot import Snapshot
 from rolloupe.index.worker import Answer, Job, Worker, perform
 from rolloupe.model import Problem, RunInfo, Source
 

@@ -5,19 +5,29 @@ changed again; a question that takes too long is interrupted. Values are always 
 """
 
 import threading
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import duckdb
+import pyarrow as pa
 
 from rolloupe.errors import BadQuery, SourceChanged
-from rolloupe.index.catalog import Scope
+from rolloupe.index import Piece
 
 MEMORY_LIMIT = "256MB"
 TIMEOUT_S = 30.0
 
 _lock = threading.Lock()
 _databases: dict[Path, duckdb.DuckDBPyConnection] = {}
+
+
+class Column(NamedTuple):
+    """A column of the index, as it is named there, and its SQL type."""
+
+    name: str
+    kind: str
 
 
 def quote(identifier: str) -> str:
@@ -48,21 +58,36 @@ def _locked(folder: Path) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def ask(folder: Path, scope: Scope, sql: str, values: list[Any]) -> list[tuple[Any, ...]]:
-    """Run one statement over the rows of a scope, which it names `rows`, and fetch the answer.
+def ask(
+    folder: Path,
+    pieces: Sequence[Piece],
+    sql: str,
+    values: list[Any],
+    *,
+    named: Sequence[Column] = (),
+    tables: Mapping[str, pa.Table] = MappingProxyType({}),
+) -> list[tuple[Any, ...]]:
+    """Run one statement over the rows of some pieces, which it names `rows`, and fetch the answer.
 
-    `folder` is the index folder of the run. Raises `BadQuery` where the statement does not fit the columns or takes
-    longer than it may.
+    `folder` is the index folder of the run; `named` are the columns that the statement names and that some pieces, or
+    all, may lack; `tables` are others that it names.
+
+    Raises `BadQuery` where the statement does not fit the columns, or takes more time or memory than it may.
     """
     connection = _database(folder)
     timer = threading.Timer(TIMEOUT_S, connection.interrupt)
     timer.start()
     try:
-        for number, table in enumerate(scope.tables):
-            connection.register(f"tail{number}", table)
-        return connection.execute(f"WITH rows AS ({_rows(scope)}) {sql}", values).fetchall()
+        for name, table in tables.items():
+            connection.register(name, table)
+        for number, piece in enumerate(pieces):
+            if piece.table is not None:
+                connection.register(f"tail{number}", piece.table)
+        return connection.execute(f"WITH rows AS ({_rows(pieces, named)}) {sql}", values).fetchall()
     except duckdb.InterruptException as error:
         raise BadQuery(f"the query took longer than {TIMEOUT_S:.0f} s: narrow its steps or splits") from error
+    except duckdb.OutOfMemoryException as error:
+        raise BadQuery(f"the query needs more than {MEMORY_LIMIT} of memory: narrow its steps or splits") from error
     except duckdb.IOException as error:
         raise SourceChanged("the index changed while it was read, as a source was written again: ask again") from error
     except (duckdb.BinderException, duckdb.ConversionException, duckdb.InvalidInputException) as error:
@@ -72,18 +97,11 @@ def ask(folder: Path, scope: Scope, sql: str, values: list[Any]) -> list[tuple[A
         connection.close()
 
 
-def _rows(scope: Scope) -> str:
-    parts = []
-    if scope.paths:
-        files = ", ".join(_literal(str(path.resolve())) for path in scope.paths)
-        parts.append(f"SELECT * FROM read_parquet([{files}], union_by_name = true)")
-    parts += [f"SELECT * FROM tail{number}" for number in range(len(scope.tables))]
-    if scope.absent:
-        nulls = ", ".join(f"NULL::{kind} AS {quote(column)}" for column, kind in scope.absent)
+def _rows(pieces: Sequence[Piece], named: Sequence[Column]) -> str:
+    files = ", ".join(_literal(str(piece.path.resolve())) for piece in pieces if piece.path)
+    parts = [f"SELECT * FROM read_parquet([{files}], union_by_name = true)"] if files else []
+    parts += [f"SELECT * FROM tail{number}" for number, piece in enumerate(pieces) if piece.table is not None]
+    if named:
+        nulls = ", ".join(f"NULL::{column.kind} AS {quote(column.name)}" for column in named)
         parts.append(f"SELECT {nulls} WHERE false")
     return " UNION ALL BY NAME ".join(parts)
-
-
-def empty(scope: Scope) -> bool:
-    """True where there is nothing to ask."""
-    return not scope.paths and not scope.tables
