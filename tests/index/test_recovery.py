@@ -1,13 +1,19 @@
 """What is killed, torn or thrown away comes back the same."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-from tests.index.support import contents, lines, opened, relax_run, row, row_count
+import pytest
+
+from rolloupe import query
+from rolloupe.errors import SourceChanged
+from rolloupe.index import OpenRun
+from tests.index.support import contents, eventually, lines, opened, relax_run, row, row_count
 
 SCRIPT = """
 import sys
@@ -73,6 +79,42 @@ def test_a_torn_segment_is_made_again(tmp_path: Path) -> None:
         path.write_bytes(b"\xff not a meta")
     with opened(tmp_path / "run", tmp_path / "index") as library:
         assert row_count(library.runs[0]) == 24
+
+
+@pytest.mark.parametrize("harm", ["deleted", "random", "torn", "folder"])
+def test_a_segment_that_is_harmed_while_a_viewer_is_open_is_made_again(tmp_path: Path, harm: str) -> None:
+    relax_run(tmp_path / "run", steps=3)
+    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
+        run = library.runs[0]
+        assert run.wait_all(30)
+        if harm == "folder":
+            shutil.rmtree(tmp_path / "index")
+        for path in (tmp_path / "index").rglob("*[0-9a-f].parquet"):
+            if harm == "deleted":
+                path.unlink()
+            else:
+                path.write_bytes(os.urandom(path.stat().st_size) if harm == "random" else path.read_bytes()[:99])
+        eventually(lambda: listed(run) == 24, within_s=10)
+
+
+def listed(run: OpenRun) -> int:
+    """How many samples a list of the whole run has; -1 where it has to be asked for again."""
+    try:
+        return len(list(query.every(run, query.SampleQuery(sort="reward"))))
+    except SourceChanged:
+        return -1
+
+
+def test_a_segment_that_was_harmed_unseen_is_made_again_for_who_asks_next(tmp_path: Path) -> None:
+    relax_run(tmp_path / "run", steps=3)
+    with opened(tmp_path / "run", tmp_path / "index"):
+        pass
+    for path in (tmp_path / "index").rglob("*[0-9a-f].parquet"):
+        path.write_bytes(os.urandom(path.stat().st_size))
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        assert listed(library.runs[0]) == -1
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        assert listed(library.runs[0]) == 24
 
 
 def test_a_cleared_index_builds_itself_again(tmp_path: Path) -> None:

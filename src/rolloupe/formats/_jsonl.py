@@ -21,6 +21,7 @@ from rolloupe.model import Locator, Problem, RunInfo, Sample, SampleRow, Source
 MAX_LINE_BYTES = 64 * 2**20
 """Longer lines are listed and readable raw, but not parsed."""
 
+MAX_STEP = 2**53
 BLOCK_BYTES = 2**20
 BOM = b"\xef\xbb\xbf"
 BLANK = b" \t\r"
@@ -217,6 +218,8 @@ class JsonlFormat:
 
     def _row(self, run: RunInfo, source: Source, record: Record, start: int, length: int) -> SampleRow:
         row = self.row(source, record, start, length)
+        if abs(row.step) > MAX_STEP:
+            raise Unusable(f"step {row.step} is beyond 2^53: browsers cannot tell it from its neighbours")
         if key := run.reading.reward_key:
             row.reward = row.metrics.get(f"reward.{key}", row.metrics.get(key))
         return row

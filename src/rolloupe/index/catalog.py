@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from rolloupe.index.columns import names_of, table_of
 from rolloupe.index.fingerprint import FileState, still_holds
-from rolloupe.index.segment import Scan, SegmentMeta, base_path, has_duplicates, read_meta
+from rolloupe.index.segment import Scan, SegmentMeta, base_path, discard, has_duplicates, read_meta
 from rolloupe.index.sketch import Sketch, sketches_of
 from rolloupe.index.snapshot import Piece, Segment, Snapshot, snapshot_of
 from rolloupe.model import Problem, SampleRow
@@ -60,7 +60,7 @@ class Catalog:
             further, other = (found, held) if held.meta.stop < meta.stop else (held, found)
             self._segments[meta.source, meta.part] = further
             if other is not further and _age_s(path) > SUPERSEDED_S:
-                _remove(other.path)
+                discard(other.path)
         self.touch()
 
     def segment(self, key: PartKey) -> Segment | None:
@@ -107,7 +107,7 @@ class Catalog:
         if remove:
             for segment in gone:
                 if segment is not None:
-                    _remove(segment.path)
+                    discard(segment.path)
 
     def stale(self, states: dict[str, tuple[str, FileState]]) -> tuple[list[PartKey], list[PartKey]]:
         """The parts whose source is gone, and those whose source no longer holds what was scanned.
@@ -169,11 +169,3 @@ def _age_s(path: Path) -> float:
         return time.time() - path.stat().st_mtime
     except OSError:
         return 0.0
-
-
-def _remove(path: Path) -> None:
-    for ending in (".meta", ".text.parquet", ".parquet"):
-        try:
-            path.with_suffix(ending).unlink()
-        except OSError:
-            continue

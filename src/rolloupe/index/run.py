@@ -6,7 +6,7 @@ catalog is changed by this thread alone.
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from rolloupe.formats import by_name
 from rolloupe.formats.base import Format
 from rolloupe.index.catalog import Catalog, PartKey
 from rolloupe.index.fingerprint import FileState, state_of
-from rolloupe.index.segment import parts_of, scan, span_of
+from rolloupe.index.segment import discard, is_readable, parts_of, scan, span_of
 from rolloupe.index.snapshot import Snapshot
 from rolloupe.index.worker import Answer, Job, Worker, perform
 from rolloupe.model import Problem, RunInfo, Source
@@ -77,6 +77,7 @@ class OpenRun:
         self._thread: threading.Thread | None = None
         self._idle = True
         self._rebuild = threading.Event()
+        self._damaged: list[Path] = []
         self._seen: dict[PartKey, int] = {}
         """The size a file had when a part of it was last scanned."""
         self._updated_s = 0.0
@@ -140,6 +141,17 @@ class OpenRun:
         """Forget the index of this run and begin again, at the next poll."""
         self._rebuild.set()
 
+    def heal(self, paths: Iterable[Path]) -> bool:
+        """Look through segments that a query could not read; those that are gone or damaged are made again.
+
+        Returns whether there were any.
+        """
+        damaged = [path for path in paths if not is_readable(path)]
+        for path in damaged:
+            discard(path)
+        self._damaged += damaged
+        return bool(damaged)
+
     def _loop(self, follow: bool) -> None:
         self.catalog.read(self.info.format)
         while not self._stop.is_set():
@@ -165,6 +177,7 @@ class OpenRun:
             self.catalog.drop(self.catalog.parts(), remove=True)
             self._text_done.clear()
             self._failures.clear()
+        self._drop_damaged()
         places = {}
         for source in self.format.sources(self.info):
             state = state_of(source.path)
@@ -186,6 +199,13 @@ class OpenRun:
             self.catalog.drop(stale, remove=True)
         self._update("scalars")
         self._on_change(self)
+
+    def _drop_damaged(self) -> None:
+        damaged = {self._damaged.pop() for _ in range(len(self._damaged))}
+        if damaged:
+            held = [key for key in self.catalog.parts() if getattr(self.catalog.segment(key), "path", None) in damaged]
+            self.catalog.drop(held, remove=True)
+            self._text_done -= damaged
 
     def _index_new(self) -> None:
         """Scan what no segment or tail holds yet, the newest first."""

@@ -14,7 +14,7 @@ import duckdb
 import pyarrow as pa
 
 from rolloupe.errors import BadQuery, SourceChanged
-from rolloupe.index import Piece
+from rolloupe.index import OpenRun, Piece
 
 MEMORY_LIMIT = "256MB"
 TIMEOUT_S = 30.0
@@ -51,6 +51,7 @@ def _locked(folder: Path) -> duckdb.DuckDBPyConnection:
     connection.execute(f"SET allowed_directories = [{_literal(str(folder.resolve()) + '/')}]")
     connection.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
     connection.execute("SET threads = 2")
+    connection.execute("SET enable_external_file_cache = false")
     connection.execute("SET autoinstall_known_extensions = false")
     connection.execute("SET autoload_known_extensions = false")
     connection.execute("SET enable_external_access = false")
@@ -59,7 +60,7 @@ def _locked(folder: Path) -> duckdb.DuckDBPyConnection:
 
 
 def ask(
-    folder: Path,
+    run: OpenRun,
     pieces: Sequence[Piece],
     sql: str,
     values: list[Any],
@@ -69,12 +70,13 @@ def ask(
 ) -> list[tuple[Any, ...]]:
     """Run one statement over the rows of some pieces, which it names `rows`, and fetch the answer.
 
-    `folder` is the index folder of the run; `named` are the columns that the statement names and that some pieces, or
+    `named` are the columns that the statement names and that some pieces, or
     all, may lack; `tables` are others that it names.
 
-    Raises `BadQuery` where the statement does not fit the columns, or takes more time or memory than it may.
+    Raises `BadQuery` where the statement does not fit the columns, or takes more time or memory than it may,
+    and `SourceChanged` where files of the index are gone or damaged; these are then made again.
     """
-    connection = _database(folder)
+    connection = _database(run.catalog.folder)
     timer = threading.Timer(TIMEOUT_S, connection.interrupt)
     timer.start()
     try:
@@ -88,9 +90,13 @@ def ask(
         raise BadQuery(f"the query took longer than {TIMEOUT_S:.0f} s: narrow its steps or splits") from error
     except duckdb.OutOfMemoryException as error:
         raise BadQuery(f"the query needs more than {MEMORY_LIMIT} of memory: narrow its steps or splits") from error
-    except duckdb.IOException as error:
-        raise SourceChanged("the index changed while it was read, as a source was written again: ask again") from error
-    except (duckdb.BinderException, duckdb.ConversionException, duckdb.InvalidInputException) as error:
+    except (duckdb.BinderException, duckdb.ConversionException) as error:
+        raise BadQuery(str(error).splitlines()[0]) from error
+    except duckdb.Error as error:
+        with _lock:
+            _databases.pop(run.catalog.folder, None)  # some errors leave a database that answers nothing any more
+        if run.heal(piece.path for piece in pieces if piece.path) or isinstance(error, duckdb.IOException):
+            raise SourceChanged("the index changed while it was read, and is made again: ask again") from error
         raise BadQuery(str(error).splitlines()[0]) from error
     finally:
         timer.cancel()

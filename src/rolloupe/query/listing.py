@@ -51,7 +51,7 @@ def samples(run: OpenRun, query: SampleQuery, around: SampleKey | None = None) -
         return SamplePage(total, offset, [])
     sql = f"{terms.own} SELECT {', '.join(PLACE)}, attempt FROM own ORDER BY {terms.order} LIMIT ? OFFSET ?"
     values = [*terms.where.values, limit, offset]
-    found = engine.ask(run.catalog.folder, pieces, sql, values, named=terms.named)
+    found = engine.ask(run, pieces, sql, values, named=terms.named)
     return SamplePage(total, offset, _items(run, pieces, found))
 
 
@@ -98,7 +98,7 @@ def _total(run: OpenRun, pieces: Sequence[Piece], query: SampleQuery, terms: Ter
         steps = run.snapshot().steps
         return sum(steps[key].rows for key in _steps(run, query) if key in steps)
     sql = f"SELECT count(*) FROM rows WHERE {terms.where.sql}"
-    return int(engine.ask(run.catalog.folder, pieces, sql, terms.where.values, named=terms.named)[0][0])
+    return int(engine.ask(run, pieces, sql, terms.where.values, named=terms.named)[0][0])
 
 
 def _place(run: OpenRun, pieces: Sequence[Piece], terms: Terms, key: SampleKey) -> int | None:
@@ -107,7 +107,7 @@ def _place(run: OpenRun, pieces: Sequence[Piece], terms: Terms, key: SampleKey) 
     , placed AS (SELECT *, row_number() OVER (ORDER BY {terms.order}) - 1 AS place FROM own)
     SELECT place FROM placed WHERE split = ? AND step = ? AND grp = ? AND idx = ? AND attempt = ?"""
     values = [*terms.where.values, *key.shared, key.attempt]
-    answer = engine.ask(run.catalog.folder, pieces, sql, values, named=terms.named)
+    answer = engine.ask(run, pieces, sql, values, named=terms.named)
     return int(answer[0][0]) if answer else None
 
 
@@ -121,7 +121,7 @@ def _items(run: OpenRun, pieces: Sequence[Piece], found: list[tuple[Any, ...]]) 
     shown = ", ".join(map(engine.quote, (*PLACE, *columns)))
     sql = f"SELECT {shown} FROM rows SEMI JOIN wanted USING ({', '.join(PLACE)})"
     wanted = pa.table({name: [record[n] for record in found] for n, name in enumerate(PLACE)})
-    answer = engine.ask(run.catalog.folder, holding, sql, [], tables={"wanted": wanted}) if found else []
+    answer = engine.ask(run, holding, sql, [], tables={"wanted": wanted}) if found else []
     values = {record[: len(PLACE)]: record[len(PLACE) :] for record in answer}
     return [_item(values[place], metrics, tags, attempt) for *at, attempt in found if (place := tuple(at)) in values]
 

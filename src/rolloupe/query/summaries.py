@@ -53,7 +53,7 @@ def _counted_groups(run: OpenRun, sketches: list[Sketch]) -> dict[tuple[str, int
         pieces = run.snapshot().holding([split], min(numbers), max(numbers))
         sql = "SELECT step, count(DISTINCT grp) FROM rows WHERE split = ? AND step BETWEEN ? AND ? GROUP BY step"
         if pieces:
-            for step, count in engine.ask(run.catalog.folder, pieces, sql, [split, min(numbers), max(numbers)]):
+            for step, count in engine.ask(run, pieces, sql, [split, min(numbers), max(numbers)]):
                 counts[split, step] = count
     return counts
 
@@ -103,7 +103,7 @@ def groups(run: OpenRun, split: str, step: int) -> list[GroupSummary]:
     pieces = run.snapshot().holding([split], step, step)
     found: list[GroupSummary] = []
     first = 0
-    answer = engine.ask(run.catalog.folder, pieces, GROUPS, [split, step]) if pieces else []
+    answer = engine.ask(run, pieces, GROUPS, [split, step]) if pieces else []
     for group, prompt, count, finite, mean, std, low, high, env in answer:
         found.append(
             GroupSummary(group, prompt, count, first, Stats(finite, mean, std, low, high, count - finite), env)

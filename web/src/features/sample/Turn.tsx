@@ -13,6 +13,9 @@ import style from "./Turn.module.css";
 /** A longer system prompt is folded: it is the same in every sample. */
 const SYSTEM_CHARS = 160;
 
+/** The margin beside a turn holds so many; the raw record has all. */
+const METRICS = 40;
+
 const NAMES: Record<string, string> = { system: "System", user: "User", assistant: "Assistant", tool: "Tool" };
 
 interface Props {
@@ -25,6 +28,7 @@ interface Props {
 export function Turn({ turn, number }: Props) {
   const isUsuallyOpen = turn.role !== "system" || turn.chars <= SYSTEM_CHARS;
   const [isOpen, open] = useFold(isUsuallyOpen);
+  const metrics = Object.entries(turn.metrics);
   const name = NAMES[turn.role] ?? (turn.role || "Text");
   return (
     <Section
@@ -42,9 +46,10 @@ export function Turn({ turn, number }: Props) {
           {turn.reward !== null && <span>reward {score(turn.reward)}</span>}
           {turn.stop_reason !== "" && <span>{turn.stop_reason}</span>}
           {turn.tool_call_id !== "" && <span class={style["call"]}>{turn.tool_call_id}</span>}
-          {Object.entries(turn.metrics).map(([metric, value]) => (
+          {metrics.slice(0, METRICS).map(([metric, value]) => (
             <span key={metric}>{metric} {figure(value, "none")}</span>
           ))}
+          {metrics.length > METRICS && <span>{figure(metrics.length - METRICS)} more in the raw record</span>}
         </>
       }
     >
