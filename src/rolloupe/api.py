@@ -219,6 +219,10 @@ class Questions:
         """How many there are, those beyond what is listed included."""
         return self._ready().problem_count()
 
+    def failures(self) -> list[Problem]:
+        """The parts of files that could not be indexed at all, as on a full disk: answers lack what they hold."""
+        return self._ready().failures()
+
     def _first_split(self) -> str:
         names = [summary.name for summary in self.splits()]
         return names[0] if names else "train"

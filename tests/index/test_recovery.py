@@ -1,5 +1,6 @@
 """What is killed, torn or thrown away comes back the same."""
 
+import errno
 import os
 import shutil
 import signal
@@ -11,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from rolloupe import query
-from rolloupe.errors import SourceChanged
-from rolloupe.index import OpenRun
+from rolloupe.errors import SourceChanged, UnreadablePath
+from rolloupe.index import OpenRun, segment
 from tests.index.support import contents, eventually, lines, opened, relax_run, row, row_count
 
 SCRIPT = """
@@ -115,6 +116,32 @@ def test_a_segment_that_was_harmed_unseen_is_made_again_for_who_asks_next(tmp_pa
         assert listed(library.runs[0]) == -1
     with opened(tmp_path / "run", tmp_path / "index") as library:
         assert listed(library.runs[0]) == 24
+
+
+def test_a_full_disk_is_told_and_hides_nothing_that_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = segment.pq.write_table
+    written = []
+
+    def write_one(table: object, place: Path, **options: object) -> None:
+        written.append(place)
+        if len(written) > 1:
+            raise OSError(errno.ENOSPC, "no room")
+        write(table, place, **options)
+
+    monkeypatch.setattr(segment.pq, "write_table", write_one)
+    relax_run(tmp_path / "run", steps=3)
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        run = library.runs[0]
+        assert (row_count(run), len(run.failures())) == (8, 2)
+        assert "No space left" in run.failures()[0].reason
+        assert not [p for p in (tmp_path / "index").rglob("*") if p.name.endswith(".tmp")]
+
+
+def test_a_place_where_no_index_can_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    relax_run(tmp_path / "run", steps=1)
+    with pytest.raises(UnreadablePath, match="--index-dir"):
+        opened(tmp_path / "run", tmp_path / "file" / "index")
 
 
 def test_a_cleared_index_builds_itself_again(tmp_path: Path) -> None:

@@ -134,7 +134,17 @@ def opened(place: Place, *, wait: bool = True) -> "Iterator[Runs]":
     with runs:
         if wait:
             progress.wait(runs)
+            _warn_of_failures(runs)
         yield runs
+
+
+def _warn_of_failures(runs: "Runs") -> None:
+    """Say on standard error that answers are not whole."""
+    for run in runs:
+        failures = run.failures()
+        if failures:
+            first = f"{failures[0].source}, {failures[0].reason}"
+            complain(f"Warning: {run.id} is not whole: {len(failures)} parts could not be indexed, the first: {first}")
 
 
 def chosen(runs: "Runs", run_id: str | None) -> "list[Run]":

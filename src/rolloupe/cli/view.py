@@ -32,7 +32,7 @@ SERVER_OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option("--base-path", default="", metavar="PREFIX", help="Before every address, for a proxy: /rollouts."),
     click.option(
         "--cache-memory",
-        type=click.IntRange(min=0),
+        type=click.IntRange(0, 2**31),
         default=64,
         show_default=True,
         metavar="MB",
@@ -40,7 +40,7 @@ SERVER_OPTIONS: tuple[Callable[[Any], Any], ...] = (
     ),
     click.option(
         "--cache-entries",
-        type=click.IntRange(min=0),
+        type=click.IntRange(0, 2**31),
         default=1000,
         show_default=True,
         metavar="N",

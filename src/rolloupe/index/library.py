@@ -9,7 +9,7 @@ from typing import Self
 
 import platformdirs
 
-from rolloupe.errors import NotFound
+from rolloupe.errors import NotFound, UnreadablePath
 from rolloupe.formats import Note, discover
 from rolloupe.index.run import OpenRun
 from rolloupe.index.segment import VERSION
@@ -42,7 +42,7 @@ class Library:
         self._lock = threading.Lock()
         found = discover([Path(p) for p in paths], reading)
         self.notes: list[Note] = found.notes
-        self.index_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _make_folder(self.index_dir)
         self.runs = [
             OpenRun(run_id, info, self._folder(info), self._changed)
             for run_id, info in zip(ids_of(found.runs), found.runs, strict=True)
@@ -103,6 +103,16 @@ class Library:
             callbacks = list(self._callbacks)
         for callback in callbacks:
             callback("run", run)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UnreadablePath(
+            f"no index can be made at {folder}: {reason}. Next: name a folder with --index-dir"
+        ) from None
 
 
 def ids_of(runs: Sequence[RunInfo]) -> list[str]:

@@ -99,11 +99,15 @@ class OpenRun:
 
     def problems(self) -> list[Problem]:
         """Every record that could not be read, and every part that could not be scanned."""
-        return [*self._failures.values(), *self.snapshot().problems]
+        return [*self.failures(), *self.snapshot().problems]
 
     def problem_count(self) -> int:
         """How many problems there are, those beyond what a segment lists included."""
         return len(self._failures) + self.snapshot().problem_count
+
+    def failures(self) -> list[Problem]:
+        """The parts of files that could not be indexed at all: answers lack what they hold."""
+        return list(self._failures.values())
 
     def source(self, name: str) -> Source | None:
         """The source of that name."""

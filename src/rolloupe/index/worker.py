@@ -5,6 +5,7 @@ such a process, sends jobs and survives its death. Nothing is shared but the ind
 any moment: the part is scanned again.
 """
 
+import os
 import subprocess
 import sys
 import threading
@@ -44,6 +45,9 @@ def perform(job: Job) -> Answer:
             return Answer(meta=segment.build(Path(job.folder), job.run, job.source, job.part))
         done = segment.build_text(Path(job.folder), job.run, job.source, job.meta)
         return Answer(meta=job.meta if done else None)
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        return Answer(error=f"the index could not be written: {reason}. Next: make room there, or see --index-dir")
     except Exception as error:  # a defect in a format must cost one part, not the index
         return Answer(error=f"{type(error).__name__}: {error}")
 
