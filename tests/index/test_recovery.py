@@ -9,11 +9,14 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from rolloupe import query
 from rolloupe.errors import SourceChanged, UnreadablePath
-from rolloupe.index import OpenRun, segment
+from rolloupe.index import OpenRun
+from rolloupe.index import run as run_module
+from tests.index.kills import kill_workers
 from tests.index.support import contents, eventually, lines, opened, relax_run, row, row_count
 
 SCRIPT = """
@@ -48,26 +51,13 @@ def test_killed_while_indexing_and_started_again_the_index_is_the_same(tmp_path:
     assert contents(tmp_path / "index") == expected
 
 
-def test_a_worker_that_is_killed_costs_nothing(tmp_path: Path, monkeypatch: object) -> None:
-    import pytest
-
-    from rolloupe.index import run as run_module
-
-    assert isinstance(monkeypatch, pytest.MonkeyPatch)
+def test_workers_that_are_killed_cost_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_module, "INLINE_BYTES", 0)
-    relax_run(tmp_path / "run", steps=30)
-    from rolloupe.index import Library
-
-    with Library([tmp_path / "run"], index_dir=tmp_path / "index") as library:
-        run = library.runs[0]
-        deadline = time.monotonic() + 60
-        kills = 0
-        while not run.wait(0.01) and time.monotonic() < deadline:
-            process = run._worker._process
-            if process is not None and kills < 2 and row_count(run) > 8 * kills * 5:
-                os.kill(process.pid, signal.SIGKILL)
-                kills += 1
-        assert kills and row_count(run) == 240 and not run.problems()
+    relax_run(tmp_path / "run", steps=200)
+    with opened(tmp_path / "run", tmp_path / "whole") as library:
+        assert library.runs[0].wait_all(60)
+    assert kill_workers(tmp_path / "run", tmp_path / "index", kills=50) == 50
+    assert contents(tmp_path / "index") == contents(tmp_path / "whole")
 
 
 def test_a_torn_segment_is_made_again(tmp_path: Path) -> None:
@@ -119,7 +109,7 @@ def test_a_segment_that_was_harmed_unseen_is_made_again_for_who_asks_next(tmp_pa
 
 
 def test_a_full_disk_is_told_and_hides_nothing_that_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write = segment.pq.write_table
+    write = pq.write_table
     written = []
 
     def write_one(table: object, place: Path, **options: object) -> None:
@@ -128,7 +118,7 @@ def test_a_full_disk_is_told_and_hides_nothing_that_fits(tmp_path: Path, monkeyp
             raise OSError(errno.ENOSPC, "no room")
         write(table, place, **options)
 
-    monkeypatch.setattr(segment.pq, "write_table", write_one)
+    monkeypatch.setattr(pq, "write_table", write_one)
     relax_run(tmp_path / "run", steps=3)
     with opened(tmp_path / "run", tmp_path / "index") as library:
         run = library.runs[0]

@@ -13,6 +13,7 @@ from rolloupe.errors import NotFound, UnreadablePath
 from rolloupe.formats import Note, discover
 from rolloupe.index.run import OpenRun
 from rolloupe.index.segment import VERSION
+from rolloupe.index.worker import Workers, worker_count
 from rolloupe.model import AS_FOUND, Reading, RunInfo
 
 Callback = Callable[[str, OpenRun | None], None]
@@ -43,8 +44,9 @@ class Library:
         found = discover([Path(p) for p in paths], reading)
         self.notes: list[Note] = found.notes
         _make_folder(self.index_dir)
+        self._workers = Workers(worker_count())
         self.runs = [
-            OpenRun(run_id, info, self._folder(info), self._changed)
+            OpenRun(run_id, info, self._folder(info), self._workers, self._changed)
             for run_id, info in zip(ids_of(found.runs), found.runs, strict=True)
         ]
         for run in self.runs:
@@ -81,6 +83,9 @@ class Library:
 
     def close(self) -> None:
         """Stop the background work."""
+        for run in self.runs:
+            run.stop()
+        self._workers.close()
         for run in self.runs:
             run.close()
 

@@ -7,6 +7,7 @@ catalog is changed by this thread alone.
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from concurrent import futures
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from rolloupe.index.catalog import Catalog, PartKey
 from rolloupe.index.fingerprint import FileState, state_of
 from rolloupe.index.segment import discard, is_readable, parts_of, scan, span_of
 from rolloupe.index.snapshot import Snapshot
-from rolloupe.index.worker import Answer, Job, Worker, perform
+from rolloupe.index.worker import Answer, Job, Workers, perform
 from rolloupe.model import Problem, RunInfo, Source
 
 POLL_S = 0.25
@@ -37,9 +38,6 @@ MAX_REST_S = 10.0
 LOOK_S = 0.5
 """While much is being indexed, sources are looked at again this often, so that what is newest comes first."""
 
-ATTEMPTS = 3
-"""So often is a part tried whose scan kills the worker."""
-
 
 class Progress(NamedTuple):
     """Bytes of the sources that are indexed, of those that are known, and what is going on."""
@@ -59,7 +57,9 @@ class Place(NamedTuple):
 class OpenRun:
     """One run of a library."""
 
-    def __init__(self, run_id: str, info: RunInfo, folder: Path, on_change: Callable[["OpenRun"], None]) -> None:
+    def __init__(
+        self, run_id: str, info: RunInfo, folder: Path, workers: Workers, on_change: Callable[["OpenRun"], None]
+    ) -> None:
         self.id = run_id
         self.info = info
         self.format: Format = by_name(info.format)
@@ -72,7 +72,8 @@ class OpenRun:
         self._ready = threading.Event()
         self._settled = threading.Event()
         self._stop = threading.Event()
-        self._worker = Worker()
+        self._workers = workers
+        self._flying: dict[futures.Future[Answer], tuple[Place, PartKey]] = {}
         self._inline_left = INLINE_BYTES
         self._thread: threading.Thread | None = None
         self._idle = True
@@ -134,10 +135,13 @@ class OpenRun:
         self._thread = threading.Thread(target=self._loop, args=(follow,), name=f"index {self.id}", daemon=True)
         self._thread.start()
 
-    def close(self) -> None:
-        """Stop the work; what is written stays."""
+    def stop(self) -> None:
+        """Have the work end soon."""
         self._stop.set()
-        self._worker.close()
+
+    def close(self) -> None:
+        """Stop the work, and wait until it has; what is written stays."""
+        self._stop.set()
         if self._thread is not None:
             self._thread.join(timeout=10)
 
@@ -212,13 +216,18 @@ class OpenRun:
             self._text_done -= damaged
 
     def _index_new(self) -> None:
-        """Scan what no segment or tail holds yet, the newest first."""
+        """Scan what no segment or tail holds yet, the newest first: a little here, the rest in the workers."""
         pending, looked_s = self._pending(), time.monotonic()
+        if sum(place.state.size for place in self._places.values()) > INLINE_BYTES and not self.catalog.parts():
+            self._workers.warm()
         while not self._stop.is_set():
-            due = next(pending, None)
-            if due is None:
+            due = next(pending, None) if len(self._flying) <= self._workers.count else None
+            if due is not None:
+                self._begin(*due)
+            elif self._flying:
+                self._land(LOOK_S)
+            else:
                 break
-            self._scan(*due)
             if time.monotonic() - looked_s > LOOK_S:
                 self._look()
                 looked_s = time.monotonic()
@@ -226,12 +235,36 @@ class OpenRun:
                     pending = self._pending()
         self._update("scalars")
 
-    def _scan(self, place: Place, part: int) -> None:
-        held = self.catalog.segment((place.source.name, part))
-        if held is None or self._is_whole(place, part) or self._is_quiet(place):
-            self._build(place, part)
-        else:
+    def _begin(self, place: Place, part: int) -> None:
+        key = (place.source.name, part)
+        held = self.catalog.segment(key)
+        if held is not None and not (self._is_whole(place, part) or self._is_quiet(place)):
             self._grow(place, part)
+            self._tell()
+            return
+        job = Job(folder=str(self.catalog.folder), run=self.info, source=place.source, part=part)
+        start, stop = span_of(self.format.splittable, part, place.state.size)
+        if self._inline_left >= stop - start:
+            self._inline_left -= stop - start
+            self._built(place, key, perform(job))
+        else:
+            self._flying[self._workers.submit(job)] = place, key
+
+    def _land(self, timeout_s: float) -> None:
+        """Wait for a worker's answer, and take those that are there."""
+        for future in futures.wait(self._flying, timeout_s, futures.FIRST_COMPLETED).done:
+            place, key = self._flying.pop(future)
+            self._built(place, key, Answer() if future.cancelled() else future.result())
+
+    def _built(self, place: Place, key: PartKey, answer: Answer) -> None:
+        if answer.error:
+            self._fail(key, answer.error)
+        elif answer.meta is not None:
+            self.catalog.add(answer.meta)
+            self._seen[key] = max(place.state.size, answer.meta.fingerprint.state.size)
+        self._tell()
+
+    def _tell(self) -> None:
         if time.monotonic() - self._updated_s > POLL_S or not self._progress.done_bytes:
             self._update("scalars")
         self._on_change(self)
@@ -242,7 +275,8 @@ class OpenRun:
         for place in order:
             for part in reversed(range(parts_of(self.format.splittable, place.state.size))):
                 key = (place.source.name, part)
-                if key not in self._failures and self._is_due(place, part):
+                flying = {key for _, key in self._flying.values()}
+                if key not in flying and key not in self._failures and self._is_due(place, part):
                     yield place, part
 
     def _is_due(self, place: Place, part: int) -> bool:
@@ -263,27 +297,6 @@ class OpenRun:
     def _is_quiet(self, place: Place) -> bool:
         return time.time() - place.state.mtime_ns / 1e9 > QUIET_S
 
-    def _build(self, place: Place, part: int) -> None:
-        key = (place.source.name, part)
-        job = Job(folder=str(self.catalog.folder), run=self.info, source=place.source, part=part)
-        answer = self._perform(job, place.state.size)
-        if answer.error:
-            self._fail(key, answer.error)
-        elif answer.meta is not None:
-            self.catalog.add(answer.meta)
-            self._seen[key] = max(place.state.size, answer.meta.fingerprint.state.size)
-
-    def _perform(self, job: Job, size: int) -> Answer:
-        start, stop = span_of(self.format.splittable, job.part, size)
-        if self._inline_left >= stop - start:
-            self._inline_left -= stop - start
-            return perform(job)
-        for _ in range(ATTEMPTS):
-            answer = self._worker.perform(job)
-            if answer is not None or self._stop.is_set():
-                return answer or Answer()
-        return Answer(error=f"the process that scanned it died {ATTEMPTS} times")
-
     def _grow(self, place: Place, part: int) -> None:
         key = (place.source.name, part)
         held, tail = self.catalog.segment(key), self.catalog.tail(key)
@@ -302,28 +315,33 @@ class OpenRun:
 
     def _index_text(self) -> None:
         """Write the texts of the segments that have none."""
-        worked = False
+        writing: set[futures.Future[Answer]] = set()
+        left = False
         for segment in self.snapshot().segments:
             target = segment.path.with_suffix(".text.parquet")
             place = self._places.get(segment.meta.source)
-            if self._stop.is_set():
-                return
+            left = self._stop.is_set() or (bool(writing) and self._newer_waits())
+            if left:
+                break
             if segment.path in self._text_done or place is None or not segment.meta.rows or target.exists():
                 self._text_done.add(segment.path)
                 continue
-            if not worked:
-                worked = True
+            if self._progress.phase != "text":
                 self._update("text")
                 self._on_change(self)
             meta = segment.meta
-            self._perform(
-                Job(folder=str(self.catalog.folder), run=self.info, source=place.source, part=meta.part, meta=meta),
-                place.state.size,
-            )
+            job = Job(folder=str(self.catalog.folder), run=self.info, source=place.source, part=meta.part, meta=meta)
             self._text_done.add(segment.path)
-            if self._newer_waits():
-                return
-        if worked or self._progress.phase != "ready":
+            if self._inline_left >= meta.stop - meta.start:
+                self._inline_left -= meta.stop - meta.start
+                perform(job)
+                continue
+            writing.add(self._workers.submit(job))
+            while len(writing) > self._workers.count and not self._stop.is_set():
+                writing = set(futures.wait(writing, LOOK_S, futures.FIRST_COMPLETED).not_done)
+        while writing and not self._stop.is_set():
+            writing = set(futures.wait(writing, LOOK_S, futures.FIRST_COMPLETED).not_done)
+        if not left and self._progress.phase != "ready":
             self._update("ready")
             self._on_change(self)
 
