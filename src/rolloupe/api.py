@@ -77,12 +77,22 @@ def runs_at(
     reading: Reading,
     follow: bool = False,
     wait: bool = True,
+    processes: int | None = None,
+    budget_bytes: int | None = None,
 ) -> "Runs":
     """What `open` does, once it is known how to read."""
     from rolloupe.index import Library
 
     place = None if index_dir is None else Path(index_dir)
-    return Runs(Library([Path(p) for p in paths], index_dir=place, reading=reading, follow=follow), wait=wait)
+    library = Library(
+        [Path(p) for p in paths],
+        index_dir=place,
+        follow=follow,
+        reading=reading,
+        processes=processes,
+        budget_bytes=budget_bytes,
+    )
+    return Runs(library, wait=wait)
 
 
 class Questions:
@@ -241,9 +251,9 @@ class Run(Questions):
         self.reason: str = opened.info.reason
         """Why it is read as that format."""
 
-    def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait until the numbers of all samples are indexed; False where time ran out."""
-        return self._opened.wait(timeout_s)
+    def wait(self, timeout_s: float | None = None, *, texts: bool = False) -> bool:
+        """Wait until the numbers of all samples are indexed, or all their texts, too; False where time ran out."""
+        return self._opened.wait_all(timeout_s) if texts else self._opened.wait(timeout_s)
 
     def indexed_bytes(self) -> tuple[int, int]:
         """Bytes of the run's files that are indexed, and of those that there are."""

@@ -27,7 +27,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 DEFAULTS = {
     "host": "127.0.0.1", "port": None, "base_path": "", "cache_memory_mb": 64, "cache_entries": 1000,
     "open_browser": True, "token": None, "no_token": False, "rotate_token": False, "allow_hosts": (), "cors": (),
-    "index_dir": None, "reading": Reading(),
+    "index_dir": None, "reading": Reading(), "budget_bytes": None,
 }  # fmt: skip
 
 
@@ -41,7 +41,9 @@ def test_every_option_reaches_the_server(asked: list[Any], tmp_path: Path) -> No
     fields.write_text('prompt = "a.b"\n')
     words = "--host 0.0.0.0 --port 9 --base-path /x --cache-memory 1 --cache-entries 2 --no-browser --token secret "
     words += "--no-token --rotate-token --allow-host a --allow-host b --cors * --cors http://c --index-dir d "
-    words += "--format relax --follow-symlinks --data-dir more --reward-key k --reward-range -1:2 --map "
+    words += (
+        "--format relax --follow-symlinks --data-dir more --reward-key k --reward-range -1:2 --index-budget 20GB --map "
+    )
     assert rolloupe("view", "some", "other", *words.split(), fields).code == 0
     assert asked == [
         (
@@ -49,7 +51,7 @@ def test_every_option_reaches_the_server(asked: list[Any], tmp_path: Path) -> No
             {
                 "host": "0.0.0.0", "port": 9, "base_path": "/x", "cache_memory_mb": 1, "cache_entries": 2,
                 "open_browser": False, "token": "secret", "no_token": True, "rotate_token": True,
-                "allow_hosts": ("a", "b"), "cors": ("*", "http://c"), "index_dir": "d",
+                "allow_hosts": ("a", "b"), "cors": ("*", "http://c"), "index_dir": "d", "budget_bytes": 20_000_000_000,
                 "reading": Reading(
                     format="relax", follow_symlinks=True, reward_key="k", reward_range=(-1.0, 2.0),
                     fields=(("prompt", "a.b"),),

@@ -1,6 +1,7 @@
 """The options that commands share, and how a command opens the runs they name."""
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -49,6 +50,31 @@ def fields_of(ctx: click.Context, param: click.Parameter, value: str | None) -> 
         return read_fields(Path(value))
     except RolloupeError as error:
         raise click.BadParameter(str(error), ctx, param) from None
+
+
+SIZE = re.compile(r"(?P<number>\d{1,9}(?:\.\d{1,9})?)\s*(?P<unit>[kmgt]?)(?P<binary>i?)b?", re.IGNORECASE)
+
+
+def size_of(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """Read a number of bytes: `500MB`, `20GiB`, `1000000`."""
+    if value is None:
+        return None
+    found = SIZE.fullmatch(value)
+    if found is None:
+        raise click.BadParameter(f"{value!r} is no size; write such as 500MB or 20GiB", ctx, param)
+    base = 1024 if found["binary"] else 1000
+    return int(float(found["number"]) * base ** " kmgt".index(found["unit"].lower() or " "))
+
+
+def budget(command: F) -> F:
+    """Add `--index-budget`."""
+    return click.option(
+        "--index-budget",
+        "budget_bytes",
+        callback=size_of,
+        metavar="SIZE",
+        help="Room for the index, such as 20GB: above it the texts of the oldest steps go first. Default: no limit.",
+    )(command)
 
 
 def range_of(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[float, float] | None:
@@ -125,16 +151,23 @@ def place_of(
 
 
 @contextmanager
-def opened(place: Place, *, wait: bool = True) -> "Iterator[Runs]":
-    """Open the runs of a place and wait, with a progress bar if it takes long, until their numbers are indexed."""
+def opened(
+    place: Place, *, texts: bool = False, processes: int | None = None, budget_bytes: int | None = None
+) -> "Iterator[Runs]":
+    """Open the runs of a place and wait, with a progress bar if it takes long, until they are indexed."""
     from rolloupe import api
 
     with progress.looking():
-        runs = api.runs_at([Path(path) for path in place.paths], index_dir=place.index_dir, reading=place.reading)
+        runs = api.runs_at(
+            [Path(path) for path in place.paths],
+            index_dir=place.index_dir,
+            reading=place.reading,
+            processes=processes,
+            budget_bytes=budget_bytes,
+        )
     with runs:
-        if wait:
-            progress.wait(runs)
-            _warn_of_failures(runs)
+        progress.wait(runs, texts=texts)
+        _warn_of_failures(runs)
         yield runs
 
 

@@ -75,8 +75,8 @@ class Catalog:
         """The parts that have a tail."""
         return list(self._tails)
 
-    def add(self, meta: SegmentMeta) -> None:
-        """Put a segment in its part's place; the part's tail, which it covers, goes.
+    def add(self, meta: SegmentMeta) -> tuple[Path, Path]:
+        """Put a segment in its part's place; the part's tail, which it covers, goes. Returns its files.
 
         The file of the segment before stays for a while: another viewer of the run may still read it.
         """
@@ -86,6 +86,7 @@ class Catalog:
             self._segments[key] = Segment(meta, base.with_suffix(".parquet"))
             self._tails.pop(key, None)
         self.touch()
+        return base.with_suffix(".parquet"), base.with_suffix(".meta")
 
     def grow(self, key: PartKey, found: Scan) -> None:
         """Append what was scanned beyond a part's segment (and its tail so far) to the tail."""

@@ -11,6 +11,7 @@ import platformdirs
 
 from rolloupe.errors import NotFound, UnreadablePath
 from rolloupe.formats import Note, discover
+from rolloupe.index.budget import Budget
 from rolloupe.index.run import OpenRun
 from rolloupe.index.segment import VERSION
 from rolloupe.index.worker import Workers, worker_count
@@ -27,7 +28,9 @@ def default_index_dir() -> Path:
 class Library:
     """The runs found at some paths; their indexes are brought up to date in the background from the start.
 
-    Raises `UnreadablePath` for a path that is missing, `NotRecognised` for a forced format that does not fit.
+    `processes` scan, as many as there are cores unless told; `budget_bytes` is what the index may take, texts of the
+    oldest steps going first. Raises `UnreadablePath` for a path that is missing, `NotRecognised` for a forced format
+    that does not fit.
     """
 
     def __init__(
@@ -37,6 +40,8 @@ class Library:
         index_dir: Path | str | None = None,
         follow: bool = False,
         reading: Reading = AS_FOUND,
+        processes: int | None = None,
+        budget_bytes: int | None = None,
     ) -> None:
         self.index_dir = Path(index_dir) if index_dir else default_index_dir()
         self._callbacks: list[Callback] = []
@@ -44,11 +49,13 @@ class Library:
         found = discover([Path(p) for p in paths], reading)
         self.notes: list[Note] = found.notes
         _make_folder(self.index_dir)
-        self._workers = Workers(worker_count())
+        self._workers = Workers(processes or worker_count())
+        self._budget = Budget(self.index_dir, budget_bytes)
         self.runs = [
-            OpenRun(run_id, info, self._folder(info), self._workers, self._changed)
+            OpenRun(run_id, info, self._folder(info), self._workers, self._budget, self._changed)
             for run_id, info in zip(ids_of(found.runs), found.runs, strict=True)
         ]
+        self._budget.open_folders.update(run.catalog.folder for run in self.runs)
         for run in self.runs:
             run.start(follow=follow)
 

@@ -13,10 +13,12 @@ from typing import NamedTuple
 
 from rolloupe.formats import by_name
 from rolloupe.formats.base import Format
+from rolloupe.index.budget import Budget
 from rolloupe.index.catalog import Catalog, PartKey
 from rolloupe.index.fingerprint import FileState, state_of
 from rolloupe.index.segment import discard, is_readable, parts_of, scan, span_of
 from rolloupe.index.snapshot import Snapshot
+from rolloupe.index.texts import Texts
 from rolloupe.index.worker import Answer, Job, Workers, perform
 from rolloupe.model import Problem, RunInfo, Source
 
@@ -58,7 +60,13 @@ class OpenRun:
     """One run of a library."""
 
     def __init__(
-        self, run_id: str, info: RunInfo, folder: Path, workers: Workers, on_change: Callable[["OpenRun"], None]
+        self,
+        run_id: str,
+        info: RunInfo,
+        folder: Path,
+        workers: Workers,
+        budget: Budget,
+        on_change: Callable[["OpenRun"], None],
     ) -> None:
         self.id = run_id
         self.info = info
@@ -67,12 +75,13 @@ class OpenRun:
         self._on_change = on_change
         self._places: dict[str, Place] = {}
         self._failures: dict[PartKey, Problem] = {}
-        self._text_done: set[Path] = set()
         self._progress = Progress(0, 0, "scalars")
         self._ready = threading.Event()
         self._settled = threading.Event()
         self._stop = threading.Event()
         self._workers = workers
+        self._budget = budget
+        self._texts = Texts(folder, info, workers, budget)
         self._flying: dict[futures.Future[Answer], tuple[Place, PartKey]] = {}
         self._inline_left = INLINE_BYTES
         self._thread: threading.Thread | None = None
@@ -183,7 +192,7 @@ class OpenRun:
         if self._rebuild.is_set():
             self._rebuild.clear()
             self.catalog.drop(self.catalog.parts(), remove=True)
-            self._text_done.clear()
+            self._texts.forget()
             self._failures.clear()
         self._drop_damaged()
         places = {}
@@ -213,7 +222,7 @@ class OpenRun:
         if damaged:
             held = [key for key in self.catalog.parts() if getattr(self.catalog.segment(key), "path", None) in damaged]
             self.catalog.drop(held, remove=True)
-            self._text_done -= damaged
+            self._texts.forget(damaged)
 
     def _index_new(self) -> None:
         """Scan what no segment or tail holds yet, the newest first: a little here, the rest in the workers."""
@@ -260,7 +269,8 @@ class OpenRun:
         if answer.error:
             self._fail(key, answer.error)
         elif answer.meta is not None:
-            self.catalog.add(answer.meta)
+            for path in self.catalog.add(answer.meta):
+                self._budget.wrote(path)
             self._seen[key] = max(place.state.size, answer.meta.fingerprint.state.size)
         self._tell()
 
@@ -314,34 +324,15 @@ class OpenRun:
         self.catalog.touch()
 
     def _index_text(self) -> None:
-        """Write the texts of the segments that have none."""
-        writing: set[futures.Future[Answer]] = set()
-        left = False
-        for segment in self.snapshot().segments:
-            target = segment.path.with_suffix(".text.parquet")
-            place = self._places.get(segment.meta.source)
-            left = self._stop.is_set() or (bool(writing) and self._newer_waits())
-            if left:
-                break
-            if segment.path in self._text_done or place is None or not segment.meta.rows or target.exists():
-                self._text_done.add(segment.path)
-                continue
-            if self._progress.phase != "text":
-                self._update("text")
-                self._on_change(self)
-            meta = segment.meta
-            job = Job(folder=str(self.catalog.folder), run=self.info, source=place.source, part=meta.part, meta=meta)
-            self._text_done.add(segment.path)
-            if self._inline_left >= meta.stop - meta.start:
-                self._inline_left -= meta.stop - meta.start
-                perform(job)
-                continue
-            writing.add(self._workers.submit(job))
-            while len(writing) > self._workers.count and not self._stop.is_set():
-                writing = set(futures.wait(writing, LOOK_S, futures.FIRST_COMPLETED).not_done)
-        while writing and not self._stop.is_set():
-            writing = set(futures.wait(writing, LOOK_S, futures.FIRST_COMPLETED).not_done)
-        if not left and self._progress.phase != "ready":
+        """Write the texts of the segments that have none, until something new waits."""
+        segments = self.snapshot().segments
+        due = self._texts.due(segments)
+        if due:
+            self._update("text")
+            self._on_change(self)
+        sources = {name: place.source for name, place in self._places.items()}
+        whole = self._texts.write(due, segments, sources, lambda: not (self._stop.is_set() or self._newer_waits()))
+        if whole and self._progress.phase != "ready":
             self._update("ready")
             self._on_change(self)
 

@@ -92,13 +92,19 @@ class Workers:
         self._closed = False
 
     def submit(self, job: Job) -> "Future[Answer]":
-        """Have a job done, in the order of asking."""
-        return self._threads.submit(self._perform, job)
+        """Have a job done, in the order of asking; nothing comes of it where the workers are closed."""
+        try:
+            return self._threads.submit(self._perform, job)
+        except RuntimeError:  # closed
+            nothing = Future[Answer]()
+            nothing.set_result(Answer())
+            return nothing
 
     def warm(self) -> None:
         """Start the processes before there are jobs: their imports take a third of a second."""
-        for _ in range(self.count):
-            self._threads.submit(self._start_one)
+        with contextlib.suppress(RuntimeError):  # closed
+            for _ in range(self.count):
+                self._threads.submit(self._start_one)
 
     def pids(self) -> list[int]:
         """The processes that run now."""

@@ -47,6 +47,7 @@ def serve(
     cors: Sequence[str] = (),
     index_dir: Path | str | None = None,
     reading: Reading = AS_FOUND,
+    budget_bytes: int | None = None,
 ) -> None:
     """Show the runs at some paths until interrupted.
 
@@ -70,7 +71,7 @@ def serve(
     announce(settings, listener.getsockname()[1])
     if open_browser:
         open_page(address(settings, listener.getsockname()[1], settings.first_token))
-    run(opening(paths, index_dir=index_dir, reading=reading), settings, listener)
+    run(opening(paths, index_dir=index_dir, reading=reading, budget_bytes=budget_bytes), settings, listener)
 
 
 def access_of(token: str | None, *, no_token: bool, rotate: bool) -> dict[str, Any]:
