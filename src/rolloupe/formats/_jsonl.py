@@ -16,12 +16,13 @@ from typing import Any, BinaryIO, ClassVar, NamedTuple
 import msgspec
 
 from rolloupe.errors import SourceChanged
+from rolloupe.formats import _fields as fields
 from rolloupe.model import Locator, Problem, RunInfo, Sample, SampleRow, Source
 
 MAX_LINE_BYTES = 64 * 2**20
 """Longer lines are listed and readable raw, but not parsed."""
 
-MAX_STEP = 2**53
+TOO_LARGE = "is beyond 2^53: a browser cannot tell such a number from its neighbours"
 BLOCK_BYTES = 2**20
 BOM = b"\xef\xbb\xbf"
 BLANK = b" \t\r"
@@ -150,6 +151,13 @@ def _kind(value: object) -> str:
     return names.get(type(value), "a number")
 
 
+def step_of(value: object) -> int | None:
+    """Read a step, None where there is none. Raises `Unusable` for one that is too large to be shown."""
+    if fields.is_too_large(value):
+        raise Unusable(f"step {str(value)[:40]} {TOO_LARGE}")
+    return fields.integer(value)
+
+
 def strip_bom(data: bytes, start: int) -> bytes:
     """Drop a byte order mark, which may stand at the start of a file alone."""
     return data.removeprefix(BOM) if start == 0 else data
@@ -218,8 +226,8 @@ class JsonlFormat:
 
     def _row(self, run: RunInfo, source: Source, record: Record, start: int, length: int) -> SampleRow:
         row = self.row(source, record, start, length)
-        if abs(row.step) > MAX_STEP:
-            raise Unusable(f"step {row.step} is beyond 2^53: browsers cannot tell it from its neighbours")
+        if fields.is_too_large(row.step):
+            raise Unusable(f"step {row.step} {TOO_LARGE}")
         if key := run.reading.reward_key:
             row.reward = row.metrics.get(f"reward.{key}", row.metrics.get(key))
         return row

@@ -22,7 +22,7 @@ from rolloupe.formats._generic_keys import (
     may_be_sample,
     roles_of,
 )
-from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable
+from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable, step_of
 from rolloupe.formats._named_fields import Fields, renamed
 from rolloupe.formats._sniff import look, look_into
 from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleKey, SampleRow, Source, TokenSeries
@@ -135,7 +135,7 @@ class Generic(JsonlFormat):
         prompt_value, response_value = roles.texts(record)
         prompt = fields.joined(prompt_value)
         metrics, tags = roles.rest(record)
-        step = fields.integer(record.get(roles.step)) if roles.step else None
+        step = step_of(record.get(roles.step)) if roles.step else None
         return SampleRow(
             split=source.split or "train",
             step=step if step is not None else (source.step or 0),

@@ -226,7 +226,7 @@ class OpenRun:
 
     def _index_new(self) -> None:
         """Scan what no segment or tail holds yet, the newest first: a little here, the rest in the workers."""
-        pending, looked_s = self._pending(), time.monotonic()
+        pending, looked_s, worked = self._pending(), time.monotonic(), False
         if sum(place.state.size for place in self._places.values()) > INLINE_BYTES and not self.catalog.parts():
             self._workers.warm()
         while not self._stop.is_set():
@@ -237,12 +237,14 @@ class OpenRun:
                 self._land(LOOK_S)
             else:
                 break
+            worked = True
             if time.monotonic() - looked_s > LOOK_S:
                 self._look()
                 looked_s = time.monotonic()
                 if not self._idle:
                     pending = self._pending()
-        self._update("scalars")
+        if worked:
+            self._update("scalars")
 
     def _begin(self, place: Place, part: int) -> None:
         key = (place.source.name, part)

@@ -87,7 +87,12 @@ def access_of(token: str | None, *, no_token: bool, rotate: bool) -> dict[str, A
             f"--token must be {MIN_CHARS} or more letters, digits and signs; leave it out to get a random one"
         )
     kept = secrets_of(rotate=rotate)
-    return {"token": token or kept.token, "cookie_key": kept.cookie_key, "first_token": secrets.token_urlsafe(32)}
+    return {
+        "token": token or kept.token,
+        "is_token_chosen": token is not None,
+        "cookie_key": kept.cookie_key,
+        "first_token": secrets.token_urlsafe(32),
+    }
 
 
 def address(settings: Settings, port: int, token: str | None) -> str:

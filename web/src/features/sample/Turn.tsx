@@ -16,7 +16,8 @@ const SYSTEM_CHARS = 160;
 /** The margin beside a turn holds so many; the raw record has all. */
 const METRICS = 40;
 
-const NAMES: Record<string, string> = { system: "System", user: "User", assistant: "Assistant", tool: "Tool" };
+/** A Map, not an object: roles come from files, and one may be called `__proto__`. */
+const NAMES: ReadonlyMap<string, string> = new Map([["system", "System"], ["user", "User"], ["assistant", "Assistant"], ["tool", "Tool"]]);
 
 interface Props {
   turn: TurnView;
@@ -29,7 +30,7 @@ export function Turn({ turn, number }: Props) {
   const isUsuallyOpen = turn.role !== "system" || turn.chars <= SYSTEM_CHARS;
   const [isOpen, open] = useFold(isUsuallyOpen);
   const metrics = Object.entries(turn.metrics);
-  const name = NAMES[turn.role] ?? (turn.role || "Text");
+  const name = NAMES.get(turn.role) ?? (turn.role || "Text");
   return (
     <Section
       name={name}
