@@ -78,7 +78,7 @@ def is_too_large(value: object) -> bool:
     """Tell whether a value is a whole number beyond `MAX_STEP`, stored as a number or as digits."""
     if isinstance(value, str):
         return len(value) > 15 and _DIGITS.fullmatch(value) is not None and abs(int(value[:40])) > MAX_STEP
-    return isinstance(value, int | float) and math.isfinite(value) and abs(value) > MAX_STEP
+    return isinstance(value, int | float) and MAX_STEP < abs(value) != math.inf
 
 
 def count(value: object) -> int | None:

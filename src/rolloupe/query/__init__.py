@@ -1,6 +1,6 @@
 """Questions asked of a run. Every face (web, terminal, command line, Python, export) asks these and no others."""
 
-from rolloupe.query.listing import every, samples
+from rolloupe.query.listing import every, samples, table
 from rolloupe.query.records import (
     Condition,
     GroupSummary,
@@ -36,4 +36,5 @@ __all__ = [
     "series",
     "splits",
     "steps",
+    "table",
 ]

@@ -5,16 +5,18 @@ changed again; a question that takes too long is interrupted. Values are always 
 """
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import duckdb
 import pyarrow as pa
 
 from rolloupe.errors import BadQuery, SourceChanged
 from rolloupe.index import OpenRun, Piece
+
+T = TypeVar("T")
 
 MEMORY_LIMIT = "256MB"
 TIMEOUT_S = 30.0
@@ -59,33 +61,45 @@ def _locked(folder: Path) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def ask(
-    run: OpenRun,
-    pieces: Sequence[Piece],
-    sql: str,
-    values: list[Any],
-    *,
-    named: Sequence[Column] = (),
-    tables: Mapping[str, pa.Table] = MappingProxyType({}),
-) -> list[tuple[Any, ...]]:
-    """Run one statement over the rows of some pieces, which it names `rows`, and fetch the answer.
+class Question(NamedTuple):
+    """One statement over the rows of some pieces, which it names `rows`.
 
-    `named` are the columns that the statement names and that some pieces, or
-    all, may lack; `tables` are others that it names.
-
-    Raises `BadQuery` where the statement does not fit the columns, or takes more time or memory than it may,
-    and `SourceChanged` where files of the index are gone or damaged; these are then made again.
+    `named` are the columns that it names and that some pieces, or all, may lack; `tables` are others that it names.
     """
+
+    pieces: Sequence[Piece]
+    sql: str
+    values: Sequence[Any] = ()
+    named: Sequence[Column] = ()
+    tables: Mapping[str, pa.Table] = MappingProxyType({})
+
+
+def ask(run: OpenRun, question: Question) -> list[tuple[Any, ...]]:
+    """Fetch the answer as tuples.
+
+    Raises `BadQuery` where the statement does not fit the columns, or takes more time or memory than it may, and
+    `SourceChanged` where files of the index are gone or damaged; these are then made again.
+    """
+    return _answer(run, question, lambda connection, sql: connection.execute(sql, question.values).fetchall())
+
+
+def table(run: OpenRun, question: Question) -> pa.Table:
+    """Fetch the answer as an Arrow table: for many rows. Raises as `ask`."""
+    values = list(question.values)
+    return _answer(run, question, lambda connection, sql: connection.sql(sql, params=values).to_arrow_table())
+
+
+def _answer(run: OpenRun, question: Question, fetch: Callable[[duckdb.DuckDBPyConnection, str], T]) -> T:
     connection = _database(run.catalog.folder)
     timer = threading.Timer(TIMEOUT_S, connection.interrupt)
     timer.start()
     try:
-        for name, table in tables.items():
-            connection.register(name, table)
-        for number, piece in enumerate(pieces):
+        for name, other in question.tables.items():
+            connection.register(name, other)
+        for number, piece in enumerate(question.pieces):
             if piece.table is not None:
                 connection.register(f"tail{number}", piece.table)
-        return connection.execute(f"WITH rows AS ({_rows(pieces, named)}) {sql}", values).fetchall()
+        return fetch(connection, f"WITH rows AS ({_rows(question.pieces, question.named)}) {question.sql}")
     except duckdb.InterruptException as error:
         raise BadQuery(f"the query took longer than {TIMEOUT_S:.0f} s: narrow its steps or splits") from error
     except duckdb.OutOfMemoryException as error:
@@ -95,7 +109,7 @@ def ask(
     except duckdb.Error as error:
         with _lock:
             _databases.pop(run.catalog.folder, None)  # some errors leave a database that answers nothing any more
-        if run.heal(piece.path for piece in pieces if piece.path) or isinstance(error, duckdb.IOException):
+        if run.heal(piece.path for piece in question.pieces if piece.path) or isinstance(error, duckdb.IOException):
             raise SourceChanged("the index changed while it was read, and is made again: ask again") from error
         raise BadQuery(str(error).splitlines()[0]) from error
     finally:

@@ -6,7 +6,8 @@ is shown of these alone. Wide runs, with hundreds of sample metrics, cost no mor
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from msgspec.structs import replace
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 from rolloupe.index import OpenRun, Piece, metric_column, tag_column
 from rolloupe.model import SampleKey
 from rolloupe.query import engine
+from rolloupe.query.engine import Question
 from rolloupe.query.records import SampleItem, SamplePage, SampleQuery
 from rolloupe.query.terms import Terms, terms_of
 
@@ -25,10 +27,16 @@ MIN_PAGE = 100
 PLACE = ("source", "byte_start", "part")
 """What tells one row of the index from any other."""
 
+CHUNK = 20_000
+
 ITEM = (
     "split", "step", "grp", "idx", "uid", "reward", "advantage", "status", "turns", "prompt_tokens",
     "response_tokens", "total_tokens", "response_chars", "env", "discarded", "prompt_preview", "response_preview",
 )  # fmt: skip
+
+FACES = {"grp": "group", "idx": "index", "prompt_preview": "prompt", "response_preview": "response"}
+NAMES = tuple(FACES.get(name, name) for name in ITEM)
+"""The columns of `ITEM` by the names that a person knows."""
 
 
 def samples(run: OpenRun, query: SampleQuery, around: SampleKey | None = None) -> SamplePage:
@@ -49,10 +57,10 @@ def samples(run: OpenRun, query: SampleQuery, around: SampleKey | None = None) -
         offset = offset if place is None else place // limit * limit
     if limit == 0:
         return SamplePage(total, offset, [])
-    sql = f"{terms.own} SELECT {', '.join(PLACE)}, attempt FROM own ORDER BY {terms.order} LIMIT ? OFFSET ?"
-    values = [*terms.where.values, limit, offset]
-    found = engine.ask(run, pieces, sql, values, named=terms.named)
-    return SamplePage(total, offset, _items(run, pieces, found))
+    found = engine.ask(run, _where_they_are(pieces, terms, limit, offset))
+    places = pa.table({name: [record[n] for record in found] for n, name in enumerate((*PLACE, "attempt"))})
+    shown = _what_is_shown(pieces, places)
+    return SamplePage(total, offset, _items(shown, engine.ask(run, shown.question)) if found else [])
 
 
 def every(run: OpenRun, query: SampleQuery) -> Iterator[SampleItem]:
@@ -98,7 +106,7 @@ def _total(run: OpenRun, pieces: Sequence[Piece], query: SampleQuery, terms: Ter
         steps = run.snapshot().steps
         return sum(steps[key].rows for key in _steps(run, query) if key in steps)
     sql = f"SELECT count(*) FROM rows WHERE {terms.where.sql}"
-    return int(engine.ask(run, pieces, sql, terms.where.values, named=terms.named)[0][0])
+    return int(engine.ask(run, Question(pieces, sql, terms.where.values, terms.named))[0][0])
 
 
 def _place(run: OpenRun, pieces: Sequence[Piece], terms: Terms, key: SampleKey) -> int | None:
@@ -107,28 +115,71 @@ def _place(run: OpenRun, pieces: Sequence[Piece], terms: Terms, key: SampleKey) 
     , placed AS (SELECT *, row_number() OVER (ORDER BY {terms.order}) - 1 AS place FROM own)
     SELECT place FROM placed WHERE split = ? AND step = ? AND grp = ? AND idx = ? AND attempt = ?"""
     values = [*terms.where.values, *key.shared, key.attempt]
-    answer = engine.ask(run, pieces, sql, values, named=terms.named)
+    answer = engine.ask(run, Question(pieces, sql, values, terms.named))
     return int(answer[0][0]) if answer else None
 
 
-def _items(run: OpenRun, pieces: Sequence[Piece], found: list[tuple[Any, ...]]) -> list[SampleItem]:
-    """Everything that is shown of the samples at some places, in their order."""
-    sources = {source for source, *_ in found}
-    holding = [piece for piece in pieces if piece.source in sources]
+class Shown(NamedTuple):
+    """The question for all that is shown of some samples: `nth`, `attempt`, `ITEM`, sample metrics and tags.
+
+    The answer is put in order, by `nth`, where it arrives: sorting rows of thousands of columns would cost DuckDB more.
+    """
+
+    question: Question
+    metrics: list[str]
+    tags: list[str]
+
+
+def _where_they_are(pieces: Sequence[Piece], terms: Terms, limit: int | None, offset: int) -> Question:
+    """The question for the places of samples, in their order: `PLACE`, and the attempt."""
+    sql = f"{terms.own} SELECT {', '.join(PLACE)}, attempt FROM own ORDER BY {terms.order} LIMIT ? OFFSET ?"
+    return Question(pieces, sql, [*terms.where.values, limit, offset], terms.named)
+
+
+def _what_is_shown(pieces: Sequence[Piece], places: pa.Table) -> Shown:
+    sources = set(places["source"].to_pylist())
+    holding = [piece for piece in pieces if piece.source in sources] or list(pieces[:1])
     metrics = list(dict.fromkeys(name for piece in holding for name in piece.metrics))
     tags = list(dict.fromkeys(name for piece in holding for name in piece.tags))
-    columns = [*ITEM, *map(metric_column, metrics), *map(tag_column, tags)]
-    shown = ", ".join(map(engine.quote, (*PLACE, *columns)))
-    sql = f"SELECT {shown} FROM rows SEMI JOIN wanted USING ({', '.join(PLACE)})"
-    wanted = pa.table({name: [record[n] for record in found] for n, name in enumerate(PLACE)})
-    answer = engine.ask(run, holding, sql, [], tables={"wanted": wanted}) if found else []
-    values = {record[: len(PLACE)]: record[len(PLACE) :] for record in answer}
-    return [_item(values[place], metrics, tags, attempt) for *at, attempt in found if (place := tuple(at)) in values]
+    columns = ", ".join(map(engine.quote, (*ITEM, *map(metric_column, metrics), *map(tag_column, tags))))
+    sql = f"SELECT nth, attempt, {columns} FROM rows JOIN places USING ({', '.join(PLACE)})"
+    numbered = places.append_column("nth", pa.array(range(len(places)), pa.int64()))
+    return Shown(Question(holding, sql, tables={"places": numbered}), metrics, tags)
 
 
-def _item(record: tuple[Any, ...], metrics: list[str], tags: list[str], attempt: int) -> SampleItem:
-    split, step, group, index, *rest = record
-    fixed, others = rest[: len(ITEM) - 4], rest[len(ITEM) - 4 :]
-    numbers = {name: value for name, value in zip(metrics, others, strict=False) if value is not None}
-    words = {name: value for name, value in zip(tags, others[len(metrics) :], strict=True) if value is not None}
-    return SampleItem._make([SampleKey(split, step, group, index, attempt), *fixed, numbers, words])
+def _items(shown: Shown, records: list[tuple[Any, ...]]) -> list[SampleItem]:
+    first_metric, first_tag = len(ITEM) + 2, len(ITEM) + 2 + len(shown.metrics)
+    items = []
+    for record in sorted(records, key=itemgetter(0)):
+        _, attempt, split, step, group, index, *fixed = record[:first_metric]
+        numbers = {n: v for n, v in zip(shown.metrics, record[first_metric:first_tag], strict=True) if v is not None}
+        words = {n: v for n, v in zip(shown.tags, record[first_tag:], strict=True) if v is not None}
+        items.append(SampleItem._make([SampleKey(split, step, group, index, attempt), *fixed, numbers, words]))
+    return items
+
+
+def table(run: OpenRun, query: SampleQuery) -> pa.Table:
+    """All samples of a query as an Arrow table: `id`, what `SampleItem` has, sample metrics and tags by their names.
+
+    A sample metric or tag that is called like another column stands as `metric.NAME`, `tag.NAME`. Raises as `samples`.
+    """
+    snapshot = run.snapshot()
+    terms = terms_of(snapshot, query)
+    pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
+    if not pieces:
+        return pa.table({name: [] for name in ("id", *NAMES)})
+    places = engine.table(run, _where_they_are(pieces, terms, query.limit, query.offset))
+    chunks = [_named(run, pieces, places.slice(at, CHUNK)) for at in range(0, max(len(places), 1), CHUNK)]
+    return pa.concat_tables(chunks, promote_options="permissive")
+
+
+def _named(run: OpenRun, pieces: Sequence[Piece], places: pa.Table) -> pa.Table:
+    """What is shown of some samples, with their ids, under the names that a person knows."""
+    shown = _what_is_shown(pieces, places)
+    answer = engine.table(run, shown.question).sort_by("nth")
+    keys = [answer[name].to_pylist() for name in ("split", "step", "grp", "idx", "attempt")]
+    ids = pa.array([str(SampleKey(*key)) for key in zip(*keys, strict=True)], pa.string())
+    names = ["id", *NAMES]
+    names += [name if name not in names else f"metric.{name}" for name in shown.metrics]
+    names += [name if name not in names else f"tag.{name}" for name in shown.tags]
+    return answer.drop_columns(["nth", "attempt"]).add_column(0, "id", ids).rename_columns(names)

@@ -4,6 +4,7 @@ from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.model import Locator, Sample, SampleKey, Source
 from rolloupe.query import engine
+from rolloupe.query.engine import Question
 
 LOCATE = """
 SELECT source, byte_start, byte_length, part FROM rows
@@ -14,7 +15,7 @@ WHERE split = ? AND step = ? AND grp = ? AND idx = ? ORDER BY source, ordinal, b
 def _locate(run: OpenRun, key: SampleKey) -> tuple[Source, Locator]:
     pieces = run.snapshot().holding([key.split], key.step, key.step)
     known = -(2**63) <= key.step < 2**63 and bool(pieces)
-    answer = engine.ask(run, pieces, LOCATE, list(key.shared)) if known else []
+    answer = engine.ask(run, Question(pieces, LOCATE, list(key.shared))) if known else []
     if not answer or key.attempt > len(answer):
         raise NotFound(f"no sample {key} in run {run.id!r}; list its samples with `rolloupe query`")
     name, start, length, part = answer[(key.attempt or len(answer)) - 1]
@@ -63,5 +64,5 @@ def neighbours(run: OpenRun, key: SampleKey) -> list[SampleKey]:
     pieces = run.snapshot().holding([key.split], key.step, key.step)
     if not pieces:
         return []
-    answer = engine.ask(run, pieces, NEIGHBOURS, [key.split, key.step, key.group])
+    answer = engine.ask(run, Question(pieces, NEIGHBOURS, [key.split, key.step, key.group]))
     return [SampleKey(key.split, key.step, key.group, idx, 0 if nth == n else nth) for idx, nth, n in answer]

@@ -8,6 +8,7 @@ from rolloupe.index import OpenRun, Sketch
 from rolloupe.index.columns import NUMERIC
 from rolloupe.index.sketch import Moments
 from rolloupe.query import engine
+from rolloupe.query.engine import Question
 from rolloupe.query.records import GroupSummary, SeriesPoint, SplitSummary, Stats, StepSummary
 
 NONE = Moments()
@@ -53,7 +54,7 @@ def _counted_groups(run: OpenRun, sketches: list[Sketch]) -> dict[tuple[str, int
         pieces = run.snapshot().holding([split], min(numbers), max(numbers))
         sql = "SELECT step, count(DISTINCT grp) FROM rows WHERE split = ? AND step BETWEEN ? AND ? GROUP BY step"
         if pieces:
-            for step, count in engine.ask(run, pieces, sql, [split, min(numbers), max(numbers)]):
+            for step, count in engine.ask(run, Question(pieces, sql, [split, min(numbers), max(numbers)])):
                 counts[split, step] = count
     return counts
 
@@ -103,7 +104,7 @@ def groups(run: OpenRun, split: str, step: int) -> list[GroupSummary]:
     pieces = run.snapshot().holding([split], step, step)
     found: list[GroupSummary] = []
     first = 0
-    answer = engine.ask(run, pieces, GROUPS, [split, step]) if pieces else []
+    answer = engine.ask(run, Question(pieces, GROUPS, [split, step])) if pieces else []
     for group, prompt, count, finite, mean, std, low, high, env in answer:
         found.append(
             GroupSummary(group, prompt, count, first, Stats(finite, mean, std, low, high, count - finite), env)
