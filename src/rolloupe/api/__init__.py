@@ -4,18 +4,20 @@ Owns no question of its own: every method is one function of `rolloupe.query`. A
 waited for until its numbers are indexed, unless it was opened with `wait=False`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from html import escape
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias, overload
 
+from rolloupe.api.answers import Listed, Samples, html_table, shown
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.model import Problem, Reading, Sample, SampleKey
 
 if TYPE_CHECKING:
     from rolloupe.index import Library, OpenRun
-    from rolloupe.query import Condition, GroupSummary, SampleItem, SampleQuery, SeriesPoint, SplitSummary, StepSummary
+    from rolloupe.query import Condition, GroupSummary, SampleQuery, SeriesPoint, SplitSummary, StepSummary
 
 AnyPath: TypeAlias = str | PathLike[str]
 Where: TypeAlias = "str | Sequence[Condition]"
@@ -102,25 +104,25 @@ class Questions:
         """The run to ask, indexed as far as was wished."""
         raise NotImplementedError
 
-    def splits(self) -> "list[SplitSummary]":
+    def splits(self) -> "Listed[SplitSummary]":
         """The splits: name, steps, groups, samples, reward; `train` first, the others by name."""
         from rolloupe import query
 
-        return query.splits(self._ready())
+        return Listed(query.splits(self._ready()))
 
-    def steps(self, split: str | None = None) -> "list[StepSummary]":
+    def steps(self, split: str | None = None) -> "Listed[StepSummary]":
         """The steps of one split, ascending: unless told of `train`, or where that is missing of the first split."""
         from rolloupe import query
 
         if split is None and not self.splits():
-            return []
-        return query.steps(self._ready(), split or self._first_split())
+            return Listed()
+        return Listed(query.steps(self._ready(), split or self._first_split()))
 
-    def groups(self, step: int, split: str | None = None) -> "list[GroupSummary]":
+    def groups(self, step: int, split: str | None = None) -> "Listed[GroupSummary]":
         """The groups of a step, in order. The split is `train` unless told, as for `steps`."""
         from rolloupe import query
 
-        return query.groups(self._ready(), split or self._first_split(), step)
+        return Listed(query.groups(self._ready(), split or self._first_split(), step))
 
     def samples(
         self,
@@ -135,7 +137,7 @@ class Questions:
         descending: bool = False,
         offset: int = 0,
         limit: int | None = None,
-    ) -> "Iterator[SampleItem]":
+    ) -> Samples:
         """The samples of a query one after another, fetched as they are asked for: all of the run unless narrowed.
 
         Args:
@@ -160,7 +162,12 @@ class Questions:
         )  # fmt: skip
         if query is not None and asked != queries.SampleQuery():
             raise BadQuery("samples() takes a SampleQuery or single arguments, not both: put them into the query")
-        return queries.every(self._ready(), query or asked)
+        run, wanted = self._ready(), query or asked
+        return Samples(
+            queries.every(run, wanted),
+            lambda limit: queries.table(run, wanted if limit is None else at_most(wanted, limit)),
+            lambda: within(wanted, queries.samples(run, at_most(wanted, 0)).total),
+        )
 
     def total(self, query: "SampleQuery") -> int:
         """How many samples a query has, its limit and offset aside."""
@@ -177,7 +184,7 @@ class Questions:
         """
         from rolloupe import query
 
-        return query.sample(self._ready(), _key(id))
+        return shown(query.sample(self._ready(), _key(id)))
 
     def raw(self, id: str | SampleKey) -> RawRecord:
         """The record of a sample, as it stands in its file. Raises as `sample` does."""
@@ -209,11 +216,11 @@ class Questions:
         key = _key(id)
         return any(other.shared == key.shared for other in self.group_of(key))
 
-    def series(self, sample_metric: str, split: str | None = None) -> "list[SeriesPoint]":
+    def series(self, sample_metric: str, split: str | None = None) -> "Listed[SeriesPoint]":
         """A sample metric by step, of one split or of all: mean, deviation and extremes. `columns()` has the names."""
         from rolloupe import query
 
-        return query.series(self._ready(), sample_metric, split)
+        return Listed(query.series(self._ready(), sample_metric, split))
 
     def columns(self) -> list[str]:
         """The names to sort, filter and draw by: `reward`, lengths, every sample metric."""
@@ -259,6 +266,9 @@ class Run(Questions):
         """Bytes of the run's files that are indexed, and of those that there are."""
         progress = self._opened.progress()
         return progress.done_bytes, progress.total_bytes
+
+    def _repr_html_(self) -> str:
+        return f"<p><b>{escape(self.id)}</b> {escape(self.format)} {escape(self.path)}</p>{self.splits()._repr_html_()}"
 
     def __repr__(self) -> str:
         return f"<Run {self.id!r} ({self.format}) at {self.path!r}>"
@@ -321,11 +331,28 @@ class Runs(Questions, Sequence[Run]):
     ) -> None:
         self.close()
 
+    def _repr_html_(self) -> str:
+        rows = [{"id": run.id, "format": run.format, "path": run.path} for run in self.runs]
+        return html_table(rows, len(rows))
+
     def __repr__(self) -> str:
         return f"<Runs {[run.id for run in self.runs]}>"
 
     def _ready(self) -> "OpenRun":
         return self.only()._ready()  # noqa: SLF001 - the same question, to the one run
+
+
+def at_most(query: "SampleQuery", limit: int) -> "SampleQuery":
+    """The query with no more than so many samples."""
+    from msgspec.structs import replace
+
+    return replace(query, limit=limit if query.limit is None else min(limit, query.limit))
+
+
+def within(query: "SampleQuery", total: int) -> int:
+    """How many of `total` samples lie within offset and limit."""
+    left = max(0, total - query.offset)
+    return left if query.limit is None else min(left, query.limit)
 
 
 def sample_query(
