@@ -96,7 +96,8 @@ def _order(snapshot: Snapshot, query: SampleQuery) -> str:
     way = "DESC" if query.descending else "ASC"
     if query.sort == "index":
         if not _is_one_step(query):
-            return f"split <> 'train' {way}, split {way}, step {way}, source {way}, ordinal {way}, byte_start {way}, part {way}"
+            columns = ("split <> 'train'", "split", "step", "source", "ordinal", "byte_start", "part")
+            return ", ".join(f"{column} {way}" for column in columns)
         return f"lead {way}, grp {way}, row({FILE_ORDER}) {way}"
     column = _column(snapshot, query.sort)
     value = f"CASE WHEN isfinite({column}) THEN {column} END" if _is_number(snapshot, query.sort) else column
