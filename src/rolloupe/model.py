@@ -242,6 +242,33 @@ class Checkpoint(Struct, kw_only=True):
     extra: dict[str, Any] = {}
 
 
+class RunFile(Struct, frozen=True, kw_only=True):
+    """A file in the folder of a run: `name` is its path below it, `what` says what it holds, where that is known."""
+
+    name: str
+    size_bytes: int
+    changed_s: float
+    """Seconds since the epoch."""
+    what: str = ""
+
+
+LogKind = Literal["root", "section", "text", "code", "table", "details", "conversation", "exception"]
+
+
+class LogNode(Struct, kw_only=True):
+    """A piece of what a trainer logged as an outline. All of it is plain text; nothing in it is markup."""
+
+    kind: LogKind
+    title: str = ""
+    text: str = ""
+    header: list[str] = []
+    rows: list[list[str]] = []
+    turns: "list[Turn]" = []
+    children: "list[LogNode]" = []
+    attrs: dict[str, str] = {}
+    """What the node says of itself, such as the group and the trajectory that it belongs to."""
+
+
 class LoggedTranscript(Struct, kw_only=True):
     """Text that was logged for a step and cannot be tied to one sample for certain."""
 

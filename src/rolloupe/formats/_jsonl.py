@@ -204,7 +204,7 @@ class JsonlFormat:
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[SampleRow | Problem]:
         """See `Format`."""
-        with open(source.path, "rb", buffering=BLOCK_BYTES, opener=_regular) as file:
+        with open(source.path, "rb", buffering=BLOCK_BYTES, opener=regular) as file:
             head = file.read(MAX_LFS_POINTER_BYTES)
             if is_lfs_pointer(head, len(head)):
                 if start == 0 < stop:
@@ -256,7 +256,7 @@ class JsonlFormat:
     def read(self, source: Source, start: int, length: int) -> bytes:
         """See `Format`."""
         try:
-            with open(source.path, "rb", buffering=0, opener=_regular) as file:
+            with open(source.path, "rb", buffering=0, opener=regular) as file:
                 file.seek(start)
                 return _read(file, length)
         except OSError as error:
@@ -278,7 +278,7 @@ def _read(file: Any, size: int) -> bytes:
     return b"".join(blocks)
 
 
-def _regular(path: str, flags: int) -> int:
+def regular(path: str, flags: int) -> int:
     """Open a regular file and nothing else: a pipe that took its place would wait for ever."""
     handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
     if stat.S_ISREG(os.fstat(handle).st_mode):

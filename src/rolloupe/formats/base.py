@@ -7,9 +7,21 @@ same range yield the same rows.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from rolloupe.model import Locator, Problem, RunInfo, Sample, SampleRow, Source
+from rolloupe.model import (
+    Checkpoint,
+    Locator,
+    LoggedTranscript,
+    LogNode,
+    MetricRow,
+    Problem,
+    RunFile,
+    RunInfo,
+    Sample,
+    SampleRow,
+    Source,
+)
 
 
 class Format(Protocol):
@@ -50,4 +62,44 @@ class Format(Protocol):
 
     def read(self, source: Source, start: int, length: int) -> bytes:
         """Return bytes of a file from `start` on, whatever they are: fewer where it ends. Raises `SourceChanged`."""
+        ...
+
+
+@runtime_checkable
+class TrainerFiles(Protocol):
+    """What a layout may hold beside samples. A format that has it, has all of it; what a run lacks is empty.
+
+    Files are read when they are asked for, within bounds, and damaged ones as far as they can be read.
+    """
+
+    def metrics(self, run: RunInfo) -> list[MetricRow]:
+        """Return the trainer's metrics: a row a step, later values over earlier ones; rows without a step last."""
+        ...
+
+    def config(self, run: RunInfo) -> dict[str, Any]:
+        """Return the run's configuration."""
+        ...
+
+    def checkpoints(self, run: RunInfo) -> list[Checkpoint]:
+        """Return the checkpoints, in the order in which they were made."""
+        ...
+
+    def code_diff(self, run: RunInfo) -> str:
+        """Return what the code of the run differs by from its repository."""
+        ...
+
+    def files(self, run: RunInfo) -> list[RunFile]:
+        """Return the files of the run's folder."""
+        ...
+
+    def logtrees(self, run: RunInfo) -> list[tuple[str, int]]:
+        """Return the splits and steps for which there is a logged outline."""
+        ...
+
+    def logtree(self, run: RunInfo, split: str, step: int) -> LogNode | None:
+        """Return the outline that was logged for a step; None where there is none."""
+        ...
+
+    def conversations(self, run: RunInfo, split: str, step: int) -> list[LoggedTranscript]:
+        """Return the conversations of a step's outline which cannot be tied to a sample for certain."""
         ...

@@ -1,0 +1,103 @@
+"""Files that many trainers keep beside their samples: metrics as JSON lines, a config, checkpoints, a diff.
+
+All are read whole when they are asked for, up to `MAX_BYTES` from their end (of metrics) or start; a line that cannot
+be read is passed over, for these files are shown, not counted.
+"""
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from rolloupe.formats import _fields as fields
+from rolloupe.formats._jsonl import Record, Unusable, parse, regular, replace_lone_surrogates
+from rolloupe.model import Checkpoint, MetricRow, RunFile
+
+MAX_BYTES = 256 * 2**20
+MAX_FILES = 20_000
+
+
+def read_bytes(path: str, limit: int = MAX_BYTES) -> bytes:
+    """Return the first bytes of a regular file; nothing where there is none that can be read."""
+    try:
+        with open(path, "rb", opener=regular) as file:
+            return file.read(limit)
+    except OSError:
+        return b""
+
+
+def read_text(path: str, limit: int = MAX_BYTES) -> str:
+    """Return a file as text."""
+    return read_bytes(path, limit).decode("utf-8", errors="replace")
+
+
+def read_json(path: str) -> Any:
+    """Return a JSON document as Python has it, NaN included; None where it is none."""
+    try:
+        return fields.showable(json.loads(replace_lone_surrogates(read_text(path))))
+    except (ValueError, RecursionError):
+        return None
+
+
+def records(path: str) -> Iterator[Record]:
+    """Yield the objects of a file of JSON lines."""
+    for line in read_bytes(path).split(b"\n"):
+        if line.strip():
+            try:
+                yield parse(line)
+            except Unusable:
+                continue
+
+
+def merged_metrics(rows: Iterable[Record]) -> list[MetricRow]:
+    """Merge rows of one step, the last value of each metric counting; rows without a step follow, one by one.
+
+    What is no number is left out: metrics are drawn.
+    """
+    by_step: dict[int, dict[str, float]] = {}
+    loose: list[MetricRow] = []
+    for row in rows:
+        step = fields.integer(row.get("step"))
+        values = {key: number for key, value in row.items() if (number := fields.number(value)) is not None}
+        values.pop("step", None)
+        time_s = fields.number(row.get("time")) if step is None else None
+        if step is None or fields.is_too_large(step):
+            loose.append(MetricRow(step=None, values=values, time_s=time_s))
+        else:
+            by_step.setdefault(step, {}).update(values)
+    return [MetricRow(step=step, values=by_step[step]) for step in sorted(by_step)] + loose
+
+
+def checkpoints_of(rows: Iterable[Record], own: tuple[str, ...]) -> list[Checkpoint]:
+    """Read checkpoints; `own` are the keys that have a place of their own, all others are extra."""
+    return [
+        Checkpoint(
+            name=fields.as_text(row.get("name")),
+            step=fields.integer(row.get("batch")),
+            paths={key: value for key, value in row.items() if key.endswith("_path") and isinstance(value, str)},
+            extra={k: fields.showable(v) for k, v in row.items() if k not in own and not k.endswith("_path")},
+        )
+        for row in rows
+    ]
+
+
+def listed_files(root: str, known: dict[str, str]) -> list[RunFile]:
+    """List the files below a folder, without following links; `known` says what those of certain names are."""
+    found: list[RunFile] = []
+    for folder, folders, names in os.walk(root):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(folder, name)
+            try:
+                state = path.lstat()
+                shown = path.relative_to(root).as_posix()
+                shown.encode()
+            except (OSError, ValueError):
+                continue
+            found.append(
+                RunFile(name=shown, size_bytes=state.st_size, changed_s=state.st_mtime, what=known.get(name, ""))
+            )
+            if len(found) == MAX_FILES:
+                return found
+    return found
