@@ -71,9 +71,9 @@ class Tinker(JsonlFormat):
     name = "tinker"
     title = "Tinker cookbook"
     recognises = (
-        "A folder with files named `{train,eval_LABEL}_iteration_NNNNNN{.html,_logtree.json,_rollout_summaries.jsonl}`, "
-        "with folders `iteration_NNNNNN/` that hold such files without the middle of the name, or with `metrics.jsonl` "
-        "beside `config.json` or `checkpoints.jsonl`."
+        "A folder with files named `{train,eval_LABEL}_iteration_NNNNNN` and `_rollout_summaries.jsonl`, "
+        "`_logtree.json` or `.html`, with folders `iteration_NNNNNN/` that hold files named `train` or `eval_LABEL` "
+        "and so on, or with `metrics.jsonl` beside `config.json` or `checkpoints.jsonl`."
     )
     layout = (
         "`log_path/`: the documented flat layout, a folder an iteration (0.2.0 and later), HTML alone (before), and "
