@@ -103,3 +103,12 @@ class TrainerFiles(Protocol):
     def conversations(self, run: RunInfo, split: str, step: int) -> list[LoggedTranscript]:
         """Return the conversations of a step's outline which cannot be tied to a sample for certain."""
         ...
+
+
+@runtime_checkable
+class StepStates(Protocol):
+    """What some layouts say of their steps: whether one is finished."""
+
+    def step_states(self, run: RunInfo) -> dict[tuple[str, int], str]:
+        """Return a word for each split and step that is not finished: `being written` or `incomplete`."""
+        ...
