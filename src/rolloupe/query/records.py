@@ -63,6 +63,10 @@ class StepSummary(NamedTuple):
     step: int
     samples: int
     reward: Stats
+    state: str = ""
+    """`being written` or `incomplete` where the format can tell; else empty."""
+    stamp: int = 0
+    """Another number where the samples of the step are others."""
 
 
 class GroupSummary(NamedTuple):
@@ -113,3 +117,5 @@ class SamplePage(NamedTuple):
     total: int
     offset: int
     samples: list[SampleItem]
+    stamp: int = 0
+    """That of `StepSummary`, where the page is of one step."""
