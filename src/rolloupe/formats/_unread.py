@@ -79,9 +79,10 @@ def _of_lines(path: str) -> str:
     for wanted, framework in _FRAMEWORKS:
         if wanted <= keys.keys():
             return f"looks like {framework}: {_NO_FORMAT}"
-    listed = ", ".join(key[:40] for key in list(keys)[:8])
+    listed = ", ".join(key if len(key) <= 60 else f"{key[:60]}…" for key in list(keys)[:8])
     more = ", ..." if len(keys) > 8 else ""
-    return f"its rows hold {_missing(seen.objects[0])} under a usual name (keys: {listed}{more})"
+    what = f"its rows hold {_missing(seen.objects[0])} under a usual name (keys: {listed}{more})"
+    return f"{what}. Next: name the keys with --map"
 
 
 def _missing(record: Record) -> str:
