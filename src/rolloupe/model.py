@@ -12,6 +12,7 @@ from msgspec import Struct
 
 Status = Literal["completed", "truncated", "aborted", "error", "pending", "unknown"]
 PartKind = Literal["text", "think", "tool_call", "tool_result", "answer", "marker", "placeholder", "image", "json"]
+LogKind = Literal["root", "section", "text", "table", "details", "conversation", "exception"]
 
 
 class RunPart(Struct, frozen=True):
@@ -229,6 +230,32 @@ class LoggedTranscript(Struct, kw_only=True):
     step: int
     title: str
     turns: list[Turn]
+
+
+class LogNode(Struct, kw_only=True):
+    """A node of what a trainer logged for a step: an outline, all of it plain text, never markup."""
+
+    kind: LogKind
+    title: str = ""
+    """A section's heading, a fold's summary, the first line of an exception."""
+    text: str = ""
+    caption: str = ""
+    header: list[str] = []
+    rows: list[list[str]] = []
+    turns: list[Turn] = []
+    children: list["LogNode"] = []
+    attrs: dict[str, str] = {}
+
+
+class RunFile(Struct, frozen=True, kw_only=True):
+    """A file of a run, whether it holds samples or not. `what` says for a person what it is; empty: unknown."""
+
+    name: str
+    """Path relative to the run's folder."""
+    size_bytes: int
+    mtime_s: float
+    """Seconds since the epoch."""
+    what: str = ""
 
 
 class Annotation(Struct, kw_only=True):

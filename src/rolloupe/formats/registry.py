@@ -8,8 +8,9 @@ from rolloupe.formats.base import Format
 from rolloupe.formats.generic import Generic
 from rolloupe.formats.relax import Relax
 from rolloupe.formats.rl_logging_board import RLLoggingBoard
+from rolloupe.formats.tinker import Tinker
 
-JSONL_FORMATS: Final[tuple[JsonlFormat, ...]] = (Relax(), RLLoggingBoard(), Generic())
+JSONL_FORMATS: Final[tuple[JsonlFormat, ...]] = (Tinker(), Relax(), RLLoggingBoard(), Generic())
 FORMATS: Final[tuple[Format, ...]] = JSONL_FORMATS
 
 

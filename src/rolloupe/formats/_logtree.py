@@ -1,0 +1,295 @@
+"""What the Tinker cookbook's logtree wrote, as JSON or as a page, read into a typed outline of plain text.
+
+Nothing of it is trusted: text is unescaped, markup dropped, and depth and size are bounded. Source: the cookbook's
+`utils/logtree.py` and `utils/logtree_formatters.py`, up to release 0.6.1.
+"""
+
+import html
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from rolloupe import text
+from rolloupe.formats import _fields as fields
+from rolloupe.formats._html import Element, children, first_below, parse_page, plain, tag_of, words
+from rolloupe.formats._jsonl import MAX_LINE_BYTES, Unusable, parse, strip_bom
+from rolloupe.model import LogNode, Part, ToolCall, Turn
+
+MAX_BYTES = MAX_LINE_BYTES
+MAX_PAGE_BYTES = 16 * 2**20
+MAX_NODES = 200_000
+"""Nodes of one outline, the cells of its tables counted."""
+
+MAX_DEPTH = 60
+"""What lies deeper is shown as the text that it holds."""
+
+MAX_ATTRS = 20
+MAX_ATTR_CHARS = 200
+
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_BLOCKS = {*_HEADINGS, "section", "div", "details", "table", "p", "pre"}
+_ESCAPED = {*_HEADINGS, "p", "pre", "summary", "th", "td"}
+"""Tags whose text is escaped and never markup."""
+
+_TAG = re.compile(r"<[a-zA-Z/!?][^<>]*>")
+_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+
+
+class Logged(NamedTuple):
+    """A conversation of an outline, with the sections that it stands in, from the outermost."""
+
+    path: tuple[LogNode, ...]
+    node: LogNode
+
+
+def read_tree(path: str) -> LogNode:
+    """Read a `_logtree.json`. Raises `Unusable` where it is no such document, and OSError."""
+    data = _content(path, MAX_BYTES)
+    document = parse(strip_bom(data, 0))
+    root = document.get("root")
+    if not isinstance(root, dict):
+        raise Unusable("not a logtree: it has no root")
+    node = _Outline(escaped=True).root(root)
+    node.title = _string(document.get("title")) or node.title
+    if isinstance(started := document.get("started_at"), str):
+        node.attrs["started_at"] = _string(started)[:MAX_ATTR_CHARS]
+    return node
+
+
+def read_page(path: str) -> LogNode:
+    """Read a page of the cookbook. Raises `Unusable` where it is too long, and OSError."""
+    return _Outline(escaped=False).root(parse_page(_content(path, MAX_PAGE_BYTES).decode("utf-8", "replace")))
+
+
+def conversations(root: LogNode) -> Iterator[Logged]:
+    """Yield every conversation below a node, in document order."""
+    waiting: list[Logged] = [Logged((), root)]
+    while waiting:
+        path, node = waiting.pop()
+        if node.kind == "conversation":
+            yield Logged(path, node)
+        waiting += [Logged((*path, node), child) for child in reversed(node.children)]
+
+
+def table_of(node: LogNode) -> dict[str, str]:
+    """Return the rows of a table of keys and values."""
+    return {row[0]: row[1] for row in node.rows if len(row) == 2}
+
+
+def _content(path: str, limit: int) -> bytes:
+    with open(path, "rb") as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise Unusable(f"longer than {limit // 2**20} MiB: not parsed")
+    return data
+
+
+def _string(value: object) -> str:
+    return text.clean(value) if isinstance(value, str) else ""
+
+
+class _Outline:
+    """The making of one outline. `escaped`: texts are HTML, as in the JSON, not text, as in a page that was parsed."""
+
+    def __init__(self, *, escaped: bool) -> None:
+        self._escaped = escaped
+        self._left = MAX_NODES
+
+    def root(self, body: Element) -> LogNode:
+        """Make the whole outline."""
+        node = LogNode(kind="root", attrs=_attrs(body))
+        kept: list[Any] = []
+        for child in children(body):
+            if _is(child, "h1", "lt-title") and not node.title:
+                node.title = self._all(child)
+            elif _is(child, "div", "lt-subtitle") and not node.caption:
+                node.caption = self._all(child)
+            else:
+                kept.append(child)
+        node.children = self._nodes(kept, body, 1)
+        if self._left <= 0:
+            node.children.append(LogNode(kind="text", text=f"The rest is left out: more than {MAX_NODES:,} parts."))
+        return node
+
+    def _nodes(self, elements: Sequence[Any], parent: Element, depth: int) -> list[LogNode]:
+        """Make the nodes of some siblings; a caption belongs to the table behind it."""
+        found: list[LogNode] = []
+        caption: LogNode | None = None
+        for element in elements:
+            if self._left <= 0:
+                break
+            if _is(element, "div", "lt-table-caption"):
+                self._left -= 1
+                caption = LogNode(kind="table", caption=self._all(element))
+                found.append(caption)
+                continue
+            made = self._node(element, parent, depth)
+            if caption is not None and made and made[0].kind == "table" and not made[0].caption:
+                made[0].caption = caption.caption
+                found[-1:] = made
+            else:
+                found += made
+            caption = caption if not made else None
+        return found
+
+    def _node(self, element: Any, parent: Element, depth: int) -> list[LogNode]:
+        self._left -= 1
+        if isinstance(element, str):
+            shown = self._text(parent, element)
+            return [LogNode(kind="text", text=shown)] if shown.strip() else []
+        if not isinstance(element, dict):
+            return []
+        tag = tag_of(element)
+        if element.get("data") is not None:
+            return [_data(element)]
+        if depth >= MAX_DEPTH:
+            return self._leaf(element)
+        if tag == "section":
+            return [self._section(element, depth)]
+        if tag == "details":
+            return [self._details(element, depth)]
+        if tag == "table":
+            return [self._table(element)]
+        if tag in _HEADINGS:
+            return [LogNode(kind="text", title=self._all(element))]
+        if "lt-conversation" in words(element):
+            return [LogNode(kind="conversation", turns=[_shown_turn(c) for c in children(element) if _is_message(c)])]
+        if not any(tag_of(child) in _BLOCKS for child in children(element)):
+            return self._leaf(element)
+        attrs = _attrs(element)
+        made = self._nodes(children(element), element, depth + 1)
+        return [LogNode(kind="section", attrs=attrs, children=made)] if attrs else made
+
+    def _leaf(self, element: Element) -> list[LogNode]:
+        shown = self._all(element)
+        return [LogNode(kind="text", text=shown, attrs=_attrs(element))] if shown.strip() else []
+
+    def _section(self, element: Element, depth: int) -> LogNode:
+        node = LogNode(kind="section", attrs=_attrs(element))
+        kept: list[Any] = []
+        for child in children(element):
+            if not node.title and tag_of(child) in _HEADINGS:
+                node.title = self._all(child)
+            elif _is(child, "div", "lt-section-body"):
+                kept += children(child)
+            else:
+                kept.append(child)
+        node.children = self._nodes(kept, element, depth + 1)
+        return node
+
+    def _details(self, element: Element, depth: int) -> LogNode:
+        node = LogNode(kind="exception" if "lt-exc" in words(element) else "details", attrs=_attrs(element))
+        kept: list[Any] = []
+        for child in children(element):
+            if not node.title and tag_of(child) == "summary":
+                # the cookbook writes the summary of an exception as it is, unlike all else
+                node.title = text.clean(plain(child)) if node.kind == "exception" else self._all(child)
+            elif _is(child, "div", "lt-details-body"):
+                kept += children(child)
+            else:
+                kept.append(child)
+        node.children = self._nodes(kept, element, depth + 1)
+        if len(node.children) == 1 and node.children[0].kind == "text" and not node.children[0].title:
+            node.text = node.children.pop().text
+        return node
+
+    def _table(self, element: Element) -> LogNode:
+        node = LogNode(kind="table", attrs=_attrs(element))
+        for row in _rows_of(element):
+            cells = [child for child in children(row) if tag_of(child) in ("th", "td")]
+            self._left -= len(cells) + 1
+            if self._left <= 0:
+                break
+            shown = [self._all(cell) for cell in cells]
+            if cells and not node.header and not node.rows and all(tag_of(cell) == "th" for cell in cells):
+                node.header = shown
+            else:
+                node.rows.append(shown)
+        return node
+
+    def _all(self, element: Element) -> str:
+        """Return all text in an element."""
+        return plain(element, self._text)
+
+    def _text(self, parent: Element, content: str) -> str:
+        if not self._escaped:
+            return text.clean(content)
+        if "<" in content and tag_of(parent) not in _ESCAPED:
+            content = _TAG.sub("", _BREAK.sub("\n", content))
+        return text.clean(html.unescape(content) if "&" in content else content)
+
+
+def _is(element: Any, tag: str, word: str) -> bool:
+    return tag_of(element) == tag and word in words(element)
+
+
+def _attrs(element: Element) -> dict[str, str]:
+    """The attributes that are not there for the looks alone."""
+    own = element.get("attrs")
+    kept = {}
+    for key, value in own.items() if isinstance(own, dict) else ():
+        if key == "style" or not isinstance(value, str) or (key == "class" and value.startswith("lt-")):
+            continue
+        kept[_string(key)[:MAX_ATTR_CHARS]] = _string(value)[:MAX_ATTR_CHARS]
+        if len(kept) == MAX_ATTRS:
+            break
+    return kept
+
+
+def _rows_of(table: Element) -> Iterator[Element]:
+    for child in children(table):
+        if tag_of(child) == "tr":
+            yield child
+        elif tag_of(child) in ("thead", "tbody", "tfoot"):
+            yield from (row for row in children(child) if tag_of(row) == "tr")
+
+
+def _data(element: Element) -> LogNode:
+    """The node of what a formatter wrote as data, which is not escaped."""
+    data = element["data"]
+    if isinstance(data, dict) and data.get("type") == "conversation" and isinstance(data.get("messages"), list):
+        return LogNode(kind="conversation", attrs=_attrs(element), turns=turns_of(data["messages"]))
+    shown = json.dumps(fields.showable(data), ensure_ascii=False, indent=1)
+    return LogNode(kind="text", attrs=_attrs(element), text=text.clean(shown))
+
+
+def turns_of(messages: list[Any]) -> list[Turn]:
+    """Read messages as the cookbook stores them; calls that it could not parse are calls with an error."""
+    turns = text.from_messages(messages)
+    for turn, message in zip(turns, messages, strict=True):
+        unparsed = message.get("unparsed_tool_calls") if isinstance(message, dict) else None
+        for call in unparsed if isinstance(unparsed, list) else ():
+            raw = fields.as_text(call.get("raw_text") if isinstance(call, dict) else call)
+            error = _string(call.get("error")) if isinstance(call, dict) else ""
+            made = ToolCall(name="", arguments=text.clean(raw), error=error or "could not be parsed")
+            turn.parts.append(Part(kind="tool_call", text=text.clean(raw), call=made))
+    return turns
+
+
+def _is_message(element: Any) -> bool:
+    return _is(element, "div", "lt-message")
+
+
+def _shown_turn(message: Element) -> Turn:
+    """Read a message back from a page, where calls of tools are not shown."""
+    role = next((w.removeprefix("lt-message-") for w in words(message) if w.startswith("lt-message-")), "unknown")
+    content = first_below(message, "lt-message-content")
+    found: list[Part] = []
+    for child in children(content):
+        if isinstance(child, str):
+            found += text.parts(text.clean(child)) if child.strip() else []
+        elif isinstance(child, dict):
+            found += _shown_parts(child)
+    return Turn(role=text.clean(role), parts=found)
+
+
+def _shown_parts(element: Element) -> list[Part]:
+    shown = text.clean(plain(element))
+    kinds = words(element)
+    if "lt-thinking-part" in kinds:
+        body = next((c for c in children(element) if tag_of(c) == "pre"), element)
+        return [Part(kind="think", text=text.clean(plain(body)))]
+    if "lt-image-part" in kinds:
+        return [Part(kind="image", text="image")]
+    return text.parts(shown)

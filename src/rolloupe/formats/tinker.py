@@ -1,0 +1,396 @@
+"""The Tinker cookbook: the `log_path` of a run, `*_rollout_summaries.jsonl` and what lies beside them.
+
+Source: the cookbook's git history and its releases to 0.6.1 (`rl/rollout_logging.py`, `rl/train.py`,
+`stores/training_store.py`), and runs of it. A trajectory is a sample. Its text is there where the environment logged
+it, where a branch of the cookbook (schema 3) stores it, or where the logtree's can be tied to it for certain.
+"""
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rolloupe import text
+from rolloupe.formats import _fields as fields
+from rolloupe.formats import _tinker_steps as steps
+from rolloupe.formats._files import files, links_of
+from rolloupe.formats._generic_keys import has_sample, roles_of
+from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable, parse, strip_bom
+from rolloupe.formats._sniff import Look, look, look_into
+from rolloupe.formats._tinker_join import place_of
+from rolloupe.formats._tinker_names import (
+    CHECKPOINTS,
+    DIFF,
+    ITERATION,
+    METRICS,
+    NOT_SAMPLES,
+    Named,
+    find,
+    of_file,
+    prefixes,
+)
+from rolloupe.formats._tinker_run import TinkerFiles, tied_to
+from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleKey, SampleRow, Source, Turn
+
+SUFFIX = (".jsonl",)
+
+_IDENTITY = {"group_idx", "traj_idx", "total_reward"}
+_TELLING = {*_IDENTITY, "final_reward", "steps", "conversation", "prompt", "response", "reward"}
+"""An object without any of these is no sample, even where a person asked for this format."""
+
+_READ: dict[str, Callable[[Any], object]] = {
+    "group_idx": fields.name,
+    "traj_idx": fields.name,
+    "iteration": fields.integer,
+    "total_reward": fields.number,
+    "final_reward": fields.number,
+    "sampling_client_step": fields.number,
+    "trajectory_metrics": lambda _: None,
+    "steps": lambda _: None,
+    "split": lambda value: value if _is_split(value) else None,
+}
+"""The keys that have a place of their own, and how they are read: what cannot be read so is kept as extra."""
+
+_METRICS = {"progress/batch", "progress/done_frac", "training_client/step", "train_mean_nll"}
+_METRICS_BEGIN = ("env/all/", "optim/kl_sample_train")
+_DIFF_BEGINS = (b"### repo:", b"### module:")
+_SERVICE = "tinker://"
+
+
+class Tinker(TinkerFiles, JsonlFormat):
+    """Rollout summaries of the Tinker cookbook."""
+
+    name = "tinker"
+    title = "Tinker cookbook"
+    recognises = (
+        "A folder with `*_rollout_summaries.jsonl`, `*_logtree.json` or `.html` files under the cookbook's names; or "
+        "`.jsonl` files whose rows hold `group_idx`, `traj_idx` and `total_reward`; or, without rollouts, a "
+        "`metrics.jsonl` with keys of the cookbook (`progress/batch`, `env/all/...`, `train_mean_nll`), or one beside "
+        "its `checkpoints.jsonl` or `code.diff`. `{name}_metrics.jsonl` is the run `{name}`."
+    )
+    layout = (
+        "The `log_path`: `{base}_iteration_{step:06d}_rollout_summaries.jsonl`, as documented, or "
+        "`iteration_{step:06d}/{base}_rollout_summaries.jsonl`, as written since release 0.2.0, or both; `{base}` is "
+        "`train` or `eval_{label}`. Beside them `_logtree.json` and `.html` under the same names, `metrics.jsonl`, "
+        "`config.json`, `checkpoints.jsonl`, `code.diff`. One iteration's folder or one file can be opened alone."
+    )
+    identity = (
+        "step = `iteration`, else the number in the name; group = `group_idx`; index = `traj_idx`, else the byte "
+        "offset. Split `train`, or `eval/{label}`, the label as in the file's name (the cookbook replaces what is not "
+        "`A-Z a-z 0-9 _ . -`). A group is numbered anew in each iteration, after failed and filtered groups were "
+        "removed: it is no problem id. Where both layouts hold a trajectory, that of the newer one is current."
+    )
+    reads = (
+        ("`total_reward`", "reward"),
+        ("`final_reward`, `sampling_client_step`", "sample metrics"),
+        (
+            "`trajectory_metrics`, `steps[].metrics`",
+            "sample metrics, true and false as 1 and 0; what is no number is shown as extra or among the step's logs",
+        ),
+        ("`stop/{reason}` among them, or `status` and `stop_reason` (schema 2)", "status, and the turn's stop reason"),
+        ("`steps`", "one turn of the assistant each, with `reward`, `ob_len`, `ac_len` and its metrics; their number"),
+        (
+            "`ob_len`, `ac_len`",
+            "prompt tokens (the first `ob_len`), response tokens (all `ac_len`), total (the last two)",
+        ),
+        ("`logs.assistant_content`, `.tool_call_{i}`, `.tool_result_{i}`", "text, tool calls, turns of the tools"),
+        ("any other log", "log of the turn"),
+        ("`conversation`, `logs._conversation` (schema 3)", "turns"),
+        ("`tags`", "tag `tags`, joined by commas; the first is the environment"),
+        ("any other key", "extra (`schema_version`, `final_ob_len`, ...)"),
+    )
+    limits = (
+        "Rollout files hold no token ids, logprobs, advantages or problem ids, and no text but what the environment "
+        "logged. A conversation of `_logtree.json` is shown with a sample only where it is certain to be its own; the "
+        "others are listed with the step. A metric of a sample is the mean over its steps, and its "
+        "`trajectory_metrics`, that have the key, as the cookbook averages: a flag that only the last step carries "
+        "counts whole. Images are not stored."
+    )
+
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
+        """See `Format`."""
+        links = link_root or str(path.resolve())
+        if path.is_file():
+            return self._one_file(path, forced=forced)
+        return (
+            self._log_path(path, links, forced=forced)
+            or self._other_names(path, links, forced=forced)
+            or self._without_rollouts(path, links)
+        )
+
+    def _one_file(self, path: Path, *, forced: bool) -> list[RunInfo]:
+        seen = look(str(path))
+        if path.name.endswith(METRICS) and _are_metrics(seen):
+            name = _name_of(path.name.removesuffix(METRICS), path.parent)
+            return [self._run(path, name, "metrics of the cookbook, one file", [path], "")]
+        if forced or _fits([seen]):
+            return [self._run(path, path.stem, "one file, rows have group_idx and total_reward", [path], "")]
+        return []
+
+    def _log_path(self, folder: Path, links: str, *, forced: bool) -> list[RunInfo]:
+        found = find(str(folder), links)
+        rollouts = [named for named in found if named.kind == "rollouts"]
+        if not found or (ITERATION.fullmatch(folder.name) and not rollouts):
+            return []
+        looks = [seen for _, seen in look_into([named.path for named in rollouts])]
+        if not (forced or _fits(looks) or not any(seen.objects for seen in looks)):
+            return []
+        return [self._run(folder, folder.name, _reason(found), [folder], links)]
+
+    def _other_names(self, folder: Path, links: str, *, forced: bool) -> list[RunInfo]:
+        paths = _unknown_lines(str(folder), links)
+        if not paths or not (forced or _fits([seen for _, seen in look_into(paths)])):
+            return []
+        number = f"{len(paths)} file{'s' if len(paths) > 1 else ''}"
+        reason = f"{number} of JSON lines, rows have group_idx, traj_idx and total_reward"
+        return [self._run(folder, folder.name, reason, [Path(path) for path in paths], links)]
+
+    def _without_rollouts(self, folder: Path, links: str) -> list[RunInfo]:
+        if any(_holds_samples(seen) for _, seen in look_into(_unknown_lines(str(folder), links))):
+            return []  # another format reads them, and a folder is one format's
+        begun = prefixes(str(folder), links)
+        found = []
+        for prefix in [""] if "" in begun else begun:
+            if _are_metrics(look(str(folder / (prefix + METRICS)))) or _is_ours(folder, prefix, links):
+                root = folder / (prefix + METRICS) if prefix else folder
+                reason = f"{prefix}{METRICS} of the cookbook, no rollouts so far"
+                found.append(self._run(root, _name_of(prefix, folder), reason, [root], links))
+        return found
+
+    def _run(self, root: Path, name: str, reason: str, parts: list[Path], links: str) -> RunInfo:
+        found = tuple(RunPart(str(part)) for part in parts)
+        return RunInfo(name=name, root=str(root), format=self.name, reason=reason, parts=found, link_root=links)
+
+    def sources(self, run: RunInfo) -> list[Source]:
+        """See `Format`. Attempts count in the order of the names: what a newer layout replaced stands first."""
+        found: list[Named] = []
+        for part in run.parts:
+            if Path(part.path).is_file():
+                if not part.path.endswith(NOT_SAMPLES):
+                    found.append(of_file(Path(part.path)))
+            else:
+                found += find(part.path, links_of(run), ("rollouts",))
+        newer = {(named.split, named.step) for named in found if not named.flat}
+        return [
+            Source(
+                path=named.path,
+                name=f"./{named.name}" if named.flat and (named.split, named.step) in newer else named.name,
+                split=named.split,
+                step=named.step,
+            )
+            for named in found
+        ]
+
+    def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
+        """See `JsonlFormat`."""
+        if record.keys().isdisjoint(_TELLING):
+            raise Unusable("an object without group_idx, steps or total_reward is no sample")
+        taken = steps.steps_of(record)
+        step = fields.integer(record.get("iteration"))
+        status, status_raw = steps.status(record)
+        tags = _tags(record)
+        asked, answered = _texts(record)
+        return SampleRow(
+            split=_split(record) or source.split or "train",
+            step=step if step is not None else (source.step or 0),
+            group=fields.name(record.get("group_idx")) or fields.digest(asked),
+            index=fields.name(record.get("traj_idx")) or str(start),
+            ordinal=start,
+            start=start,
+            length=length,
+            reward=fields.number(record.get(_reward_key(record))),
+            status=status,
+            status_raw=status_raw,
+            turns=len(taken) if isinstance(record.get("steps"), list) else 1,
+            prompt_tokens=fields.count(taken[0].get("ob_len")) if taken else None,
+            response_tokens=_sum([step.get("ac_len") for step in taken]),
+            total_tokens=_sum([taken[-1].get("ob_len"), taken[-1].get("ac_len")], whole=True) if taken else None,
+            env=fields.name(tags[0]) or "" if tags else "",
+            metrics=_metrics(record),
+            tags={"tags": short} if (short := fields.tag(", ".join(tags))) else {},
+            prompt=asked,
+            response=answered,
+        )
+
+    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
+        """See `JsonlFormat`."""
+        turns, placed = _turns(record)
+        return Sample(
+            key=SampleKey(row.split, row.step, row.group, row.index),
+            row=row,
+            locator=locator,
+            turns=turns,
+            prompt_text=row.prompt,
+            response_text=row.response,
+            extra=_extra(record, row) | ({} if placed else {"steps": fields.showable(record.get("steps"))}),
+            notes=[] if placed else ["the conversation has fewer answers than there are steps: see the extra fields"],
+        )
+
+    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
+        """See `Format`. Adds the conversation that was logged beside the rollouts, where it is this sample's."""
+        sample = super().load(run, source, locator)
+        record = parse(strip_bom(self.raw(source, locator), locator.start))
+        place = place_of(record)
+        if place is None or fields.is_messages(record.get("conversation")):
+            return sample
+        tied = tied_to(run, source.path, sample.row.split, sample.row.step, place)
+        if tied is None:
+            return sample
+        turns = copy.deepcopy(tied.turns)
+        if not tied.whole:
+            sample.turns = turns + sample.turns
+        elif steps.aligned(turns, steps.steps_of(record)):
+            sample.turns = turns
+        else:
+            return sample
+        sample.prompt_text, sample.response_text = (_joined(sample.turns, origin) for origin in ("prompt", "response"))
+        what = "the conversation" if tied.whole else "the prompt"
+        sample.notes.append(f"{what} is from the step's log: {tied.reason}")
+        return sample
+
+
+# What files are
+
+
+def _fits(looks: list[Look]) -> bool:
+    return any(record.keys() >= _IDENTITY for seen in looks for record in seen.objects)
+
+
+def _are_metrics(seen: Look) -> bool:
+    return any(
+        fields.integer(record.get("step")) is not None
+        and any(key in _METRICS or key.startswith(_METRICS_BEGIN) for key in record)
+        for record in seen.objects
+    )
+
+
+def _is_ours(folder: Path, prefix: str, links: str) -> bool:
+    """Tell whether a file beside the metrics is one that only the cookbook writes."""
+    names = {entry.name for entry in files(str(folder), links, (CHECKPOINTS, DIFF))}
+    if prefix + CHECKPOINTS in names:
+        saved = look(str(folder / (prefix + CHECKPOINTS))).objects
+        if any(str(value).startswith(_SERVICE) for record in saved for value in record.values()):
+            return True
+    if prefix + DIFF not in names:
+        return False
+    try:
+        with open(folder / (prefix + DIFF), "rb") as file:
+            return file.read(16).startswith(_DIFF_BEGINS)
+    except OSError:
+        return False
+
+
+def _unknown_lines(folder: str, links: str) -> list[str]:
+    """Paths of the files of JSON lines that are not the trainer's own."""
+    return [entry.path for entry in files(folder, links, SUFFIX) if not entry.name.endswith(NOT_SAMPLES)]
+
+
+def _holds_samples(seen: Look) -> bool:
+    return any(has_sample(record, roles_of(record)) for record in seen.objects)
+
+
+def _name_of(prefix: str, folder: Path) -> str:
+    return prefix.strip("_-. ") or folder.name
+
+
+def _reason(found: list[Named]) -> str:
+    rollouts = [named for named in found if named.kind == "rollouts"]
+    if not rollouts:
+        steps = len({named.step for named in found})
+        return f"logs of {steps} step{'s' if steps > 1 else ''} under the names of the cookbook, no rollouts"
+    flat = any(named.flat for named in rollouts)
+    apart = any(not named.flat for named in rollouts)
+    places = ["{split}_iteration_{step}"] * flat + ["iteration_{step}/{split}"] * apart
+    number = f"{len(rollouts)} file{'s' if len(rollouts) > 1 else ''}"
+    return f"{number} named {' or '.join(places)}_rollout_summaries.jsonl"
+
+
+# What a record says
+
+
+def _split(record: Record) -> str | None:
+    own = fields.name(record.get("split"))
+    return own if own is not None and _is_split(own) else None
+
+
+def _is_split(value: object) -> bool:
+    return isinstance(value, str) and (value == "train" or value.removeprefix("eval/") not in ("", value))
+
+
+def _reward_key(record: Record) -> str:
+    return "total_reward" if "total_reward" in record else "reward"
+
+
+def _tags(record: Record) -> list[str]:
+    tags = record.get("tags")
+    return tags if isinstance(tags, list) and all(isinstance(tag, str) for tag in tags) else []
+
+
+def _sum(values: list[object], *, whole: bool = False) -> int | None:
+    """Sum counts; of those that are there, or none where `whole` is asked for and one is missing."""
+    found = [count for value in values if (count := fields.count(value)) is not None]
+    return None if not found or (whole and len(found) < len(values)) else fields.count(sum(found))
+
+
+def _metrics(record: Record) -> dict[str, float]:
+    own = {key: fields.number(record.get(key)) for key in ("final_reward", "sampling_client_step")}
+    return steps.numbers(record) | {key: value for key, value in own.items() if value is not None}
+
+
+def _turns(record: Record) -> tuple[list[Turn], bool]:
+    """Return the turns of a record, and whether its steps found their places among them."""
+    taken = steps.steps_of(record)
+    conversation = record.get("conversation")
+    if not fields.is_messages(conversation):
+        return steps.logged_turns(taken), True
+    turns = text.from_messages(conversation)
+    placed = steps.aligned(turns, taken)
+    if not placed:
+        first = next((at for at, turn in enumerate(turns) if turn.role == "assistant"), len(turns))
+        for turn in turns[first:]:
+            turn.origin = "response"
+    return turns, placed or not taken
+
+
+def _texts(record: Record) -> tuple[str, str]:
+    """Return prompt and response as plain text, as far as they are stored."""
+    turns, _ = _turns(record)
+    return _joined(turns, "prompt"), _joined(turns, "response")
+
+
+def _joined(turns: list[Turn], origin: str) -> str:
+    found = (
+        "".join(
+            part.text if part.raw is None else part.raw for part in turn.parts if part.kind not in ("image", "json")
+        )
+        for turn in turns
+        if turn.origin == origin
+    )
+    return "\n\n".join(piece for piece in found if piece)
+
+
+def _extra(record: Record, row: SampleRow) -> dict[str, Any]:
+    """Every member, or what is left of it, that neither the row nor a turn shows."""
+    extra = {}
+    for key, value in record.items():
+        if key == "trajectory_metrics" and isinstance(value, dict):
+            if rest := {k: v for k, v in value.items() if v is not None and fields.number(v) is None}:
+                extra[key] = fields.showable(rest)
+        elif key == "steps" and isinstance(value, list):
+            if odd := [entry for entry in value if not isinstance(entry, dict)]:
+                extra[key] = fields.showable(odd)
+        elif not _is_shown(key, value, record, row):
+            extra[key] = fields.showable(value)
+    return extra
+
+
+def _is_shown(key: str, value: object, record: Record, row: SampleRow) -> bool:
+    if key in _READ:
+        return value is None or _READ[key](value) is not None
+    if key == "tags":
+        return value is None or (bool(_tags(record)) and bool(row.tags)) or value == []
+    if key in ("status", "stop_reason"):
+        return value is None or value == row.status_raw
+    if key == "conversation":
+        return value is None or fields.is_messages(value)
+    return key == "reward" and "total_reward" not in record and fields.number(value) is not None
