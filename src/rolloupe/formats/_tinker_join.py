@@ -17,11 +17,14 @@ from typing import NamedTuple
 from rolloupe.formats import _fields as fields
 from rolloupe.formats._jsonl import Record
 from rolloupe.formats._logtree import Logged, conversations, table_of
-from rolloupe.formats._tinker_steps import CONTENT, member, steps_of
+from rolloupe.formats._tinker_steps import CONTENT, calls_in, member, steps_of
 from rolloupe.model import LoggedTranscript, LogNode, Part, Turn
 
 Place = tuple[str, str]
 """Group and index of a trajectory, as in its row."""
+
+_Act = tuple[str, list[str]]
+"""What was said in one step, and the calls."""
 
 MAX_TOKENS_BEYOND_BYTES = 64
 """So many tokens more than bytes may an action have that shows a text: the special tokens that the text lacks."""
@@ -247,21 +250,32 @@ def _length_fits(response: Sequence[Turn], step: Record) -> bool:
 
 
 def _tie_by_text(logged: list[list[Turn]], group: dict[str, Record]) -> dict[str, Tied]:
-    """Tie whole conversations by what the assistant said in each step."""
+    """Tie whole conversations by what the assistant said and called in each step."""
     found = {}
     for index, record in group.items():
-        said = [member(step, "logs").get(CONTENT) for step in steps_of(record)]
-        if not said or not all(isinstance(entry, str) for entry in said):
+        acts = [_logged_act(member(step, "logs")) for step in steps_of(record)]
+        if not any(said for said, _ in acts):
             continue
-        fitting = [turns for turns in logged if _spoken(turns)[-len(said) :] == said]
+        fitting = [turns for turns in logged if _acts(turns)[-len(acts) :] == acts]
         if fitting and all(_same(other, fitting[0]) for other in fitting):
             alone = "alone" if len(fitting) == 1 else "and of others with the same text"
             found[index] = Tied(fitting[0], True, f"what was said is what this trajectory logged {alone}")
     return found
 
 
-def _spoken(turns: Sequence[Turn]) -> list[str]:
-    return [_said(turn) for turn in turns if turn.role == "assistant"]
+def _logged_act(logs: Record) -> _Act:
+    said = logs.get(CONTENT, "")
+    return said if isinstance(said, str) else "", calls_in(logs)
+
+
+def _acts(turns: Sequence[Turn]) -> list[_Act]:
+    """Return what the assistant said in each of its turns, and its calls as environments log them."""
+    calls = [[p.call for p in turn.parts if p.call and not p.call.error] for turn in turns]
+    return [
+        (_said(turn), [f"{call.name}({call.arguments})" for call in called])
+        for turn, called in zip(turns, calls, strict=True)
+        if turn.role == "assistant"
+    ]
 
 
 def _said(turn: Turn) -> str:

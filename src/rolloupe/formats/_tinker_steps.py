@@ -114,6 +114,11 @@ def _step_turns(step: Record, number: int, count: int) -> list[Turn]:
     return [set_facts(turn, step, number, count), *results]
 
 
+def calls_in(logs: Record) -> list[str]:
+    """Return the calls of a step as they are logged."""
+    return [written for _, written in _numbered(logs, _CALL)]
+
+
 def _numbered(logs: Record, pattern: re.Pattern[str]) -> list[tuple[int, str]]:
     """Return the texts of keys that end in a number, by that number."""
     found = [(int(match[1]), logs[key]) for key in logs if (match := pattern.fullmatch(key))]

@@ -75,6 +75,7 @@ class OpenRun:
         self._inline_left = INLINE_BYTES
         self._thread: threading.Thread | None = None
         self._idle = True
+        self._looked = False
         self._rebuild = threading.Event()
         self._seen: dict[PartKey, int] = {}
         """The size a file had when a part of it was last scanned."""
@@ -171,7 +172,7 @@ class OpenRun:
                 places[source.name] = Place(source, state)
         changed = {n for n, p in places.items() if n not in self._places or self._places[n].state != p.state}
         lost = set(self._places) - set(places)
-        first = not self._places
+        first, self._looked = not self._looked, True
         self._places = places
         self._idle = not (changed or lost)
         for key in [key for key in self._failures if key[0] in changed or not key[0]]:
