@@ -5,14 +5,13 @@ are legal values everywhere; strings may have come from hostile files. Fields ma
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal
 from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
 Status = Literal["completed", "truncated", "aborted", "error", "pending", "unknown"]
 PartKind = Literal["text", "think", "tool_call", "tool_result", "answer", "marker", "placeholder", "image", "json"]
-LogKind = Literal["root", "section", "text", "table", "details", "conversation", "exception"]
 
 
 class RunPart(Struct, frozen=True):
@@ -20,6 +19,25 @@ class RunPart(Struct, frozen=True):
 
     path: str
     split: str | None = None
+
+
+class Reading(Struct, frozen=True, kw_only=True):
+    """How a person wants files to be read, where the files do not say it themselves."""
+
+    format: str = ""
+    """Read everything as this format; empty: as what it is recognised as."""
+    follow_symlinks: bool = False
+    """Follow links that lead out of the paths that were named."""
+    fields: tuple[tuple[str, str], ...] = ()
+    """Which key of a row is its prompt, its reward, ...: pairs of a role and a key."""
+    reward_key: str = ""
+    """The sample metric, or the part of a reward that is an object, that is taken for the reward."""
+    reward_range: tuple[float, float] | None = None
+    """The lowest and the highest reward there can be."""
+
+
+AS_FOUND: Final = Reading()
+"""As the files say it themselves."""
 
 
 class RunInfo(Struct, frozen=True, kw_only=True):
@@ -34,6 +52,7 @@ class RunInfo(Struct, frozen=True, kw_only=True):
     parts: tuple[RunPart, ...]
     link_root: str = ""
     """Links inside the run are followed to what lies below this folder; empty: below `root`."""
+    reading: Reading = AS_FOUND
 
 
 class Source(Struct, frozen=True, kw_only=True):
@@ -223,6 +242,33 @@ class Checkpoint(Struct, kw_only=True):
     extra: dict[str, Any] = {}
 
 
+class RunFile(Struct, frozen=True, kw_only=True):
+    """A file in the folder of a run: `name` is its path below it, `what` says what it holds, where that is known."""
+
+    name: str
+    size_bytes: int
+    changed_s: float
+    """Seconds since the epoch."""
+    what: str = ""
+
+
+LogKind = Literal["root", "section", "text", "code", "table", "details", "conversation", "exception"]
+
+
+class LogNode(Struct, kw_only=True):
+    """A piece of what a trainer logged as an outline. All of it is plain text; nothing in it is markup."""
+
+    kind: LogKind
+    title: str = ""
+    text: str = ""
+    header: list[str] = []
+    rows: list[list[str]] = []
+    turns: "list[Turn]" = []
+    children: "list[LogNode]" = []
+    attrs: dict[str, str] = {}
+    """What the node says of itself, such as the group and the trajectory that it belongs to."""
+
+
 class LoggedTranscript(Struct, kw_only=True):
     """Text that was logged for a step and cannot be tied to one sample for certain."""
 
@@ -230,32 +276,6 @@ class LoggedTranscript(Struct, kw_only=True):
     step: int
     title: str
     turns: list[Turn]
-
-
-class LogNode(Struct, kw_only=True):
-    """A node of what a trainer logged for a step: an outline, all of it plain text, never markup."""
-
-    kind: LogKind
-    title: str = ""
-    """A section's heading, a fold's summary, the first line of an exception."""
-    text: str = ""
-    caption: str = ""
-    header: list[str] = []
-    rows: list[list[str]] = []
-    turns: list[Turn] = []
-    children: list["LogNode"] = []
-    attrs: dict[str, str] = {}
-
-
-class RunFile(Struct, frozen=True, kw_only=True):
-    """A file of a run, whether it holds samples or not. `what` says for a person what it is; empty: unknown."""
-
-    name: str
-    """Path relative to the run's folder."""
-    size_bytes: int
-    mtime_s: float
-    """Seconds since the epoch."""
-    what: str = ""
 
 
 class Annotation(Struct, kw_only=True):

@@ -25,7 +25,7 @@ def test_a_damaged_record_is_listed_with_file_bytes_and_reason(hostile_run: Path
     source = (hostile_run / "rollout_result/train/0.jsonl").read_bytes()
     start, stop = source.rstrip(b"\n").rfind(b"\n") + 1, len(source) - 1
     assert "1 problem\n" in done.out
-    assert f"train/0.jsonl, bytes {start} to {stop}: not JSON" in done.out
+    assert f"train/0.jsonl:{start}-{stop}: not JSON" in done.out
     (problem,) = rolloupe("doctor", hostile_run, "--json").json["runs"][0]["problems"]
     assert (problem["file"], problem["start"], problem["stop"]) == ("train/0.jsonl", start, stop)
 
@@ -60,5 +60,5 @@ def test_files_of_other_tools(folder: str) -> None:
 
 def test_words_for_places_and_sizes() -> None:
     assert place(Problem(source="a", reason="")) == "a"
-    assert place(Problem(source="a", reason="", start=3)) == "a, bytes 3"
+    assert place(Problem(source="a", reason="", start=3)) == "a:3"
     assert [size(n) for n in (0, 1536, 3 * 2**20, 5 * 2**40)] == ["0 bytes", "1.5 KiB", "3.0 MiB", "5120.0 GiB"]

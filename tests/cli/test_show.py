@@ -33,6 +33,21 @@ def test_raw_is_the_record_byte_for_byte(run: Path) -> None:
     assert (done.code, done.out) == (0, line)
 
 
+def test_bytes_of_a_file_whatever_they_are(run: Path) -> None:
+    file = run / "rollout_result/train/0.jsonl"
+    end = file.stat().st_size
+    with file.open("ab") as more:
+        more.write(b'{"broken": \xff\x1b[2J\n' + b"x" * 3_000_000)
+    said = rolloupe("doctor", run).out
+    assert f"train/0.jsonl:{end}-{end + 16}" in said
+    done = rolloupe("show", run, f"train/0.jsonl:{end + 12}-{end + 16}", "--bytes")
+    assert (done.code, done.out) == (0, "\x1b[2J")
+    assert len(rolloupe("show", run, f"train/0.jsonl:{end + 17}-{end + 9_000_000}", "--bytes").out) == 3_000_000
+    assert rolloupe("show", run, "train/0.jsonl:5", "--bytes").code == 2
+    other = rolloupe("show", run, "../../etc/passwd:0-9", "--bytes")
+    assert (other.code, other.out) == (1, "")
+
+
 def test_json_names_numbers_that_it_has_not(hostile_run: Path) -> None:
     record = rolloupe("show", hostile_run, "train/0/0/1", "--json").json
     assert record["row"]["reward"] == "NaN"

@@ -117,7 +117,7 @@ def test_progress_shows_on_a_terminal_once_a_second_has_passed(tmp_path: Path, m
 def test_an_interrupt_ends_with_130(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from rolloupe.cli import progress
 
-    def interrupted(runs: object) -> None:
+    def interrupted(runs: object, **_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(progress, "wait", interrupted)

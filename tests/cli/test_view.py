@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from rolloupe.demo import RUNS
+from rolloupe.model import Reading
 from rolloupe.server import serve
 from tests.cli.support import command, rolloupe
 
@@ -26,7 +27,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 DEFAULTS = {
     "host": "127.0.0.1", "port": None, "base_path": "", "cache_memory_mb": 64, "cache_entries": 1000,
     "open_browser": True, "token": None, "no_token": False, "rotate_token": False, "allow_hosts": (), "cors": (),
-    "index_dir": None, "format": None, "follow_symlinks": False,
+    "index_dir": None, "reading": Reading(), "budget_bytes": None,
 }  # fmt: skip
 
 
@@ -35,19 +36,26 @@ def test_the_defaults(asked: list[Any]) -> None:
     assert asked == [(("some",), DEFAULTS)]
 
 
-def test_every_option_reaches_the_server(asked: list[Any]) -> None:
+def test_every_option_reaches_the_server(asked: list[Any], tmp_path: Path) -> None:
+    fields = tmp_path / "fields.toml"
+    fields.write_text('prompt = "a.b"\n')
     words = "--host 0.0.0.0 --port 9 --base-path /x --cache-memory 1 --cache-entries 2 --no-browser --token secret "
     words += "--no-token --rotate-token --allow-host a --allow-host b --cors * --cors http://c --index-dir d "
-    words += "--format relax --follow-symlinks --data-dir more"
-    assert rolloupe("view", "some", "other", *words.split()).code == 0
+    words += (
+        "--format relax --follow-symlinks --data-dir more --reward-key k --reward-range -1:2 --index-budget 20GB --map "
+    )
+    assert rolloupe("view", "some", "other", *words.split(), fields).code == 0
     assert asked == [
         (
             ("some", "other", "more"),
             {
                 "host": "0.0.0.0", "port": 9, "base_path": "/x", "cache_memory_mb": 1, "cache_entries": 2,
                 "open_browser": False, "token": "secret", "no_token": True, "rotate_token": True,
-                "allow_hosts": ("a", "b"), "cors": ("*", "http://c"), "index_dir": "d", "format": "relax",
-                "follow_symlinks": True,
+                "allow_hosts": ("a", "b"), "cors": ("*", "http://c"), "index_dir": "d", "budget_bytes": 20_000_000_000,
+                "reading": Reading(
+                    format="relax", follow_symlinks=True, reward_key="k", reward_range=(-1.0, 2.0),
+                    fields=(("prompt", "a.b"),),
+                ),
             },
         )
     ]  # fmt: skip
@@ -65,7 +73,7 @@ def test_the_demo_shows_the_runs_that_come_with_the_package(asked: list[Any]) ->
         (["/no/such/run"], 3, "/no/such/run does not exist"),
         ([".", "--port", "70000"], 2, "--port"),
         ([".", "--token", "secret", "--no-token"], 2, "exclude each other"),
-        ([".", "--format", "nothing"], 2, "There are: relax"),
+        ([".", "--format", "nothing"], 2, "There are: tinker, prime_rl"),
     ],
 )
 def test_what_cannot_be_shown(words: list[str], code: int, said: str) -> None:

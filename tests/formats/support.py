@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from rolloupe.formats import by_name, discover
 from rolloupe.formats._jsonl import BLANK, BOM
 from rolloupe.formats.base import Format
-from rolloupe.model import Locator, Problem, RunInfo, Sample, SampleRow, Source
+from rolloupe.model import Locator, Problem, Reading, RunInfo, Sample, SampleRow, Source
 
 Item = SampleRow | Problem
 
 
 def only_run(path: Path, **options: Any) -> RunInfo:
     """The one run at a path."""
-    (run,) = discover([path], **options).runs
+    (run,) = discover([path], Reading(**options)).runs
     return run
 
 

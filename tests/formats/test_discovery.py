@@ -10,7 +10,7 @@ import pytest
 
 from rolloupe.errors import NotRecognised, UnreadablePath
 from rolloupe.formats import FORMATS, _files, by_name, discover, discovery
-from rolloupe.model import RunInfo
+from rolloupe.model import Reading, RunInfo
 from tests.formats.support import only_run, rows, write
 
 RELAX: dict[str, Any] = {"rollout_id": 0, "sample_index": 0, "prompt": "p", "response": "r", "reward": 1}
@@ -19,7 +19,7 @@ ROW: dict[str, Any] = {"prompt": "p", "response": "r", "score": 1}
 
 def reasons(path: Path, **options: Any) -> dict[str, str]:
     """The notes of a discovery by the path below the root."""
-    return {os.path.relpath(note.path, path): note.reason for note in discover([path], **options).notes}
+    return {os.path.relpath(note.path, path): note.reason for note in discover([path], Reading(**options)).notes}
 
 
 def test_the_demo_holds_runs_of_three_formats(demo_runs: Path) -> None:
@@ -73,7 +73,6 @@ def test_equal_reasons_of_a_folder_are_said_once(tmp_path: Path) -> None:
         (b'{"prompt": "p", "response": "r"}\n', "no score"),
         (b'{"tokens": [1], "reward": 1}\n', "no text"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "not downloaded"),
-        (b'{"group_idx": 0, "traj_idx": 0, "total_reward": 1.0}\n', "Tinker"),
         (b'{"responses_create_params": {}, "response": {}, "reward": 1.0}\n', "NeMo-Gym"),
         (b'{"x": "' + b"y" * 3_000_000, "neither text nor score"),
         (b"y" * 3_000_000, "no JSON object in the first MiB"),
@@ -100,13 +99,13 @@ def test_an_empty_folder_and_one_of_other_files_are_explained(tmp_path: Path) ->
     assert "nothing here that a format reads" in reasons(tmp_path / "other")["."]
 
 
-@pytest.mark.parametrize("format", [None, "relax"])
-def test_a_path_that_is_missing_is_an_error(tmp_path: Path, format: str | None) -> None:
+@pytest.mark.parametrize("format", ["", "relax"])
+def test_a_path_that_is_missing_is_an_error(tmp_path: Path, format: str) -> None:
     with pytest.raises(UnreadablePath, match="does not exist"):
-        discover([tmp_path / "missing"], format)
+        discover([tmp_path / "missing"], Reading(format=format))
     (tmp_path / "broken").symlink_to(tmp_path / "nowhere")
     with pytest.raises(UnreadablePath, match="does not exist"):
-        discover([tmp_path / "broken"], format)
+        discover([tmp_path / "broken"], Reading(format=format))
 
 
 def test_what_is_neither_a_folder_nor_a_file_is_an_error(tmp_path: Path) -> None:
@@ -151,7 +150,7 @@ def test_links_out_of_the_root_are_refused_by_name(tmp_path: Path) -> None:
     assert all("a link out of the root" in note.reason and "--follow-symlinks" in note.reason for note in found.notes)
     assert {Path(note.path).name for note in found.notes} == {"linked", "3.jsonl"}
 
-    followed = discover([tmp_path / "root"], follow_symlinks=True)
+    followed = discover([tmp_path / "root"], Reading(follow_symlinks=True))
     assert {run.name: len(rows(run)) for run in followed.runs} == {"here": 2, "run": 1}
     assert followed.notes == []
 
@@ -214,7 +213,10 @@ def test_the_walk_is_bounded_and_says_so(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("format", [one.name for one in FORMATS])
 def test_a_format_can_be_forced_on_what_it_does_not_recognise(tmp_path: Path, format: str) -> None:
-    write(tmp_path / "run" / "1.jsonl", {"reward": 1, "response": {"odd": 1}})
+    write(
+        tmp_path / "run" / "1.jsonl",
+        {"reward": 1, "total_reward": 1, "rewards": [1], "token_ids": [1], "loss_mask": [True], "response": {"odd": 1}},
+    )
     assert discover([tmp_path]).runs == []
     for path in (tmp_path, tmp_path / "run" / "1.jsonl"):
         run = only_run(path, format=format)
@@ -229,12 +231,12 @@ def test_a_forced_format_that_reads_nothing_is_an_error(tmp_path: Path, format: 
     (tmp_path / "a.pt").write_bytes(b"\x80\x04.")
     for path in (tmp_path, tmp_path / "a.pt"):
         with pytest.raises(NotRecognised, match=f"{format} reads nothing at"):
-            discover([path], format)
+            discover([path], Reading(format=format))
 
 
 def test_an_unknown_format_is_an_error_that_names_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(NotRecognised, match="relax, rl_logging_board, generic"):
-        discover([tmp_path], "tinker")
+    with pytest.raises(NotRecognised, match="tinker, prime_rl, relax, rl_logging_board, generic"):
+        discover([tmp_path], Reading(format="telescope"))
 
 
 def test_a_run_that_was_moved_away_has_no_sources(demo_runs: Path, tmp_path: Path) -> None:

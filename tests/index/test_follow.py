@@ -106,7 +106,7 @@ def test_what_one_viewer_supersedes_another_can_still_read(tmp_path: Path) -> No
         with (train / "0.jsonl").open("ab") as file:
             file.write(lines([row(0, 8)]))
         run = following.runs[0]
-        eventually(lambda: row_count(run) == 9 and not run.snapshot().tables, within_s=10)
+        eventually(lambda: row_count(run) == 9 and not run.snapshot().tails, within_s=10)
         assert len(list(query.every(still.runs[0], SampleQuery()))) == 8
         assert len(list(query.every(run, SampleQuery()))) == 9
 

@@ -1,13 +1,23 @@
 """What is killed, torn or thrown away comes back the same."""
 
+import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-from tests.index.support import contents, lines, opened, relax_run, row, row_count
+import pyarrow.parquet as pq
+import pytest
+
+from rolloupe import query
+from rolloupe.errors import SourceChanged, UnreadablePath
+from rolloupe.index import OpenRun
+from rolloupe.index import run as run_module
+from tests.index.kills import kill_workers
+from tests.index.support import contents, eventually, lines, opened, relax_run, row, row_count
 
 SCRIPT = """
 import sys
@@ -41,26 +51,13 @@ def test_killed_while_indexing_and_started_again_the_index_is_the_same(tmp_path:
     assert contents(tmp_path / "index") == expected
 
 
-def test_a_worker_that_is_killed_costs_nothing(tmp_path: Path, monkeypatch: object) -> None:
-    import pytest
-
-    from rolloupe.index import run as run_module
-
-    assert isinstance(monkeypatch, pytest.MonkeyPatch)
+def test_workers_that_are_killed_cost_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_module, "INLINE_BYTES", 0)
-    relax_run(tmp_path / "run", steps=30)
-    from rolloupe.index import Library
-
-    with Library([tmp_path / "run"], index_dir=tmp_path / "index") as library:
-        run = library.runs[0]
-        deadline = time.monotonic() + 60
-        kills = 0
-        while not run.wait(0.01) and time.monotonic() < deadline:
-            process = run._worker._process
-            if process is not None and kills < 2 and row_count(run) > 8 * kills * 5:
-                os.kill(process.pid, signal.SIGKILL)
-                kills += 1
-        assert kills and row_count(run) == 240 and not run.problems()
+    relax_run(tmp_path / "run", steps=200)
+    with opened(tmp_path / "run", tmp_path / "whole") as library:
+        assert library.runs[0].wait_all(60)
+    assert kill_workers(tmp_path / "run", tmp_path / "index", kills=50) == 50
+    assert contents(tmp_path / "index") == contents(tmp_path / "whole")
 
 
 def test_a_torn_segment_is_made_again(tmp_path: Path) -> None:
@@ -73,6 +70,68 @@ def test_a_torn_segment_is_made_again(tmp_path: Path) -> None:
         path.write_bytes(b"\xff not a meta")
     with opened(tmp_path / "run", tmp_path / "index") as library:
         assert row_count(library.runs[0]) == 24
+
+
+@pytest.mark.parametrize("harm", ["deleted", "random", "torn", "folder"])
+def test_a_segment_that_is_harmed_while_a_viewer_is_open_is_made_again(tmp_path: Path, harm: str) -> None:
+    relax_run(tmp_path / "run", steps=3)
+    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
+        run = library.runs[0]
+        assert run.wait_all(30)
+        if harm == "folder":
+            shutil.rmtree(tmp_path / "index")
+        for path in (tmp_path / "index").rglob("*[0-9a-f].parquet"):
+            if harm == "deleted":
+                path.unlink()
+            else:
+                path.write_bytes(os.urandom(path.stat().st_size) if harm == "random" else path.read_bytes()[:99])
+        eventually(lambda: listed(run) == 24, within_s=10)
+
+
+def listed(run: OpenRun) -> int:
+    """How many samples a list of the whole run has; -1 where it has to be asked for again."""
+    try:
+        return len(list(query.every(run, query.SampleQuery(sort="reward"))))
+    except SourceChanged:
+        return -1
+
+
+def test_a_segment_that_was_harmed_unseen_is_made_again_for_who_asks_next(tmp_path: Path) -> None:
+    relax_run(tmp_path / "run", steps=3)
+    with opened(tmp_path / "run", tmp_path / "index"):
+        pass
+    for path in (tmp_path / "index").rglob("*[0-9a-f].parquet"):
+        path.write_bytes(os.urandom(path.stat().st_size))
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        assert listed(library.runs[0]) == -1
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        assert listed(library.runs[0]) == 24
+
+
+def test_a_full_disk_is_told_and_hides_nothing_that_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = pq.write_table
+    written = []
+
+    def write_one(table: object, place: Path, **options: object) -> None:
+        written.append(place)
+        if len(written) > 1:
+            raise OSError(errno.ENOSPC, "no room")
+        write(table, place, **options)
+
+    monkeypatch.setattr(pq, "write_table", write_one)
+    relax_run(tmp_path / "run", steps=3)
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        run = library.runs[0]
+        assert (row_count(run), len(run.failures())) == (8, 2)
+        assert "No space left" in run.failures()[0].reason
+        assert not [p for p in (tmp_path / "index").rglob("*") if p.name.endswith(".tmp")]
+
+
+def test_a_place_where_no_index_can_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    relax_run(tmp_path / "run", steps=1)
+    with pytest.raises(UnreadablePath, match="--index-dir"):
+        opened(tmp_path / "run", tmp_path / "file" / "index")
 
 
 def test_a_cleared_index_builds_itself_again(tmp_path: Path) -> None:

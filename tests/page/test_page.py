@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -180,3 +181,62 @@ def test_every_bundled_run_opens(page: Page, demo_runs: Path, tmp_path: Path) ->
         for name in json.loads(names):
             page.goto(f"{viewer.address}runs/{name}")
             expect(page.get_by_text(re.compile("assistant", re.IGNORECASE)).first).to_be_visible()
+
+
+def test_the_link_opens_a_page_that_is_open_already(page: Page, viewer: Viewer) -> None:
+    page.goto(viewer.address)
+    expect(page.get_by_label(re.compile("token", re.IGNORECASE)).first).to_be_visible()
+    page.evaluate("hash => { location.hash = hash }", f"token={viewer.token}")
+    at(page, 2, 0)
+    assert "token" not in page.url
+
+
+def test_roles_out_of_files_touch_nothing(page: Page, tmp_path: Path) -> None:
+    roles = ["__proto__", "constructor", "valueof", "isprototypeof"]
+    prompt = [{"role": role, "content": f"I am {role}"} for role in roles]
+    train = relax_run(tmp_path / "run", steps=1)
+    (train / "1.jsonl").write_bytes(lines([row(1, 0, prompt=prompt), row(1, 1, prompt=prompt)]))
+    with viewing(tmp_path / "run", index_dir=tmp_path / "index") as viewer:
+        page.goto(viewer.link)
+        at(page, 1, 0)
+        page.keyboard.press("ArrowRight")
+        at(page, 1, 1)
+        expect(page.get_by_text("I am __proto__").last).to_be_visible()
+        for role in roles:
+            expect(page.get_by_text(role, exact=True).first).to_be_visible()
+        assert page.evaluate("Object.getOwnPropertyNames(Object.prototype).length") == 12
+
+
+def test_a_record_with_very_many_figures_or_messages_can_be_read(page: Page, tmp_path: Path) -> None:
+    figures = {f"figure {n}": n for n in range(30_000)}
+    messages = [{"role": "user" if n % 2 else "assistant", "content": f"message {n}"} for n in range(30_000)]
+    train = relax_run(tmp_path / "run", steps=1)
+    (train / "1.jsonl").write_bytes(lines([row(1, 0, **figures), row(1, 1, prompt=messages)]))
+    with viewing(tmp_path / "run", index_dir=tmp_path / "index") as viewer:
+        page.goto(viewer.link)
+        at(page, 1, 0)
+        page.get_by_role("button", name=re.compile("figures")).click()
+        expect(page.get_by_text("figure 500", exact=True)).to_be_attached()
+        page.keyboard.press("ArrowRight")
+        expect(page.get_by_role("button", name="Show 3,000 more turns")).to_be_visible(timeout=20_000)
+        assert page.evaluate("document.querySelectorAll('*').length") < 60_000
+
+
+def test_an_idle_page_asks_and_hears_nothing(page: Page, viewer: Viewer) -> None:
+    page.goto(viewer.link)
+    at(page, 2, 0)
+    page.wait_for_timeout(1500)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    version = page.evaluate("performance.getEntriesByType('resource').length")
+    page.wait_for_timeout(3000)
+    assert asked == []
+    assert page.evaluate("performance.getEntriesByType('resource').length") == version
+
+
+def test_the_page_comes_back_when_the_index_was_deleted(page: Page, viewer: Viewer, tmp_path: Path) -> None:
+    page.goto(viewer.link)
+    at(page, 2, 0)
+    shutil.rmtree(tmp_path / "index")
+    page.keyboard.press("[")
+    at(page, 1, 0)

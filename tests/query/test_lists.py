@@ -8,7 +8,7 @@ import pytest
 from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound, SourceChanged
 from rolloupe.model import SampleKey
-from rolloupe.query import Condition, SampleQuery, listing
+from rolloupe.query import Condition, SampleQuery, engine, listing
 from tests.index.support import eventually, lines, opened, relax_run, row
 
 ONE_STEP = SampleQuery(splits=("train",), step_min=0, step_max=0)
@@ -94,7 +94,8 @@ def test_samples_that_share_a_key_are_all_reachable(tmp_path: Path) -> None:
 
 
 def test_every_sample_comes_once_whatever_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "PAGE", 7)
+    monkeypatch.setattr(listing, "MAX_PAGE", 7)
+    monkeypatch.setattr(listing, "MIN_PAGE", 7)
     relax_run(tmp_path / "run", steps=4, samples=20)
     with opened(tmp_path / "run", tmp_path / "index") as library:
         run = library.runs[0]
@@ -125,7 +126,7 @@ def test_a_tail_in_memory_is_queried_like_a_segment(tmp_path: Path) -> None:
         run = library.runs[0]
         with (path / "rollout_result" / "train" / "0.jsonl").open("ab") as file:
             file.write(lines([row(0, 4, extra_metric=2.5)]))
-        eventually(lambda: bool(run.snapshot().tables))
+        eventually(lambda: bool(run.snapshot().tails))
         page = query.samples(run, ONE_STEP)
         assert page.total == 5 and page.samples[-1].metrics["extra_metric"] == 2.5
         assert query.sample(run, page.samples[-1].key).response_text == "Answer 4"
@@ -142,3 +143,27 @@ def test_a_metric_that_only_other_steps_have_is_absent(tmp_path: Path) -> None:
         assert query.samples(run, wanted).total == 8
         last = list(query.every(run, SampleQuery()))[-1]
         assert (last.metrics["reward.acc"], last.tags["bench"]) == (0.5, "toy")
+
+
+def test_a_run_whose_samples_have_many_metrics(tmp_path: Path) -> None:
+    train = tmp_path / "run/rollout_result/train"
+    train.mkdir(parents=True)
+    for step in range(6):
+        wide = {f"metric {step} {n}": n for n in range(500)}
+        (train / f"{step}.jsonl").write_bytes(lines([row(step, i, **wide) for i in range(40)]))
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        run = library.runs[0]
+        listed = list(query.every(run, SampleQuery(sort="reward", limit=150)))
+        assert len(listed) == 150 and all(len(item.metrics) == 500 for item in listed)
+        wanted = SampleQuery(where=(Condition("metric 3 499", ">", 1),), limit=1000)
+        assert query.samples(run, wanted).total == 40
+
+
+def test_a_query_that_needs_too_much_memory_is_refused_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "MEMORY_LIMIT", "1MB")
+    monkeypatch.setattr(engine, "_databases", {})
+    rows = [row(0, i, response="x" * 200, prompt=f"{i} " * 100) for i in range(20_000)]
+    with opened(step_of(tmp_path, rows), tmp_path / "index") as library, pytest.raises(BadQuery, match="memory"):
+        query.samples(library.runs[0], SampleQuery(sort="reward", limit=20_000))

@@ -17,10 +17,11 @@ from typing import Any, Self
 START = """
 import json, sys
 from rolloupe.errors import RolloupeError
+from rolloupe.model import Reading
 from rolloupe.server.serve import serve
 options = json.loads(sys.argv[1])
 try:
-    serve(options.pop("paths"), **options)
+    serve(options.pop("paths"), reading=Reading(**options.pop("reading", {})), **options)
 except RolloupeError as error:
     sys.exit(f"{type(error).__name__}: {error}")
 """

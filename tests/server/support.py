@@ -57,7 +57,7 @@ async def _send(app: App, scope: dict[str, Any], body: bytes) -> Answer:
     messages.append({"type": "http.request", "body": b"", "more_body": False})
 
     async def receive() -> Any:
-        return messages.pop(0) if messages else {"type": "http.disconnect"}
+        return messages.pop(0) if messages else await asyncio.Future()  # the client stays
 
     async def send(message: Any) -> None:
         sent.append(message)

@@ -171,3 +171,9 @@ def test_a_web_socket_is_turned_away(app: App) -> None:
 
     asyncio.run(app({"type": "websocket", "path": "/api/events", "headers": []}, None, send))  # type: ignore[arg-type]
     assert sent == [{"type": "websocket.close", "code": 1008}]
+
+
+def test_a_random_token_is_never_locked_away_from_its_owner(library: Library) -> None:
+    app = served(library, is_token_chosen=False)
+    assert [login(app, f"guess {n}")[0] for n in range(50)] == [401] * 50
+    assert login(app, TOKEN)[0] == 200

@@ -1,7 +1,11 @@
 """How large a request may be."""
 
+import socket
+import threading
+
 import pytest
 
+from rolloupe.server import engine
 from rolloupe.server.app import App
 from rolloupe.server.security.limits import MAX_BODY_BYTES
 from tests.server.support import BEARER, WRITE, ask, get
@@ -26,3 +30,19 @@ def test_a_long_address_is_refused(app: App) -> None:
 def test_a_refused_body_tells_what_is_too_large(app: App) -> None:
     answer = ask(app, "POST", "/api/login", WRITE | BEARER, b" " * (MAX_BODY_BYTES + 1))
     assert str(MAX_BODY_BYTES) in answer.json["error"]
+
+
+def test_a_connection_that_never_asks_is_closed(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "KEEP_ALIVE_S", 0.2)
+    server, listener = engine.Server(app), socket.create_server(("127.0.0.1", 0))
+    thread = threading.Thread(target=server.run, args=([listener],))
+    thread.start()
+    try:
+        for sent in (b"", b"GET / HT", b"POST /api/login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n{"):
+            with socket.create_connection(listener.getsockname(), timeout=5) as client:
+                client.sendall(sent)
+                while client.recv(4096):
+                    pass
+    finally:
+        server.stop()
+        thread.join(timeout=10)

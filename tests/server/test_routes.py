@@ -97,6 +97,12 @@ def test_problems_with_place_reason_and_excerpt(folder: Path, tmp_path: Path) ->
     assert problem["reason"]
     assert problem["excerpt"].startswith('{"broken \ufffd')
     assert get(app, f"{run_path(app)}/problems?offset=1").json["problems"] == []
+    place = f"file={problem['file']}&start={start}&stop={problem['stop']}"
+    raw = get(app, f"{run_path(app)}/problems/raw?{place}")
+    assert (raw.status, raw.body) == (200, b'{"broken \xff')
+    assert raw.headers["content-disposition"].startswith("attachment;")
+    assert get(app, f"{run_path(app)}/problems/raw?file=../../etc/passwd&start=0&stop=9").status == 404
+    assert get(app, f"{run_path(app)}/problems/raw?file=x&start=9&stop=3").status == 400
 
 
 def test_a_file_rewritten_under_a_sample_is_a_conflict(folder: Path, tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ def test_a_path_that_is_missing(tmp_path: Path) -> None:
 
 def test_what_keeps_the_library_from_opening_ends_the_server(folder: Path, tmp_path: Path, state: Path) -> None:
     relax_run(folder)
-    with Process([folder], tmp_path / "index", port=0, format="no_such_format") as server:
+    with Process([folder], tmp_path / "index", port=0, reading={"format": "no_such_format"}) as server:
         took_s, code, errors = server.ended()
     assert code == 1
     assert "NotRecognised: " in errors

@@ -21,7 +21,7 @@ import { startVisible } from "./state/visible";
 async function start(root: Element): Promise<void> {
   startSettings();
   startPlace();
-  await startSession();
+  await startSession(begin);
   startVisible();
   startSteps();
   startList();

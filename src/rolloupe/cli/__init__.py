@@ -9,6 +9,7 @@ from rolloupe._version import __version__
 from rolloupe.cli.demo import demo
 from rolloupe.cli.doctor import doctor
 from rolloupe.cli.frame import Commands
+from rolloupe.cli.index import index
 from rolloupe.cli.ls import ls
 from rolloupe.cli.query import query
 from rolloupe.cli.show import show
@@ -29,5 +30,5 @@ def main() -> None:
     """
 
 
-for command in (view, demo, ls, show, query, doctor):
+for command in (view, demo, ls, show, query, doctor, index):
     main.add_command(command)

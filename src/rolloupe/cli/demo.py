@@ -25,4 +25,4 @@ def demo(index_dir: str | None, **server: Any) -> None:
     """
     from rolloupe.demo import RUNS
 
-    start(Place((str(RUNS),), None, index_dir, follow_symlinks=False), **server)
+    start(Place((str(RUNS),), index_dir), **server)

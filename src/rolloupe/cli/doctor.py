@@ -23,6 +23,7 @@ SHOWN = 20
 EXAMPLES = (
     Example("rolloupe doctor RUN_DIR", "Why is a run not there, or not whole?"),
     Example("rolloupe doctor RUN_DIR --all", "Every record that could not be read"),
+    Example("rolloupe show RUN_DIR FILE:START-STOP --bytes", "One of these records, as it stands"),
     Example("rolloupe doctor RUN_DIR --json | jq '.runs[].problems'", "The same for a program"),
 )
 
@@ -126,11 +127,11 @@ def _say_left(console: "Console", count: int, most: int | None) -> None:
 
 
 def place(problem: "Problem") -> str:
-    """Where a problem is: file and range of bytes."""
+    """Where a problem is, as `rolloupe show --bytes` takes it: file and range of bytes."""
     if problem.start is None:
         return problem.source
-    stop = "" if problem.stop is None else f" to {problem.stop}"
-    return f"{problem.source}, bytes {problem.start}{stop}"
+    stop = "" if problem.stop is None else f"-{problem.stop}"
+    return f"{problem.source}:{problem.start}{stop}"
 
 
 def size(count: float) -> str:

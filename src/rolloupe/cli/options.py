@@ -1,5 +1,7 @@
 """The options that commands share, and how a command opens the runs they name."""
 
+import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +11,8 @@ import click
 
 from rolloupe.cli import progress
 from rolloupe.cli.terminal import complain
-from rolloupe.errors import NotRecognised
+from rolloupe.errors import NotRecognised, RolloupeError
+from rolloupe.model import AS_FOUND, Reading
 
 if TYPE_CHECKING:
     from rolloupe.api import Run, Runs
@@ -21,9 +24,8 @@ class Place(NamedTuple):
     """Which runs a command is about, and how they are read."""
 
     paths: tuple[str, ...]
-    format: str | None
-    index_dir: str | None
-    follow_symlinks: bool
+    index_dir: str | None = None
+    reading: Reading = AS_FOUND
 
 
 def format_of(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
@@ -36,6 +38,57 @@ def format_of(ctx: click.Context, param: click.Parameter, value: str | None) -> 
         return by_name(value).name
     except NotRecognised as error:
         raise click.BadParameter(str(error), ctx, param) from None
+
+
+def fields_of(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[tuple[str, str], ...]:
+    """Read the file of `--map`."""
+    if value is None:
+        return ()
+    from rolloupe.formats import read_fields
+
+    try:
+        return read_fields(Path(value))
+    except RolloupeError as error:
+        raise click.BadParameter(str(error), ctx, param) from None
+
+
+SIZE = re.compile(r"(?P<number>\d{1,9}(?:\.\d{1,9})?)\s*(?P<unit>[kmgt]?)(?P<binary>i?)b?", re.IGNORECASE)
+
+
+def size_of(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """Read a number of bytes: `500MB`, `20GiB`, `1000000`."""
+    if value is None:
+        return None
+    found = SIZE.fullmatch(value)
+    if found is None:
+        raise click.BadParameter(f"{value!r} is no size; write such as 500MB or 20GiB", ctx, param)
+    base = 1024 if found["binary"] else 1000
+    return int(float(found["number"]) * base ** " kmgt".index(found["unit"].lower() or " "))
+
+
+def budget(command: F) -> F:
+    """Add `--index-budget`."""
+    return click.option(
+        "--index-budget",
+        "budget_bytes",
+        callback=size_of,
+        metavar="SIZE",
+        help="Room for the index, such as 20GB: above it the texts of the oldest steps go first. Default: no limit.",
+    )(command)
+
+
+def range_of(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[float, float] | None:
+    """Read `LO:HI`."""
+    if value is None:
+        return None
+    low, _, high = value.partition(":")
+    try:
+        found = float(low), float(high)
+    except ValueError:
+        found = math.nan, math.nan
+    if not (math.isfinite(found[0]) and found[0] < found[1] < math.inf):
+        raise click.BadParameter(f"{value!r} is no range; write such as 0:1 or -1:1", ctx, param)
+    return found
 
 
 def paths(command: F) -> F:
@@ -58,7 +111,24 @@ def reading(command: F) -> F:
             "--format",
             callback=format_of,
             metavar="NAME",
-            help="Read PATH as this format, whatever its contents say: relax, rl_logging_board or generic.",
+            help="Read PATH as this format, whatever its contents say: tinker, prime_rl, relax, "
+            "rl_logging_board or generic.",
+        ),
+        click.option(
+            "--map",
+            "fields",
+            callback=fields_of,
+            metavar="FILE",
+            help='For rows with unusual keys: a TOML file of lines such as  reward = "grade.total".',
+        ),
+        click.option(
+            "--reward-key",
+            default="",
+            metavar="NAME",
+            help="Take this sample metric, or this part of a reward that is an object, for the reward.",
+        ),
+        click.option(
+            "--reward-range", callback=range_of, metavar="LO:HI", help="The lowest and highest reward there can be."
         ),
     ):
         command = option(command)
@@ -71,32 +141,44 @@ def one_run(command: F) -> F:
 
 
 def place_of(
-    paths: Sequence[str], data_dirs: Sequence[str], format: str | None, index_dir: str | None, follow_symlinks: bool
+    paths: Sequence[str], data_dirs: Sequence[str], index_dir: str | None, format: str | None, **reading: Any
 ) -> Place:
     """The place that the options name. A usage error where no path was given."""
     if not (paths or data_dirs):
         raise click.UsageError(
             "Missing argument 'PATH...'. Name a folder or a file of a run.", click.get_current_context()
         )
-    return Place((*paths, *data_dirs), format, index_dir, follow_symlinks)
+    return Place((*paths, *data_dirs), index_dir, Reading(format=format or "", **reading))
 
 
 @contextmanager
-def opened(place: Place, *, wait: bool = True) -> "Iterator[Runs]":
-    """Open the runs of a place and wait, with a progress bar if it takes long, until their numbers are indexed."""
+def opened(
+    place: Place, *, texts: bool = False, processes: int | None = None, budget_bytes: int | None = None
+) -> "Iterator[Runs]":
+    """Open the runs of a place and wait, with a progress bar if it takes long, until they are indexed."""
     from rolloupe import api
 
     with progress.looking():
-        runs = api.open(
+        runs = api.runs_at(
             [Path(path) for path in place.paths],
-            format=place.format,
             index_dir=place.index_dir,
-            follow_symlinks=place.follow_symlinks,
+            reading=place.reading,
+            processes=processes,
+            budget_bytes=budget_bytes,
         )
     with runs:
-        if wait:
-            progress.wait(runs)
+        progress.wait(runs, texts=texts)
+        _warn_of_failures(runs)
         yield runs
+
+
+def _warn_of_failures(runs: "Runs") -> None:
+    """Say on standard error that answers are not whole."""
+    for run in runs:
+        failures = run.failures()
+        if failures:
+            first = f"{failures[0].source}, {failures[0].reason}"
+            complain(f"Warning: {run.id} is not whole: {len(failures)} parts could not be indexed, the first: {first}")
 
 
 def chosen(runs: "Runs", run_id: str | None) -> "list[Run]":

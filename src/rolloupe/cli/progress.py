@@ -34,25 +34,26 @@ def looking() -> Iterator[None]:
         status.stop()
 
 
-def wait(runs: "Runs") -> None:
-    """Wait until the numbers of all runs are indexed."""
+def wait(runs: "Runs", *, texts: bool = False) -> None:
+    """Wait until the numbers of all runs are indexed, or their texts, too."""
     began = time.monotonic()
-    if all(run.wait(max(0.0, began + PATIENCE_S - time.monotonic())) for run in runs):
+    if all(run.wait(max(0.0, began + PATIENCE_S - time.monotonic()), texts=texts) for run in runs):
         return
     if sys.stderr.isatty():
-        _show(runs)
+        _show(runs, texts=texts)
     else:
         for run in runs:
-            run.wait()
+            run.wait(texts=texts)
 
 
-def _show(runs: "Runs") -> None:
+def _show(runs: "Runs", *, texts: bool) -> None:
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = TextColumn("Indexing"), BarColumn(), DownloadColumn(binary_units=True), TimeRemainingColumn()
+    columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(binary_units=True), TimeRemainingColumn()
     with Progress(*columns, console=errors(), transient=True) as bar:
         task = bar.add_task("Indexing", total=None)
-        while not all(run.wait(0) for run in runs):
+        while not all(run.wait(0, texts=texts) for run in runs):
             done, total = (sum(part) for part in zip(*(run.indexed_bytes() for run in runs), strict=True))
-            bar.update(task, completed=done, total=total or None)
+            is_text = texts and all(run.wait(0) for run in runs)
+            bar.update(task, completed=done, total=total or None, description="Texts" if is_text else "Indexing")
             time.sleep(STEP_S)

@@ -57,11 +57,11 @@ def steps_of(ctx: click.Context, param: click.Parameter, value: str | None) -> t
 @click.option("--desc", "descending", is_flag=True, help="The other way round; what has no value stays last.")
 @click.option(
     "--limit",
-    type=click.IntRange(min=0),
+    type=click.IntRange(0, 2**53),
     metavar="N",
     help=f"At most so many. Default: all; {TABLE_LIMIT} in the table.",
 )
-@click.option("--offset", type=click.IntRange(min=0), default=0, metavar="N", help="Pass over so many.")
+@click.option("--offset", type=click.IntRange(0, 2**53), default=0, metavar="N", help="Pass over so many.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 @options.reading
 def query(

@@ -1,5 +1,6 @@
 """`rolloupe show`: one sample, whole."""
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -22,8 +23,12 @@ if TYPE_CHECKING:
 EXAMPLES = (
     Example("rolloupe show RUN_DIR train/12/3/97", "One sample, by its id"),
     Example("rolloupe show RUN_DIR train/12/3/97 --raw > sample.json", "Its record, as the trainer wrote it"),
+    Example("rolloupe show RUN_DIR train/12.jsonl:0-4096 --bytes | less", "A record that could not be read"),
     Example("rolloupe show RUN_DIR train/12/3/97 --json | jq .turns", "Everything that Rolloupe reads of it"),
 )
+
+RANGE = re.compile(r"(?P<file>.+):(?P<start>\d{1,18})-(?P<stop>\d{1,18})", re.DOTALL)
+BLOCK_BYTES = 2**20
 
 STYLES = {
     "think": "dim",
@@ -42,10 +47,22 @@ STYLES = {
 @click.option(
     "--raw", is_flag=True, help="The record as it stands in its file, byte for byte where no terminal reads it."
 )
+@click.option(
+    "--bytes",
+    "as_bytes",
+    is_flag=True,
+    help="ID is FILE:START-STOP, as `rolloupe doctor` has it: these bytes of a file of the run, read or not.",
+)
 @click.option("--json", "as_json", is_flag=True, help="The sample with all its turns and fields as a JSON object.")
 @options.reading
 def show(
-    words: tuple[str, ...], data_dirs: tuple[str, ...], run_id: str | None, raw: bool, as_json: bool, **reading: Any
+    words: tuple[str, ...],
+    data_dirs: tuple[str, ...],
+    run_id: str | None,
+    raw: bool,
+    as_bytes: bool,
+    as_json: bool,
+    **reading: Any,
 ) -> None:
     """Show one sample, whole.
 
@@ -54,12 +71,15 @@ def show(
     With --json, the object has id, run and the fields of `rolloupe.Sample`; numbers that JSON lacks are the strings
     "NaN", "Infinity" and "-Infinity". In the terminal, control characters are shown as signs such as ␛.
     """
-    if raw and as_json:
-        raise click.UsageError("--raw and --json exclude each other.", click.get_current_context())
+    if raw + as_bytes + as_json > 1:
+        raise click.UsageError("--raw, --bytes and --json exclude each other.", click.get_current_context())
     if not words:
         raise click.UsageError("Missing argument 'ID'. `rolloupe query PATH` has the ids.", click.get_current_context())
     *paths, sample_id = words
     with options.opened(options.place_of(paths, data_dirs, **reading)) as runs:
+        if as_bytes:
+            _write_bytes(runs, run_id, sample_id)
+            return
         run = _holding(runs, run_id, sample_id)
         if raw:
             _write_raw(run, sample_id)
@@ -85,10 +105,29 @@ def _holding(runs: "Runs", run_id: str | None, sample_id: str) -> "Run":
 
 def _write_raw(run: "Run", sample_id: str) -> None:
     data = run.raw(sample_id).data
+    _write(data if data.endswith(b"\n") else data + b"\n")
+
+
+def _write_bytes(runs: "Runs", run_id: str | None, place: str) -> None:
+    """Write a range of bytes of a file, a block at a time."""
+    found = RANGE.fullmatch(place)
+    if found is None:
+        raise click.UsageError(f"{place!r} is not FILE:START-STOP.", click.get_current_context())
+    among = options.chosen(runs, run_id)
+    if len(among) != 1:
+        raise NotFound(f"choose the run with --run: {', '.join(run.id for run in among[:20]) or 'there is none'}")
+    start, stop = int(found["start"]), int(found["stop"])
+    while start < stop and (block := among[0].read(found["file"], start, min(start + BLOCK_BYTES, stop))):
+        _write(block)
+        start += len(block)
+
+
+def _write(data: bytes) -> None:
+    """Bytes as they are; where a terminal reads them, as text that does not steer it."""
     if sys.stdout.isatty():
         tell(visible(data.decode("utf-8", "replace")))
     else:
-        sys.stdout.buffer.write(data if data.endswith(b"\n") else data + b"\n")
+        sys.stdout.buffer.write(data)
 
 
 def _record(run: "Run", sample: "Sample") -> dict[str, Any]:

@@ -32,7 +32,7 @@ SERVER_OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option("--base-path", default="", metavar="PREFIX", help="Before every address, for a proxy: /rollouts."),
     click.option(
         "--cache-memory",
-        type=click.IntRange(min=0),
+        type=click.IntRange(0, 2**31),
         default=64,
         show_default=True,
         metavar="MB",
@@ -40,12 +40,13 @@ SERVER_OPTIONS: tuple[Callable[[Any], Any], ...] = (
     ),
     click.option(
         "--cache-entries",
-        type=click.IntRange(min=0),
+        type=click.IntRange(0, 2**31),
         default=1000,
         show_default=True,
         metavar="N",
         help="How many are kept at most.",
     ),
+    options.budget,
     click.option("--no-browser", is_flag=True, help="Do not open a browser."),
     click.option("--token", metavar="VALUE", help="Ask for this token. Default: a random one, kept over restarts."),
     click.option("--no-token", is_flag=True, help="Ask for none: whoever reaches the port can read the runs."),
@@ -72,9 +73,8 @@ def start(place: options.Place, *, cache_memory: int, no_browser: bool, **server
 
     serve(
         place.paths,
-        format=place.format,
         index_dir=place.index_dir,
-        follow_symlinks=place.follow_symlinks,
+        reading=place.reading,
         cache_memory_mb=cache_memory,
         open_browser=not no_browser,
         **server,
@@ -88,9 +88,12 @@ def start(place: options.Place, *, cache_memory: int, no_browser: bool, **server
 def view(
     paths: tuple[str, ...],
     data_dirs: tuple[str, ...],
-    format: str | None,
     index_dir: str | None,
+    format: str | None,
     follow_symlinks: bool,
+    fields: tuple[tuple[str, str], ...],
+    reward_key: str,
+    reward_range: tuple[float, float] | None,
     **server: Any,
 ) -> None:
     """Show runs in the browser, live.
@@ -98,4 +101,8 @@ def view(
     Prints the address, and opens a browser where there is one. The page follows the runs at PATH while they grow. The
     server listens on this machine alone and asks for a token, which the address carries. Ctrl-C ends it.
     """
-    start(options.place_of(paths, data_dirs, format, index_dir, follow_symlinks), **server)
+    place = options.place_of(
+        paths, data_dirs, index_dir, format, follow_symlinks=follow_symlinks, fields=fields, reward_key=reward_key,
+        reward_range=reward_range,
+    )  # fmt: skip
+    start(place, **server)

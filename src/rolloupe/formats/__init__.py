@@ -3,8 +3,9 @@
 Everything above sees the common model alone. A format is added by a module here and an entry in `registry`.
 """
 
+from rolloupe.formats._named_fields import checked_fields, read_fields
 from rolloupe.formats.describe import describe
 from rolloupe.formats.discovery import Discovery, Note, discover
 from rolloupe.formats.registry import FORMATS, by_name
 
-__all__ = ["FORMATS", "Discovery", "Note", "by_name", "describe", "discover"]
+__all__ = ["FORMATS", "Discovery", "Note", "by_name", "checked_fields", "describe", "discover", "read_fields"]

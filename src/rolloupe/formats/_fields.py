@@ -21,6 +21,9 @@ MAX_NAME_CHARS = 200
 MAX_DEPTH = 100
 TOO_DEEP = "(nested too deeply to be shown: see the raw record)"
 
+MAX_STEP = 2**53
+"""Beyond it a browser cannot tell a number from its neighbours."""
+
 MAX_INT64 = 2**63 - 1
 
 _STEP = re.compile(
@@ -69,6 +72,13 @@ def integer(value: object) -> int | None:
     elif isinstance(value, float):
         value = int(value) if value.is_integer() else None
     return value if isinstance(value, int) and -MAX_INT64 <= value <= MAX_INT64 else None
+
+
+def is_too_large(value: object) -> bool:
+    """Tell whether a value is a whole number beyond `MAX_STEP`, stored as a number or as digits."""
+    if isinstance(value, str):
+        return len(value) > 15 and _DIGITS.fullmatch(value) is not None and abs(int(value[:40])) > MAX_STEP
+    return isinstance(value, int | float) and MAX_STEP < abs(value) != math.inf
 
 
 def count(value: object) -> int | None:

@@ -4,8 +4,11 @@ Lines end at the byte `\n` and nowhere else. What cannot be read is a `Problem` 
 it holds, ends a scan. Memory is bounded: a line beyond `MAX_LINE_BYTES` is passed over, not read.
 """
 
+import errno
 import json
+import os
 import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, NamedTuple
@@ -13,11 +16,13 @@ from typing import Any, BinaryIO, ClassVar, NamedTuple
 import msgspec
 
 from rolloupe.errors import SourceChanged
+from rolloupe.formats import _fields as fields
 from rolloupe.model import Locator, Problem, RunInfo, Sample, SampleRow, Source
 
 MAX_LINE_BYTES = 64 * 2**20
 """Longer lines are listed and readable raw, but not parsed."""
 
+TOO_LARGE = "is beyond 2^53: a browser cannot tell such a number from its neighbours"
 BLOCK_BYTES = 2**20
 BOM = b"\xef\xbb\xbf"
 BLANK = b" \t\r"
@@ -146,6 +151,13 @@ def _kind(value: object) -> str:
     return names.get(type(value), "a number")
 
 
+def step_of(value: object) -> int | None:
+    """Read a step, None where there is none. Raises `Unusable` for one that is too large to be shown."""
+    if fields.is_too_large(value):
+        raise Unusable(f"step {str(value)[:40]} {TOO_LARGE}")
+    return fields.integer(value)
+
+
 def strip_bom(data: bytes, start: int) -> bytes:
     """Drop a byte order mark, which may stand at the start of a file alone."""
     return data.removeprefix(BOM) if start == 0 else data
@@ -178,6 +190,10 @@ class JsonlFormat:
         """See `Format`."""
         raise NotImplementedError
 
+    def prepared(self, run: RunInfo, record: Record) -> Record:  # noqa: ARG002
+        """The object as `row` and `sample` are to read it, where a person has said how."""
+        return record
+
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """Make a row of one object. Raises `Unusable` where it is no sample."""
         raise NotImplementedError
@@ -186,9 +202,9 @@ class JsonlFormat:
         """Make the whole sample of one object."""
         raise NotImplementedError
 
-    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[SampleRow | Problem]:  # noqa: ARG002
+    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[SampleRow | Problem]:
         """See `Format`."""
-        with open(source.path, "rb", buffering=BLOCK_BYTES) as file:
+        with open(source.path, "rb", buffering=BLOCK_BYTES, opener=regular) as file:
             head = file.read(MAX_LFS_POINTER_BYTES)
             if is_lfs_pointer(head, len(head)):
                 if start == 0 < stop:
@@ -196,11 +212,11 @@ class JsonlFormat:
                 return
             for line in lines(file, start, stop):
                 if line.data is None or strip_bom(line.data, line.start).strip(BLANK):
-                    yield self._item(source, line)
+                    yield self._item(run, source, line)
 
-    def _item(self, source: Source, line: Line) -> SampleRow | Problem:
+    def _item(self, run: RunInfo, source: Source, line: Line) -> SampleRow | Problem:
         try:
-            return self.row(source, _record(line), line.start, line.length)
+            return self._row(run, source, self.prepared(run, _record(line)), line.start, line.length)
         except Unusable as error:
             reason = str(error) if line.ended else f"the last line has no end yet ({error})"
         except Exception as error:  # a defect of ours must not cost the lines behind
@@ -208,14 +224,22 @@ class JsonlFormat:
         stop = line.start + line.length
         return Problem(source=source.name, reason=reason, start=line.start, stop=stop, transient=not line.ended)
 
-    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:  # noqa: ARG002
+    def _row(self, run: RunInfo, source: Source, record: Record, start: int, length: int) -> SampleRow:
+        row = self.row(source, record, start, length)
+        if fields.is_too_large(row.step):
+            raise Unusable(f"step {row.step} {TOO_LARGE}")
+        if key := run.reading.reward_key:
+            row.reward = row.metrics.get(f"reward.{key}", row.metrics.get(key))
+        return row
+
+    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
         """See `Format`."""
         data = self.raw(source, locator)
         try:
-            record = parse(strip_bom(data, locator.start))
-            row = self.row(source, record, locator.start, locator.length)
+            record = self.prepared(run, parse(strip_bom(data, locator.start)))
+            row = self._row(run, source, record, locator.start, locator.length)
         except Unusable as error:
-            raise _changed(source, locator, str(error)) from None
+            raise _changed(source, locator.start, str(error)) from None
         sample = self.sample(record, row, locator)
         sample.notes += _replaced(data)
         return sample
@@ -223,16 +247,20 @@ class JsonlFormat:
     def raw(self, source: Source, locator: Locator) -> bytes:
         """See `Format`."""
         before = 1 if locator.start else 0
-        try:
-            with open(source.path, "rb", buffering=0) as file:
-                file.seek(locator.start - before)
-                data = _read(file, before + locator.length + 1)
-        except OSError as error:
-            raise _changed(source, locator, error.strerror or str(error)) from None
+        data = self.read(source, locator.start - before, before + locator.length + 1)
         record, after = data[before : before + locator.length], data[before + locator.length :]
         if (before and data[:1] != b"\n") or len(record) < locator.length or after not in (b"", b"\n"):
-            raise _changed(source, locator, "the line has other bounds")
+            raise _changed(source, locator.start, "the line has other bounds")
         return record
+
+    def read(self, source: Source, start: int, length: int) -> bytes:
+        """See `Format`."""
+        try:
+            with open(source.path, "rb", buffering=0, opener=regular) as file:
+                file.seek(start)
+                return _read(file, length)
+        except OSError as error:
+            raise _changed(source, start, error.strerror or str(error)) from None
 
 
 def _record(line: Line) -> Record:
@@ -250,7 +278,14 @@ def _read(file: Any, size: int) -> bytes:
     return b"".join(blocks)
 
 
-def _changed(source: Source, locator: Locator, reason: str) -> SourceChanged:
-    return SourceChanged(
-        f"{source.path} no longer holds a sample at byte {locator.start}: {reason}. Next: reload the step"
-    )
+def regular(path: str, flags: int) -> int:
+    """Open a regular file and nothing else: a pipe that took its place would wait for ever."""
+    handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        return handle
+    os.close(handle)
+    raise OSError(errno.EINVAL, "not a regular file")
+
+
+def _changed(source: Source, start: int, reason: str) -> SourceChanged:
+    return SourceChanged(f"{source.path} no longer holds a record at byte {start}: {reason}. Next: reload the step")

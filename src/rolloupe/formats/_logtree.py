@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from rolloupe import text
 from rolloupe.formats import _fields as fields
 from rolloupe.formats._html import Element, children, first_below, parse_page, plain, tag_of, words
-from rolloupe.formats._jsonl import MAX_LINE_BYTES, Unusable, parse, strip_bom
-from rolloupe.model import LogNode, Part, ToolCall, Turn
+from rolloupe.formats._jsonl import MAX_LINE_BYTES, Unusable, parse, regular, strip_bom
+from rolloupe.model import LogKind, LogNode, Part, ToolCall, Turn
 
 MAX_BYTES = MAX_LINE_BYTES
 MAX_PAGE_BYTES = 16 * 2**20
@@ -78,7 +78,7 @@ def table_of(node: LogNode) -> dict[str, str]:
 
 
 def _content(path: str, limit: int) -> bytes:
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=regular) as file:
         data = file.read(limit + 1)
     if len(data) > limit:
         raise Unusable(f"longer than {limit // 2**20} MiB: not parsed")
@@ -103,8 +103,8 @@ class _Outline:
         for child in children(body):
             if _is(child, "h1", "lt-title") and not node.title:
                 node.title = self._all(child)
-            elif _is(child, "div", "lt-subtitle") and not node.caption:
-                node.caption = self._all(child)
+            elif _is(child, "div", "lt-subtitle") and "subtitle" not in node.attrs:
+                node.attrs["subtitle"] = self._all(child)[:MAX_ATTR_CHARS]
             else:
                 kept.append(child)
         node.children = self._nodes(kept, body, 1)
@@ -121,12 +121,12 @@ class _Outline:
                 break
             if _is(element, "div", "lt-table-caption"):
                 self._left -= 1
-                caption = LogNode(kind="table", caption=self._all(element))
+                caption = LogNode(kind="table", title=self._all(element))
                 found.append(caption)
                 continue
             made = self._node(element, parent, depth)
-            if caption is not None and made and made[0].kind == "table" and not made[0].caption:
-                made[0].caption = caption.caption
+            if caption is not None and made and made[0].kind == "table" and not made[0].title:
+                made[0].title = caption.title
                 found[-1:] = made
             else:
                 found += made
@@ -163,7 +163,8 @@ class _Outline:
 
     def _leaf(self, element: Element) -> list[LogNode]:
         shown = self._all(element)
-        return [LogNode(kind="text", text=shown, attrs=_attrs(element))] if shown.strip() else []
+        kind: LogKind = "code" if tag_of(element) == "pre" else "text"
+        return [LogNode(kind=kind, text=shown, attrs=_attrs(element))] if shown.strip() else []
 
     def _section(self, element: Element, depth: int) -> LogNode:
         node = LogNode(kind="section", attrs=_attrs(element))
@@ -190,8 +191,6 @@ class _Outline:
             else:
                 kept.append(child)
         node.children = self._nodes(kept, element, depth + 1)
-        if len(node.children) == 1 and node.children[0].kind == "text" and not node.children[0].title:
-            node.text = node.children.pop().text
         return node
 
     def _table(self, element: Element) -> LogNode:

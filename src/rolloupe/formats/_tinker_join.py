@@ -157,7 +157,7 @@ def _facts_of_section(section: LogNode) -> dict[str, list[tuple[str, str, str]]]
 
 
 def _facts_of_turn(turn: LogNode) -> tuple[str, str, str]:
-    table = next((table_of(node) for node in turn.children if node.caption == "Step stats"), {})
+    table = next((table_of(node) for node in turn.children if node.title == "Step stats"), {})
     return table.get("ob_len", ""), table.get("ac_len", ""), table.get("step_reward", "")
 
 

@@ -33,13 +33,13 @@ _INSIDE = re.compile(rf"(?P<base>train|eval_(?P<label>.+?))(?P<suffix>{_SUFFIX})
 NOT_SAMPLES = (METRICS, CHECKPOINTS, "timing_spans.jsonl", "trace_events.jsonl")
 _ITEMS: dict[Kind, str] = {"rollouts": "rollouts", "tree": "log, as a tree", "page": "log, as a page"}
 _WHAT = {
-    METRICS: "metrics by step",
+    METRICS: "metrics",
     CONFIG: "configuration",
     CHECKPOINTS: "checkpoints",
-    DIFF: "uncommitted changes of the code",
-    "logs.log": "log of the process",
-    "timing_spans.jsonl": "timing spans",
-    "trace_events.jsonl": "Chrome trace events",
+    DIFF: "changes of the code",
+    "logs.log": "log",
+    "timing_spans.jsonl": "timing",
+    "trace_events.jsonl": "trace",
 }
 _GANTT = re.compile(r"timing_gantt(_[0-9]+)?\.html")
 _BEFORE = re.compile(r"metrics\.jsonl\.pre_resume_[0-9]+")

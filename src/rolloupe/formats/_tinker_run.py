@@ -6,7 +6,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from rolloupe.errors import NotFound
 from rolloupe.formats import _logtree as logtree
 from rolloupe.formats import _trainer_files as trainer
 from rolloupe.formats._files import files, is_below, links_of
@@ -16,6 +15,7 @@ from rolloupe.formats._tinker_names import CHECKPOINTS, CONFIG, DIFF, METRICS, R
 from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, MetricRow, RunFile, RunInfo
 
 TREE = "_logtree.json"
+MAX_DIFF_BYTES = 4 * 2**20
 MAX_JOINED_BYTES = 64 * 2**20
 """A longer file of rollouts is not held in memory to tie conversations to its trajectories."""
 
@@ -28,38 +28,44 @@ class TinkerFiles:
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
         """See `TrainerFiles`. Late rows of evaluations, and those that a resumed run wrote again, are merged."""
-        return trainer.metric_rows(_file(run, METRICS))
+        return trainer.merged_metrics(trainer.records(_file(run, METRICS)))
 
     def config(self, run: RunInfo) -> dict[str, Any]:
         """See `TrainerFiles`."""
-        return trainer.config(_file(run, CONFIG))
+        found = trainer.read_json(_file(run, CONFIG))
+        return found if isinstance(found, dict) else {}
 
     def checkpoints(self, run: RunInfo) -> list[Checkpoint]:
         """See `TrainerFiles`. The step of a checkpoint is its `batch`, the one that training goes on with."""
-        return trainer.checkpoints(_file(run, CHECKPOINTS))
+        return trainer.checkpoints_of(trainer.records(_file(run, CHECKPOINTS)), ("name", "batch"))
 
     def code_diff(self, run: RunInfo) -> str:
         """See `TrainerFiles`."""
-        return trainer.plain_text(_file(run, DIFF))
+        return trainer.read_text(_file(run, DIFF), MAX_DIFF_BYTES)
 
     def files(self, run: RunInfo) -> list[RunFile]:
         """See `TrainerFiles`."""
         folder, prefix = _place(run)
         if folder is None:
-            return trainer.run_files([(run.root, Path(run.root).name, "")])
-        return trainer.run_files(described(folder, links_of(run), prefix))
+            return trainer.described_files([(run.root, Path(run.root).name, "")])
+        return trainer.described_files(described(folder, links_of(run), prefix))
 
     def logtrees(self, run: RunInfo) -> list[tuple[str, int]]:
         """See `TrainerFiles`."""
-        return sorted({(found.split or "", found.step or 0) for found in _logs(run)})
+        found = {(named.split or "", named.step or 0) for named in _logs(run)}
+        return sorted(found, key=lambda key: (key[0] != "train", *key))
 
-    def logtree(self, run: RunInfo, split: str, step: int) -> LogNode:
+    def logtree(self, run: RunInfo, split: str, step: int) -> LogNode | None:
         """See `TrainerFiles`. The JSON, else the page; where neither can be read, an outline that says why."""
-        return _read(_logs_of(run, split, step))[1]
+        logs = _logs_of(run, split, step)
+        return _read(logs)[1] if logs else None
 
     def conversations(self, run: RunInfo, split: str, step: int) -> list[LoggedTranscript]:
         """See `TrainerFiles`."""
-        used, root = _read(_logs_of(run, split, step))
+        logs = _logs_of(run, split, step)
+        if not logs:
+            return []
+        used, root = _read(logs)
         rollouts = used.removesuffix(TREE) + ROLLOUTS
         joined = _joined(run, used, rollouts, split, step) if used.endswith(TREE) else None
         return (joined or join(root, [], split, step)).loose
@@ -83,13 +89,13 @@ def _place(run: RunInfo) -> tuple[str | None, str]:
     return None, ""
 
 
-def _file(run: RunInfo, name: str) -> str | None:
-    """Return the path of one of the trainer's files, None where there is none that may be read."""
+def _file(run: RunInfo, name: str) -> str:
+    """Return the path of one of the trainer's files, nothing where there is none that may be read."""
     folder, prefix = _place(run)
     if folder is None:
-        return run.root if name == METRICS and run.root.endswith(METRICS) else None
+        return run.root if name == METRICS and run.root.endswith(METRICS) else ""
     wanted = prefix + name
-    return next((entry.path for entry in files(folder, links_of(run), (wanted,)) if entry.name == wanted), None)
+    return next((entry.path for entry in files(folder, links_of(run), (wanted,)) if entry.name == wanted), "")
 
 
 def _logs(run: RunInfo) -> list[Named]:
@@ -101,8 +107,6 @@ def _logs(run: RunInfo) -> list[Named]:
 def _logs_of(run: RunInfo, split: str, step: int) -> list[Named]:
     """Return the logs of a step, the best first: the newer layout before the older, trees before pages."""
     found = [named for named in _logs(run) if (named.split, named.step) == (split, step)]
-    if not found:
-        raise NotFound(f"nothing was logged for {split}, step {step}, of run {run.name!r}")
     return sorted(found, key=lambda named: (named.flat, named.kind == "page"))
 
 

@@ -15,6 +15,8 @@ from rolloupe.model import Part, Status, ToolCall, Turn
 from rolloupe.text.calls import from_arguments
 
 CONTENT = "assistant_content"
+PROMPTS = ("prompt", "question", "problem", "observation", "ob_text", "user_content")
+"""Names under which environments log, in the first step, what the model was asked."""
 
 _CALL = re.compile(r"tool_call_([0-9]{1,6})")
 _RESULT = re.compile(r"tool_result_([0-9]{1,6})")
@@ -97,6 +99,8 @@ def _step_turns(step: Record, number: int, count: int) -> list[Turn]:
         turns = text.from_messages(messages, origin="response")
         spoken = next((turn for turn in turns if turn.role == "assistant"), turns[0])
         return [set_facts(turn, step, number, count) if turn is spoken else turn for turn in turns]
+    asked = _asked(logs) if number == 0 else ""
+    prompt = [Turn(role="user", parts=text.parts(logs[asked]))] if asked else []
     content = logs.get(CONTENT)
     calls = {at: (written, call_of(written)) for at, written in _numbered(logs, _CALL)}
     parts = text.parts(content) if isinstance(content, str) and content else []
@@ -111,7 +115,12 @@ def _step_turns(step: Record, number: int, count: int) -> list[Turn]:
         )
         for at, value in _numbered(logs, _RESULT)
     ]
-    return [set_facts(turn, step, number, count), *results]
+    set_facts(turn, step, number, count).logs.pop(asked, None)
+    return [*prompt, turn, *results]
+
+
+def _asked(logs: Record) -> str:
+    return next((key for key in PROMPTS if isinstance(logs.get(key), str) and logs[key]), "")
 
 
 def calls_in(logs: Record) -> list[str]:
@@ -138,8 +147,8 @@ def set_facts(turn: Turn, step: Record, number: int, count: int) -> Turn:
     metrics = member(step, "metrics")
     turn.tokens = fields.count(step.get("ac_len"))
     turn.reward = fields.number(step.get("reward"))
-    lengths = {key: value for key in ("ob_len", "ac_len") if (value := fields.number(step.get(key))) is not None}
-    turn.metrics = lengths | {key: v for key, value in metrics.items() if (v := fields.number(value)) is not None}
+    numbered = {"ob_len": step.get("ob_len"), **metrics}
+    turn.metrics = {key: found for key, value in numbered.items() if (found := fields.number(value)) is not None}
     stops = [key.removeprefix(_STOP) for key in metrics if key.startswith(_STOP) and fields.number(metrics[key])]
     turn.stop_reason = stops[-1] if stops else turn.stop_reason
     turn.logs = _rest(step, number, count) | {
@@ -155,7 +164,8 @@ def _rest(step: Record, number: int, count: int) -> dict[str, Any]:
     for key, value in step.items():
         if key in ("metrics", "logs") and isinstance(value, dict):
             continue
-        shown = key in ("ob_len", "ac_len", "reward") and fields.number(value) is not None
+        read = {"ob_len": fields.number, "ac_len": fields.count, "reward": fields.number}.get(key)
+        shown = read is not None and read(value) is not None
         if not shown and value is not None and implied.get(key) != value:
             rest[key] = fields.showable(value)
     odd = {k: v for k, v in member(step, "metrics").items() if v is not None and fields.number(v) is None}

@@ -1,7 +1,5 @@
 """What a format is: the shape that every module of this package has, and nothing else.
 
-Formats of trainers that write more than samples have the shape `TrainerFiles` as well.
-
 A format recognises runs (`detect`), names their files (`sources`), turns a byte range of a file into rows (`scan`)
 and a locator into a `Sample` (`load`). A scan is a pure function of the file's bytes: two processes that scan the
 same range yield the same rows.
@@ -59,45 +57,58 @@ class Format(Protocol):
         ...
 
     def raw(self, source: Source, locator: Locator) -> bytes:
-        """Return the bytes of the record at `locator`, as they stand in the file."""
+        """Return the bytes of the record at `locator`, as they stand in the file. Raises `SourceChanged`."""
+        ...
+
+    def read(self, source: Source, start: int, length: int) -> bytes:
+        """Return bytes of a file from `start` on, whatever they are: fewer where it ends. Raises `SourceChanged`."""
         ...
 
 
 @runtime_checkable
 class TrainerFiles(Protocol):
-    """What a run holds beside its samples. Each is read when asked for; what is absent or unreadable is empty."""
+    """What a layout may hold beside samples. A format that has it, has all of it; what a run lacks is empty.
+
+    Files are read when they are asked for, within bounds, and damaged ones as far as they can be read.
+    """
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
-        """Return the trainer's metrics, one row a step in the order of the steps; rows without a step stand last.
-
-        Rows of one step are merged, the last value of a key wins. A line that cannot be read is passed over.
-        """
+        """Return the trainer's metrics: a row a step, later values over earlier ones; rows without a step last."""
         ...
 
     def config(self, run: RunInfo) -> dict[str, Any]:
-        """Return the configuration as the trainer wrote it."""
+        """Return the run's configuration."""
         ...
 
     def checkpoints(self, run: RunInfo) -> list[Checkpoint]:
-        """Return the saved states, in file order. That one is listed does not mean that it can still be loaded."""
+        """Return the checkpoints, in the order in which they were made."""
         ...
 
     def code_diff(self, run: RunInfo) -> str:
-        """Return what the code differed by from its repository when training began."""
+        """Return what the code of the run differs by from its repository."""
         ...
 
     def files(self, run: RunInfo) -> list[RunFile]:
-        """List the files of the run."""
+        """Return the files of the run's folder."""
         ...
 
     def logtrees(self, run: RunInfo) -> list[tuple[str, int]]:
-        """List the splits and steps for which something was logged, by split, then step."""
+        """Return the splits and steps for which there is a logged outline."""
         ...
 
-    def logtree(self, run: RunInfo, split: str, step: int) -> LogNode:
-        """Return what was logged for a step, bounded in depth and size. Raises `NotFound` where nothing was."""
+    def logtree(self, run: RunInfo, split: str, step: int) -> LogNode | None:
+        """Return the outline that was logged for a step; None where there is none."""
         ...
 
     def conversations(self, run: RunInfo, split: str, step: int) -> list[LoggedTranscript]:
-        """Return what was logged for a step and belongs to no sample for certain."""
+        """Return the conversations of a step's outline which cannot be tied to a sample for certain."""
+        ...
+
+
+@runtime_checkable
+class StepStates(Protocol):
+    """What some layouts say of their steps: whether one is finished."""
+
+    def step_states(self, run: RunInfo) -> dict[tuple[str, int], str]:
+        """Return a word for each split and step that is not finished: `being written` or `incomplete`."""
         ...

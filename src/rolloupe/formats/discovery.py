@@ -16,9 +16,10 @@ from rolloupe.errors import NotRecognised, UnreadablePath
 from rolloupe.formats import _unread
 from rolloupe.formats._files import Entry, entries, is_utf8, printable, stem
 from rolloupe.formats.base import Format, TrainerFiles
+from rolloupe.formats.generic import Generic
 from rolloupe.formats.registry import FORMATS, by_name
 from rolloupe.formats.rl_logging_board import join_eval
-from rolloupe.model import RunInfo
+from rolloupe.model import AS_FOUND, Reading, RunInfo
 
 MAX_DEPTH = 6
 MAX_FOLDERS = 20_000
@@ -43,14 +44,14 @@ class Discovery(NamedTuple):
     notes: list[Note]
 
 
-def discover(paths: Sequence[Path], format: str | None = None, follow_symlinks: bool = False) -> Discovery:
+def discover(paths: Sequence[Path], reading: Reading = AS_FOUND) -> Discovery:
     """Find the runs at and below some paths: folders or files.
 
-    Raises `UnreadablePath` for a path that is missing or may not be read, and `NotRecognised` where `format` is the
-    name of none or reads nothing there.
+    Raises `UnreadablePath` for a path that is missing or may not be read, and `NotRecognised` where the format that is
+    asked for does not exist or reads nothing there. Fields that a person names are for the generic format.
     """
-    formats = FORMATS if format is None else (by_name(format),)
-    walk = _Walk(formats, forced=format is not None, follow=follow_symlinks)
+    wanted = reading.format or (Generic.name if reading.fields else "")
+    walk = _Walk((by_name(wanted),) if wanted else FORMATS, forced=bool(wanted), follow=reading.follow_symlinks)
     single: list[RunInfo] = []
     for path in paths:
         place = _existing(path)
@@ -59,10 +60,10 @@ def discover(paths: Sequence[Path], format: str | None = None, follow_symlinks: 
         else:
             single += walk.file(place)
     runs = _distinct(join_eval(_unique([*walk.runs, *_merged(single)])))
-    if format is not None and not runs:
+    if wanted and not runs:
         tried = ", ".join(str(path) for path in paths)
-        raise NotRecognised(f"{format} reads nothing at {tried}. Next: rolloupe doctor, without --format")
-    return Discovery(runs, walk.notes)
+        raise NotRecognised(f"{wanted} reads nothing at {tried}. Next: rolloupe doctor, without --format")
+    return Discovery([msgspec.structs.replace(run, reading=reading) for run in runs], walk.notes)
 
 
 def _existing(path: Path) -> Path:

@@ -22,7 +22,8 @@ from rolloupe.formats._generic_keys import (
     may_be_sample,
     roles_of,
 )
-from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable
+from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable, step_of
+from rolloupe.formats._named_fields import Fields, renamed
 from rolloupe.formats._sniff import look, look_into
 from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleKey, SampleRow, Source, TokenSeries
 
@@ -102,10 +103,8 @@ class Generic(JsonlFormat):
         if not listed or not (fitting or forced):
             return []
         reason = f"{what}, {fitting.described() if fitting else 'read as a person asked'}"
-        parts = [RunPart(str(path))] if fitting else [RunPart(file) for file in listed]
-        return [
-            RunInfo(name=name, root=str(path), format=self.name, reason=reason, parts=tuple(parts), link_root=links)
-        ]
+        parts = (RunPart(str(path)),)
+        return [RunInfo(name=name, root=str(path), format=self.name, reason=reason, parts=parts, link_root=links)]
 
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`."""
@@ -117,8 +116,14 @@ class Generic(JsonlFormat):
             listed = files(part.path, links_of(run))
             for folder in [] if listed else _step_folders(part.path, links_of(run)):
                 listed += files(folder.path, links_of(run))
-            found += [_source(run, entry.path) for entry in listed if _may_hold_samples(entry)]
+            kept = [entry for entry in listed if _may_hold_samples(entry, run.reading.fields)]
+            asked = run.reading.format or run.reading.fields
+            found += [_source(run, entry.path) for entry in (listed if asked and not kept else kept)]
         return found
+
+    def prepared(self, run: RunInfo, record: Record) -> Record:
+        """See `JsonlFormat`."""
+        return renamed(record, run.reading.fields) if run.reading.fields else record
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `JsonlFormat`."""
@@ -130,7 +135,7 @@ class Generic(JsonlFormat):
         prompt_value, response_value = roles.texts(record)
         prompt = fields.joined(prompt_value)
         metrics, tags = roles.rest(record)
-        step = fields.integer(record.get(roles.step)) if roles.step else None
+        step = step_of(record.get(roles.step)) if roles.step else None
         return SampleRow(
             split=source.split or "train",
             step=step if step is not None else (source.step or 0),
@@ -203,18 +208,18 @@ def _words(part: str) -> list[str]:
     return [word for word in _SEPARATOR.split(part.lower()) if word]
 
 
-_verdicts: dict[tuple[str, int], bool] = {}
+_verdicts: dict[tuple[str, int, Fields], bool] = {}
 
 
-def _may_hold_samples(entry: Entry) -> bool:
+def _may_hold_samples(entry: Entry, named: Fields) -> bool:
     """Tell whether rows of a file may be samples. Looked up once for each file, as soon as it holds a line."""
-    key = (entry.path, entry.inode)
+    key = (entry.path, entry.inode, named)
     known = _verdicts.get(key)
     if known is not None:
         return known
-    seen = look(entry.path)
-    verdict = not seen.objects or any(has_sample(record, roles_of(record)) for record in seen.objects)
-    if seen.objects:
+    records = [renamed(record, named) for record in look(entry.path).objects]
+    verdict = not records or any(has_sample(record, roles_of(record)) for record in records)
+    if records:
         _verdicts[key] = verdict
     return verdict
 

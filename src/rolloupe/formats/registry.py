@@ -6,11 +6,12 @@ from rolloupe.errors import NotRecognised
 from rolloupe.formats._jsonl import JsonlFormat
 from rolloupe.formats.base import Format
 from rolloupe.formats.generic import Generic
+from rolloupe.formats.prime_rl import PrimeRL
 from rolloupe.formats.relax import Relax
 from rolloupe.formats.rl_logging_board import RLLoggingBoard
 from rolloupe.formats.tinker import Tinker
 
-JSONL_FORMATS: Final[tuple[JsonlFormat, ...]] = (Tinker(), Relax(), RLLoggingBoard(), Generic())
+JSONL_FORMATS: Final[tuple[JsonlFormat, ...]] = (Tinker(), PrimeRL(), Relax(), RLLoggingBoard(), Generic())
 FORMATS: Final[tuple[Format, ...]] = JSONL_FORMATS
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from rolloupe.formats import _fields as fields
 from rolloupe.formats._files import files, links_of, stem
-from rolloupe.formats._jsonl import JsonlFormat, Record
+from rolloupe.formats._jsonl import JsonlFormat, Record, step_of
 from rolloupe.formats._sniff import Look, look, look_into
 from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleKey, SampleRow, Source
 
@@ -144,7 +144,7 @@ class Relax(JsonlFormat):
         prompt = fields.joined(record.get("prompt"))
         index = fields.name(record.get("sample_index"))
         ordinal = fields.integer(record.get("sample_index"))
-        step = fields.integer(record.get("rollout_id"))
+        step = step_of(record.get("rollout_id"))
         counts = _counts(record)
         return SampleRow(
             split=_split(source, record),

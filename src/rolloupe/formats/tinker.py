@@ -15,11 +15,12 @@ from rolloupe.formats import _fields as fields
 from rolloupe.formats import _tinker_steps as steps
 from rolloupe.formats._files import files, links_of
 from rolloupe.formats._generic_keys import has_sample, roles_of
-from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable, parse, strip_bom
+from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable, parse, step_of, strip_bom
 from rolloupe.formats._sniff import Look, look, look_into
-from rolloupe.formats._tinker_join import place_of
+from rolloupe.formats._tinker_join import Tied, place_of
 from rolloupe.formats._tinker_names import (
     CHECKPOINTS,
+    CONFIG,
     DIFF,
     ITERATION,
     METRICS,
@@ -30,12 +31,13 @@ from rolloupe.formats._tinker_names import (
     prefixes,
 )
 from rolloupe.formats._tinker_run import TinkerFiles, tied_to
+from rolloupe.formats._trainer_files import read_bytes
 from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleKey, SampleRow, Source, Turn
 
 SUFFIX = (".jsonl",)
 
 _IDENTITY = {"group_idx", "traj_idx", "total_reward"}
-_TELLING = {*_IDENTITY, "final_reward", "steps", "conversation", "prompt", "response", "reward"}
+_TELLING = {"traj_idx", "total_reward", "steps", "conversation"}
 """An object without any of these is no sample, even where a person asked for this format."""
 
 _READ: dict[str, Callable[[Any], object]] = {
@@ -64,9 +66,9 @@ class Tinker(TinkerFiles, JsonlFormat):
     title = "Tinker cookbook"
     recognises = (
         "A folder with `*_rollout_summaries.jsonl`, `*_logtree.json` or `.html` files under the cookbook's names; or "
-        "`.jsonl` files whose rows hold `group_idx`, `traj_idx` and `total_reward`; or, without rollouts, a "
-        "`metrics.jsonl` with keys of the cookbook (`progress/batch`, `env/all/...`, `train_mean_nll`), or one beside "
-        "its `checkpoints.jsonl` or `code.diff`. `{name}_metrics.jsonl` is the run `{name}`."
+        "`.jsonl` files whose rows hold `group_idx`, `traj_idx` and `total_reward`; or, without rollouts, "
+        "a `metrics.jsonl` beside `config.json`, `checkpoints.jsonl` or the cookbook's `code.diff`, or with its keys "
+        "(`progress/batch`, `env/all/...`, `train_mean_nll`). `{name}_metrics.jsonl` is the run `{name}`."
     )
     layout = (
         "The `log_path`: `{base}_iteration_{step:06d}_rollout_summaries.jsonl`, as documented, or "
@@ -93,7 +95,10 @@ class Tinker(TinkerFiles, JsonlFormat):
             "`ob_len`, `ac_len`",
             "prompt tokens (the first `ob_len`), response tokens (all `ac_len`), total (the last two)",
         ),
-        ("`logs.assistant_content`, `.tool_call_{i}`, `.tool_result_{i}`", "text, tool calls, turns of the tools"),
+        (
+            "`logs.assistant_content`, `.tool_call_{i}`, `.tool_result_{i}`",
+            "text, tool calls, turns of the tools; the first step's `prompt`, `question`, ... is the prompt",
+        ),
         ("any other log", "log of the turn"),
         ("`conversation`, `logs._conversation` (schema 3)", "turns"),
         ("`tags`", "tag `tags`, joined by commas; the first is the environment"),
@@ -151,7 +156,7 @@ class Tinker(TinkerFiles, JsonlFormat):
         begun = prefixes(str(folder), links)
         found = []
         for prefix in [""] if "" in begun else begun:
-            if _are_metrics(look(str(folder / (prefix + METRICS)))) or _is_ours(folder, prefix, links):
+            if _are_metrics(look(str(folder / (prefix + METRICS)))) or _are_ours(folder, prefix, links):
                 root = folder / (prefix + METRICS) if prefix else folder
                 reason = f"{prefix}{METRICS} of the cookbook, no rollouts so far"
                 found.append(self._run(root, _name_of(prefix, folder), reason, [root], links))
@@ -184,9 +189,9 @@ class Tinker(TinkerFiles, JsonlFormat):
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `JsonlFormat`."""
         if record.keys().isdisjoint(_TELLING):
-            raise Unusable("an object without group_idx, steps or total_reward is no sample")
+            raise Unusable("an object without total_reward, steps or traj_idx is no sample")
         taken = steps.steps_of(record)
-        step = fields.integer(record.get("iteration"))
+        step = step_of(record.get("iteration"))
         status, status_raw = steps.status(record)
         tags = _tags(record)
         asked, answered = _texts(record)
@@ -198,7 +203,7 @@ class Tinker(TinkerFiles, JsonlFormat):
             ordinal=start,
             start=start,
             length=length,
-            reward=fields.number(record.get(_reward_key(record))),
+            reward=fields.number(record.get("total_reward")),
             status=status,
             status_raw=status_raw,
             turns=len(taken) if isinstance(record.get("steps"), list) else 1,
@@ -229,23 +234,15 @@ class Tinker(TinkerFiles, JsonlFormat):
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
         """See `Format`. Adds the conversation that was logged beside the rollouts, where it is this sample's."""
         sample = super().load(run, source, locator)
-        record = parse(strip_bom(self.raw(source, locator), locator.start))
+        record = self.prepared(run, parse(strip_bom(self.raw(source, locator), locator.start)))
         place = place_of(record)
-        if place is None or fields.is_messages(record.get("conversation")):
-            return sample
-        tied = tied_to(run, source.path, sample.row.split, sample.row.step, place)
-        if tied is None:
-            return sample
-        turns = copy.deepcopy(tied.turns)
-        if not tied.whole:
-            sample.turns = turns + sample.turns
-        elif steps.aligned(turns, steps.steps_of(record)):
-            sample.turns = turns
-        else:
-            return sample
-        sample.prompt_text, sample.response_text = (_joined(sample.turns, origin) for origin in ("prompt", "response"))
-        what = "the conversation" if tied.whole else "the prompt"
-        sample.notes.append(f"{what} is from the step's log: {tied.reason}")
+        if place is not None and not any(turn.origin == "prompt" for turn in sample.turns):
+            tied = tied_to(run, source.path, sample.row.split, sample.row.step, place)
+            sample = sample if tied is None else _with_log(sample, record, tied)
+        if not any(turn.parts for turn in sample.turns):
+            sample.notes.append(
+                "the trainer logged no text for this sample; what it logged for the step is in the report"
+            )
         return sample
 
 
@@ -264,20 +261,15 @@ def _are_metrics(seen: Look) -> bool:
     )
 
 
-def _is_ours(folder: Path, prefix: str, links: str) -> bool:
-    """Tell whether a file beside the metrics is one that only the cookbook writes."""
-    names = {entry.name for entry in files(str(folder), links, (CHECKPOINTS, DIFF))}
-    if prefix + CHECKPOINTS in names:
-        saved = look(str(folder / (prefix + CHECKPOINTS))).objects
-        if any(str(value).startswith(_SERVICE) for record in saved for value in record.values()):
-            return True
-    if prefix + DIFF not in names:
-        return False
-    try:
-        with open(folder / (prefix + DIFF), "rb") as file:
-            return file.read(16).startswith(_DIFF_BEGINS)
-    except OSError:
-        return False
+def _are_ours(folder: Path, prefix: str, links: str) -> bool:
+    """Tell whether files beside the metrics are those that the cookbook writes."""
+    names = {entry.name for entry in files(str(folder), links, (CONFIG, CHECKPOINTS, DIFF))}
+    if not prefix and not names.isdisjoint((CONFIG, CHECKPOINTS)):
+        return True
+    saved = look(str(folder / (prefix + CHECKPOINTS))).objects if prefix + CHECKPOINTS in names else ()
+    if any(str(value).startswith(_SERVICE) for record in saved for value in record.values()):
+        return True
+    return prefix + DIFF in names and read_bytes(str(folder / (prefix + DIFF)), 16).startswith(_DIFF_BEGINS)
 
 
 def _unknown_lines(folder: str, links: str) -> list[str]:
@@ -317,10 +309,6 @@ def _is_split(value: object) -> bool:
     return isinstance(value, str) and (value == "train" or value.removeprefix("eval/") not in ("", value))
 
 
-def _reward_key(record: Record) -> str:
-    return "total_reward" if "total_reward" in record else "reward"
-
-
 def _tags(record: Record) -> list[str]:
     tags = record.get("tags")
     return tags if isinstance(tags, list) and all(isinstance(tag, str) for tag in tags) else []
@@ -358,6 +346,21 @@ def _texts(record: Record) -> tuple[str, str]:
     return _joined(turns, "prompt"), _joined(turns, "response")
 
 
+def _with_log(sample: Sample, record: Record, tied: Tied) -> Sample:
+    """Add what a step's log holds of a sample."""
+    turns = copy.deepcopy(tied.turns)
+    if not tied.whole:
+        sample.turns = turns + sample.turns
+    elif steps.aligned(turns, steps.steps_of(record)):
+        sample.turns = turns
+    else:
+        return sample
+    sample.prompt_text, sample.response_text = (_joined(sample.turns, origin) for origin in ("prompt", "response"))
+    what = "the conversation" if tied.whole else "the prompt"
+    sample.notes.append(f"{what} is from the step's log: {tied.reason}")
+    return sample
+
+
 def _joined(turns: list[Turn], origin: str) -> str:
     found = (
         "".join(
@@ -391,6 +394,4 @@ def _is_shown(key: str, value: object, record: Record, row: SampleRow) -> bool:
         return value is None or (bool(_tags(record)) and bool(row.tags)) or value == []
     if key in ("status", "stop_reason"):
         return value is None or value == row.status_raw
-    if key == "conversation":
-        return value is None or fields.is_messages(value)
-    return key == "reward" and "total_reward" not in record and fields.number(value) is not None
+    return key == "conversation" and (value is None or fields.is_messages(value))

@@ -1,9 +1,9 @@
 """The index: sources scanned into immutable Parquet segments, kept up to date while a run grows."""
 
-from rolloupe.index.catalog import Segment, Snapshot
 from rolloupe.index.columns import column_of, metric_column, tag_column
 from rolloupe.index.library import Library
 from rolloupe.index.run import OpenRun
 from rolloupe.index.sketch import Sketch
+from rolloupe.index.snapshot import Piece, Segment, Snapshot
 
-__all__ = ["Library", "OpenRun", "Segment", "Sketch", "Snapshot", "column_of", "metric_column", "tag_column"]
+__all__ = ["Library", "OpenRun", "Piece", "Segment", "Sketch", "Snapshot", "column_of", "metric_column", "tag_column"]

@@ -79,6 +79,11 @@ def column_of(name: str, metrics: Sequence[str], tags: Sequence[str]) -> str | N
     return tag_column(name) if name in tags else None
 
 
+def kind_of(column: str) -> str:
+    """The SQL type of the column of a sample metric or a tag; empty for a fixed column, which every segment has."""
+    return {"m.": "DOUBLE", "t.": "VARCHAR"}.get(column[:2], "")
+
+
 def _int64(value: int | None) -> int | None:
     return value if value is None or -(2**63) <= value < 2**63 else None
 

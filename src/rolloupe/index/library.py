@@ -9,11 +9,13 @@ from typing import Self
 
 import platformdirs
 
-from rolloupe.errors import NotFound
+from rolloupe.errors import NotFound, UnreadablePath
 from rolloupe.formats import Note, discover
+from rolloupe.index.budget import Budget
 from rolloupe.index.run import OpenRun
 from rolloupe.index.segment import VERSION
-from rolloupe.model import RunInfo
+from rolloupe.index.worker import Workers, worker_count
+from rolloupe.model import AS_FOUND, Reading, RunInfo
 
 Callback = Callable[[str, OpenRun | None], None]
 
@@ -26,7 +28,9 @@ def default_index_dir() -> Path:
 class Library:
     """The runs found at some paths; their indexes are brought up to date in the background from the start.
 
-    Raises `UnreadablePath` for a path that is missing, `NotRecognised` for a forced format that does not fit.
+    `processes` scan, as many as there are cores unless told; `budget_bytes` is what the index may take, texts of the
+    oldest steps going first. Raises `UnreadablePath` for a path that is missing, `NotRecognised` for a forced format
+    that does not fit.
     """
 
     def __init__(
@@ -34,20 +38,24 @@ class Library:
         paths: Sequence[Path | str],
         *,
         index_dir: Path | str | None = None,
-        format: str | None = None,
         follow: bool = False,
-        follow_symlinks: bool = False,
+        reading: Reading = AS_FOUND,
+        processes: int | None = None,
+        budget_bytes: int | None = None,
     ) -> None:
         self.index_dir = Path(index_dir) if index_dir else default_index_dir()
         self._callbacks: list[Callback] = []
         self._lock = threading.Lock()
-        found = discover([Path(p) for p in paths], format, follow_symlinks)
+        found = discover([Path(p) for p in paths], reading)
         self.notes: list[Note] = found.notes
-        self.index_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _make_folder(self.index_dir)
+        self._workers = Workers(processes or worker_count())
+        self._budget = Budget(self.index_dir, budget_bytes)
         self.runs = [
-            OpenRun(run_id, info, self._folder(info), self._changed)
+            OpenRun(run_id, info, self._folder(info), self._workers, self._budget, self._changed)
             for run_id, info in zip(ids_of(found.runs), found.runs, strict=True)
         ]
+        self._budget.open_folders.update(run.catalog.folder for run in self.runs)
         for run in self.runs:
             run.start(follow=follow)
 
@@ -83,6 +91,9 @@ class Library:
     def close(self) -> None:
         """Stop the background work."""
         for run in self.runs:
+            run.stop()
+        self._workers.close()
+        for run in self.runs:
             run.close()
 
     def __enter__(self) -> Self:
@@ -94,7 +105,8 @@ class Library:
         self.close()
 
     def _folder(self, info: RunInfo) -> Path:
-        key = "\n".join([info.format, info.root, *(f"{p.path}\t{p.split}" for p in info.parts)])
+        reading = [info.reading.reward_key, repr(info.reading.fields)] if info.reading != AS_FOUND else []
+        key = "\n".join([info.format, info.root, *(f"{p.path}\t{p.split}" for p in info.parts), *reading])
         digest = hashlib.blake2b(key.encode("utf-8", "surrogateescape"), digest_size=10).hexdigest()
         return self.index_dir / f"v{VERSION}" / digest
 
@@ -103,6 +115,16 @@ class Library:
             callbacks = list(self._callbacks)
         for callback in callbacks:
             callback("run", run)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UnreadablePath(
+            f"no index can be made at {folder}: {reason}. Next: name a folder with --index-dir"
+        ) from None
 
 
 def ids_of(runs: Sequence[RunInfo]) -> list[str]:

@@ -6,16 +6,20 @@ catalog is changed by this thread alone.
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent import futures
 from pathlib import Path
 from typing import NamedTuple
 
 from rolloupe.formats import by_name
 from rolloupe.formats.base import Format
-from rolloupe.index.catalog import Catalog, PartKey, Snapshot
+from rolloupe.index.budget import Budget
+from rolloupe.index.catalog import Catalog, PartKey
 from rolloupe.index.fingerprint import FileState, state_of
-from rolloupe.index.segment import parts_of, scan, span_of
-from rolloupe.index.worker import Answer, Job, Worker, perform
+from rolloupe.index.segment import discard, is_readable, parts_of, scan, span_of
+from rolloupe.index.snapshot import Snapshot
+from rolloupe.index.texts import Texts
+from rolloupe.index.worker import Answer, Job, Workers, perform
 from rolloupe.model import Problem, RunInfo, Source
 
 POLL_S = 0.25
@@ -36,9 +40,6 @@ MAX_REST_S = 10.0
 LOOK_S = 0.5
 """While much is being indexed, sources are looked at again this often, so that what is newest comes first."""
 
-ATTEMPTS = 3
-"""So often is a part tried whose scan kills the worker."""
-
 
 class Progress(NamedTuple):
     """Bytes of the sources that are indexed, of those that are known, and what is going on."""
@@ -58,7 +59,15 @@ class Place(NamedTuple):
 class OpenRun:
     """One run of a library."""
 
-    def __init__(self, run_id: str, info: RunInfo, folder: Path, on_change: Callable[["OpenRun"], None]) -> None:
+    def __init__(
+        self,
+        run_id: str,
+        info: RunInfo,
+        folder: Path,
+        workers: Workers,
+        budget: Budget,
+        on_change: Callable[["OpenRun"], None],
+    ) -> None:
         self.id = run_id
         self.info = info
         self.format: Format = by_name(info.format)
@@ -66,17 +75,20 @@ class OpenRun:
         self._on_change = on_change
         self._places: dict[str, Place] = {}
         self._failures: dict[PartKey, Problem] = {}
-        self._text_done: set[Path] = set()
         self._progress = Progress(0, 0, "scalars")
         self._ready = threading.Event()
         self._settled = threading.Event()
         self._stop = threading.Event()
-        self._worker = Worker()
+        self._workers = workers
+        self._budget = budget
+        self._texts = Texts(folder, info, workers, budget)
+        self._flying: dict[futures.Future[Answer], tuple[Place, PartKey]] = {}
         self._inline_left = INLINE_BYTES
         self._thread: threading.Thread | None = None
         self._idle = True
         self._looked = False
         self._rebuild = threading.Event()
+        self._damaged: list[Path] = []
         self._seen: dict[PartKey, int] = {}
         """The size a file had when a part of it was last scanned."""
         self._updated_s = 0.0
@@ -98,11 +110,15 @@ class OpenRun:
 
     def problems(self) -> list[Problem]:
         """Every record that could not be read, and every part that could not be scanned."""
-        return [*self._failures.values(), *self.snapshot().problems]
+        return [*self.failures(), *self.snapshot().problems]
 
     def problem_count(self) -> int:
         """How many problems there are, those beyond what a segment lists included."""
         return len(self._failures) + self.snapshot().problem_count
+
+    def failures(self) -> list[Problem]:
+        """The parts of files that could not be indexed at all: answers lack what they hold."""
+        return list(self._failures.values())
 
     def source(self, name: str) -> Source | None:
         """The source of that name."""
@@ -129,16 +145,30 @@ class OpenRun:
         self._thread = threading.Thread(target=self._loop, args=(follow,), name=f"index {self.id}", daemon=True)
         self._thread.start()
 
-    def close(self) -> None:
-        """Stop the work; what is written stays."""
+    def stop(self) -> None:
+        """Have the work end soon."""
         self._stop.set()
-        self._worker.close()
+
+    def close(self) -> None:
+        """Stop the work, and wait until it has; what is written stays."""
+        self._stop.set()
         if self._thread is not None:
             self._thread.join(timeout=10)
 
     def rebuild(self) -> None:
         """Forget the index of this run and begin again, at the next poll."""
         self._rebuild.set()
+
+    def heal(self, paths: Iterable[Path]) -> bool:
+        """Look through segments that a query could not read; those that are gone or damaged are made again.
+
+        Returns whether there were any.
+        """
+        damaged = [path for path in paths if not is_readable(path)]
+        for path in damaged:
+            discard(path)
+        self._damaged += damaged
+        return bool(damaged)
 
     def _loop(self, follow: bool) -> None:
         self.catalog.read(self.info.format)
@@ -163,8 +193,9 @@ class OpenRun:
         if self._rebuild.is_set():
             self._rebuild.clear()
             self.catalog.drop(self.catalog.parts(), remove=True)
-            self._text_done.clear()
+            self._texts.forget()
             self._failures.clear()
+        self._drop_damaged()
         places = {}
         for source in self.format.sources(self.info):
             state = state_of(source.path)
@@ -187,27 +218,66 @@ class OpenRun:
         self._update("scalars")
         self._on_change(self)
 
+    def _drop_damaged(self) -> None:
+        damaged = {self._damaged.pop() for _ in range(len(self._damaged))}
+        if damaged:
+            held = [key for key in self.catalog.parts() if getattr(self.catalog.segment(key), "path", None) in damaged]
+            self.catalog.drop(held, remove=True)
+            self._texts.forget(damaged)
+
     def _index_new(self) -> None:
-        """Scan what no segment or tail holds yet, the newest first."""
-        pending, looked_s = self._pending(), time.monotonic()
+        """Scan what no segment or tail holds yet, the newest first: a little here, the rest in the workers."""
+        pending, looked_s, worked = self._pending(), time.monotonic(), False
+        if sum(place.state.size for place in self._places.values()) > INLINE_BYTES and not self.catalog.parts():
+            self._workers.warm()
         while not self._stop.is_set():
-            due = next(pending, None)
-            if due is None:
+            due = next(pending, None) if len(self._flying) <= self._workers.count else None
+            if due is not None:
+                self._begin(*due)
+            elif self._flying:
+                self._land(LOOK_S)
+            else:
                 break
-            self._scan(*due)
+            worked = True
             if time.monotonic() - looked_s > LOOK_S:
                 self._look()
                 looked_s = time.monotonic()
                 if not self._idle:
                     pending = self._pending()
-        self._update("scalars")
+        if worked:
+            self._update("scalars")
 
-    def _scan(self, place: Place, part: int) -> None:
-        held = self.catalog.segment((place.source.name, part))
-        if held is None or self._is_whole(place, part) or self._is_quiet(place):
-            self._build(place, part)
-        else:
+    def _begin(self, place: Place, part: int) -> None:
+        key = (place.source.name, part)
+        held = self.catalog.segment(key)
+        if held is not None and not (self._is_whole(place, part) or self._is_quiet(place)):
             self._grow(place, part)
+            self._tell()
+            return
+        job = Job(folder=str(self.catalog.folder), run=self.info, source=place.source, part=part)
+        start, stop = span_of(self.format.splittable, part, place.state.size)
+        if self._inline_left >= stop - start:
+            self._inline_left -= stop - start
+            self._built(place, key, perform(job))
+        else:
+            self._flying[self._workers.submit(job)] = place, key
+
+    def _land(self, timeout_s: float) -> None:
+        """Wait for a worker's answer, and take those that are there."""
+        for future in futures.wait(self._flying, timeout_s, futures.FIRST_COMPLETED).done:
+            place, key = self._flying.pop(future)
+            self._built(place, key, Answer() if future.cancelled() else future.result())
+
+    def _built(self, place: Place, key: PartKey, answer: Answer) -> None:
+        if answer.error:
+            self._fail(key, answer.error)
+        elif answer.meta is not None:
+            for path in self.catalog.add(answer.meta):
+                self._budget.wrote(path)
+            self._seen[key] = max(place.state.size, answer.meta.fingerprint.state.size)
+        self._tell()
+
+    def _tell(self) -> None:
         if time.monotonic() - self._updated_s > POLL_S or not self._progress.done_bytes:
             self._update("scalars")
         self._on_change(self)
@@ -218,7 +288,8 @@ class OpenRun:
         for place in order:
             for part in reversed(range(parts_of(self.format.splittable, place.state.size))):
                 key = (place.source.name, part)
-                if key not in self._failures and self._is_due(place, part):
+                flying = {key for _, key in self._flying.values()}
+                if key not in flying and key not in self._failures and self._is_due(place, part):
                     yield place, part
 
     def _is_due(self, place: Place, part: int) -> bool:
@@ -239,27 +310,6 @@ class OpenRun:
     def _is_quiet(self, place: Place) -> bool:
         return time.time() - place.state.mtime_ns / 1e9 > QUIET_S
 
-    def _build(self, place: Place, part: int) -> None:
-        key = (place.source.name, part)
-        job = Job(folder=str(self.catalog.folder), run=self.info, source=place.source, part=part)
-        answer = self._perform(job, place.state.size)
-        if answer.error:
-            self._fail(key, answer.error)
-        elif answer.meta is not None:
-            self.catalog.add(answer.meta)
-            self._seen[key] = max(place.state.size, answer.meta.fingerprint.state.size)
-
-    def _perform(self, job: Job, size: int) -> Answer:
-        start, stop = span_of(self.format.splittable, job.part, size)
-        if self._inline_left >= stop - start:
-            self._inline_left -= stop - start
-            return perform(job)
-        for _ in range(ATTEMPTS):
-            answer = self._worker.perform(job)
-            if answer is not None or self._stop.is_set():
-                return answer or Answer()
-        return Answer(error=f"the process that scanned it died {ATTEMPTS} times")
-
     def _grow(self, place: Place, part: int) -> None:
         key = (place.source.name, part)
         held, tail = self.catalog.segment(key), self.catalog.tail(key)
@@ -277,29 +327,15 @@ class OpenRun:
         self.catalog.touch()
 
     def _index_text(self) -> None:
-        """Write the texts of the segments that have none."""
-        worked = False
-        for segment in self.snapshot().segments:
-            target = segment.path.with_suffix(".text.parquet")
-            place = self._places.get(segment.meta.source)
-            if self._stop.is_set():
-                return
-            if segment.path in self._text_done or place is None or not segment.meta.rows or target.exists():
-                self._text_done.add(segment.path)
-                continue
-            if not worked:
-                worked = True
-                self._update("text")
-                self._on_change(self)
-            meta = segment.meta
-            self._perform(
-                Job(folder=str(self.catalog.folder), run=self.info, source=place.source, part=meta.part, meta=meta),
-                place.state.size,
-            )
-            self._text_done.add(segment.path)
-            if self._newer_waits():
-                return
-        if worked or self._progress.phase != "ready":
+        """Write the texts of the segments that have none, until something new waits."""
+        segments = self.snapshot().segments
+        due = self._texts.due(segments)
+        if due:
+            self._update("text")
+            self._on_change(self)
+        sources = {name: place.source for name, place in self._places.items()}
+        whole = self._texts.write(due, segments, sources, lambda: not (self._stop.is_set() or self._newer_waits()))
+        if whole and self._progress.phase != "ready":
             self._update("ready")
             self._on_change(self)
 

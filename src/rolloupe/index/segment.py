@@ -192,3 +192,20 @@ def read_meta(path: Path) -> SegmentMeta | None:
     except (OSError, msgspec.MsgspecError):
         return None
     return meta if meta.version == VERSION and meta.scalar_bytes == size else None
+
+
+def is_readable(path: Path) -> bool:
+    """Tell whether the scalars of a segment are there and whole. Reads them."""
+    try:
+        pq.read_table(path)
+    except (OSError, pa.ArrowException):
+        return False
+    return True
+
+
+def discard(path: Path) -> None:
+    """Remove the files of a segment, as far as they are there."""
+    base = path.with_suffix("")
+    for ending in (".meta", ".text.parquet", ".parquet"):
+        with contextlib.suppress(OSError):
+            base.with_suffix(ending).unlink()

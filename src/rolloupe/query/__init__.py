@@ -1,6 +1,6 @@
 """Questions asked of a run. Every face (web, terminal, command line, Python, export) asks these and no others."""
 
-from rolloupe.query.listing import every, samples
+from rolloupe.query.listing import every, samples, table
 from rolloupe.query.records import (
     Condition,
     GroupSummary,
@@ -12,7 +12,7 @@ from rolloupe.query.records import (
     Stats,
     StepSummary,
 )
-from rolloupe.query.single import neighbours, raw, sample
+from rolloupe.query.single import neighbours, raw, read, sample
 from rolloupe.query.summaries import columns, groups, series, splits, steps
 
 __all__ = [
@@ -30,9 +30,11 @@ __all__ = [
     "groups",
     "neighbours",
     "raw",
+    "read",
     "sample",
     "samples",
     "series",
     "splits",
     "steps",
+    "table",
 ]

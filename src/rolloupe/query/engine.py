@@ -5,19 +5,31 @@ changed again; a question that takes too long is interrupted. Values are always 
 """
 
 import threading
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
 
 import duckdb
+import pyarrow as pa
 
 from rolloupe.errors import BadQuery, SourceChanged
-from rolloupe.index.catalog import Scope
+from rolloupe.index import OpenRun, Piece
+
+T = TypeVar("T")
 
 MEMORY_LIMIT = "256MB"
 TIMEOUT_S = 30.0
 
 _lock = threading.Lock()
 _databases: dict[Path, duckdb.DuckDBPyConnection] = {}
+
+
+class Column(NamedTuple):
+    """A column of the index, as it is named there, and its SQL type."""
+
+    name: str
+    kind: str
 
 
 def quote(identifier: str) -> str:
@@ -41,6 +53,7 @@ def _locked(folder: Path) -> duckdb.DuckDBPyConnection:
     connection.execute(f"SET allowed_directories = [{_literal(str(folder.resolve()) + '/')}]")
     connection.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
     connection.execute("SET threads = 2")
+    connection.execute("SET enable_external_file_cache = false")
     connection.execute("SET autoinstall_known_extensions = false")
     connection.execute("SET autoload_known_extensions = false")
     connection.execute("SET enable_external_access = false")
@@ -48,42 +61,67 @@ def _locked(folder: Path) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def ask(folder: Path, scope: Scope, sql: str, values: list[Any]) -> list[tuple[Any, ...]]:
-    """Run one statement over the rows of a scope, which it names `rows`, and fetch the answer.
+class Question(NamedTuple):
+    """One statement over the rows of some pieces, which it names `rows`.
 
-    `folder` is the index folder of the run. Raises `BadQuery` where the statement does not fit the columns or takes
-    longer than it may.
+    `named` are the columns that it names and that some pieces, or all, may lack; `tables` are others that it names.
     """
-    connection = _database(folder)
+
+    pieces: Sequence[Piece]
+    sql: str
+    values: Sequence[Any] = ()
+    named: Sequence[Column] = ()
+    tables: Mapping[str, pa.Table] = MappingProxyType({})
+
+
+def ask(run: OpenRun, question: Question) -> list[tuple[Any, ...]]:
+    """Fetch the answer as tuples.
+
+    Raises `BadQuery` where the statement does not fit the columns, or takes more time or memory than it may, and
+    `SourceChanged` where files of the index are gone or damaged; these are then made again.
+    """
+    return _answer(run, question, lambda connection, sql: connection.execute(sql, question.values).fetchall())
+
+
+def table(run: OpenRun, question: Question) -> pa.Table:
+    """Fetch the answer as an Arrow table: for many rows. Raises as `ask`."""
+    values = list(question.values)
+    return _answer(run, question, lambda connection, sql: connection.sql(sql, params=values).to_arrow_table())
+
+
+def _answer(run: OpenRun, question: Question, fetch: Callable[[duckdb.DuckDBPyConnection, str], T]) -> T:
+    connection = _database(run.catalog.folder)
     timer = threading.Timer(TIMEOUT_S, connection.interrupt)
     timer.start()
     try:
-        for number, table in enumerate(scope.tables):
-            connection.register(f"tail{number}", table)
-        return connection.execute(f"WITH rows AS ({_rows(scope)}) {sql}", values).fetchall()
+        for name, other in question.tables.items():
+            connection.register(name, other)
+        for number, piece in enumerate(question.pieces):
+            if piece.table is not None:
+                connection.register(f"tail{number}", piece.table)
+        return fetch(connection, f"WITH rows AS ({_rows(question.pieces, question.named)}) {question.sql}")
     except duckdb.InterruptException as error:
         raise BadQuery(f"the query took longer than {TIMEOUT_S:.0f} s: narrow its steps or splits") from error
-    except duckdb.IOException as error:
-        raise SourceChanged("the index changed while it was read, as a source was written again: ask again") from error
-    except (duckdb.BinderException, duckdb.ConversionException, duckdb.InvalidInputException) as error:
+    except duckdb.OutOfMemoryException as error:
+        raise BadQuery(f"the query needs more than {MEMORY_LIMIT} of memory: narrow its steps or splits") from error
+    except (duckdb.BinderException, duckdb.ConversionException) as error:
+        raise BadQuery(str(error).splitlines()[0]) from error
+    except duckdb.Error as error:
+        with _lock:
+            _databases.pop(run.catalog.folder, None)  # some errors leave a database that answers nothing any more
+        if run.heal(piece.path for piece in question.pieces if piece.path) or isinstance(error, duckdb.IOException):
+            raise SourceChanged("the index changed while it was read, and is made again: ask again") from error
         raise BadQuery(str(error).splitlines()[0]) from error
     finally:
         timer.cancel()
         connection.close()
 
 
-def _rows(scope: Scope) -> str:
-    parts = []
-    if scope.paths:
-        files = ", ".join(_literal(str(path.resolve())) for path in scope.paths)
-        parts.append(f"SELECT * FROM read_parquet([{files}], union_by_name = true)")
-    parts += [f"SELECT * FROM tail{number}" for number in range(len(scope.tables))]
-    if scope.absent:
-        nulls = ", ".join(f"NULL::{kind} AS {quote(column)}" for column, kind in scope.absent)
+def _rows(pieces: Sequence[Piece], named: Sequence[Column]) -> str:
+    files = ", ".join(_literal(str(piece.path.resolve())) for piece in pieces if piece.path)
+    parts = [f"SELECT * FROM read_parquet([{files}], union_by_name = true)"] if files else []
+    parts += [f"SELECT * FROM tail{number}" for number, piece in enumerate(pieces) if piece.table is not None]
+    if named:
+        nulls = ", ".join(f"NULL::{column.kind} AS {quote(column.name)}" for column in named)
         parts.append(f"SELECT {nulls} WHERE false")
     return " UNION ALL BY NAME ".join(parts)
-
-
-def empty(scope: Scope) -> bool:
-    """True where there is nothing to ask."""
-    return not scope.paths and not scope.tables

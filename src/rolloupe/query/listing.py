@@ -1,37 +1,42 @@
-"""Lists of samples: a page, or all of them."""
+"""Lists of samples: a page, or all of them.
 
-import math
-from collections.abc import Iterator
+A page takes two questions: which samples, in which order, from the few columns that this needs; then everything that
+is shown of these alone. Wide runs, with hundreds of sample metrics, cost no more than narrow ones.
+"""
+
+from collections.abc import Iterator, Sequence
 from itertools import islice
+from operator import itemgetter
 from typing import Any, NamedTuple
 
-from rolloupe.errors import BadQuery
-from rolloupe.index import OpenRun, Snapshot, column_of, metric_column, tag_column
-from rolloupe.index.catalog import Scope
-from rolloupe.index.columns import NUMERIC
+import pyarrow as pa
+from msgspec.structs import replace
+
+from rolloupe.index import OpenRun, Piece, metric_column, tag_column
 from rolloupe.model import SampleKey
 from rolloupe.query import engine
-from rolloupe.query.records import Condition, SampleItem, SamplePage, SampleQuery
+from rolloupe.query.engine import Question
+from rolloupe.query.records import SampleItem, SamplePage, SampleQuery
+from rolloupe.query.terms import Terms, terms_of
 
-OPERATORS = frozenset(["=", "!=", "<", "<=", ">", ">="])
-NUMBERS = frozenset(["step", *NUMERIC])
-METRIC = engine.quote(metric_column(""))[:-1]
-"""How the quoted column of a sample metric begins."""
+PAGE_CELLS = 500_000
+"""Values that are fetched at a time where all samples are asked for."""
+MAX_PAGE = 5000
+MIN_PAGE = 100
 
-PAGE = 5000
-"""Samples fetched at a time when all are asked for."""
+PLACE = ("source", "byte_start", "part")
+"""What tells one row of the index from any other."""
+
+CHUNK = 20_000
 
 ITEM = (
     "split", "step", "grp", "idx", "uid", "reward", "advantage", "status", "turns", "prompt_tokens",
     "response_tokens", "total_tokens", "response_chars", "env", "discarded", "prompt_preview", "response_preview",
 )  # fmt: skip
 
-
-class Clause(NamedTuple):
-    """A piece of SQL and the values it binds."""
-
-    sql: str
-    values: list[Any]
+FACES = {"grp": "group", "idx": "index", "prompt_preview": "prompt", "response_preview": "response"}
+NAMES = tuple(FACES.get(name, name) for name in ITEM)
+"""The columns of `ITEM` by the names that a person knows."""
 
 
 def samples(run: OpenRun, query: SampleQuery, around: SampleKey | None = None) -> SamplePage:
@@ -41,25 +46,27 @@ def samples(run: OpenRun, query: SampleQuery, around: SampleKey | None = None) -
     the order of the files. Raises `BadQuery` for a column that no sample has.
     """
     snapshot = run.snapshot()
-    scope = snapshot.holding(query.splits, query.step_min, query.step_max)
-    if engine.empty(scope):
+    terms = terms_of(snapshot, query)
+    pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
+    if not pieces:
         return SamplePage(0, 0, [])
-    where, order = _where(snapshot, query), _order(snapshot, query)
-    own = Clause(_own(snapshot, query, where), where.values)
-    total = _total(run, snapshot, scope, query, where)
+    total = _total(run, pieces, query, terms)
     offset, limit = query.offset, total if query.limit is None else query.limit
     if around is not None and limit > 0:
-        place = _place(run, scope, own, order, around)
+        place = _place(run, pieces, terms, around)
         offset = offset if place is None else place // limit * limit
-    sql = f"{own.sql} SELECT {_item_columns(snapshot)} FROM own ORDER BY {order} LIMIT ? OFFSET ?"
-    answer = engine.ask(run.catalog.folder, scope, sql, [*own.values, limit, offset])
-    return SamplePage(total, offset, [_item(snapshot, record) for record in answer])
+    if limit == 0:
+        return SamplePage(total, offset, [])
+    found = engine.ask(run, _where_they_are(pieces, terms, limit, offset))
+    places = pa.table({name: [record[n] for record in found] for n, name in enumerate((*PLACE, "attempt"))})
+    shown = _what_is_shown(pieces, places)
+    return SamplePage(total, offset, _items(shown, engine.ask(run, shown.question)) if found else [])
 
 
 def every(run: OpenRun, query: SampleQuery) -> Iterator[SampleItem]:
     """All samples of a query, page by page; sorted by `index` they come step by step, so no page costs the run."""
     stop = None if query.limit is None else query.offset + query.limit
-    return islice(_all(run, _replace(query, offset=0, limit=None)), query.offset, stop)
+    return islice(_all(run, replace(query, offset=0, limit=None)), query.offset, stop)
 
 
 def _all(run: OpenRun, query: SampleQuery) -> Iterator[SampleItem]:
@@ -67,12 +74,7 @@ def _all(run: OpenRun, query: SampleQuery) -> Iterator[SampleItem]:
         yield from _pages(run, query)
         return
     for split, step in _steps(run, query):
-        yield from _pages(run, _replace(query, splits=(split,), step_min=step, step_max=step))
-
-
-def _replace(query: SampleQuery, **changes: Any) -> SampleQuery:
-    fields = {name: getattr(query, name) for name in query.__struct_fields__}
-    return SampleQuery(**{**fields, **changes})
+        yield from _pages(run, replace(query, splits=(split,), step_min=step, step_max=step))
 
 
 def _steps(run: OpenRun, query: SampleQuery) -> list[tuple[str, int]]:
@@ -88,124 +90,96 @@ def _steps(run: OpenRun, query: SampleQuery) -> list[tuple[str, int]]:
 
 
 def _pages(run: OpenRun, query: SampleQuery) -> Iterator[SampleItem]:
+    pieces = run.snapshot().holding(query.splits, query.step_min, query.step_max)
+    wide = max((len(piece.metrics) + len(piece.tags) for piece in pieces), default=0) + len(ITEM)
+    limit = max(MIN_PAGE, min(MAX_PAGE, PAGE_CELLS // wide))
     offset = 0
-    while page := samples(run, _replace(query, offset=offset, limit=PAGE)).samples:
+    while page := samples(run, replace(query, offset=offset, limit=limit)).samples:
         yield from page
         offset += len(page)
-        if len(page) < PAGE:
+        if len(page) < limit:
             return
 
 
-def _where(snapshot: Snapshot, query: SampleQuery) -> Clause:
-    terms: list[str] = []
-    values: list[Any] = []
-    if query.splits:
-        terms.append(f"split IN ({', '.join('?' * len(query.splits))})")
-        values += query.splits
-    for sign, bound in ((">=", query.step_min), ("<=", query.step_max)):
-        if bound is not None:
-            terms.append(f"step {sign} ?")
-            values.append(bound)
-    if query.group is not None:
-        terms.append("grp = ?")
-        values.append(query.group)
-    for condition in query.where:
-        term = _term(snapshot, condition)
-        terms.append(term.sql)
-        values += term.values
-    return Clause(" AND ".join(terms) or "true", values)
-
-
-def _term(snapshot: Snapshot, condition: Condition) -> Clause:
-    """A condition on a column: text is compared with text. NaN, the greatest for DuckDB, is not above any number."""
-    column, operator, value = _column(snapshot, condition.column), _operator(condition), condition.value
-    if not (column.startswith(METRIC) or condition.column in NUMBERS):
-        return Clause(f"{column} {operator} ?", [str(value)])
-    if isinstance(value, str):
-        raise BadQuery(f"{condition.column} holds numbers, and {value!r} is none")
-    finite = f" AND NOT isnan({column}::DOUBLE)" if operator in (">", ">=") and not math.isnan(value) else ""
-    return Clause(f"{column} {operator} ?{finite}", [value])
-
-
-def _operator(condition: Condition) -> str:
-    if condition.operator not in OPERATORS:
-        raise BadQuery(f"unknown operator {condition.operator!r}; use one of {' '.join(sorted(OPERATORS))}")
-    return "<>" if condition.operator == "!=" else condition.operator
-
-
-def _column(snapshot: Snapshot, name: str) -> str:
-    column = column_of(name, snapshot.metrics, snapshot.tags)
-    if column is None:
-        known = ", ".join(["reward", "advantage", "response_tokens", "turns", "status", *snapshot.metrics][:40])
-        raise BadQuery(f"no column {name!r}; there are: {known}")
-    return engine.quote(column)
-
-
-def _is_one_step(query: SampleQuery) -> bool:
-    return query.step_min is not None and query.step_min == query.step_max and len(query.splits) == 1
-
-
-FILE_ORDER = "source, ordinal, byte_start, part"
-
-
-def _order(snapshot: Snapshot, query: SampleQuery) -> str:
-    way = "DESC" if query.descending else "ASC"
-    if query.sort == "index":
-        if not _is_one_step(query):
-            return f"split {way}, step {way}, source {way}, ordinal {way}, byte_start {way}, part {way}"
-        return f"lead {way}, grp {way}, row({FILE_ORDER}) {way}"
-    column = _column(snapshot, query.sort)
-    value = f"CASE WHEN isfinite({column}) THEN {column} END" if _is_number(snapshot, query.sort) else column
-    return f"{value} {way} NULLS LAST, {column} {way} NULLS LAST, split, step, {FILE_ORDER}"
-
-
-def _is_number(snapshot: Snapshot, name: str) -> bool:
-    return name in ("reward", "advantage") or name in snapshot.metrics
-
-
-def _own(snapshot: Snapshot, query: SampleQuery, where: Clause) -> str:
-    """The rows of the query, each with its `attempt`: 0 but where several share a key and it is not the last.
-
-    Within one step each row also has `lead`, the place of its group's first sample.
-    """
-    one_step = _is_one_step(query)
-    if not one_step and not snapshot.duplicates:
-        return f", own AS (SELECT *, 0 AS attempt FROM rows WHERE {where.sql})"
-    key = "PARTITION BY split, step, grp, idx"
-    lead = f", min(row({FILE_ORDER})) OVER (PARTITION BY split, step, grp) AS lead" if one_step else ""
-    return f"""
-    , numbered AS (
-        SELECT *, row_number() OVER ({key} ORDER BY {FILE_ORDER}) AS nth, count(*) OVER ({key}) AS same{lead} FROM rows
-    ), own AS (
-        SELECT *, CASE WHEN nth = same THEN 0 ELSE nth END AS attempt FROM numbered WHERE {where.sql}
-    )"""
-
-
-def _total(run: OpenRun, snapshot: Snapshot, scope: Scope, query: SampleQuery, where: Clause) -> int:
+def _total(run: OpenRun, pieces: Sequence[Piece], query: SampleQuery, terms: Terms) -> int:
     if not query.where and query.group is None:
-        return sum(snapshot.steps[key].rows for key in _steps(run, query) if key in snapshot.steps)
-    sql = f"SELECT count(*) FROM rows WHERE {where.sql}"
-    return int(engine.ask(run.catalog.folder, scope, sql, where.values)[0][0])
+        steps = run.snapshot().steps
+        return sum(steps[key].rows for key in _steps(run, query) if key in steps)
+    sql = f"SELECT count(*) FROM rows WHERE {terms.where.sql}"
+    return int(engine.ask(run, Question(pieces, sql, terms.where.values, terms.named))[0][0])
 
 
-def _place(run: OpenRun, scope: Scope, own: Clause, order: str, key: SampleKey) -> int | None:
+def _place(run: OpenRun, pieces: Sequence[Piece], terms: Terms, key: SampleKey) -> int | None:
     """The place of a sample in the list, None where it is not in it."""
-    sql = f"""{own.sql}
-    , placed AS (SELECT *, row_number() OVER (ORDER BY {order}) - 1 AS place FROM own)
+    sql = f"""{terms.own}
+    , placed AS (SELECT *, row_number() OVER (ORDER BY {terms.order}) - 1 AS place FROM own)
     SELECT place FROM placed WHERE split = ? AND step = ? AND grp = ? AND idx = ? AND attempt = ?"""
-    answer = engine.ask(run.catalog.folder, scope, sql, [*own.values, *key.shared, key.attempt])
+    values = [*terms.where.values, *key.shared, key.attempt]
+    answer = engine.ask(run, Question(pieces, sql, values, terms.named))
     return int(answer[0][0]) if answer else None
 
 
-def _item_columns(snapshot: Snapshot) -> str:
-    names = [*ITEM, *map(metric_column, snapshot.metrics), *map(tag_column, snapshot.tags)]
-    return ", ".join(["attempt", *map(engine.quote, names)])
+class Shown(NamedTuple):
+    """The question for all that is shown of some samples: `nth`, `attempt`, `ITEM`, sample metrics and tags.
+
+    The answer is put in order, by `nth`, where it arrives: sorting rows of thousands of columns would cost DuckDB more.
+    """
+
+    question: Question
+    metrics: list[str]
+    tags: list[str]
 
 
-def _item(snapshot: Snapshot, record: tuple[Any, ...]) -> SampleItem:
-    attempt, split, step, group, index, *rest = record
-    fixed, others = rest[: len(ITEM) - 4], rest[len(ITEM) - 4 :]
-    metrics = {name: value for name, value in zip(snapshot.metrics, others, strict=False) if value is not None}
-    tags = zip(snapshot.tags, others[len(snapshot.metrics) :], strict=True)
-    key = SampleKey(split, step, group, index, attempt)
-    return SampleItem._make([key, *fixed, metrics, {name: value for name, value in tags if value is not None}])
+def _where_they_are(pieces: Sequence[Piece], terms: Terms, limit: int | None, offset: int) -> Question:
+    """The question for the places of samples, in their order: `PLACE`, and the attempt."""
+    sql = f"{terms.own} SELECT {', '.join(PLACE)}, attempt FROM own ORDER BY {terms.order} LIMIT ? OFFSET ?"
+    return Question(pieces, sql, [*terms.where.values, limit, offset], terms.named)
+
+
+def _what_is_shown(pieces: Sequence[Piece], places: pa.Table) -> Shown:
+    sources = set(places["source"].to_pylist())
+    holding = [piece for piece in pieces if piece.source in sources] or list(pieces[:1])
+    metrics = list(dict.fromkeys(name for piece in holding for name in piece.metrics))
+    tags = list(dict.fromkeys(name for piece in holding for name in piece.tags))
+    columns = ", ".join(map(engine.quote, (*ITEM, *map(metric_column, metrics), *map(tag_column, tags))))
+    sql = f"SELECT nth, attempt, {columns} FROM rows JOIN places USING ({', '.join(PLACE)})"
+    numbered = places.append_column("nth", pa.array(range(len(places)), pa.int64()))
+    return Shown(Question(holding, sql, tables={"places": numbered}), metrics, tags)
+
+
+def _items(shown: Shown, records: list[tuple[Any, ...]]) -> list[SampleItem]:
+    first_metric, first_tag = len(ITEM) + 2, len(ITEM) + 2 + len(shown.metrics)
+    items = []
+    for record in sorted(records, key=itemgetter(0)):
+        _, attempt, split, step, group, index, *fixed = record[:first_metric]
+        numbers = {n: v for n, v in zip(shown.metrics, record[first_metric:first_tag], strict=True) if v is not None}
+        words = {n: v for n, v in zip(shown.tags, record[first_tag:], strict=True) if v is not None}
+        items.append(SampleItem._make([SampleKey(split, step, group, index, attempt), *fixed, numbers, words]))
+    return items
+
+
+def table(run: OpenRun, query: SampleQuery) -> pa.Table:
+    """All samples of a query as an Arrow table: `id`, what `SampleItem` has, sample metrics and tags by their names.
+
+    A sample metric or tag that is called like another column stands as `metric.NAME`, `tag.NAME`. Raises as `samples`.
+    """
+    snapshot = run.snapshot()
+    terms = terms_of(snapshot, query)
+    pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
+    if not pieces:
+        return pa.table({name: [] for name in ("id", *NAMES)})
+    places = engine.table(run, _where_they_are(pieces, terms, query.limit, query.offset))
+    chunks = [_named(run, pieces, places.slice(at, CHUNK)) for at in range(0, max(len(places), 1), CHUNK)]
+    return pa.concat_tables(chunks, promote_options="permissive")
+
+
+def _named(run: OpenRun, pieces: Sequence[Piece], places: pa.Table) -> pa.Table:
+    """What is shown of some samples, with their ids, under the names that a person knows."""
+    shown = _what_is_shown(pieces, places)
+    answer = engine.table(run, shown.question).sort_by("nth")
+    keys = [answer[name].to_pylist() for name in ("split", "step", "grp", "idx", "attempt")]
+    ids = pa.array([str(SampleKey(*key)) for key in zip(*keys, strict=True)], pa.string())
+    names = ["id", *NAMES]
+    names += [name if name not in names else f"metric.{name}" for name in shown.metrics]
+    names += [name if name not in names else f"tag.{name}" for name in shown.tags]
+    return answer.drop_columns(["nth", "attempt"]).add_column(0, "id", ids).rename_columns(names)

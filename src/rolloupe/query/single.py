@@ -4,6 +4,7 @@ from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.model import Locator, Sample, SampleKey, Source
 from rolloupe.query import engine
+from rolloupe.query.engine import Question
 
 LOCATE = """
 SELECT source, byte_start, byte_length, part FROM rows
@@ -12,9 +13,9 @@ WHERE split = ? AND step = ? AND grp = ? AND idx = ? ORDER BY source, ordinal, b
 
 
 def _locate(run: OpenRun, key: SampleKey) -> tuple[Source, Locator]:
-    scope = run.snapshot().holding([key.split], key.step, key.step)
-    known = -(2**63) <= key.step < 2**63 and not engine.empty(scope)
-    answer = engine.ask(run.catalog.folder, scope, LOCATE, list(key.shared)) if known else []
+    pieces = run.snapshot().holding([key.split], key.step, key.step)
+    known = -(2**63) <= key.step < 2**63 and bool(pieces)
+    answer = engine.ask(run, Question(pieces, LOCATE, list(key.shared))) if known else []
     if not answer or key.attempt > len(answer):
         raise NotFound(f"no sample {key} in run {run.id!r}; list its samples with `rolloupe query`")
     name, start, length, part = answer[(key.attempt or len(answer)) - 1]
@@ -40,6 +41,17 @@ def raw(run: OpenRun, key: SampleKey) -> tuple[Locator, bytes]:
     return locator, run.format.raw(source, locator)
 
 
+def read(run: OpenRun, file: str, start: int, length: int) -> bytes:
+    """Bytes of one of the run's files from `start` on, whatever they are; fewer where the file ends.
+
+    `file` is a name as `Problem.source` and `Locator.source` have it. Raises `NotFound` for any other.
+    """
+    source = run.source(file)
+    if source is None:
+        raise NotFound(f"run {run.id!r} has no file {file!r}; `rolloupe doctor` names the files that have problems")
+    return run.format.read(source, max(0, start), max(0, length))
+
+
 NEIGHBOURS = """
 SELECT idx, row_number() OVER (PARTITION BY idx ORDER BY source, ordinal, byte_start, part),
        count(*) OVER (PARTITION BY idx) FROM rows
@@ -49,8 +61,8 @@ WHERE split = ? AND step = ? AND grp = ? ORDER BY source, ordinal, byte_start, p
 
 def neighbours(run: OpenRun, key: SampleKey) -> list[SampleKey]:
     """The samples of a sample's group, in order."""
-    scope = run.snapshot().holding([key.split], key.step, key.step)
-    if engine.empty(scope):
+    pieces = run.snapshot().holding([key.split], key.step, key.step)
+    if not pieces:
         return []
-    answer = engine.ask(run.catalog.folder, scope, NEIGHBOURS, [key.split, key.step, key.group])
+    answer = engine.ask(run, Question(pieces, NEIGHBOURS, [key.split, key.step, key.group]))
     return [SampleKey(key.split, key.step, key.group, idx, 0 if nth == n else nth) for idx, nth, n in answer]

@@ -8,6 +8,7 @@ from rolloupe.index import OpenRun, Sketch
 from rolloupe.index.columns import NUMERIC
 from rolloupe.index.sketch import Moments
 from rolloupe.query import engine
+from rolloupe.query.engine import Question
 from rolloupe.query.records import GroupSummary, SeriesPoint, SplitSummary, Stats, StepSummary
 
 NONE = Moments()
@@ -50,10 +51,10 @@ def _counted_groups(run: OpenRun, sketches: list[Sketch]) -> dict[tuple[str, int
     for sketch in sketches:
         by_split[sketch.split].append(sketch.step)
     for split, numbers in by_split.items():
-        scope = run.snapshot().holding([split], min(numbers), max(numbers))
+        pieces = run.snapshot().holding([split], min(numbers), max(numbers))
         sql = "SELECT step, count(DISTINCT grp) FROM rows WHERE split = ? AND step BETWEEN ? AND ? GROUP BY step"
-        if not engine.empty(scope):
-            for step, count in engine.ask(run.catalog.folder, scope, sql, [split, min(numbers), max(numbers)]):
+        if pieces:
+            for step, count in engine.ask(run, Question(pieces, sql, [split, min(numbers), max(numbers)])):
                 counts[split, step] = count
     return counts
 
@@ -100,10 +101,10 @@ FROM own GROUP BY grp ORDER BY min(place)
 
 def groups(run: OpenRun, split: str, step: int) -> list[GroupSummary]:
     """The groups of a step in order of their first sample. Raises `NotFound` where the step has no sample."""
-    scope = run.snapshot().holding([split], step, step)
+    pieces = run.snapshot().holding([split], step, step)
     found: list[GroupSummary] = []
     first = 0
-    answer = [] if engine.empty(scope) else engine.ask(run.catalog.folder, scope, GROUPS, [split, step])
+    answer = engine.ask(run, Question(pieces, GROUPS, [split, step])) if pieces else []
     for group, prompt, count, finite, mean, std, low, high, env in answer:
         found.append(
             GroupSummary(group, prompt, count, first, Stats(finite, mean, std, low, high, count - finite), env)

@@ -29,6 +29,7 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/steps", runs.steps),
     (f"{RUN}/groups", runs.groups),
     (f"{RUN}/problems", runs.problems),
+    (f"{RUN}/problems/raw", runs.problem_raw),
     (f"{RUN}/samples", samples.samples),
     (f"{RUN}/sample", samples.sample),
     (f"{RUN}/sample/raw", samples.raw),

@@ -1,10 +1,13 @@
 """uvicorn, set up: HTTP/1.1 alone, no log of requests, streams ended at once at shutdown."""
 
+import asyncio
 import logging
 import socket
 from types import FrameType
 
+import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from rolloupe.server.app import App
 from rolloupe.server.console import say, say_failure
@@ -41,7 +44,7 @@ def config_of(app: App) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         loop="asyncio",
-        http="h11",
+        http=Patient,
         ws="none",
         lifespan="off",
         log_config=None,
@@ -51,6 +54,35 @@ def config_of(app: App) -> uvicorn.Config:
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=1,
     )
+
+
+class Patient(H11Protocol):
+    """A connection that is closed when it has asked for nothing, or not got to the end of asking, for a while.
+
+    uvicorn itself waits for ever for a first request, and for the end of one that trickles in.
+    """
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait."""
+        super().connection_made(transport)
+        self._seen: tuple[object, object] | None = None
+        self._watch = self.loop.call_later(KEEP_ALIVE_S, self._look)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._watch.cancel()
+        super().connection_lost(exc)
+
+    def _look(self) -> None:
+        """Close what waits for the other side as it did at the last look."""
+        cycle: RequestResponseCycle | None = self.cycle  # None before the first request, whatever its type says
+        is_answered = cycle is None or cycle.response_complete
+        seen = cycle, self.conn.their_state
+        if seen == self._seen and (seen[1] is h11.SEND_BODY or (seen[1] is h11.IDLE and is_answered)):
+            self.transport.close()
+            return
+        self._seen = seen
+        self._watch = self.loop.call_later(KEEP_ALIVE_S, self._look)
 
 
 class Sanitised(logging.Handler):

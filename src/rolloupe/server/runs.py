@@ -1,13 +1,15 @@
 """The routes about runs: the list of them, their steps and groups, and what in them could not be read."""
 
-import os
-import stat
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from urllib.parse import quote
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from rolloupe import query
 from rolloupe._version import __version__
+from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.model import Problem
 from rolloupe.server import params, views, wire
@@ -16,6 +18,8 @@ from rolloupe.server.wire import number
 
 PROGRAM = f"rolloupe {__version__}"
 EXCERPT_BYTES = 240
+BLOCK_BYTES = 2**20
+MAX_BYTE = 2**62
 MAX_PROBLEMS = 1000
 
 
@@ -91,19 +95,34 @@ def problem_item(run: OpenRun, problem: Problem) -> wire.ProblemItem:
 
 
 def excerpt(run: OpenRun, problem: Problem) -> str:
-    """The first bytes of the record, as text; empty where they cannot be had. Opens only files the run has issued."""
-    source = run.source(problem.source)
-    if source is None or problem.start is None:
+    """The first bytes of the record, as text; empty where they cannot be had."""
+    if problem.start is None:
         return ""
     length = EXCERPT_BYTES if problem.stop is None else min(EXCERPT_BYTES, problem.stop - problem.start)
     try:
-        handle = os.open(source.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe in its place must not block
-    except OSError:
+        return query.read(run, problem.source, problem.start, length).decode("utf-8", "replace")
+    except (NotFound, SourceChanged):
         return ""
-    try:
-        is_file = stat.S_ISREG(os.fstat(handle).st_mode)
-        return os.pread(handle, max(0, length), problem.start).decode("utf-8", "replace") if is_file else ""
-    except OSError:
-        return ""
-    finally:
-        os.close(handle)
+
+
+async def problem_raw(request: Request) -> Response:
+    """`GET /api/runs/{run}/problems/raw?file=&start=&stop=`: these bytes of a file, as a download, at any length."""
+    context, run = context_of(request), await context_of(request).run(request)
+    given = request.query_params
+    file, start = params.word(given, "file"), params.integer(given, "start", low=0, high=MAX_BYTE)
+    stop = params.integer(given, "stop", low=start, high=MAX_BYTE)
+    first = await context.in_thread(lambda: query.read(run, file, start, min(BLOCK_BYTES, stop - start)))
+
+    def blocks() -> Iterator[bytes]:
+        block, at = first, start
+        while block:
+            yield block
+            at += len(block)
+            try:
+                block = query.read(run, file, at, min(BLOCK_BYTES, stop - at))
+            except (NotFound, SourceChanged):
+                return
+
+    name = quote(f"{PurePosixPath(file).name}.{start}-{stop}", safe="")
+    headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}"}
+    return StreamingResponse(blocks(), media_type="application/octet-stream", headers=headers)

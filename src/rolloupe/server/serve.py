@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from rolloupe.errors import BadQuery, UnreadablePath
+from rolloupe.model import AS_FOUND, Reading
 from rolloupe.server.browser import open_page
 from rolloupe.server.console import say, tell
 from rolloupe.server.listening import listening
@@ -45,8 +46,8 @@ def serve(
     allow_hosts: Sequence[str] = (),
     cors: Sequence[str] = (),
     index_dir: Path | str | None = None,
-    format: str | None = None,
-    follow_symlinks: bool = False,
+    reading: Reading = AS_FOUND,
+    budget_bytes: int | None = None,
 ) -> None:
     """Show the runs at some paths until interrupted.
 
@@ -70,7 +71,7 @@ def serve(
     announce(settings, listener.getsockname()[1])
     if open_browser:
         open_page(address(settings, listener.getsockname()[1], settings.first_token))
-    run(opening(paths, index_dir=index_dir, format=format, follow_symlinks=follow_symlinks), settings, listener)
+    run(opening(paths, index_dir=index_dir, reading=reading, budget_bytes=budget_bytes), settings, listener)
 
 
 def access_of(token: str | None, *, no_token: bool, rotate: bool) -> dict[str, Any]:
@@ -86,7 +87,12 @@ def access_of(token: str | None, *, no_token: bool, rotate: bool) -> dict[str, A
             f"--token must be {MIN_CHARS} or more letters, digits and signs; leave it out to get a random one"
         )
     kept = secrets_of(rotate=rotate)
-    return {"token": token or kept.token, "cookie_key": kept.cookie_key, "first_token": secrets.token_urlsafe(32)}
+    return {
+        "token": token or kept.token,
+        "is_token_chosen": token is not None,
+        "cookie_key": kept.cookie_key,
+        "first_token": secrets.token_urlsafe(32),
+    }
 
 
 def address(settings: Settings, port: int, token: str | None) -> str:

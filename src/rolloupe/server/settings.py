@@ -23,6 +23,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     host: str = "127.0.0.1"
     base_path: str = ""
     token: str | None
+    is_token_chosen: bool = True
+    """True where a person chose the token: guesses are then limited. A random one cannot be guessed."""
     cookie_key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
     """What session cookies are signed with; kept over restarts by `token.py`."""
     first_token: str | None = None

@@ -78,6 +78,8 @@ def word(kind: types.Type) -> str:
     if isinstance(kind, types.ListType):
         item = word(kind.item_type)
         return f"({item})[]" if "|" in item else f"{item}[]"
+    if isinstance(kind, types.TupleType):
+        return f"[{', '.join(map(word, kind.item_types))}]"
     if isinstance(kind, types.DictType):
         return f"Record<string, {word(kind.value_type)}>"
     if isinstance(kind, types.UnionType):

@@ -64,6 +64,8 @@ class RunItem(Struct, kw_only=True):
     """True while its files changed within the last minutes."""
     changed_s: float | None
     """Seconds since a source last changed, None where unknown."""
+    reward_range: tuple[float, float] | None
+    """The lowest and the highest reward there can be, where a person or the run says so."""
 
 
 class Note(Struct, kw_only=True):

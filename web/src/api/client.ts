@@ -58,10 +58,12 @@ async function answered<T>(url: string, init: RequestInit): Promise<T> {
   if (reply.status === 401 && !url.endsWith("/api/login")) locked();
   if (!reply.ok) throw await refusal(reply);
   try {
-    return (await reply.json()) as T;
+    const answer: unknown = await reply.json();
+    if (typeof answer === "object" && answer !== null && !Array.isArray(answer)) return answer as T;
   } catch {
-    throw new ApiError(reply.status, "The answer broke off, or is none of this server's.", "Try again.");
+    // Said below.
   }
+  throw new ApiError(reply.status, "The answer broke off, or is none of this server's.", "Try again.");
 }
 
 async function refusal(reply: Response): Promise<ApiError> {

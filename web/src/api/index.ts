@@ -1,6 +1,6 @@
 /** The routes of the server as functions. */
 
-import { get, post } from "./client";
+import { address, get, post } from "./client";
 import type {
   CacheStats,
   GroupsReply,
@@ -43,6 +43,10 @@ export const getRaw = (run: string, id: string, whole: boolean): Promise<RawRepl
 
 export const getProblems = (run: string, offset: number, limit: number): Promise<ProblemsReply> =>
   get(["runs", run, "problems"], { offset, limit });
+
+/** The address of a record that could not be read, as a download. */
+export const problemRaw = (run: string, file: string, start: number, stop: number): string =>
+  address(["runs", run, "problems", "raw"], { file, start, stop });
 
 export const getCacheStats = (): Promise<CacheStats> => get(["cache", "stats"]);
 

@@ -35,6 +35,8 @@ export interface RunItem {
   live: boolean;
   /** Seconds since a source last changed, None where unknown. */
   changed_s: number | null;
+  /** The lowest and the highest reward there can be, where a person or the run says so. */
+  reward_range: [number, number] | null;
 }
 
 /** A path that was looked at and not opened, and why. */

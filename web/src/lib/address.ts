@@ -31,7 +31,7 @@ export const START: Place = {
 };
 
 const SORTS: readonly Sort[] = ["index", "reward", "length"];
-const WHOLE = /^-?\d{1,15}$/;
+const WHOLE = /^-?\d{1,16}$/;
 
 /** What of a sample's id an address can do without: its split and its step. Null for what is no id. */
 export function scopeOf(id: string): { split: string; step: number } | null {

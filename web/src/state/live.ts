@@ -2,12 +2,12 @@
 
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { listen } from "../api/events";
-import { isBehind, listing, reload } from "./list";
+import { isBehind, listing, listingError, reload } from "./list";
 import { go, place } from "./place";
 import { isVisible } from "./visible";
 import { loadRuns, run, told } from "./runs";
 import { lastStep, stepIndex, steps } from "./steps";
-import { refreshSample } from "./sample";
+import { refreshSample, sampleError } from "./sample";
 
 const RELOAD_MS = 400;
 
@@ -74,6 +74,7 @@ export function startLive(): void {
   startSeen();
   startFollowing();
   startFilling();
+  startMending();
 }
 
 function startSeen(): void {
@@ -117,5 +118,18 @@ function startFilling(): void {
       timer = undefined;
       void showNew();
     }, isFollowing.peek() ? 0 : RELOAD_MS);
+  });
+}
+
+/** What shows an error is asked for again once the run has changed or the server is back. */
+function startMending(): void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  effect(() => {
+    if (run.value?.version === undefined || isConnected.value !== true || timer !== undefined) return;
+    timer = setTimeout(() => {
+      timer = undefined;
+      if (sampleError.peek() !== null) void refreshSample();
+      if (listingError.peek() !== null) void reload();
+    }, RELOAD_MS);
   });
 }

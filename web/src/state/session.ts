@@ -22,15 +22,21 @@ export async function unlock(token: string): Promise<boolean> {
   }
 }
 
-/** Use the token of the printed address, and take it out of the address at once. */
-export async function startSession(): Promise<void> {
+/** Use the token of the printed address; the link may also be opened in a tab that shows this server already. */
+export async function startSession(begin: () => Promise<void>): Promise<void> {
   onLocked(() => {
     isLocked.value = true;
   });
+  addEventListener("hashchange", () => void useToken().then((isNew) => (isNew ? begin() : undefined)));
+  await useToken();
+}
+
+/** Take the token out of the address at once, and exchange it. True where one opened the door. */
+async function useToken(): Promise<boolean> {
   const given = TOKEN.exec(location.hash)?.[1];
-  if (given === undefined) return;
+  if (given === undefined) return false;
   history.replaceState(history.state, "", location.pathname + location.search);
-  await unlock(decoded(given));
+  return unlock(decoded(given));
 }
 
 function decoded(text: string): string {

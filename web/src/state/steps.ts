@@ -11,6 +11,11 @@ import { asApiError } from "./session";
 import { isVisible } from "./visible";
 
 const AGAIN_MS = 50;
+/** After a failure the same question waits: longer each time. */
+const PAUSES_MS = [1000, 2000, 5000, 15_000, 30_000];
+
+let failures = 0;
+let waiting: ReturnType<typeof setTimeout> | undefined;
 
 const kept = new Lru<StepsReply>(32);
 
@@ -53,7 +58,9 @@ export function startSteps(): void {
     const item = run.value;
     const { split } = place.value;
     if (!isVisible.value) return;
-    untracked(() => void refresh(item, split));
+    untracked(() => {
+      if (waiting === undefined || steps.peek()?.run !== item?.id) void refresh(item, split);
+    });
   });
 }
 
@@ -70,11 +77,20 @@ async function refresh(item: RunItem | null, split: string | null): Promise<void
     const reply = await kept.renew(key, () => getSteps(item.id, split));
     const here = place.peek();
     if (here.run !== item.id || here.split !== split) return;
+    failures = 0;
     stepsError.value = null;
     steps.value = reply;
     const newest = run.peek();
     if (newest !== null && newest.version !== reply.version) setTimeout(() => void refresh(run.peek(), place.peek().split), AGAIN_MS);
   } catch (error) {
     stepsError.value = asApiError(error);
+    clearTimeout(waiting);
+    waiting = setTimeout(again, PAUSES_MS[Math.min(failures, PAUSES_MS.length - 1)]);
+    failures += 1;
   }
+}
+
+function again(): void {
+  waiting = undefined;
+  void refresh(run.peek(), place.peek().split);
 }

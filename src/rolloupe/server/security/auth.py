@@ -3,7 +3,8 @@
 Denies by default. Public are exactly the page (GET of whatever is not below /api/: shell, scripts, icon, no data) and
 `POST /api/login`. The cookie is a keyed hash of the token, so it reveals nothing, needs no table, survives a restart
 and ends when the token is rotated; the key being random, guessing cookies is hopeless however short the token. Guessing
-the token is slowed by `Attempts`. The cookie's name holds the port, for browsers share cookies among ports.
+a token that a person chose is slowed by `Attempts`; a random one needs no such thing, which would let anybody on the
+machine lock its owner out. The cookie's name holds the port, for browsers share cookies among ports.
 """
 
 import hashlib
@@ -65,7 +66,7 @@ class Gate:
         self._cookie = None if settings.token is None else cookie_of(settings)
         self._first = settings.first_token
         self._first_until = time.monotonic() + FIRST_S
-        self._attempts = Attempts()
+        self._attempts = Attempts() if settings.is_token_chosen else None
         self.base_path = settings.base_path
 
     @property
@@ -82,11 +83,11 @@ class Gate:
     def check(self, token: str, scope: Scope) -> tuple[bool, float]:
         """Whether a token is right, and the seconds to wait where too many were wrong."""
         address = str((scope.get("client") or ("?",))[0])
-        wait_s = self._attempts.wait_s(address)
+        wait_s = self._attempts.wait_s(address) if self._attempts else 0.0
         if self._token is None or wait_s:
             return not wait_s, wait_s
         is_right = same(token, self._token) or self._is_first(token)
-        if not is_right:
+        if self._attempts and not is_right:
             self._attempts.failed(address)
         return is_right, 0.0
 

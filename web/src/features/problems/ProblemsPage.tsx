@@ -1,7 +1,7 @@
 /** What of the run could not be read: which file, which bytes, why, and how the record begins. */
 
 import { useEffect, useState } from "preact/hooks";
-import { type ApiError, getProblems } from "../../api";
+import { type ApiError, getProblems, problemRaw } from "../../api";
 import type { ProblemItem, ProblemsReply } from "../../api/types.gen";
 import { count, figure, size } from "../../lib/numbers";
 import { run } from "../../state/runs";
@@ -65,11 +65,15 @@ export function ProblemsPage() {
 }
 
 function Problem({ problem: { file, start, stop, reason, excerpt } }: { problem: ProblemItem }) {
+  const id = run.value?.id ?? "";
   return (
     <>
       <p class={style["place"]}>
         {file}
         {start !== null && ` · bytes ${figure(start)}${stop === null ? " on" : `–${figure(stop)} (${size(stop - start)})`}`}
+        {excerpt !== "" && start !== null && stop !== null && (
+          <> · <a href={problemRaw(id, file, start, stop)} download>Download</a></>
+        )}
       </p>
       <p>{reason}</p>
       {excerpt !== "" && <pre class={style["excerpt"]}>{excerpt}</pre>}

@@ -1,17 +1,24 @@
 /** A line of labelled figures; where there are many, three lines and a way to the rest. */
 
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { SampleReply } from "../../api/types.gen";
 import { type Labelled, labelled } from "../../lib/facts";
+import { figure } from "../../lib/numbers";
 import { type Range, share, stop } from "../../lib/reward";
 import { range } from "../../state/ranges";
 import style from "./Facts.module.css";
 
+/** Three lines of the widest screen hold no more. */
+const FOLDED = 60;
+/** So many more are drawn at a time: a record may have a hundred thousand. */
+const BATCH = 600;
+
 export function Facts({ reply }: { reply: SampleReply }) {
   const list = useRef<HTMLDListElement>(null);
   const [hides, setHides] = useState(false);
-  const [isOpen, open] = useState(false);
-  const facts = labelled(reply);
+  const [shown, show] = useState(FOLDED);
+  const isOpen = shown > FOLDED;
+  const facts = useMemo(() => labelled(reply), [reply]);
 
   useLayoutEffect(() => {
     const element = list.current;
@@ -26,7 +33,7 @@ export function Facts({ reply }: { reply: SampleReply }) {
   return (
     <>
       <dl ref={list} class={`${style["facts"]} ${isOpen ? style["open"] : ""}`}>
-        {facts.map((fact, i) => (
+        {facts.slice(0, shown).map((fact, i) => (
           // Two facts may bear one name; their order is theirs.
           // oxlint-disable-next-line react/no-array-index-key
           <div key={`${i} ${fact.label}`} title={`${fact.label}: ${fact.title}`}>
@@ -37,9 +44,14 @@ export function Facts({ reply }: { reply: SampleReply }) {
           </div>
         ))}
       </dl>
-      {(hides || isOpen) && (
-        <button type="button" class={`action ${style["more"]}`} aria-expanded={isOpen} onClick={() => open(!isOpen)}>
-          {isOpen ? "Fewer figures" : `All ${facts.length} figures`}
+      {isOpen && facts.length > shown && (
+        <button type="button" class={`action ${style["more"]}`} onClick={() => show(shown + BATCH)}>
+          {`More figures: ${figure(facts.length - shown)} left`}
+        </button>
+      )}
+      {(hides || isOpen || facts.length > FOLDED) && (
+        <button type="button" class={`action ${style["more"]}`} aria-expanded={isOpen} onClick={() => show(isOpen ? FOLDED : BATCH)}>
+          {isOpen ? "Fewer figures" : facts.length > BATCH ? `${figure(facts.length)} figures` : `All ${facts.length} figures`}
         </button>
       )}
     </>

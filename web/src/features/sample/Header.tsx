@@ -29,7 +29,7 @@ export function Header({ reply }: { reply: SampleReply }) {
               {willExpand.value ? "Expand all" : "Collapse all"}
             </button>
           )}
-          <Copy label="Copy link" what="to this sample" text={() => location.href} />
+          <Copy label="Copy link" what="to this sample" text={() => location.origin + location.pathname + location.search} />
           <Segments label="View" options={VIEWS} value={view} choose={(next) => go({ view: next })} />
         </span>
       </div>

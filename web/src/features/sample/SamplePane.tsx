@@ -34,7 +34,7 @@ export function SamplePane() {
     );
   }
   return (
-    <main class={style["pane"]} aria-label="Sample" aria-busy={!canShow}>
+    <main class={style["pane"]} aria-label="Sample" aria-busy={!canShow && id !== null}>
       {canShow ? (
         <>
           <Header reply={reply} />

@@ -1,6 +1,7 @@
 /** A sample as a conversation, and what belongs to it: answer, reference, other fields, notes, source. */
 
-import { useEffect, useState } from "preact/hooks";
+import type { VNode } from "preact";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { SampleReply, TurnView } from "../../api/types.gen";
 import { figure, size } from "../../lib/numbers";
 import { Extra } from "./Extra";
@@ -11,10 +12,17 @@ import style from "./Transcript.module.css";
 
 const AT_ONCE = 40;
 const A_FRAME = 120;
+const BLOCK = 40;
+/** More turns than so many are drawn when they are asked for. */
+const BATCH = 3000;
 
 export function Transcript({ reply }: { reply: SampleReply }) {
   const { source, notes, turns } = reply;
-  const drawn = useMore(turns.length);
+  const [allowed, allow] = useState(BATCH);
+  const drawn = useMore(Math.min(turns.length, allowed));
+  const numbers = useMemo(() => numbersOf(turns), [turns]);
+  const blocks = useMemo<Blocks>(() => ({ turns, numbers, nodes: [] }), [turns, numbers]);
+  const left = turns.length - allowed;
   return (
     <article class={style["transcript"]}>
       <Golden label={reply.label} />
@@ -26,12 +34,14 @@ export function Transcript({ reply }: { reply: SampleReply }) {
           ))}
         </ul>
       )}
-      {turns.slice(0, drawn).map((turn, i) => (
-        // The turns of a sample never change their order: their place is their identity.
-        // oxlint-disable-next-line react/no-array-index-key
-        <Turn key={i} turn={turn} number={numberOf(turns, i)} isLast={i === turns.length - 1} />
-      ))}
+      {nodesOf(blocks, Math.min(drawn, allowed))}
       {turns.length === 0 && <p class={style["none"]}>This record holds no text that is known as a turn. Its raw record shows all of it.</p>}
+      {left > 0 && drawn >= allowed && (
+        <p class={style["none"]}>
+          <button type="button" class="button" onClick={() => allow(allowed + BATCH)}>Show {figure(Math.min(BATCH, left))} more turns</button>
+          {" "}{figure(left)} of {figure(turns.length)} turns are not drawn yet.
+        </p>
+      )}
       {drawn >= turns.length && (
         <>
           {reply.reference !== null && <ReferenceSection reference={reply.reference} />}
@@ -42,6 +52,31 @@ export function Transcript({ reply }: { reply: SampleReply }) {
         </>
       )}
     </article>
+  );
+}
+
+interface Blocks {
+  turns: readonly TurnView[];
+  numbers: readonly (number | null)[];
+  nodes: VNode[];
+}
+
+/** So many turns, in blocks; those that are there already are the same nodes, and are not looked at again. */
+function nodesOf({ turns, numbers, nodes }: Blocks, drawn: number): VNode[] {
+  const count = Math.ceil(Math.min(drawn, turns.length) / BLOCK);
+  for (let n = nodes.length; n < count; n += 1) nodes.push(<Block key={n} turns={turns} numbers={numbers} from={n * BLOCK} />);
+  return nodes.slice(0, count);
+}
+
+function Block({ turns, numbers, from }: Omit<Blocks, "nodes"> & { from: number }) {
+  return (
+    <>
+      {turns.slice(from, from + BLOCK).map((turn, i) => (
+        // The turns of a sample never change their order: their place is their identity.
+        // oxlint-disable-next-line react/no-array-index-key
+        <Turn key={i} turn={turn} number={numbers[from + i] ?? null} isLast={from + i === turns.length - 1} />
+      ))}
+    </>
   );
 }
 
@@ -57,8 +92,8 @@ function useMore(total: number): number {
 }
 
 /** Assistant turns are counted where there are several. */
-function numberOf(turns: readonly TurnView[], index: number): number | null {
-  if (turns[index]?.role !== "assistant") return null;
-  const own = turns.filter((turn) => turn.role === "assistant");
-  return own.length < 2 ? null : turns.slice(0, index + 1).filter((turn) => turn.role === "assistant").length;
+function numbersOf(turns: readonly TurnView[]): (number | null)[] {
+  let own = 0;
+  const numbers = turns.map((turn) => (turn.role === "assistant" ? (own += 1) : null));
+  return own < 2 ? turns.map(() => null) : numbers;
 }

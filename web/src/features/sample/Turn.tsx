@@ -13,7 +13,11 @@ import style from "./Turn.module.css";
 /** A longer system prompt is folded: it is the same in every sample. */
 const SYSTEM_CHARS = 160;
 
-const NAMES: Record<string, string> = { system: "System", user: "User", assistant: "Assistant", tool: "Tool" };
+/** The margin beside a turn holds so many; the raw record has all. */
+const METRICS = 40;
+
+/** A Map, not an object: roles come from files, and one may be called `__proto__`. */
+const NAMES: ReadonlyMap<string, string> = new Map([["system", "System"], ["user", "User"], ["assistant", "Assistant"], ["tool", "Tool"]]);
 
 interface Props {
   turn: TurnView;
@@ -25,7 +29,8 @@ interface Props {
 export function Turn({ turn, number }: Props) {
   const isUsuallyOpen = turn.role !== "system" || turn.chars <= SYSTEM_CHARS;
   const [isOpen, open] = useFold(isUsuallyOpen);
-  const name = NAMES[turn.role] ?? (turn.role || "Text");
+  const metrics = Object.entries(turn.metrics);
+  const name = NAMES.get(turn.role) ?? (turn.role || "Text");
   return (
     <Section
       name={name}
@@ -42,9 +47,10 @@ export function Turn({ turn, number }: Props) {
           {turn.reward !== null && <span>reward {score(turn.reward)}</span>}
           {turn.stop_reason !== "" && <span>{turn.stop_reason}</span>}
           {turn.tool_call_id !== "" && <span class={style["call"]}>{turn.tool_call_id}</span>}
-          {Object.entries(turn.metrics).map(([metric, value]) => (
+          {metrics.slice(0, METRICS).map(([metric, value]) => (
             <span key={metric}>{metric} {figure(value, "none")}</span>
           ))}
+          {metrics.length > METRICS && <span>{figure(metrics.length - METRICS)} more in the raw record</span>}
         </>
       }
     >

@@ -4,18 +4,20 @@ Owns no question of its own: every method is one function of `rolloupe.query`. A
 waited for until its numbers are indexed, unless it was opened with `wait=False`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
+from html import escape
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias, overload
 
+from rolloupe.api.answers import Listed, Samples, html_table, shown
 from rolloupe.errors import BadQuery, NotFound
-from rolloupe.model import Problem, Sample, SampleKey
+from rolloupe.model import Problem, Reading, Sample, SampleKey
 
 if TYPE_CHECKING:
     from rolloupe.index import Library, OpenRun
-    from rolloupe.query import Condition, GroupSummary, SampleItem, SampleQuery, SeriesPoint, SplitSummary, StepSummary
+    from rolloupe.query import Condition, GroupSummary, SampleQuery, SeriesPoint, SplitSummary, StepSummary
 
 AnyPath: TypeAlias = str | PathLike[str]
 Where: TypeAlias = "str | Sequence[Condition]"
@@ -34,6 +36,9 @@ def open(  # noqa: A001 - it is called as rolloupe.open
     path: AnyPath | Sequence[AnyPath],
     *,
     format: str | None = None,
+    fields: Mapping[str, str] | AnyPath | None = None,
+    reward_key: str = "",
+    reward_range: tuple[float, float] | None = None,
     index_dir: AnyPath | None = None,
     follow: bool = False,
     follow_symlinks: bool = False,
@@ -44,22 +49,50 @@ def open(  # noqa: A001 - it is called as rolloupe.open
     Args:
         path: a folder or a file, or a list of them.
         format: read everything as this format, whatever its contents say.
+        fields: for rows whose keys have unusual names: the key of each role, `{"prompt": "request.text"}`, or a TOML
+            file that says so. Roles: prompt, response, messages, reward, step, group, label, env, status, ...
+        reward_key: the sample metric, or the part of a reward that is an object, that is taken for the reward.
+        reward_range: the lowest and the highest reward there can be, for colours.
         index_dir: where the index lies, instead of the user's cache directory.
         follow: keep up with files that grow; without it they are read once.
         follow_symlinks: follow links that lead out of `path`.
         wait: have each answer wait until the run is indexed; False answers from what there is so far.
 
-    Raises `UnreadablePath` for a path that is missing, `NotRecognised` for a forced format that does not fit.
+    Raises `UnreadablePath` for a path that is missing, `NotRecognised` for a forced format that does not fit,
+    `BadQuery` for fields that do not exist.
     """
-    from rolloupe.index import Library
+    from rolloupe.formats import checked_fields, read_fields
 
     paths = [path] if isinstance(path, str | PathLike) else list(path)
+    named = read_fields(Path(fields)) if isinstance(fields, str | PathLike) else checked_fields(fields or {})
+    reading = Reading(
+        format=format or "", follow_symlinks=follow_symlinks, fields=named,
+        reward_key=reward_key, reward_range=reward_range,
+    )  # fmt: skip
+    return runs_at(paths, index_dir=index_dir, reading=reading, follow=follow, wait=wait)
+
+
+def runs_at(
+    paths: Sequence[AnyPath],
+    *,
+    index_dir: AnyPath | None,
+    reading: Reading,
+    follow: bool = False,
+    wait: bool = True,
+    processes: int | None = None,
+    budget_bytes: int | None = None,
+) -> "Runs":
+    """What `open` does, once it is known how to read."""
+    from rolloupe.index import Library
+
+    place = None if index_dir is None else Path(index_dir)
     library = Library(
         [Path(p) for p in paths],
-        index_dir=None if index_dir is None else Path(index_dir),
-        format=format,
+        index_dir=place,
         follow=follow,
-        follow_symlinks=follow_symlinks,
+        reading=reading,
+        processes=processes,
+        budget_bytes=budget_bytes,
     )
     return Runs(library, wait=wait)
 
@@ -71,25 +104,25 @@ class Questions:
         """The run to ask, indexed as far as was wished."""
         raise NotImplementedError
 
-    def splits(self) -> "list[SplitSummary]":
+    def splits(self) -> "Listed[SplitSummary]":
         """The splits: name, steps, groups, samples, reward; `train` first, the others by name."""
         from rolloupe import query
 
-        return query.splits(self._ready())
+        return Listed(query.splits(self._ready()))
 
-    def steps(self, split: str | None = None) -> "list[StepSummary]":
+    def steps(self, split: str | None = None) -> "Listed[StepSummary]":
         """The steps of one split, ascending: unless told of `train`, or where that is missing of the first split."""
         from rolloupe import query
 
         if split is None and not self.splits():
-            return []
-        return query.steps(self._ready(), split or self._first_split())
+            return Listed()
+        return Listed(query.steps(self._ready(), split or self._first_split()))
 
-    def groups(self, step: int, split: str | None = None) -> "list[GroupSummary]":
+    def groups(self, step: int, split: str | None = None) -> "Listed[GroupSummary]":
         """The groups of a step, in order. The split is `train` unless told, as for `steps`."""
         from rolloupe import query
 
-        return query.groups(self._ready(), split or self._first_split(), step)
+        return Listed(query.groups(self._ready(), split or self._first_split(), step))
 
     def samples(
         self,
@@ -104,7 +137,7 @@ class Questions:
         descending: bool = False,
         offset: int = 0,
         limit: int | None = None,
-    ) -> "Iterator[SampleItem]":
+    ) -> Samples:
         """The samples of a query one after another, fetched as they are asked for: all of the run unless narrowed.
 
         Args:
@@ -129,7 +162,12 @@ class Questions:
         )  # fmt: skip
         if query is not None and asked != queries.SampleQuery():
             raise BadQuery("samples() takes a SampleQuery or single arguments, not both: put them into the query")
-        return queries.every(self._ready(), query or asked)
+        run, wanted = self._ready(), query or asked
+        return Samples(
+            queries.every(run, wanted),
+            lambda limit: queries.table(run, wanted if limit is None else at_most(wanted, limit)),
+            lambda: within(wanted, queries.samples(run, at_most(wanted, 0)).total),
+        )
 
     def total(self, query: "SampleQuery") -> int:
         """How many samples a query has, its limit and offset aside."""
@@ -146,7 +184,7 @@ class Questions:
         """
         from rolloupe import query
 
-        return query.sample(self._ready(), _key(id))
+        return shown(query.sample(self._ready(), _key(id)))
 
     def raw(self, id: str | SampleKey) -> RawRecord:
         """The record of a sample, as it stands in its file. Raises as `sample` does."""
@@ -157,6 +195,15 @@ class Questions:
         source = run.source(locator.source)
         path = source.path if source else locator.source
         return RawRecord(path, locator.start, locator.start + locator.length, data)
+
+    def read(self, file: str, start: int, stop: int) -> bytes:
+        """Bytes `start` to `stop` of one of the run's files, such as those that a `Problem` names.
+
+        Raises `NotFound` where the run has no such file, `SourceChanged` where it cannot be read any more.
+        """
+        from rolloupe import query
+
+        return query.read(self._ready(), file, start, stop - start)
 
     def group_of(self, id: str | SampleKey) -> list[SampleKey]:
         """The samples of a sample's group, in order, itself included."""
@@ -169,11 +216,11 @@ class Questions:
         key = _key(id)
         return any(other.shared == key.shared for other in self.group_of(key))
 
-    def series(self, sample_metric: str, split: str | None = None) -> "list[SeriesPoint]":
+    def series(self, sample_metric: str, split: str | None = None) -> "Listed[SeriesPoint]":
         """A sample metric by step, of one split or of all: mean, deviation and extremes. `columns()` has the names."""
         from rolloupe import query
 
-        return query.series(self._ready(), sample_metric, split)
+        return Listed(query.series(self._ready(), sample_metric, split))
 
     def columns(self) -> list[str]:
         """The names to sort, filter and draw by: `reward`, lengths, every sample metric."""
@@ -188,6 +235,10 @@ class Questions:
     def problem_count(self) -> int:
         """How many there are, those beyond what is listed included."""
         return self._ready().problem_count()
+
+    def failures(self) -> list[Problem]:
+        """The parts of files that could not be indexed at all, as on a full disk: answers lack what they hold."""
+        return self._ready().failures()
 
     def _first_split(self) -> str:
         names = [summary.name for summary in self.splits()]
@@ -207,14 +258,17 @@ class Run(Questions):
         self.reason: str = opened.info.reason
         """Why it is read as that format."""
 
-    def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait until the numbers of all samples are indexed; False where time ran out."""
-        return self._opened.wait(timeout_s)
+    def wait(self, timeout_s: float | None = None, *, texts: bool = False) -> bool:
+        """Wait until the numbers of all samples are indexed, or all their texts, too; False where time ran out."""
+        return self._opened.wait_all(timeout_s) if texts else self._opened.wait(timeout_s)
 
     def indexed_bytes(self) -> tuple[int, int]:
         """Bytes of the run's files that are indexed, and of those that there are."""
         progress = self._opened.progress()
         return progress.done_bytes, progress.total_bytes
+
+    def _repr_html_(self) -> str:
+        return f"<p><b>{escape(self.id)}</b> {escape(self.format)} {escape(self.path)}</p>{self.splits()._repr_html_()}"
 
     def __repr__(self) -> str:
         return f"<Run {self.id!r} ({self.format}) at {self.path!r}>"
@@ -277,11 +331,28 @@ class Runs(Questions, Sequence[Run]):
     ) -> None:
         self.close()
 
+    def _repr_html_(self) -> str:
+        rows = [{"id": run.id, "format": run.format, "path": run.path} for run in self.runs]
+        return html_table(rows, len(rows))
+
     def __repr__(self) -> str:
         return f"<Runs {[run.id for run in self.runs]}>"
 
     def _ready(self) -> "OpenRun":
         return self.only()._ready()  # noqa: SLF001 - the same question, to the one run
+
+
+def at_most(query: "SampleQuery", limit: int) -> "SampleQuery":
+    """The query with no more than so many samples."""
+    from msgspec.structs import replace
+
+    return replace(query, limit=limit if query.limit is None else min(limit, query.limit))
+
+
+def within(query: "SampleQuery", total: int) -> int:
+    """How many of `total` samples lie within offset and limit."""
+    left = max(0, total - query.offset)
+    return left if query.limit is None else min(left, query.limit)
 
 
 def sample_query(

@@ -1,0 +1,134 @@
+"""What the Python API gives back: answers that are lists or iterators, and can be had as tables.
+
+Arrow is always there; pandas and polars where they are installed. In a notebook an answer shows itself as a table, its
+texts escaped: they come from models and are not to be trusted.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from html import escape
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from rolloupe.model import Sample
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    from rolloupe.query import SampleItem
+
+T = TypeVar("T")
+
+SHOWN_ROWS = 20
+SHOWN_CHARS = 200
+
+
+class Tabular:
+    """An answer that can be had as a table."""
+
+    def arrow(self) -> "pa.Table":
+        """The answer as a `pyarrow.Table`."""
+        raise NotImplementedError
+
+    def pandas(self) -> "pd.DataFrame":
+        """The answer as a pandas data frame. Needs `pip install pandas`."""
+        return self.arrow().to_pandas()
+
+    def polars(self) -> "pl.DataFrame":
+        """The answer as a polars data frame. Needs `pip install polars`."""
+        import polars as pl
+
+        frame = pl.from_arrow(self.arrow())
+        assert isinstance(frame, pl.DataFrame)
+        return frame
+
+
+class Listed(list[T], Tabular):
+    """A list of named tuples: splits, steps, groups, points of a curve."""
+
+    def arrow(self) -> "pa.Table":
+        """The answer as a `pyarrow.Table`; of statistics, a column each: `reward_mean`, `reward_std`, ..."""
+        import pyarrow as pa
+
+        return pa.Table.from_pylist([_flat(item) for item in self])
+
+    def _repr_html_(self) -> str:
+        return html_table([_flat(item) for item in self[:SHOWN_ROWS]], len(self))
+
+
+class Samples(Iterator["SampleItem"], Tabular):
+    """The samples of a query one after another, fetched as they are asked for; or all at once, as a table."""
+
+    def __init__(
+        self, items: "Iterable[SampleItem]", table: "Callable[[int | None], pa.Table]", total: Callable[[], int]
+    ) -> None:
+        self._items = iter(items)
+        self._table = table
+        self._total = total
+
+    def __next__(self) -> "SampleItem":
+        return next(self._items)
+
+    def arrow(self) -> "pa.Table":
+        """All samples of the query as a `pyarrow.Table`, also those that were taken one by one before.
+
+        A row a sample: `id`, `split`, `step`, `group`, `index`, `reward`, ..., the starts of prompt and response, and a
+        column for each sample metric and tag.
+        """
+        return self._table(None)
+
+    def _repr_html_(self) -> str:
+        return html_table(self._table(SHOWN_ROWS).to_pylist(), self._total())
+
+
+class Shown(Sample):
+    """A sample that shows itself in a notebook."""
+
+    def _repr_html_(self) -> str:
+        row = self.row
+        facts = {"reward": row.reward, "advantage": row.advantage, "status": row.status, **row.metrics}
+        said = [f"<b>{escape(turn.role)}</b><pre>{escape(_text(turn.parts))}</pre>" for turn in self.turns]
+        return f"<p><code>{escape(str(self.key))}</code></p>{html_table([facts], 1)}{''.join(said)}"
+
+
+def shown(sample: Sample) -> Sample:
+    """The same sample, showing itself in a notebook."""
+    return Shown(**{name: getattr(sample, name) for name in sample.__struct_fields__})
+
+
+def html_table(rows: Sequence[dict[str, Any]], total: int) -> str:
+    """Rows as an HTML table, everything escaped; says how many are left out."""
+    if not rows:
+        return "<p>nothing</p>"
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    body = "".join("<tr>" + "".join(f"<td>{_cell(row.get(name))}</td>" for name in names) + "</tr>" for row in rows)
+    left = f"<p>{total - len(rows):,} more</p>" if total > len(rows) else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{left}"
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    text = f"{value:.6g}" if isinstance(value, float) else str(value)
+    return escape(text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…")
+
+
+def _flat(item: Any) -> dict[str, Any]:
+    """A named tuple as columns."""
+    from msgspec.structs import asdict
+
+    from rolloupe.query import Stats
+
+    flat: dict[str, Any] = {}
+    for name, value in item._asdict().items():
+        if isinstance(value, Stats):
+            flat |= {f"{name}_{one}": number for one, number in asdict(value).items()}
+        else:
+            flat[name] = value
+    return flat
+
+
+def _text(parts: Iterable[Any]) -> str:
+    return "".join(part.text if part.raw is None else part.raw for part in islice(parts, 10_000))

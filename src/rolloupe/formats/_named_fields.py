@@ -1,0 +1,70 @@
+"""Which key of a row has which role, where a person says so: `--map FILE`, for the generic format.
+
+The file is TOML, a line a role: `prompt = "request.text"`. A key with dots leads into objects, and by numbers into
+lists (`messages.0.content`); one that stands in the row as it is, dots and all, comes first.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from rolloupe.errors import BadQuery, UnreadablePath
+
+Record = dict[str, Any]
+Fields = tuple[tuple[str, str], ...]
+
+ROLES: Final[Mapping[str, str]] = {
+    "prompt": "prompt", "response": "response", "messages": "messages", "reward": "reward", "step": "step",
+    "group": "group", "advantage": "advantage", "uid": "uid", "label": "ground_truth", "env": "env_name",
+    "status": "status", "prompt_tokens": "prompt_length", "response_tokens": "response_length",
+    "total_tokens": "total_length",
+}  # fmt: skip
+"""A role, and the usual name that a row gets for it."""
+
+MAX_BYTES = 2**20
+_MISSING = object()
+
+
+def read_fields(path: Path) -> Fields:
+    """Read such a file. Raises `UnreadablePath` for a file that is none, `BadQuery` for what it may not say."""
+    try:
+        with open(path, "rb") as file:
+            said = tomllib.loads(file.read(MAX_BYTES).decode())
+    except OSError as error:
+        raise UnreadablePath(f"{path} cannot be read: {error.strerror}. Next: name a TOML file") from None
+    except ValueError as error:  # also what is no UTF-8
+        raise BadQuery(f'{path} is not TOML: {error}. Next: lines such as  prompt = "request.text"') from None
+    return checked_fields(said)
+
+
+def checked_fields(said: Mapping[str, Any]) -> Fields:
+    """Roles and keys as pairs. Raises `BadQuery` for a role there is not, or a key that is no text."""
+    for role, key in said.items():
+        if role not in ROLES:
+            raise BadQuery(f"there is no role {role!r}; there are: {', '.join(ROLES)}")
+        if not isinstance(key, str) or not key:
+            raise BadQuery(f'the key of {role!r} must be a text, such as {role} = "request.text"')
+    return tuple(sorted(said.items()))
+
+
+def renamed(record: Record, fields: Fields) -> Record:
+    """The row with what has a role under the usual name of that role; a key that is missing leaves the role empty."""
+    names = {ROLES[role] for role, _ in fields}
+    taken = {key for _, key in fields}
+    found = {ROLES[role]: value for role, key in fields if (value := _at(record, key)) is not _MISSING}
+    return {key: value for key, value in record.items() if key not in names and key not in taken} | found
+
+
+def _at(record: Record, key: str) -> Any:
+    if key in record:
+        return record[key]
+    value: Any = record
+    for part in key.split("."):
+        if isinstance(value, dict) and part in value:
+            value = value[part]
+        elif isinstance(value, list) and part.isascii() and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return _MISSING
+    return value

@@ -1,0 +1,336 @@
+"""prime-rl: the token exports of its trainer (May to August 2026), one packed sequence a line, seven shapes of keys.
+
+Source: `trainer/rl/token_export.py` of prime-rl at #2551, #2592, #2596, #2641, #2746, #3189 and main of August 2026.
+`schema_version` stayed 1 throughout, so the keys tell the shape. Arrays describe the token at their index; outside of
+`loss_mask` they hold dummies and garbage, which is never shown and never averaged.
+"""
+
+import re
+import time
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rolloupe import tokens
+from rolloupe.formats import _fields as fields
+from rolloupe.formats._files import entries, files, folders, links_of, stem
+from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable, step_of
+from rolloupe.formats._sniff import Look, look, look_into
+from rolloupe.model import (
+    Locator,
+    Part,
+    RunInfo,
+    RunPart,
+    Sample,
+    SampleKey,
+    SampleRow,
+    Source,
+    TokenSeries,
+    Turn,
+)
+
+EXPORTS = "token_exports"
+STABLE = "STABLE"
+QUIET_S = 600.0
+"""A step without `STABLE` in which nothing changed for so long will not be finished any more."""
+
+_RANK = re.compile(r"rank_(?P<rank>\d{1,9})\.jsonl")
+_STEP = re.compile(r"step_(?P<step>\d{1,15})")
+_TELLING = {"micro_step", "micro_sequence_idx", "export_sequence_idx"}
+
+OF_THE_FIRST = {
+    "id": "token_ids", "position": "position_ids", "advantage": "advantages", "reward": "rewards",
+    "inference_logprob": "inference_logprobs", "trainer_logprob": "trainer_logprobs",
+}  # fmt: skip
+"""Keys of a token in the first shape, a list of objects, by their names in the later ones."""
+
+SERIES = (
+    "trainer_logprobs", "inference_logprobs", "advantages", "entropy", "importance_ratio", "log_importance_ratio",
+    "mismatch_kl", "prob_delta", "is_masked", "is_masked_high", "is_masked_low", "rl_weights", "ce_weights",
+    "ref_kl_weights",
+)  # fmt: skip
+MEANS = ("entropy", "importance_ratio", "log_importance_ratio", "mismatch_kl", "prob_delta", "trainer_logprobs")
+COUNTS = ("is_masked", "is_masked_high", "is_masked_low")
+NUMBERS = ("rank", "micro_step", "micro_sequence_idx", "export_sequence_idx", "schema_version")
+_ARRAYS = {"tokens", "token_ids", "position_ids", "loss_mask", "rewards", *SERIES}
+_PLACED = {*_ARRAYS, *NUMBERS, "step", "export_step", "run_id", "env_name", "training_mode"}
+
+Mask = NDArray[np.bool_]
+
+
+class PrimeRL(JsonlFormat):
+    """Token exports of prime-rl."""
+
+    name = "prime_rl"
+    title = "prime-rl token exports"
+    recognises = (
+        "Files named `rank_{R}.jsonl` in a folder `token_exports/`, or in folders `step_{N}/` in it, whose rows hold "
+        "`micro_step`, `micro_sequence_idx` and `export_sequence_idx`."
+    )
+    layout = (
+        "`token_exports/rank_{R}.jsonl`, `token_exports/step_{N}/rank_{R}.jsonl`, each also below a folder for each "
+        "run; open the run, `token_exports/` or one file. A step that later versions write is being written until it "
+        "has `STABLE`, and incomplete where nothing changed for 10 minutes without it."
+    )
+    identity = (
+        "step = `export_step`, else `step`; index = `{rank}-{export_sequence_idx}`; group = a hash of the token ids "
+        "before the first one that is trained on, for the files name no group. One row is one packed sequence: a "
+        "branch of a rollout, not always a whole one."
+    )
+    reads = (
+        ("`token_ids`, `position_ids`", "the tokens; without a tokenizer they are shown as ids"),
+        ("`loss_mask`", "what was sampled and trained on: turns are its spans, and all means are over it"),
+        ("`rewards`", "the reward, until June 2026; later versions store none"),
+        ("`advantages`", "the advantage, and a token series"),
+        (", ".join(f"`{key}`" for key in SERIES if key != "advantages"), "token series, absent outside of the mask"),
+        (", ".join(f"`{key}`" for key in MEANS), "sample metrics: the mean over the mask"),
+        (", ".join(f"`{key}`" for key in COUNTS), "sample metrics: how many tokens"),
+        ("`env_name`", "environment"),
+        ("`training_mode`, `run_id`", "tags"),
+        ("`tokens` (the first shape, a list of objects)", "the same, column by column"),
+        ("any other key", "extra"),
+    )
+    limits = (
+        "The files hold no text, no group, no reward from June 2026 on, no reference logprobs. Index 0 of a packed "
+        "sequence holds garbage by design; it lies outside of the mask."
+    )
+
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
+        """See `Format`."""
+        links = link_root or str(path.resolve())
+        if path.is_file():
+            fits = forced or _fits([look(str(path))])
+            return [self._run(path, path, "one file", "")] if fits else []
+        for folder in (path, path / EXPORTS):
+            found = _rank_files(str(folder), links)
+            named = folder.name == EXPORTS and bool(found)
+            if found and (_fits([seen for _, seen in look_into([path for path, _ in found])]) or (forced and named)):
+                return [self._run(path, folder, _described(found), links)]
+        plain = [entry.path for entry in files(str(path), links)] if forced else []
+        return [self._run(path, path, "read as a person asked", links)] if plain else []
+
+    def _run(self, path: Path, folder: Path, what: str, links: str) -> RunInfo:
+        root = path.parent if path.name == EXPORTS else path
+        name = stem(path.name) if path.is_file() else root.name
+        reason = f"{what}, rows have micro_step, micro_sequence_idx and export_sequence_idx"
+        part = RunPart(str(folder))
+        return RunInfo(name=name, root=str(path), format=self.name, reason=reason, parts=(part,), link_root=links)
+
+    def sources(self, run: RunInfo) -> list[Source]:
+        """See `Format`."""
+        found = []
+        for part in run.parts:
+            if Path(part.path).is_file():
+                found.append(Source(path=part.path, name=Path(part.path).name, split="train"))
+                continue
+            listed = _rank_files(part.path, links_of(run))
+            listed = listed or [(entry.path, None) for entry in files(part.path, links_of(run))]
+            for path, step in listed:
+                name = Path(path).relative_to(run.root).as_posix()
+                found.append(Source(path=path, name=name, split="train", step=step))
+        return found
+
+    def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
+        """See `JsonlFormat`."""
+        columns = _columns(record)
+        ids, mask = columns.ids, columns.mask
+        step = step_of(record.get("export_step"))
+        step = step if step is not None else step_of(record.get("step"))
+        first = int(np.argmax(mask)) if mask.any() else len(ids)
+        place = fields.integer(record.get("export_sequence_idx"))
+        rank = fields.integer(record.get("rank"))
+        tags = {key: word for key in ("training_mode", "run_id") if (word := fields.tag(record.get(key)))}
+        return SampleRow(
+            split="train",
+            step=step if step is not None else (source.step or 0),
+            group=fields.digest(_shown(ids[:first])),
+            index=f"{stem(source.name)}:{start}" if place is None or rank is None else f"{rank}-{place}",
+            ordinal=place if place is not None else start,
+            start=start,
+            length=length,
+            reward=_first(columns.floats("rewards")),
+            advantage=_first(columns.floats("advantages")),
+            turns=int((np.diff(mask.astype(np.int8), prepend=0) == 1).sum()),
+            prompt_tokens=first,
+            response_tokens=int(mask.sum()),
+            total_tokens=len(ids),
+            env=fields.name(record.get("env_name")) or "",
+            metrics=_metrics(record, columns),
+            tags=tags,
+            prompt=_shown(ids[:first]),
+            response=_shown(ids[first:]),
+        )
+
+    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
+        """See `JsonlFormat`."""
+        columns = _columns(record)
+        series = [TokenSeries(name="loss_mask", values=columns.mask.astype(np.float64).tolist())]
+        series += [
+            TokenSeries(name=name, values=values.tolist())
+            for name in SERIES
+            if (values := columns.floats(name)) is not None and not np.isnan(values).all()
+        ]
+        notes = ["the file holds token ids and no text: ids are shown", *columns.notes]
+        return Sample(
+            key=SampleKey(row.split, row.step, row.group, row.index),
+            row=row,
+            locator=locator,
+            turns=_turns(columns),
+            prompt_text=row.prompt,
+            response_text=row.response,
+            token_ids=columns.ids,
+            series=series,
+            extra={key: fields.showable(value) for key, value in record.items() if not _is_shown(key, value)},
+            notes=notes,
+        )
+
+    def step_states(self, run: RunInfo) -> dict[tuple[str, int], str]:
+        """See `StepStates`. Only versions that write `STABLE` can lack it."""
+        found: dict[tuple[str, int], str] = {}
+        for part in run.parts:
+            for folder in folders(part.path, links_of(run)):
+                match = _STEP.fullmatch(folder.name)
+                if match and (state := _state(folder.path, links_of(run))):
+                    found["train", int(match["step"])] = state
+        return found
+
+
+class Columns:
+    """The arrays of a record, cut to one length, and absent outside of the mask."""
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+        self.notes: list[str] = []
+        raw_ids = record.get("token_ids")
+        ids = [fields.integer(one) for one in raw_ids] if isinstance(raw_ids, list) else []
+        mask = record.get("loss_mask")
+        flags = [one is True or one == 1 for one in mask] if isinstance(mask, list) else []
+        present = {key: len(record[key]) for key in _ARRAYS if isinstance(record.get(key), list)}
+        lengths = {key: length for key, length in present.items() if key != "tokens" and length}
+        self.length = min(lengths.values(), default=0)
+        cut = {key: length for key, length in lengths.items() if length > self.length}
+        if cut:
+            listed = ", ".join(f"{key} has {length}" for key, length in cut.items())
+            self.notes.append(f"arrays of unequal length, shown up to the shortest ({self.length}): {listed}")
+        if not flags and self.length:
+            self.notes.append("no loss_mask: nothing says which tokens were sampled, so no value is shown")
+        self.ids = [-1 if one is None else one for one in ids[: self.length]]
+        self.mask: Mask = np.zeros(self.length, dtype=np.bool_)
+        self.mask[: len(flags)] = flags[: self.length]
+
+    def floats(self, key: str) -> tokens.Floats | None:
+        """A column as float64, shape (T,), NaN outside of the mask; None where it is no array."""
+        found = tokens.read_floats(self._record.get(key))
+        if found is None:
+            return None
+        return np.where(self.mask, found[: self.length], np.nan)
+
+
+def _columns(record: Record) -> Columns:
+    if "token_ids" not in record and "tokens" not in record:
+        raise Unusable("an object without token_ids or tokens is no sample")
+    objects = record.get("tokens")
+    if isinstance(record.get("token_ids"), list) or not isinstance(objects, list):
+        return Columns(record)
+    rows = [one if isinstance(one, dict) else {} for one in objects]
+    keys = dict.fromkeys(key for row in rows for key in row)
+    return Columns({**record, **{OF_THE_FIRST.get(key, key): [row.get(key) for row in rows] for key in keys}})
+
+
+def _metrics(record: Record, columns: Columns) -> dict[str, float]:
+    found = {key: float(number) for key in NUMBERS if (number := fields.integer(record.get(key))) is not None}
+    found.pop("schema_version", None)
+    if record.get("export_step") is not None and (step := fields.number(record.get("step"))) is not None:
+        found["trainer_step"] = step
+    for key in MEANS:
+        values = columns.floats(key)
+        if values is not None and (mean := tokens.nan_mean(values)) is not None:
+            found[key] = mean
+    divergence = columns.floats("mismatch_kl")
+    if divergence is not None and not np.isnan(divergence).all():
+        found["mismatch_kl_max"] = float(np.nanmax(divergence))
+    for key in COUNTS:
+        values = columns.floats(key)
+        if values is not None and (count := tokens.nan_sum(values)) is not None:
+            found[key] = count
+    return found
+
+
+def _first(values: tokens.Floats | None) -> float | None:
+    """The first value that is not absent: rewards and advantages are the same for all tokens of a sequence."""
+    if values is None or np.isnan(values).all():
+        return None
+    return float(values[~np.isnan(values)][0])
+
+
+def _turns(columns: Columns) -> list[Turn]:
+    """A turn for each span of the mask: what was sampled, and what stood around it."""
+    edges = [0, *(np.flatnonzero(np.diff(columns.mask.astype(np.int8))) + 1).tolist(), columns.length]
+    turns = []
+    for start, stop in zip(edges, edges[1:], strict=False):
+        if start == stop:
+            continue
+        sampled = bool(columns.mask[start])
+        turns.append(
+            Turn(
+                role="assistant" if sampled else "prompt" if start == 0 else "context",
+                parts=[Part(kind="text", text=_shown(columns.ids[start:stop]))],
+                origin="response" if sampled or start else "prompt",
+                tokens=stop - start,
+                token_start=start,
+                token_stop=stop,
+            )
+        )
+    return turns
+
+
+def _shown(ids: list[int]) -> str:
+    return " ".join(map(str, ids))
+
+
+def _is_shown(key: str, value: object) -> bool:
+    if key not in _PLACED:
+        return False
+    if value is None:
+        return True
+    if key in _ARRAYS:
+        return isinstance(value, list)
+    if key in ("env_name", "training_mode", "run_id"):
+        return fields.tag(value) is not None
+    return fields.integer(value) is not None
+
+
+def _rank_files(folder: str, links: str) -> list[tuple[str, int | None]]:
+    """Paths and steps of the files of ranks, in the order of steps."""
+    found: list[tuple[str, int | None]] = [
+        (entry.path, None) for entry in files(folder, links) if _RANK.fullmatch(entry.name)
+    ]
+    for below in folders(folder, links):
+        if match := _STEP.fullmatch(below.name):
+            step = int(match["step"])
+            found += [(entry.path, step) for entry in files(below.path, links) if _RANK.fullmatch(entry.name)]
+    return sorted(found, key=lambda one: (one[1] or 0, one[0]))
+
+
+def _described(found: list[tuple[str, int | None]]) -> str:
+    steps = {step for _, step in found if step is not None}
+    number = f"{len(found)} file{'s' if len(found) != 1 else ''} of ranks"
+    return f"{number} in {len(steps)} step{'s' if len(steps) != 1 else ''}" if steps else number
+
+
+def _fits(looks: list[Look]) -> bool:
+    return any(record.keys() >= _TELLING for seen in looks for record in seen.objects)
+
+
+def _state(folder: str, links: str) -> str:
+    """Whether a step is finished: empty, `being written` or `incomplete`."""
+    listed = entries(folder, links)
+    if any(entry.name == STABLE for entry in listed):
+        return ""
+    paths = [entry.path for entry in listed if _RANK.fullmatch(entry.name)]
+    keys = {key for _, seen in look_into(paths) for record in seen.objects for key in record}
+    if not keys or ("training_mode" in keys and "export_step" not in keys):  # before #2641 there was no STABLE
+        return ""
+    newest = max((Path(path).stat().st_mtime for path in paths), default=0.0)
+    return "incomplete" if time.time() - newest > QUIET_S else "being written"

@@ -1,0 +1,115 @@
+"""The index of a run at one moment, as queries see it: pieces on disk and in memory, and the sums over them."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from rolloupe.index.segment import SegmentMeta
+from rolloupe.index.sketch import Moments, Sketch
+from rolloupe.model import Problem
+
+StepKey = tuple[str, int]
+"""Split and step."""
+
+
+class Segment(NamedTuple):
+    """A segment on disk."""
+
+    meta: SegmentMeta
+    path: Path
+
+
+class Piece(NamedTuple):
+    """Rows that can be asked: those of a segment (`path`), or of a growing file's tail (`table`)."""
+
+    source: str
+    path: Path | None
+    table: pa.Table | None
+    sketches: Sequence[Sketch]
+    metrics: Sequence[str]
+    tags: Sequence[str]
+
+
+class Snapshot(NamedTuple):
+    """The catalog at one moment; it never changes. `steps` sums the sketches of all pieces by split and step."""
+
+    version: str
+    segments: tuple[Segment, ...]
+    pieces: Mapping[StepKey, tuple[Piece, ...]]
+    steps: Mapping[StepKey, Sketch]
+    metrics: tuple[str, ...]
+    tags: tuple[str, ...]
+    duplicates: bool
+    """True where two samples of one piece share a key."""
+    tails: int
+    """How many pieces are in memory."""
+    problems: tuple[Problem, ...]
+    problem_count: int
+
+    def holding(self, splits: Iterable[str] = (), low: int | None = None, high: int | None = None) -> list[Piece]:
+        """The pieces with rows of these splits (all, where empty) and steps (inclusive)."""
+        wanted = frozenset(splits)
+        if low is not None and low == high and wanted:
+            keys = [(split, low) for split in wanted if (split, low) in self.pieces]
+        else:
+            keys = [
+                (split, step)
+                for split, step in self.pieces
+                if (not wanted or split in wanted) and (low is None or step >= low) and (high is None or step <= high)
+            ]
+        return list({id(piece): piece for key in keys for piece in self.pieces[key]}.values())
+
+
+def snapshot_of(
+    version: str,
+    segments: tuple[Segment, ...],
+    tails: Sequence[Piece],
+    problems: tuple[Problem, ...],
+    problem_count: int,
+    *,
+    duplicates: bool,
+) -> Snapshot:
+    """Put a snapshot together."""
+    on_disk = [Piece(s.meta.source, s.path, None, s.meta.sketches, s.meta.metrics, s.meta.tags) for s in segments]
+    pieces = [*on_disk, *tails]
+    by_step: dict[StepKey, list[Piece]] = defaultdict(list)
+    for piece in pieces:
+        for sketch in piece.sketches:
+            by_step[sketch.split, sketch.step].append(piece)
+    return Snapshot(
+        version=version,
+        segments=segments,
+        pieces={key: tuple(members) for key, members in by_step.items()},
+        steps=_summed(sketch for piece in pieces for sketch in piece.sketches),
+        metrics=_union(piece.metrics for piece in pieces),
+        tags=_union(piece.tags for piece in pieces),
+        duplicates=duplicates,
+        tails=len(tails),
+        problems=problems,
+        problem_count=problem_count,
+    )
+
+
+def _union(lists: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for names in lists for name in names))
+
+
+def _summed(sketches: Iterable[Sketch]) -> dict[StepKey, Sketch]:
+    """Sum sketches by (split, step). `groups` becomes -1 where a step lies in several: distinct counts do not add."""
+    total: dict[StepKey, Sketch] = {}
+    for one in sketches:
+        held = total.get((one.split, one.step))
+        total[one.split, one.step] = one if held is None else _added(held, one)
+    return total
+
+
+def _added(a: Sketch, b: Sketch) -> Sketch:
+    return Sketch(a.split, a.step, a.rows + b.rows, -1, _merged(a.columns, b.columns), _merged(a.metrics, b.metrics))
+
+
+def _merged(a: dict[str, Moments], b: dict[str, Moments]) -> dict[str, Moments]:
+    empty = Moments()
+    return {name: a.get(name, empty).merge(b.get(name, empty)) for name in dict.fromkeys([*a, *b])}

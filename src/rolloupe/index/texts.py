@@ -1,0 +1,88 @@
+"""The texts of a run's segments: written behind the scalars, newest step first, as far as there is room for them."""
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent import futures
+from pathlib import Path
+
+from rolloupe.index.budget import TEXT, Budget, Text
+from rolloupe.index.snapshot import Segment
+from rolloupe.index.worker import Answer, Job, Workers, perform
+from rolloupe.model import RunInfo, Source
+
+WAIT_S = 0.5
+INLINE_BYTES = 8 * 2**20
+"""So much is written in this process: small runs start no other."""
+
+
+class Texts:
+    """Writes what is missing. Used by the thread of one `OpenRun` alone."""
+
+    def __init__(self, folder: Path, info: RunInfo, workers: Workers, budget: Budget) -> None:
+        self._folder = folder
+        self._info = info
+        self._workers = workers
+        self._budget = budget
+        self._inline_left = INLINE_BYTES
+        self._done: set[Path] = set()
+        self._writing: dict[futures.Future[Answer], Path] = {}
+
+    def forget(self, paths: Iterable[Path] | None = None) -> None:
+        """Look at these segments again, or at all."""
+        self._done = set() if paths is None else self._done - set(paths)
+
+    def due(self, segments: Iterable[Segment]) -> list[Segment]:
+        """The segments without texts, newest step first."""
+        lacking = [s for s in segments if s.path not in self._done and not self._is_done(s)]
+        return sorted(lacking, key=age_of, reverse=True)
+
+    def write(
+        self,
+        due: Iterable[Segment],
+        held: Iterable[Segment],
+        sources: Mapping[str, Source],
+        go_on: Callable[[], bool],
+    ) -> bool:
+        """Write texts until all are there or there is no room; False where `go_on` ended it before."""
+        whole = True
+        for segment in due:
+            source = sources.get(segment.meta.source)
+            whole = go_on()
+            if not whole:
+                break
+            self._done.add(segment.path)
+            texts = [Text(age_of(one), text_of(one.path)) for one in held]
+            if source is None or not self._budget.has_room(texts, age_of(segment)):
+                continue
+            meta = segment.meta
+            job = Job(folder=str(self._folder), run=self._info, source=source, part=meta.part, meta=meta)
+            if self._inline_left >= meta.stop - meta.start:
+                self._inline_left -= meta.stop - meta.start
+                perform(job)
+                self._budget.wrote(text_of(segment.path))
+                continue
+            self._writing[self._workers.submit(job)] = text_of(segment.path)
+            while len(self._writing) > self._workers.count and go_on():
+                self._land()
+        while self._writing and go_on():
+            self._land()
+        return whole
+
+    def _land(self) -> None:
+        for future in futures.wait(self._writing, WAIT_S, futures.FIRST_COMPLETED).done:
+            self._budget.wrote(self._writing.pop(future))
+
+    def _is_done(self, segment: Segment) -> bool:
+        is_done = not segment.meta.rows or text_of(segment.path).exists()
+        if is_done:
+            self._done.add(segment.path)
+        return is_done
+
+
+def text_of(path: Path) -> Path:
+    """Where the texts of a segment lie."""
+    return path.with_suffix(TEXT)
+
+
+def age_of(segment: Segment) -> int:
+    """Orders segments from old to new: their last step."""
+    return max((sketch.step for sketch in segment.meta.sketches), default=0)

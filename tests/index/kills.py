@@ -1,0 +1,59 @@
+"""Kill the processes that index a run, again and again, at moments that nobody chose.
+
+python -m tests.index.kills RUN INDEX_DIR --kills 1000
+"""
+
+import argparse
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+from rolloupe.index import Library
+
+LONGEST_REST_S = 0.12
+
+
+def kill_workers(run: Path, index_dir: Path, kills: int, seed: int = 0) -> int:
+    """Index a run while its workers are killed; begins again, from nothing, until so many were. Returns how many."""
+    rng = random.Random(seed)
+    done = 0
+    while done < kills:
+        with Library([run], index_dir=index_dir) as library:
+            opened = library.runs[0]
+            while not opened.wait_all(rng.random() * LONGEST_REST_S) and done < kills:
+                pids = library._workers.pids()
+                if pids:
+                    os.kill(rng.choice(pids), signal.SIGKILL)
+                    done += 1
+            if done < kills:
+                opened.rebuild()
+                forget(index_dir)
+    with Library([run], index_dir=index_dir) as library:
+        assert library.runs[0].wait_all(120)
+        assert not library.runs[0].problems()
+    return done
+
+
+def forget(index_dir: Path) -> None:
+    """Delete the files of an index."""
+    for path in index_dir.rglob("*.*"):
+        if path.is_file():
+            path.unlink()
+
+
+def main() -> None:
+    """Kill, and say how it went."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("run", type=Path)
+    parser.add_argument("index_dir", type=Path)
+    parser.add_argument("--kills", type=int, default=1000)
+    given = parser.parse_args()
+    began = time.monotonic()
+    done = kill_workers(given.run, given.index_dir, given.kills)
+    print(f"{done} kills in {time.monotonic() - began:.0f} s; the index is whole")
+
+
+if __name__ == "__main__":
+    main()
