@@ -37,7 +37,11 @@ def page(folder: Path, body: str) -> LogNode:
 
 
 def node(tag: str, *children: Any, **attrs: str) -> dict[str, Any]:
-    return {"tag": tag, "attrs": {key.replace("_", "-").strip("-"): value for key, value in attrs.items()}, "children": children}
+    return {
+        "tag": tag,
+        "attrs": {key.replace("_", "-").strip("-"): value for key, value in attrs.items()},
+        "children": children,
+    }
 
 
 def below(root: LogNode) -> list[LogNode]:
@@ -147,7 +151,9 @@ def test_a_huge_outline_is_cut_and_says_so(tmp_path: Path, monkeypatch: pytest.M
         assert "left out: more than 50 parts" in root.children[-1].text
 
 
-@pytest.mark.parametrize("piece", ["<p>", "<!--", "<a ", "<![CDATA[", "<!", "<?", "&", "</", "<a b='", "<script>", "<<", "<p x=1 "])
+@pytest.mark.parametrize(
+    "piece", ["<p>", "<!--", "<a ", "<![CDATA[", "<!", "<?", "&", "</", "<a b='", "<script>", "<<", "<p x=1 "]
+)
 def test_a_malformed_page_is_read_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: str) -> None:
     monkeypatch.setattr(_html, "MAX_S", 1.0)
     began_s = time.monotonic()
@@ -163,7 +169,9 @@ def test_whatever_a_tree_holds_it_is_read_and_can_be_sent(
     inner = {"tag": tag, "attrs": one, "children": other, "data": None}
     outer = {"tag": tag, "attrs": {"class": other}, "children": [one, inner, other, node("td", inner)], "data": one}
     path = folder / "train_logtree.json"
-    path.write_text(json.dumps({"title": one, "root": {"tag": "body", "attrs": other, "children": [inner, outer, one]}}))
+    path.write_text(
+        json.dumps({"title": one, "root": {"tag": "body", "attrs": other, "children": [inner, outer, one]}})
+    )
     root = read_tree(str(path))
     msgspec.to_builtins(root)
     repr(root).encode()

@@ -52,7 +52,10 @@ def details(*records: dict[str, Any]) -> dict[str, Any]:
     found = []
     for number, record in enumerate(records):
         turns = [
-            section(f"Turn {n}", *table("Step stats", ob_len=s["ob_len"], ac_len=s["ac_len"], step_reward=f"{s['reward']:.3f}"))
+            section(
+                f"Turn {n}",
+                *table("Step stats", ob_len=s["ob_len"], ac_len=s["ac_len"], step_reward=f"{s['reward']:.3f}"),
+            )
             for n, s in enumerate(record["steps"], 1)
         ]
         found.append(section(f"Trajectory {number} Episode", section("Episode Details", *turns)))
@@ -163,7 +166,16 @@ def test_what_was_logged_of_a_whole_conversation_ties_it() -> None:
     noted = {key for key, sample in found.items() if "from the step's log" in "".join(sample.notes)}
     assert noted == {(group, index) for group in "0123" for index in "01"}
     tools = found["1", "0"]
-    assert [turn.role for turn in tools.turns] == ["system", "user", "assistant", "tool", "tool", "assistant", "tool", "assistant"]
+    assert [turn.role for turn in tools.turns] == [
+        "system",
+        "user",
+        "assistant",
+        "tool",
+        "tool",
+        "assistant",
+        "tool",
+        "assistant",
+    ]
     assert [turn.tokens is not None for turn in tools.turns if turn.role == "assistant"] == [True] * 3
     assert sum(turn.tokens or 0 for turn in tools.turns) == tools.row.response_tokens
     assert reader.conversations(run, "eval/test", 0) == []
