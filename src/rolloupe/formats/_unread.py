@@ -29,7 +29,6 @@ _KINDS: dict[str, str] = {
 _FRAMEWORKS: tuple[tuple[frozenset[str], str], ...] = tuple(
     (frozenset(keys.split()), framework)
     for keys, framework in (
-        ("group_idx traj_idx total_reward", "rollout summaries of the Tinker cookbook"),
         ("export_sequence_idx micro_step", "token exports of prime-rl"),
         ("traces env task", "episodes of verifiers or prime-rl"),
         ("responses_create_params", "rollouts of NeMo-Gym"),

@@ -89,6 +89,7 @@ class OpenRun:
         self._inline_left = INLINE_BYTES
         self._thread: threading.Thread | None = None
         self._idle = True
+        self._looked = False
         self._rebuild = threading.Event()
         self._damaged: list[Path] = []
         self._mending = threading.Lock()
@@ -221,7 +222,7 @@ class OpenRun:
                 places[source.name] = Place(source, state)
         changed = {n for n, p in places.items() if n not in self._places or self._places[n].state != p.state}
         lost = set(self._places) - set(places)
-        first = not self._places
+        first, self._looked = not self._looked, True
         self._places = places
         now = time.monotonic()
         self._changed_at |= dict.fromkeys(changed, 0.0 if first else now)
