@@ -4,6 +4,7 @@ import json
 import math
 import os
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +92,7 @@ def test_turns_are_the_spans_of_the_mask() -> None:
     assert [turn.role for turn in sample.turns[:3]] == ["prompt", "assistant", "context"]
     spans = [(turn.token_start, turn.token_stop) for turn in sample.turns]
     assert spans[0][0] == 0 and spans[-1][1] == len(sample.token_ids)
-    assert all(a[1] == b[0] for a, b in zip(spans, spans[1:], strict=False))
+    assert all(a[1] == b[0] for a, b in pairwise(spans))
     assert sample.turns[0].parts[0].text.split()[:3] == [str(one) for one in sample.token_ids[:3]]
     assert any("token ids" in note for note in sample.notes)
 

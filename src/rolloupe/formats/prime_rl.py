@@ -7,6 +7,7 @@ Source: `trainer/rl/token_export.py` of prime-rl at #2551, #2592, #2596, #2641, 
 
 import re
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -268,7 +269,7 @@ def _turns(columns: Columns) -> list[Turn]:
     """A turn for each span of the mask: what was sampled, and what stood around it."""
     edges = [0, *(np.flatnonzero(np.diff(columns.mask.astype(np.int8))) + 1).tolist(), columns.length]
     turns = []
-    for start, stop in zip(edges, edges[1:], strict=False):
+    for start, stop in pairwise(edges):
         if start == stop:
             continue
         sampled = bool(columns.mask[start])
