@@ -215,7 +215,7 @@ def test_a_path_that_is_missing() -> None:
 def test_the_documentation_names_every_method_and_public_name() -> None:
     text = (ROOT / "docs/python.md").read_text(encoding="utf-8")
     for name in vars(Questions):
-        assert name.startswith("_") or re.search(rf"^\| `{name}\(", text, re.MULTILINE), name
+        assert name.startswith("_") or re.search(rf"^\| `{name}[(`]", text, re.MULTILINE), name
     for name in set(rolloupe.__all__) - {"Problem", "Sample", "SampleItem", "SampleKey", "__version__"}:
         assert re.search(rf"\b{name}\b", text), name
 
@@ -228,3 +228,26 @@ def test_the_examples_of_the_documentation_run(demo_runs: Path, capsys: pytest.C
     printed = capsys.readouterr().out
     assert "relax relax" in printed and "assistant" in printed and "does not exist" in printed
     assert isinstance(names["run"], Run)
+
+
+def test_what_a_run_holds_beside_its_samples() -> None:
+    data = ROOT / "tests/data/tinker"
+    with rolloupe.open(data / "flat_run") as runs:
+        run = runs[0]
+        points = run.metrics("env/all/reward/total")
+        assert [point.step for point in points] == [0, 1, 2, 3]
+        assert points.arrow()["value"].to_pylist() == [point.value for point in points]
+        assert "optim/lr" in run.metric_names() and run.config["num_groups_to_log"] == 4
+        assert [one.name for one in run.checkpoints][-1] == "final" and run.code_diff().startswith("### repo")
+        assert run.logtree(0, "eval/test").title == "Running evaluation test 0"
+        assert all(one.turns for one in run.conversations(0, "eval/test"))
+        with pytest.raises(BadQuery, match="there are: "):
+            run.metrics("nothing")
+        with pytest.raises(NotFound, match="nothing was logged"):
+            run.logtree(99)
+
+
+def test_a_run_that_holds_nothing_beside_its_samples(one: Runs) -> None:
+    run = one[0]
+    assert (run.metric_names(), run.config, run.checkpoints, run.code_diff()) == ([], {}, [], "")
+    assert run.conversations(0) == []

@@ -179,3 +179,23 @@ def test_head_gives_the_headers_alone(app: App) -> None:
     answer = ask(app, "HEAD", f"{run_path(app)}/steps?split=train", BEARER)
     assert answer.status == 200
     assert int(answer.headers["content-length"]) > 0
+
+
+def test_what_lies_beside_the_samples(tmp_path: Path) -> None:
+    app = served(opened(Path(__file__).parents[1] / "data/tinker/flat_run", tmp_path / "index"))
+    about = get(app, f"{run_path(app)}/about").json
+    assert about["config"]["num_groups_to_log"] == 4 and about["checkpoints"][-1]["name"] == "final"
+    assert about["code_diff"].startswith("### repo") and about["files_left"] == 0
+    assert {"split": "eval/test", "steps": [0]} in about["reports"]
+    assert "metrics.jsonl" in {file["name"] for file in about["files"]}
+    root = get(app, f"{run_path(app)}/report?split=eval/test&step=0").json["root"]
+    assert root["kind"] == "root" and root["children"]
+    assert get(app, f"{run_path(app)}/report?split=eval/test&step=77").status == 404
+    assert get(app, f"{run_path(app)}/report?split=eval/test&step=x").status == 400
+
+
+def test_of_a_run_without_more_the_files_are_told(folder: Path, tmp_path: Path) -> None:
+    relax_run(folder, steps=2)
+    about = get(app := served(opened(folder, tmp_path / "index")), f"{run_path(app)}/about").json
+    assert (about["config"], about["checkpoints"], about["reports"]) == ({}, [], [])
+    assert [file["name"] for file in about["files"]] == ["train/0.jsonl", "train/1.jsonl"]

@@ -9,15 +9,23 @@ from html import escape
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias, overload
 
 from rolloupe.api.answers import Listed, Samples, html_table, shown
 from rolloupe.errors import BadQuery, NotFound
-from rolloupe.model import Problem, Reading, Sample, SampleKey
+from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, Problem, Reading, Sample, SampleKey
 
 if TYPE_CHECKING:
     from rolloupe.index import Library, OpenRun
-    from rolloupe.query import Condition, GroupSummary, SampleQuery, SeriesPoint, SplitSummary, StepSummary
+    from rolloupe.query import (
+        Condition,
+        GroupSummary,
+        MetricPoint,
+        SampleQuery,
+        SeriesPoint,
+        SplitSummary,
+        StepSummary,
+    )
 
 AnyPath: TypeAlias = str | PathLike[str]
 Where: TypeAlias = "str | Sequence[Condition]"
@@ -227,6 +235,50 @@ class Questions:
         from rolloupe import query
 
         return query.columns(self._ready())
+
+    def metrics(self, name: str) -> "Listed[MetricPoint]":
+        """One of the trainer's metrics by step: `step`, `value`. `metric_names()` has the names."""
+        from rolloupe import query
+
+        return Listed(query.metrics(self._ready(), name))
+
+    def metric_names(self) -> list[str]:
+        """The names of the trainer's metrics."""
+        from rolloupe import query
+
+        return query.metric_names(self._ready())
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The run's configuration, as its trainer wrote it; empty where there is none."""
+        from rolloupe import query
+
+        return query.config(self._ready())
+
+    @property
+    def checkpoints(self) -> list[Checkpoint]:
+        """The checkpoints, in order: `name`, `step`, `paths`, `extra`."""
+        from rolloupe import query
+
+        return query.checkpoints(self._ready())
+
+    def code_diff(self) -> str:
+        """What the code of the run differed by from its repository; empty where nothing says so."""
+        from rolloupe import query
+
+        return query.code_diff(self._ready())
+
+    def logtree(self, step: int, split: str | None = None) -> LogNode:
+        """What the trainer logged for a step, as an outline of plain text. Raises `NotFound` where there is nothing."""
+        from rolloupe import query
+
+        return query.logtree(self._ready(), split or self._first_split(), step)
+
+    def conversations(self, step: int, split: str | None = None) -> list[LoggedTranscript]:
+        """The conversations that were logged for a step and cannot be tied to one sample for certain."""
+        from rolloupe import query
+
+        return query.conversations(self._ready(), split or self._first_split(), step)
 
     def problems(self) -> list[Problem]:
         """The records that could not be read, each with file, byte range and reason."""

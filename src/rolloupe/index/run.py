@@ -20,7 +20,7 @@ from rolloupe.index.segment import discard, is_readable, parts_of, scan, span_of
 from rolloupe.index.snapshot import Segment, Snapshot
 from rolloupe.index.texts import Texts
 from rolloupe.index.worker import Answer, Job, Workers, perform
-from rolloupe.model import Problem, RunInfo, Source
+from rolloupe.model import Problem, RunFile, RunInfo, Source
 
 POLL_S = 0.25
 """A line that a trainer appends must show within a second; polling works on network file systems, inotify does not."""
@@ -136,6 +136,13 @@ class OpenRun:
         """The source of that name."""
         place = self._places.get(name)
         return place.source if place else None
+
+    def sample_files(self) -> list[RunFile]:
+        """The files that hold samples, as they are now."""
+        return [
+            RunFile(name=name, size_bytes=place.state.size, changed_s=place.state.mtime_ns / 1e9, what="samples")
+            for name, place in sorted(self._places.items())
+        ]
 
     def changed_s(self) -> float | None:
         """Seconds since a source last changed."""

@@ -1,5 +1,18 @@
 """Questions asked of a run. Every face (web, terminal, command line, Python, export) asks these and no others."""
 
+from rolloupe.query.beside import (
+    MetricPoint,
+    checkpoints,
+    code_diff,
+    config,
+    conversations,
+    files,
+    logtree,
+    logtrees,
+    metric_names,
+    metric_rows,
+    metrics,
+)
 from rolloupe.query.listing import every, samples, table
 from rolloupe.query.records import (
     Condition,
@@ -18,6 +31,7 @@ from rolloupe.query.summaries import columns, groups, series, splits, steps
 __all__ = [
     "Condition",
     "GroupSummary",
+    "MetricPoint",
     "SampleItem",
     "SamplePage",
     "SampleQuery",
@@ -25,9 +39,19 @@ __all__ = [
     "SplitSummary",
     "Stats",
     "StepSummary",
+    "checkpoints",
+    "code_diff",
     "columns",
+    "config",
+    "conversations",
     "every",
+    "files",
     "groups",
+    "logtree",
+    "logtrees",
+    "metric_names",
+    "metric_rows",
+    "metrics",
     "neighbours",
     "raw",
     "read",

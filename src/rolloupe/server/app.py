@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rolloupe.errors import BadQuery, NotFound, NotRecognised, RolloupeError, SourceChanged, UnreadablePath
 from rolloupe.index import Library
-from rolloupe.server import events, login, memory, runs, samples, shell
+from rolloupe.server import beside, events, login, memory, runs, samples, shell
 from rolloupe.server.console import say_failure
 from rolloupe.server.context import Context, Stopping
 from rolloupe.server.replies import error_reply
@@ -30,6 +30,8 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/groups", runs.groups),
     (f"{RUN}/problems", runs.problems),
     (f"{RUN}/problems/raw", runs.problem_raw),
+    (f"{RUN}/about", beside.about),
+    (f"{RUN}/report", beside.report),
     (f"{RUN}/samples", samples.samples),
     (f"{RUN}/sample", samples.sample),
     (f"{RUN}/sample/raw", samples.raw),

@@ -254,6 +254,66 @@ export interface ProblemsReply {
   problems: ProblemItem[];
 }
 
+/** A checkpoint that a run lists, which is not to say that it can still be loaded. */
+export interface CheckpointItem {
+  name: string;
+  step: number | null;
+  paths: Record<string, string>;
+  extra: unknown;
+}
+
+/** A file of the run's folder. */
+export interface FileItem {
+  name: string;
+  size_bytes: number;
+  /** Seconds since the epoch. */
+  changed_s: number;
+  what: string;
+}
+
+/** The steps of a split that have a report. */
+export interface ReportSteps {
+  split: string;
+  steps: number[];
+}
+
+/** `GET /api/runs/{run}/about`: what the run holds beside its samples. */
+export interface AboutReply {
+  run: string;
+  path: string;
+  format: string;
+  reason: string;
+  /** As the trainer wrote it; non-finite numbers encoded as in `number`. */
+  config: unknown;
+  checkpoints: CheckpointItem[];
+  code_diff: string;
+  files: FileItem[];
+  /** Files that are not listed here, as there are too many. */
+  files_left: number;
+  reports: ReportSteps[];
+}
+
+/** A piece of what was logged for a step; all of it is plain text. */
+export interface ReportNode {
+  /** `root`, `section`, `text`, `code`, `table`, `details`, `conversation` or `exception`. */
+  kind: string;
+  title: string;
+  text: string;
+  header: string[];
+  rows: string[][];
+  turns: TurnView[];
+  children: ReportNode[];
+  attrs: Record<string, string>;
+}
+
+/** `GET /api/runs/{run}/report?split=&step=`: what the trainer logged for a step, as an outline. */
+export interface ReportReply {
+  run: string;
+  split: string;
+  step: number;
+  root: ReportNode;
+}
+
 /** `GET /api/cache/stats`; `POST /api/cache/clear` answers the same, after clearing. */
 export interface CacheStats {
   entries: number;

@@ -1,0 +1,88 @@
+"""What a run holds beside its samples: the trainer's metrics, configuration, checkpoints, code, files and reports.
+
+Read from the run's own files when asked for; a run whose format has no such thing has none.
+"""
+
+from typing import Any, NamedTuple
+
+from rolloupe.errors import BadQuery, NotFound
+from rolloupe.formats.base import TrainerFiles
+from rolloupe.index import OpenRun
+from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, MetricRow, RunFile
+
+
+class MetricPoint(NamedTuple):
+    """A trainer's metric at a step."""
+
+    step: int
+    value: float
+
+
+def _files(run: OpenRun) -> TrainerFiles | None:
+    return run.format if isinstance(run.format, TrainerFiles) else None
+
+
+def metric_rows(run: OpenRun) -> list[MetricRow]:
+    """The trainer's metrics, a row a step; rows without a step follow."""
+    found = _files(run)
+    return found.metrics(run.info) if found else []
+
+
+def metric_names(run: OpenRun) -> list[str]:
+    """The names of the trainer's metrics, in the order in which they first appear."""
+    return list(dict.fromkeys(name for row in metric_rows(run) for name in row.values))
+
+
+def metrics(run: OpenRun, name: str) -> list[MetricPoint]:
+    """One of the trainer's metrics by step. Raises `BadQuery`, naming some there are, where there is none such."""
+    rows = metric_rows(run)
+    found = [MetricPoint(row.step, row.values[name]) for row in rows if row.step is not None and name in row.values]
+    if not found:
+        known = ", ".join(list(dict.fromkeys(one for row in rows for one in row.values))[:40]) or "none"
+        raise BadQuery(f"no metric {name!r} in run {run.id!r}; there are: {known}")
+    return found
+
+
+def config(run: OpenRun) -> dict[str, Any]:
+    """The configuration; empty where there is none."""
+    found = _files(run)
+    return found.config(run.info) if found else {}
+
+
+def checkpoints(run: OpenRun) -> list[Checkpoint]:
+    """The checkpoints, in order."""
+    found = _files(run)
+    return found.checkpoints(run.info) if found else []
+
+
+def code_diff(run: OpenRun) -> str:
+    """What the code differed by; empty where nothing says so."""
+    found = _files(run)
+    return found.code_diff(run.info) if found else ""
+
+
+def files(run: OpenRun) -> list[RunFile]:
+    """The files of the run's folder, or at least those that hold samples."""
+    found = _files(run)
+    return found.files(run.info) if found else run.sample_files()
+
+
+def logtrees(run: OpenRun) -> list[tuple[str, int]]:
+    """The splits and steps that have a report."""
+    found = _files(run)
+    return found.logtrees(run.info) if found else []
+
+
+def logtree(run: OpenRun, split: str, step: int) -> LogNode:
+    """What the trainer logged for a step, as an outline. Raises `NotFound` where there is nothing."""
+    found = _files(run)
+    root = found.logtree(run.info, split, step) if found else None
+    if root is None:
+        raise NotFound(f"nothing was logged for step {step} of {split!r} in run {run.id!r}")
+    return root
+
+
+def conversations(run: OpenRun, split: str, step: int) -> list[LoggedTranscript]:
+    """The conversations of a report that cannot be tied to a sample for certain."""
+    found = _files(run)
+    return found.conversations(run.info, split, step) if found else []

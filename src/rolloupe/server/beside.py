@@ -1,0 +1,72 @@
+"""The routes about what a run holds beside its samples: configuration, checkpoints, code, files, reports."""
+
+from collections import defaultdict
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rolloupe import query
+from rolloupe.index import OpenRun
+from rolloupe.model import LogNode
+from rolloupe.server import params, views, wire
+from rolloupe.server.context import context_of
+from rolloupe.server.replies import plain
+
+MAX_FILES = 2000
+MAX_DIFF_CHARS = 2_000_000
+
+
+async def about(request: Request) -> Response:
+    """`GET /api/runs/{run}/about`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    return await context.fresh(request, lambda: about_reply(run))
+
+
+async def report(request: Request) -> Response:
+    """`GET /api/runs/{run}/report?split=&step=`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    split, step = params.word(request.query_params, "split"), params.integer(request.query_params, "step")
+
+    def make() -> wire.ReportReply:
+        return wire.ReportReply(run=run.id, split=split, step=step, root=report_node(query.logtree(run, split, step)))
+
+    return await context.fresh(request, make)
+
+
+def about_reply(run: OpenRun) -> wire.AboutReply:
+    """All that is known of a run beside its samples."""
+    files, reports = query.files(run), defaultdict[str, list[int]](list)
+    for split, step in query.logtrees(run):
+        reports[split].append(step)
+    return wire.AboutReply(
+        run=run.id,
+        path=run.info.root,
+        format=run.info.format,
+        reason=run.info.reason,
+        config=plain(query.config(run)),
+        checkpoints=[
+            wire.CheckpointItem(name=one.name, step=one.step, paths=one.paths, extra=plain(one.extra))
+            for one in query.checkpoints(run)
+        ],
+        code_diff=query.code_diff(run)[:MAX_DIFF_CHARS],
+        files=[
+            wire.FileItem(name=one.name, size_bytes=one.size_bytes, changed_s=one.changed_s, what=one.what)
+            for one in files[:MAX_FILES]
+        ],
+        files_left=max(0, len(files) - MAX_FILES),
+        reports=[wire.ReportSteps(split=split, steps=sorted(steps)) for split, steps in reports.items()],
+    )
+
+
+def report_node(node: LogNode) -> wire.ReportNode:
+    """A piece of a report as it crosses to the browser."""
+    return wire.ReportNode(
+        kind=node.kind,
+        title=node.title,
+        text=node.text,
+        header=node.header,
+        rows=node.rows,
+        turns=[views.turn_view(turn) for turn in node.turns],
+        children=[report_node(child) for child in node.children],
+        attrs=node.attrs,
+    )
