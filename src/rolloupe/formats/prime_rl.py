@@ -7,6 +7,7 @@ Source: `trainer/rl/token_export.py` of prime-rl at #2551, #2592, #2596, #2641, 
 
 import re
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +51,16 @@ SERIES = (
     "mismatch_kl", "prob_delta", "is_masked", "is_masked_high", "is_masked_low", "rl_weights", "ce_weights",
     "ref_kl_weights",
 )  # fmt: skip
+OF_TRAINER = (
+    "trainer_logprobs", "entropy", "importance_ratio", "log_importance_ratio", "mismatch_kl", "prob_delta",
+    "is_masked", "is_masked_high", "is_masked_low",
+)  # fmt: skip
+"""What the trainer computes: of the first token of a sequence it is garbage, whatever the mask says."""
+
+MAX_TURNS = 5_000
+"""Past so many spans of the mask the rest of a sequence is one turn."""
+
+NO_TEXT = "the file holds token ids and no text: ids are shown, a turn for each span of the loss mask"
 MEANS = ("entropy", "importance_ratio", "log_importance_ratio", "mismatch_kl", "prob_delta", "trainer_logprobs")
 COUNTS = ("is_masked", "is_masked_high", "is_masked_low")
 NUMBERS = ("rank", "micro_step", "micro_sequence_idx", "export_sequence_idx", "schema_version")
@@ -85,7 +96,12 @@ class PrimeRL(JsonlFormat):
         ("`advantages`", "the advantage, and a token series"),
         (", ".join(f"`{key}`" for key in SERIES if key != "advantages"), "token series, absent outside of the mask"),
         (", ".join(f"`{key}`" for key in MEANS), "sample metrics: the mean over the mask"),
+        ("`log_importance_ratio`", "sample metric `abs_log_importance_ratio`: the mean of its size over the mask"),
         (", ".join(f"`{key}`" for key in COUNTS), "sample metrics: how many tokens"),
+        (
+            "`rl_weights`, `ce_weights`, `ref_kl_weights`",
+            "sample metric `ce_only`: how many tokens the cross-entropy alone trains",
+        ),
         ("`env_name`", "environment"),
         ("`training_mode`, `run_id`", "tags"),
         ("`tokens` (the first shape, a list of objects)", "the same, column by column"),
@@ -171,7 +187,7 @@ class PrimeRL(JsonlFormat):
             for name in SERIES
             if (values := columns.floats(name)) is not None and not np.isnan(values).all()
         ]
-        notes = ["the file holds token ids and no text: ids are shown", *columns.notes]
+        notes = [NO_TEXT, *columns.notes, *_absences(columns)]
         return Sample(
             key=SampleKey(row.split, row.step, row.group, row.index),
             row=row,
@@ -224,7 +240,10 @@ class Columns:
         found = tokens.read_floats(self._record.get(key))
         if found is None:
             return None
-        return np.where(self.mask, found[: self.length], np.nan)
+        values = np.where(self.mask, found[: self.length], np.nan)
+        if key in OF_TRAINER:
+            values[:1] = np.nan
+        return values
 
 
 def _columns(record: Record) -> Columns:
@@ -247,6 +266,9 @@ def _metrics(record: Record, columns: Columns) -> dict[str, float]:
         values = columns.floats(key)
         if values is not None and (mean := tokens.nan_mean(values)) is not None:
             found[key] = mean
+    gaps = columns.floats("log_importance_ratio")
+    if gaps is not None and (mean := tokens.nan_mean(np.abs(gaps))) is not None:
+        found["abs_log_importance_ratio"] = mean
     divergence = columns.floats("mismatch_kl")
     if divergence is not None and not np.isnan(divergence).all():
         found["mismatch_kl_max"] = float(np.nanmax(divergence))
@@ -254,21 +276,32 @@ def _metrics(record: Record, columns: Columns) -> dict[str, float]:
         values = columns.floats(key)
         if values is not None and (count := tokens.nan_sum(values)) is not None:
             found[key] = count
-    return found
+    return found | _weighted(columns)
+
+
+def _weighted(columns: Columns) -> dict[str, float]:
+    """How many tokens the cross-entropy alone trains. Without weights the RL loss has weight 1, the others none."""
+    own, ce, ref = (columns.floats(key) for key in ("rl_weights", "ce_weights", "ref_kl_weights"))
+    if ce is None or np.isnan(ce).all():
+        return {}
+    rl = 1.0 if own is None or np.isnan(own).all() else own
+    other = 0.0 if ref is None else np.nan_to_num(ref)
+    return {"ce_only": float(np.count_nonzero((ce > 0) & (rl == 0) & (other == 0)))}
 
 
 def _first(values: tokens.Floats | None) -> float | None:
-    """The first value that is not absent: rewards and advantages are the same for all tokens of a sequence."""
-    if values is None or np.isnan(values).all():
+    """The first finite value: rewards and advantages are the same for all tokens of a sequence."""
+    if values is None or not np.isfinite(values).any():
         return None
-    return float(values[~np.isnan(values)][0])
+    return float(values[np.isfinite(values)][0])
 
 
 def _turns(columns: Columns) -> list[Turn]:
     """A turn for each span of the mask: what was sampled, and what stood around it."""
-    edges = [0, *(np.flatnonzero(np.diff(columns.mask.astype(np.int8))) + 1).tolist(), columns.length]
+    changes = np.flatnonzero(np.diff(columns.mask)) + 1
+    edges = [0, *changes[: MAX_TURNS - 1].tolist(), columns.length]
     turns = []
-    for start, stop in zip(edges, edges[1:], strict=False):
+    for start, stop in pairwise(edges):
         if start == stop:
             continue
         sampled = bool(columns.mask[start])
@@ -283,6 +316,24 @@ def _turns(columns: Columns) -> list[Turn]:
             )
         )
     return turns
+
+
+def _absences(columns: Columns) -> list[str]:
+    """Say where there is no value, and why."""
+    if not columns.mask.any():
+        return []
+    found = ["outside of the loss mask and at index 0 the trainer leaves dummies: no value is shown there or averaged"]
+    columns_there = {key: values for key in OF_TRAINER if (values := columns.floats(key)) is not None}
+    empty = [key for key, values in columns_there.items() if np.isnan(values).all()]
+    if empty:
+        found.append(f"null throughout, as the trainer writes what has no meaning for a sequence: {', '.join(empty)}")
+    logprobs = columns_there.get("trainer_logprobs")
+    missing = 0 if logprobs is None else int(np.count_nonzero(columns.mask[1:] & np.isnan(logprobs[1:])))
+    if missing and "trainer_logprobs" not in empty:
+        found.append(
+            f"trainer_logprobs has no finite value for {missing} of the tokens under the mask: written as null"
+        )
+    return found
 
 
 def _shown(ids: list[int]) -> str:
@@ -325,12 +376,22 @@ def _fits(looks: list[Look]) -> bool:
 
 def _state(folder: str, links: str) -> str:
     """Whether a step is finished: empty, `being written` or `incomplete`."""
-    listed = entries(folder, links)
+    try:
+        listed = entries(folder, links)
+    except OSError:
+        return ""
     if any(entry.name == STABLE for entry in listed):
         return ""
     paths = [entry.path for entry in listed if _RANK.fullmatch(entry.name)]
     keys = {key for _, seen in look_into(paths) for record in seen.objects for key in record}
     if not keys or ("training_mode" in keys and "export_step" not in keys):  # before #2641 there was no STABLE
         return ""
-    newest = max((Path(path).stat().st_mtime for path in paths), default=0.0)
-    return "incomplete" if time.time() - newest > QUIET_S else "being written"
+    quiet_s = time.time() - max((_changed_s(path) for path in paths), default=0.0)
+    return "incomplete" if quiet_s > QUIET_S else "being written"
+
+
+def _changed_s(path: str) -> float:
+    try:
+        return Path(path).stat().st_mtime
+    except OSError:
+        return 0.0
