@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import rolloupe
 from rolloupe import tokens
 from rolloupe.formats import by_name, discover
 from rolloupe.formats.prime_rl import MAX_TURNS, QUIET_S, SERIES, PrimeRL
-from rolloupe.model import Problem, Sample
+from rolloupe.model import Problem, Sample, SampleRow
 from tests.formats.support import items, only_run, rows, samples
 
 DATA = Path(__file__).parents[1] / "data/prime_rl"
@@ -233,3 +234,31 @@ def test_a_step_whose_folder_goes_away_is_no_trouble(tmp_path: Path, prime: Prim
         assert prime.step_states(run) in ({}, {("train", 2): "being written"})  # root may read what nobody may
     finally:
         path.parent.chmod(0o755)
+
+
+def test_ranks_that_are_all_empty_so_far_are_a_run_by_their_place(tmp_path: Path) -> None:
+    for rank in range(2):
+        path = tmp_path / f"token_exports/step_0/rank_{rank}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    run = only_run(tmp_path)
+    assert run.reason == "2 files of ranks in 1 step, all of them empty so far"
+    assert rows(run) == []
+
+
+def test_a_torn_last_line_is_passing_and_hides_nothing(tmp_path: Path) -> None:
+    path = write(tmp_path / "token_exports/step_1/rank_0.jsonl", record())
+    with path.open("a") as file:
+        file.write(json.dumps(record(export_sequence_idx=1))[:-20])
+    good, torn = items(only_run(tmp_path))
+    assert isinstance(good, SampleRow) and isinstance(torn, Problem) and torn.transient
+
+
+def test_the_list_of_steps_says_which_are_not_finished(tmp_path: Path) -> None:
+    for step in (1, 2):
+        write(tmp_path / f"run/token_exports/step_{step}/rank_0.jsonl", record(step=step))
+    (tmp_path / "run/token_exports/step_1/STABLE").touch()
+    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
+        assert [(step.step, step.state) for step in runs.steps()] == [(1, ""), (2, "being written")]
+        (tmp_path / "run/token_exports/step_2/STABLE").touch()
+        assert [step.state for step in runs.steps()] == ["", ""]

@@ -38,6 +38,7 @@ QUIET_S = 600.0
 
 _RANK = re.compile(r"rank_(?P<rank>\d{1,9})\.jsonl")
 _STEP = re.compile(r"step_(?P<step>\d{1,15})")
+ROWS = ", rows have micro_step, micro_sequence_idx and export_sequence_idx"
 _TELLING = {"micro_step", "micro_sequence_idx", "export_sequence_idx"}
 
 OF_THE_FIRST = {
@@ -117,21 +118,21 @@ class PrimeRL(JsonlFormat):
         links = link_root or str(path.resolve())
         if path.is_file():
             fits = forced or _fits([look(str(path))])
-            return [self._run(path, path, "one file", "")] if fits else []
+            return [self._run(path, path, f"one file{ROWS}", "")] if fits else []
         for folder in (path, path / EXPORTS):
             found = _rank_files(str(folder), links)
-            named = folder.name == EXPORTS and bool(found)
-            if found and (_fits([seen for _, seen in look_into([path for path, _ in found])]) or (forced and named)):
-                return [self._run(path, folder, _described(found), links)]
+            looks = [seen for _, seen in look_into([path for path, _ in found])]
+            named = folder.name == EXPORTS and (forced or not looks)
+            if found and (named or _fits(looks)):
+                return [self._run(path, folder, _described(found, looks), links)]
         plain = [entry.path for entry in files(str(path), links)] if forced else []
         return [self._run(path, path, "read as a person asked", links)] if plain else []
 
     def _run(self, path: Path, folder: Path, what: str, links: str) -> RunInfo:
         root = path.parent if path.name == EXPORTS else path
         name = stem(path.name) if path.is_file() else root.name
-        reason = f"{what}, rows have micro_step, micro_sequence_idx and export_sequence_idx"
         part = RunPart(str(folder))
-        return RunInfo(name=name, root=str(path), format=self.name, reason=reason, parts=(part,), link_root=links)
+        return RunInfo(name=name, root=str(path), format=self.name, reason=what, parts=(part,), link_root=links)
 
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`."""
@@ -364,10 +365,11 @@ def _rank_files(folder: str, links: str) -> list[tuple[str, int | None]]:
     return sorted(found, key=lambda one: (one[1] or 0, one[0]))
 
 
-def _described(found: list[tuple[str, int | None]]) -> str:
+def _described(found: list[tuple[str, int | None]], looks: list[Look]) -> str:
     steps = {step for _, step in found if step is not None}
     number = f"{len(found)} file{'s' if len(found) != 1 else ''} of ranks"
-    return f"{number} in {len(steps)} step{'s' if len(steps) != 1 else ''}" if steps else number
+    places = f" in {len(steps)} step{'s' if len(steps) != 1 else ''}" if steps else ""
+    return f"{number}{places}{ROWS if looks else ', all of them empty so far'}"
 
 
 def _fits(looks: list[Look]) -> bool:

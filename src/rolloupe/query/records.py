@@ -63,6 +63,8 @@ class StepSummary(NamedTuple):
     step: int
     samples: int
     reward: Stats
+    state: str = ""
+    """What the files say of a step that is not finished: `being written`, `incomplete`; empty: nothing."""
 
 
 class GroupSummary(NamedTuple):

@@ -51,9 +51,11 @@ async def steps(request: Request) -> Response:
             reward_mean=[number(step.reward.mean) for step in found],
             reward_std=[number(step.reward.std) for step in found],
             reward_excluded=[step.reward.excluded for step in found],
+            states=[step.state for step in found],
         )
 
-    return await context.answer(request, version, make)
+    states = await context.in_thread(lambda: query.step_states(run))  # these change while the version does not
+    return await context.answer(request, f"{version} {sorted(states.items())}" if states else version, make)
 
 
 async def groups(request: Request) -> Response:

@@ -97,6 +97,8 @@ class StepsReply(Struct, kw_only=True):
     reward_std: list[Number]
     reward_excluded: list[int]
     """How many samples had no finite reward and are left out of the mean."""
+    states: list[str]
+    """`being written` or `incomplete`, as the files say of a step that is not finished; empty for all others."""
 
 
 class GroupItem(Struct, kw_only=True):

@@ -65,6 +65,8 @@ export interface StepsReply {
   reward_std: WireNumber[];
   /** How many samples had no finite reward and are left out of the mean. */
   reward_excluded: number[];
+  /** `being written` or `incomplete`, as the files say of a step that is not finished; empty for all others. */
+  states: string[];
 }
 
 /** A group of the step. `first` is the place of its first sample in the list sorted by index. */
