@@ -31,7 +31,7 @@ def test_samples_as_arrow_are_the_samples(run: Run) -> None:
     [
         SampleQuery(sort="reward", descending=True),
         SampleQuery(splits=("train",), step_min=1, step_max=1, offset=3, limit=5),
-        SampleQuery(splits=("none",)),
+        SampleQuery(splits=("eval",), group="none"),
         SampleQuery(limit=0),
     ],
 )

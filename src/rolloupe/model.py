@@ -4,6 +4,7 @@ Owns plain typed records; does no I/O and knows no framework. Numbers are Python
 are legal values everywhere; strings may have come from hostile files. Fields may be added later; none is renamed.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 from urllib.parse import quote, unquote
@@ -89,6 +90,13 @@ def _encode(part: str) -> str:
     return quote(part, safe="-_.@:,=+", errors="replace").replace("~", "%7E")
 
 
+_ID = re.compile(
+    r"(?P<split>[^~]*)/(?P<step>0|-?[1-9][0-9]{0,99})/(?P<group>[^/~]*)/(?P<index>[^/~]*)"
+    r"(?:~(?P<attempt>[1-9][0-9]{0,9}))?",
+    re.DOTALL,
+)
+
+
 class SampleKey(Struct, frozen=True, order=True):
     """The identity of a sample within a run, written `split/step/group/index`, each part percent-encoded.
 
@@ -113,12 +121,11 @@ class SampleKey(Struct, frozen=True, order=True):
     @classmethod
     def parse(cls, text: str) -> "SampleKey":
         """Read an id as `str(key)` writes it. A `/` inside a split may stand unencoded. ValueError if it is none."""
-        body, tilde, attempt = text.partition("~")
-        parts = body.split("/")
-        if len(parts) < 4:
-            raise ValueError(f"{text!r} is not a sample id: expected split/step/group/index")
-        split = "/".join(unquote(p) for p in parts[:-3])
-        return cls(split, int(parts[-3]), unquote(parts[-2]), unquote(parts[-1]), int(attempt) if tilde else 0)
+        match = _ID.fullmatch(text)
+        if match is None:
+            raise ValueError(f"{text[:200]!r} is not a sample id: expected split/step/group/index")
+        split, step, group, index = (unquote(match[name]) for name in ("split", "step", "group", "index"))
+        return cls(split, int(step), group, index, int(match["attempt"] or 0))
 
 
 class SampleRow(Struct, kw_only=True):

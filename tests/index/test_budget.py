@@ -73,4 +73,4 @@ def test_a_budget_that_nothing_fits_into_leaves_the_numbers(tmp_path: Path) -> N
 
 
 def test_without_a_limit_nothing_is_looked_at(tmp_path: Path) -> None:
-    assert Budget(tmp_path / "missing", None).has_room([Text(0, tmp_path / "x")], 1)
+    assert Budget(tmp_path / "missing", None).has_room(lambda: [Text(0, tmp_path / "x")], 1)

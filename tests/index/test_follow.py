@@ -117,4 +117,5 @@ def test_a_segment_that_is_gone_says_ask_again(tmp_path: Path) -> None:
         for path in (tmp_path / "index").rglob("*.parquet"):
             path.unlink()
         with pytest.raises(SourceChanged, match="ask again"):
-            list(query.every(library.runs[0], SampleQuery()))
+            query.samples(library.runs[0], SampleQuery())
+        assert len(list(query.every(library.runs[0], SampleQuery()))) == 8

@@ -14,7 +14,7 @@ import pytest
 
 from rolloupe import query
 from rolloupe.errors import SourceChanged, UnreadablePath
-from rolloupe.index import OpenRun
+from rolloupe.index import Library, OpenRun
 from rolloupe.index import run as run_module
 from tests.index.kills import kill_workers
 from tests.index.support import contents, eventually, lines, opened, relax_run, row, row_count
@@ -103,9 +103,20 @@ def test_a_segment_that_was_harmed_unseen_is_made_again_for_who_asks_next(tmp_pa
     for path in (tmp_path / "index").rglob("*[0-9a-f].parquet"):
         path.write_bytes(os.urandom(path.stat().st_size))
     with opened(tmp_path / "run", tmp_path / "index") as library:
-        assert listed(library.runs[0]) == -1
-    with opened(tmp_path / "run", tmp_path / "index") as library:
         assert listed(library.runs[0]) == 24
+
+
+def test_a_damaged_byte_in_what_is_known_of_a_segment_hangs_nobody(tmp_path: Path) -> None:
+    relax_run(tmp_path / "run", steps=1)
+    with opened(tmp_path / "run", tmp_path / "index"):
+        pass
+    (meta,) = (tmp_path / "index").rglob("*.meta")
+    whole = meta.read_bytes()
+    for place in range(0, len(whole), 7):
+        meta.write_bytes(whole[:place] + b"\x8d" + whole[place + 1 :])
+        with Library([tmp_path / "run"], index_dir=tmp_path / "index") as library:
+            assert library.runs[0].wait(20)
+            assert row_count(library.runs[0]) in (0, 8) or library.runs[0].problems()
 
 
 def test_a_full_disk_is_told_and_hides_nothing_that_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +133,7 @@ def test_a_full_disk_is_told_and_hides_nothing_that_fits(tmp_path: Path, monkeyp
     relax_run(tmp_path / "run", steps=3)
     with opened(tmp_path / "run", tmp_path / "index") as library:
         run = library.runs[0]
-        assert (row_count(run), len(run.failures())) == (8, 2)
+        assert row_count(run) == 8 and len(run.failures()) >= 2
         assert "No space left" in run.failures()[0].reason
         assert not [p for p in (tmp_path / "index").rglob("*") if p.name.endswith(".tmp")]
 

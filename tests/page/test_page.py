@@ -240,3 +240,61 @@ def test_the_page_comes_back_when_the_index_was_deleted(page: Page, viewer: View
     shutil.rmtree(tmp_path / "index")
     page.keyboard.press("[")
     at(page, 1, 0)
+
+
+def test_each_split_opens_at_its_own_newest_step(page: Page, tmp_path: Path) -> None:
+    relax_run(tmp_path / "run", steps=4)
+    evaluation = tmp_path / "run/rollout_result/eval"
+    evaluation.mkdir()
+    (evaluation / "0.jsonl").write_bytes(lines([row(0, i, dataset="toy") for i in range(4)]))
+    with viewing(tmp_path / "run", index_dir=tmp_path / "index") as viewer:
+        page.goto(viewer.link)
+        at(page, 3, 0)
+        for _ in range(2):
+            page.get_by_text("eval/toy").first.click()
+            expect(page).to_have_url(re.compile(r"step=0&sample=eval%2Ftoy/0|sample=eval.*toy/0/"))
+            page.get_by_text("train", exact=True).first.click()
+            at(page, 3, 0)
+
+
+def test_a_step_that_was_written_again_is_told(page: Page, viewer: Viewer, run: Path) -> None:
+    page.goto(viewer.link)
+    at(page, 2, 0)
+    file = run / "rollout_result/train/2.jsonl"
+    file.write_bytes(lines([row(2, i, response=f"Another {i}") for i in range(8)]))
+    expect(page.get_by_role("button", name="Step changed")).to_be_visible()
+    expect(page.get_by_text("Answer 0", exact=True).last).to_be_visible()
+    page.get_by_role("button", name="Step changed").click()
+    expect(page.get_by_text("Another 0", exact=True).last).to_be_visible()
+    expect(page.get_by_role("button", name="Step changed")).to_have_count(0)
+
+
+def test_the_end_of_a_long_list_comes_back_after_clearing(page: Page, tmp_path: Path) -> None:
+    relax_run(tmp_path / "run", steps=1, samples=260)
+    with viewing(tmp_path / "run", index_dir=tmp_path / "index") as viewer:
+        page.goto(viewer.link)
+        at(page, 0, 0)
+        for _ in range(2):
+            page.get_by_role("list", name="Samples").evaluate("list => { list.scrollTop = list.scrollHeight }")
+            expect(page.get_by_role("link", name=re.compile("Answer 259"))).to_be_visible()
+            page.get_by_role("link", name="Settings").click()
+            page.get_by_role("button", name=re.compile("Clear")).click()
+            page.go_back()
+            at(page, 0, 0)
+
+
+def test_a_reward_has_one_colour_wherever_one_came_from(page: Page, tmp_path: Path) -> None:
+    train = relax_run(tmp_path / "run", steps=0)
+    for step in range(3):
+        rows = [row(step, i, reward=0.5 if step or i else 4.0) for i in range(4)]
+        (train / f"{step}.jsonl").write_bytes(lines(rows))
+    with viewing(tmp_path / "run", index_dir=tmp_path / "index") as viewer:
+        page.goto(viewer.link)
+        at(page, 2, 0)
+        colour = "getComputedStyle(document.querySelector('main dl dd')).color"
+        before = page.evaluate(colour)
+        page.keyboard.press("g")
+        at(page, 0, 0)
+        page.keyboard.press("Shift+G")
+        at(page, 2, 0)
+        assert page.evaluate(colour) == before

@@ -2,11 +2,13 @@
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound, SourceChanged
+from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
 from rolloupe.query import Condition, SampleQuery, engine, listing
 from tests.index.support import eventually, lines, opened, relax_run, row
@@ -167,3 +169,63 @@ def test_a_query_that_needs_too_much_memory_is_refused_in_words(
     rows = [row(0, i, response="x" * 200, prompt=f"{i} " * 100) for i in range(20_000)]
     with opened(step_of(tmp_path, rows), tmp_path / "index") as library, pytest.raises(BadQuery, match="memory"):
         query.samples(library.runs[0], SampleQuery(sort="reward", limit=20_000))
+
+
+def test_samples_that_share_a_key_over_several_files_have_ids_of_their_own(tmp_path: Path) -> None:
+    folder = tmp_path / "run/token_exports"
+    folder.mkdir(parents=True)
+    numbers = {"rank": 0, "micro_step": 0, "micro_sequence_idx": 0, "export_sequence_idx": 0, "step": 1}
+    for rank in range(3):
+        record = {**numbers, "token_ids": [1, 2], "loss_mask": [False, True], "rewards": [None, float(rank)]}
+        (folder / f"rank_{rank}.jsonl").write_bytes(lines([record]))
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        run = library.runs[0]
+        for sort in ("index", "reward"):
+            ids = [str(item.key) for item in query.every(run, SampleQuery(sort=sort))]
+            assert len(set(ids)) == 3 and sum("~" not in one for one in ids) == 1
+            for item in query.every(run, SampleQuery(sort=sort)):
+                assert query.sample(run, item.key).row.reward == item.reward
+        last = query.samples(run, SampleQuery(limit=1), around=SampleKey.parse(ids[-1]))
+        assert [str(item.key) for item in last.samples] == [ids[-1]]
+
+
+@pytest.mark.parametrize("text", ["train/0/0/0~-1", "train/0/0/0~0", "train/0_0/0/0", "train/ 0/0/0", "train/٠/0/0"])
+def test_a_sample_has_one_id_alone(text: str) -> None:
+    with pytest.raises(ValueError, match="expected split/step/group/index"):
+        SampleKey.parse(text)
+
+
+def test_a_metric_that_is_called_like_a_word_can_be_sorted_around(tmp_path: Path) -> None:
+    rows = [row(0, i, metric=i, source=i, uid=i) for i in range(3)]
+    with opened(step_of(tmp_path, rows), tmp_path / "index") as library:
+        for sort in ("status", "source", "uid", "split"):
+            assert len(query.samples(library.runs[0], SampleQuery(sort=sort)).samples) == 3
+
+
+def test_a_split_that_does_not_exist_is_told_with_those_that_do(tmp_path: Path) -> None:
+    relax_run(tmp_path / "run", steps=1)
+    folder = tmp_path / "run/rollout_result/eval"
+    folder.mkdir()
+    (folder / "0.jsonl").write_bytes(lines([row(0, i, dataset=name) for i in range(2) for name in ("a", "b")]))
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        run = library.runs[0]
+        with pytest.raises(NotFound, match="there are: train, eval/a, eval/b"):
+            list(query.every(run, SampleQuery(splits=("evall",))))
+        assert {item.key.split for item in query.every(run, SampleQuery(splits=("eval",)))} == {"eval/a", "eval/b"}
+        assert query.samples(run, SampleQuery(splits=("eval",))).total == 4
+
+
+def test_many_small_steps_are_listed_in_few_questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    relax_run(tmp_path / "run", steps=300, samples=2)
+    asked: list[engine.Question] = []
+    ask = engine.ask
+
+    def counted(run: OpenRun, question: engine.Question) -> list[tuple[Any, ...]]:
+        asked.append(question)
+        return ask(run, question)
+
+    monkeypatch.setattr(engine, "ask", counted)
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        listed = [item.key for item in query.every(library.runs[0], SampleQuery())]
+    assert [key.step for key in listed] == [step for step in range(300) for _ in range(2)]
+    assert len(asked) < 10

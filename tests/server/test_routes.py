@@ -16,7 +16,17 @@ def test_the_list_of_runs(app: App) -> None:
     (run,) = reply["runs"]
     assert reply["program"].startswith("rolloupe ")
     assert (run["name"], run["format"], run["problems"]) == ("first run ü", "relax", 0)
-    assert run["splits"] == [{"name": "train", "steps": 3, "samples": 24, "first_step": 0, "last_step": 2}]
+    assert run["splits"] == [
+        {
+            "name": "train",
+            "steps": 3,
+            "samples": 24,
+            "first_step": 0,
+            "last_step": 2,
+            "reward_min": 0.0,
+            "reward_max": 1.0,
+        }
+    ]
     assert run["progress"]["done_bytes"] == run["progress"]["total_bytes"] > 0
     assert run["live"] is True
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import click
 
 from rolloupe.cli.terminal import complain
-from rolloupe.errors import BadQuery, RolloupeError, UnreadablePath
+from rolloupe.errors import BadQuery, RolloupeError, SourceChanged, UnreadablePath
 
 OK, NOTHING, USAGE, UNREADABLE, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -69,6 +69,9 @@ class ReaderGone(Exception):
 
 def _ended(run: Callable[[], Any]) -> int:
     """The exit code of a command, once it has run and said what went wrong."""
+    for stream in ("stdout", "stderr"):
+        if getattr(sys, stream) is None:  # closed by whoever started this
+            setattr(sys, stream, open(os.devnull, "w"))  # noqa: SIM115
     try:
         code = run()
         sys.stdout.flush()
@@ -87,7 +90,7 @@ def _ended(run: Callable[[], Any]) -> int:
 
 def exit_code(error: RolloupeError) -> int:
     """The exit code that an error ends a command with."""
-    if isinstance(error, UnreadablePath):
+    if isinstance(error, UnreadablePath | SourceChanged):
         return UNREADABLE
     return USAGE if isinstance(error, BadQuery) else NOTHING
 

@@ -90,10 +90,9 @@ class Generic(JsonlFormat):
         if path.is_file():
             return self._found(path, stem(path.name), [str(path)], "one file", "", forced=forced)
         root = link_root or str(path.resolve())
-        listed = [entry.path for entry in files(str(path), root)]
+        listed = [entry.path for entry in files(str(path), root) if forced or _may_hold_samples(entry, ())]
         places = "" if listed else "in folders named by a step"
-        if not listed:
-            listed = [entry.path for folder in _step_folders(str(path), root) for entry in files(folder.path, root)]
+        listed += [entry.path for folder in _step_folders(str(path), root) for entry in files(folder.path, root)]
         number = f"{len(listed)} file{'s' if len(listed) != 1 else ''} of JSON lines {places}".rstrip()
         return self._found(path, path.name, listed, number, root, forced=forced)
 
@@ -114,7 +113,7 @@ class Generic(JsonlFormat):
                 found.append(_source(run, part.path))
                 continue
             listed = files(part.path, links_of(run))
-            for folder in [] if listed else _step_folders(part.path, links_of(run)):
+            for folder in _step_folders(part.path, links_of(run)):
                 listed += files(folder.path, links_of(run))
             kept = [entry for entry in listed if _may_hold_samples(entry, run.reading.fields)]
             asked = run.reading.format or run.reading.fields
@@ -208,20 +207,19 @@ def _words(part: str) -> list[str]:
     return [word for word in _SEPARATOR.split(part.lower()) if word]
 
 
-_verdicts: dict[tuple[str, int, Fields], bool] = {}
+_with_samples: set[tuple[str, int, Fields]] = set()
 
 
 def _may_hold_samples(entry: Entry, named: Fields) -> bool:
-    """Tell whether rows of a file may be samples. Looked up once for each file, as soon as it holds a line."""
+    """Tell whether rows of a file may be samples. Remembered once some were, as a file may begin with others."""
     key = (entry.path, entry.inode, named)
-    known = _verdicts.get(key)
-    if known is not None:
-        return known
+    if key in _with_samples:
+        return True
     records = [renamed(record, named) for record in look(entry.path).objects]
-    verdict = not records or any(has_sample(record, roles_of(record)) for record in records)
-    if records:
-        _verdicts[key] = verdict
-    return verdict
+    found = any(has_sample(record, roles_of(record)) for record in records)
+    if found:
+        _with_samples.add(key)
+    return found or not records
 
 
 def _reward(roles: Roles, record: Record) -> fields.Reward:

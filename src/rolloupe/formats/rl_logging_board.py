@@ -5,6 +5,7 @@ ranks write one each, and the rows of all are merged by their `step`.
 """
 
 import math
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import msgspec
 
 from rolloupe import tokens
 from rolloupe.formats import _fields as fields
-from rolloupe.formats._files import files, links_of, stem
+from rolloupe.formats._files import files, is_below, links_of, stem
 from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable
 from rolloupe.formats._sniff import Look, look, look_into
 from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleKey, SampleRow, Source, TokenSeries
@@ -117,7 +118,7 @@ class RLLoggingBoard(JsonlFormat):
             prefix = "" if part.path == run.root else f"{folder.name}/"
             found += [
                 Source(path=entry.path, name=prefix + entry.name, split=part.split)
-                for entry in files(part.path, links_of(run), SUFFIX)
+                for entry in files(part.path, _links(run, part.path), SUFFIX)
             ]
         return found
 
@@ -174,6 +175,12 @@ class RLLoggingBoard(JsonlFormat):
             extra=_extra(record),
             notes=notes,
         )
+
+
+def _links(run: RunInfo, folder: str) -> str:
+    """Where links of a part may lead: an evaluation lies beside the run's own folder, and is its own root."""
+    links = links_of(run)
+    return links if is_below(os.path.realpath(folder), links) else os.path.realpath(folder)
 
 
 def join_eval(runs: Sequence[RunInfo]) -> list[RunInfo]:

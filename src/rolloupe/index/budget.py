@@ -6,7 +6,7 @@ Scalars are small and stay. Texts are a convenience: without them a search scans
 import contextlib
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,7 +34,7 @@ class Budget:
         self._used = 0
         self._looked_s = -LOOK_S
 
-    def has_room(self, held: Iterable[Text], age: int) -> bool:
+    def has_room(self, held: Callable[[], Iterable[Text]], age: int) -> bool:
         """Tell whether a text of this age may be written; to make room for it, older ones go.
 
         First those of runs that are not open go, the longest unused first, then of `held`, the open run's, those that
@@ -46,7 +46,7 @@ class Budget:
             self._look()
             if self._used < self.limit_bytes:
                 return True
-            older = sorted(text for text in held if text.age < age)
+            older = sorted(text for text in held() if text.age < age)
             for path in [*self._closed(), *(text.path for text in older)]:
                 self._remove(path)
                 if self._used < self.limit_bytes:

@@ -52,7 +52,7 @@ def still_holds(path: str, print_: Fingerprint, now: FileState) -> bool:
         return True
     if now.size < print_.stop:
         return False
-    if now.size == print_.state.size:  # written again in place: same length, other time
+    if now.size == print_.state.size and now.mtime_ns != print_.state.mtime_ns:  # written again in place
         return False
     try:
         with open(path, "rb") as file:

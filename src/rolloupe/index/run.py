@@ -88,9 +88,11 @@ class OpenRun:
         self._idle = True
         self._rebuild = threading.Event()
         self._damaged: list[Path] = []
+        self._mending = threading.Lock()
         self._seen: dict[PartKey, int] = {}
         """The size a file had when a part of it was last scanned."""
         self._updated_s = 0.0
+        self._looked_s = 0.0
 
     # What a reader asks
 
@@ -167,25 +169,35 @@ class OpenRun:
         for path in damaged:
             discard(path)
         self._damaged += damaged
+        if damaged and self._thread is not None and not self._thread.is_alive() and not self._stop.is_set():
+            with self._mending:  # nobody follows the run, so it is mended here
+                self._guarded(self._look)
+                self._guarded(self._index_new)
         return bool(damaged)
 
     def _loop(self, follow: bool) -> None:
-        self.catalog.read(self.info.format)
+        self._guarded(lambda: self.catalog.read(self.info.format))
         while not self._stop.is_set():
             began = time.monotonic()
-            try:
-                self._look()
-                self._index_new()
-            except Exception as error:  # the thread must outlive a defect; the page shows it
-                self._fail(("", 0), f"indexing stopped short: {type(error).__name__}: {error}")
+            self._guarded(self._look)
+            took_s = time.monotonic() - began
+            self._guarded(self._index_new)
             self._ready.set()
             if not self._stop.is_set():
-                self._index_text()
+                self._guarded(self._index_text)
             self._settled.set()
             if not follow:
-                return
-            took_s = time.monotonic() - began if self._idle else 0.0
+                break
             self._stop.wait(max(POLL_S, min(POLL_SHARE * took_s, MAX_REST_S)))
+        self._ready.set()
+        self._settled.set()
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        """Do it; the thread must outlive a defect, and say so, or whoever waits for it would wait for ever."""
+        try:
+            work()
+        except Exception as error:
+            self._fail(("", 0), f"indexing stopped short: {type(error).__name__}: {error}")
 
     def _look(self) -> None:
         """See what the sources are now, and drop what no longer stands."""
@@ -194,6 +206,7 @@ class OpenRun:
             self.catalog.drop(self.catalog.parts(), remove=True)
             self._texts.forget()
             self._failures.clear()
+        self._looked_s = time.monotonic()
         self._drop_damaged()
         places = {}
         for source in self.format.sources(self.info):
@@ -226,7 +239,7 @@ class OpenRun:
 
     def _index_new(self) -> None:
         """Scan what no segment or tail holds yet, the newest first: a little here, the rest in the workers."""
-        pending, looked_s, worked = self._pending(), time.monotonic(), False
+        pending, worked = self._pending(), False
         if sum(place.state.size for place in self._places.values()) > INLINE_BYTES and not self.catalog.parts():
             self._workers.warm()
         while not self._stop.is_set():
@@ -238,9 +251,8 @@ class OpenRun:
             else:
                 break
             worked = True
-            if time.monotonic() - looked_s > LOOK_S:
+            if time.monotonic() - self._looked_s > LOOK_S:
                 self._look()
-                looked_s = time.monotonic()
                 if not self._idle:
                     pending = self._pending()
         if worked:
@@ -333,14 +345,21 @@ class OpenRun:
             self._update("text")
             self._on_change(self)
         sources = {name: place.source for name, place in self._places.items()}
-        whole = self._texts.write(due, segments, sources, lambda: not (self._stop.is_set() or self._newer_waits()))
+        self._texts.trouble = ""
+        whole = self._texts.write(due, segments, sources, self._goes_on)
+        if self._texts.trouble:
+            self._fail(("texts", 0), self._texts.trouble)
         if whole and self._progress.phase != "ready":
             self._update("ready")
             self._on_change(self)
 
-    def _newer_waits(self) -> bool:
-        """True where a source changed meanwhile: new samples come before old texts."""
-        return any(state_of(p.source.path) != p.state for p in list(self._places.values())[:64])
+    def _goes_on(self) -> bool:
+        """True while nothing new waits: new samples come before old texts."""
+        if time.monotonic() - self._looked_s > LOOK_S:
+            self._look()
+            if not self._idle:
+                return False
+        return not self._stop.is_set()
 
     def _update(self, phase: str) -> None:
         self._updated_s = time.monotonic()

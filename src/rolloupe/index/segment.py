@@ -26,7 +26,7 @@ from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.sketch import Sketch, sketches_of
 from rolloupe.model import Problem, RunInfo, SampleRow, Source
 
-VERSION = 2
+VERSION = 3
 """Raise it when the shape of a segment, or what a format makes of a line, changes: older ones are then rebuilt."""
 
 GRID_BYTES = 16 * 2**20
@@ -189,7 +189,7 @@ def read_meta(path: Path) -> SegmentMeta | None:
     try:
         meta = msgspec.msgpack.decode(path.read_bytes(), type=SegmentMeta)
         size = path.with_suffix(".parquet").stat().st_size
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, ValueError, msgspec.MsgspecError):  # ValueError: text in it that is no UTF-8
         return None
     return meta if meta.version == VERSION and meta.scalar_bytes == size else None
 

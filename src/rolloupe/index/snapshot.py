@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from rolloupe.index.segment import SegmentMeta
-from rolloupe.index.sketch import Moments, Sketch
+from rolloupe.index.sketch import STAMPS, Moments, Sketch
 from rolloupe.model import Problem
 
 StepKey = tuple[str, int]
@@ -107,7 +107,8 @@ def _summed(sketches: Iterable[Sketch]) -> dict[StepKey, Sketch]:
 
 
 def _added(a: Sketch, b: Sketch) -> Sketch:
-    return Sketch(a.split, a.step, a.rows + b.rows, -1, _merged(a.columns, b.columns), _merged(a.metrics, b.metrics))
+    columns, metrics = _merged(a.columns, b.columns), _merged(a.metrics, b.metrics)
+    return Sketch(a.split, a.step, a.rows + b.rows, -1, columns, metrics, (a.stamp + b.stamp) % STAMPS)
 
 
 def _merged(a: dict[str, Moments], b: dict[str, Moments]) -> dict[str, Moments]:

@@ -23,6 +23,8 @@ class Texts:
         self._workers = workers
         self._budget = budget
         self._inline_left = INLINE_BYTES
+        self.trouble = ""
+        """Why the last text that could not be written could not."""
         self._done: set[Path] = set()
         self._writing: dict[futures.Future[Answer], Path] = {}
 
@@ -50,15 +52,13 @@ class Texts:
             if not whole:
                 break
             self._done.add(segment.path)
-            texts = [Text(age_of(one), text_of(one.path)) for one in held]
-            if source is None or not self._budget.has_room(texts, age_of(segment)):
+            if source is None or not self._budget.has_room(lambda: map(_text, held), age_of(segment)):
                 continue
             meta = segment.meta
             job = Job(folder=str(self._folder), run=self._info, source=source, part=meta.part, meta=meta)
             if self._inline_left >= meta.stop - meta.start:
                 self._inline_left -= meta.stop - meta.start
-                perform(job)
-                self._budget.wrote(text_of(segment.path))
+                self._wrote(text_of(segment.path), perform(job))
                 continue
             self._writing[self._workers.submit(job)] = text_of(segment.path)
             while len(self._writing) > self._workers.count and go_on():
@@ -69,13 +69,22 @@ class Texts:
 
     def _land(self) -> None:
         for future in futures.wait(self._writing, WAIT_S, futures.FIRST_COMPLETED).done:
-            self._budget.wrote(self._writing.pop(future))
+            self._wrote(self._writing.pop(future), Answer() if future.cancelled() else future.result())
+
+    def _wrote(self, path: Path, answer: Answer) -> None:
+        self._budget.wrote(path)
+        if answer.error:
+            self.trouble = answer.error
 
     def _is_done(self, segment: Segment) -> bool:
         is_done = not segment.meta.rows or text_of(segment.path).exists()
         if is_done:
             self._done.add(segment.path)
         return is_done
+
+
+def _text(segment: Segment) -> Text:
+    return Text(age_of(segment), text_of(segment.path))
 
 
 def text_of(path: Path) -> Path:

@@ -1,4 +1,4 @@
-"""The DuckDB behind the queries: one in-memory database a process, locked before the first question.
+"""The DuckDB behind the queries: one in-memory database for each index folder, locked before the first question.
 
 It may read Parquet files below the index folders that were named to it and nothing else; its configuration cannot be
 changed again; a question that takes too long is interrupted. Values are always bound, identifiers always quoted.
@@ -90,7 +90,7 @@ def table(run: OpenRun, question: Question) -> pa.Table:
 
 
 def _answer(run: OpenRun, question: Question, fetch: Callable[[duckdb.DuckDBPyConnection, str], T]) -> T:
-    connection = _database(run.catalog.folder)
+    connection = _database(run.catalog.folder.parent)
     timer = threading.Timer(TIMEOUT_S, connection.interrupt)
     timer.start()
     try:
@@ -108,7 +108,9 @@ def _answer(run: OpenRun, question: Question, fetch: Callable[[duckdb.DuckDBPyCo
         raise BadQuery(str(error).splitlines()[0]) from error
     except duckdb.Error as error:
         with _lock:
-            _databases.pop(run.catalog.folder, None)  # some errors leave a database that answers nothing any more
+            _databases.pop(
+                run.catalog.folder.parent, None
+            )  # some errors leave a database that answers nothing any more
         if run.heal(piece.path for piece in question.pieces if piece.path) or isinstance(error, duckdb.IOException):
             raise SourceChanged("the index changed while it was read, and is made again: ask again") from error
         raise BadQuery(str(error).splitlines()[0]) from error

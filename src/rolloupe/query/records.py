@@ -64,7 +64,9 @@ class StepSummary(NamedTuple):
     samples: int
     reward: Stats
     state: str = ""
-    """What the files say of a step that is not finished: `being written`, `incomplete`; empty: nothing."""
+    """`being written` or `incomplete` where the format can tell; else empty."""
+    stamp: int = 0
+    """Another number where the samples of the step are others."""
 
 
 class GroupSummary(NamedTuple):
@@ -115,3 +117,5 @@ class SamplePage(NamedTuple):
     total: int
     offset: int
     samples: list[SampleItem]
+    stamp: int = 0
+    """That of `StepSummary`, where the page is of one step."""

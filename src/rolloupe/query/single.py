@@ -12,7 +12,8 @@ WHERE split = ? AND step = ? AND grp = ? AND idx = ? ORDER BY source, ordinal, b
 """
 
 
-def _locate(run: OpenRun, key: SampleKey) -> tuple[Source, Locator]:
+def locate(run: OpenRun, key: SampleKey) -> tuple[Source, Locator]:
+    """Where a sample lies. Raises `NotFound`, and `SourceChanged` where its file is gone."""
     pieces = run.snapshot().holding([key.split], key.step, key.step)
     known = -(2**63) <= key.step < 2**63 and bool(pieces)
     answer = engine.ask(run, Question(pieces, LOCATE, list(key.shared))) if known else []
@@ -27,7 +28,7 @@ def _locate(run: OpenRun, key: SampleKey) -> tuple[Source, Locator]:
 
 def sample(run: OpenRun, key: SampleKey) -> Sample:
     """One sample, whole, read from its source. Raises `NotFound`, and `SourceChanged` where the file was rewritten."""
-    source, locator = _locate(run, key)
+    source, locator = locate(run, key)
     found = run.format.load(run.info, source, locator)
     if (found.row.split, found.row.step, found.row.group, found.row.index) != key.shared:
         raise SourceChanged(f"{locator.source} no longer holds {key} at byte {locator.start}: look at the list again")
@@ -37,7 +38,7 @@ def sample(run: OpenRun, key: SampleKey) -> Sample:
 
 def raw(run: OpenRun, key: SampleKey) -> tuple[Locator, bytes]:
     """Where a sample stands and its record's bytes, verbatim."""
-    source, locator = _locate(run, key)
+    source, locator = locate(run, key)
     return locator, run.format.raw(source, locator)
 
 

@@ -27,12 +27,16 @@ def _moments(sketch: Sketch, name: str) -> Moments:
     return sketch.columns.get(name) or sketch.metrics.get(name) or NONE
 
 
-def splits(run: OpenRun) -> list[SplitSummary]:
-    """The splits of a run: `train` first, the others by name."""
+def splits(run: OpenRun, *, count_groups: bool = True) -> list[SplitSummary]:
+    """The splits of a run: `train` first, the others by name.
+
+    Without `count_groups`, which may cost a look at many segments, `groups` is -1.
+    """
     by_split: dict[str, list[Sketch]] = defaultdict(list)
     for sketch in run.snapshot().steps.values():
         by_split[sketch.split].append(sketch)
-    counted = _counted_groups(run, [s for group in by_split.values() for s in group if s.groups < 0])
+    unsure = [s for group in by_split.values() for s in group if s.groups < 0] if count_groups else []
+    counted = _counted_groups(run, unsure)
     found = []
     for name in sorted(by_split, key=lambda split: (split != "train", split)):
         members = by_split[name]
@@ -40,6 +44,7 @@ def splits(run: OpenRun) -> list[SplitSummary]:
         for sketch in members:
             reward = reward.merge(_moments(sketch, "reward"))
         groups = sum(s.groups if s.groups >= 0 else counted[s.split, s.step] for s in members)
+        groups = groups if count_groups else -1
         numbers = [s.step for s in members]
         found.append(SplitSummary(name, len(members), groups, rows, min(numbers), max(numbers), stats_of(reward, rows)))
     return found
@@ -64,7 +69,9 @@ def steps(run: OpenRun, split: str) -> list[StepSummary]:
     """The steps of a split, ascending. Raises `NotFound`, naming the splits there are."""
     states = step_states(run)
     found = [
-        StepSummary(split, s.step, s.rows, stats_of(_moments(s, "reward"), s.rows), states.get((split, s.step), ""))
+        StepSummary(
+            split, s.step, s.rows, stats_of(_moments(s, "reward"), s.rows), states.get((split, s.step), ""), s.stamp
+        )
         for s in run.snapshot().steps.values()
         if s.split == split
     ]

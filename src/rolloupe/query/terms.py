@@ -1,5 +1,6 @@
 """What of a `SampleQuery` becomes SQL: its conditions, its order, and the rows that are its own."""
 
+import difflib
 import math
 from typing import Any, NamedTuple
 
@@ -34,13 +35,18 @@ class Terms(NamedTuple):
     named: list[Column]
 
 
-def terms_of(snapshot: Snapshot, query: SampleQuery) -> Terms:
-    """Translate a query. Raises `BadQuery` for a column that no sample has."""
+def terms_of(snapshot: Snapshot, query: SampleQuery, *, by_group: bool | None = None) -> Terms:
+    """Translate a query. Raises `BadQuery` for a column that no sample has.
+
+    `by_group`: sorted by `index`, the samples of a group stand together. That takes a look at all rows in question, so
+    it is for one step unless told.
+    """
+    by_group = is_one_step(query) if by_group is None else by_group
     where = _where(snapshot, query)
     names = [condition.column for condition in query.where] + ([] if query.sort == "index" else [query.sort])
     found = {column_of(name, snapshot.metrics, snapshot.tags) for name in names}
     named = [Column(name, kind) for name in sorted(filter(None, found)) if (kind := kind_of(name))]
-    return Terms(where, _own(snapshot, query, where), _order(snapshot, query), named)
+    return Terms(where, _own(where, by_group=by_group), _order(snapshot, query, by_group=by_group), named)
 
 
 def _where(snapshot: Snapshot, query: SampleQuery) -> Clause:
@@ -83,44 +89,42 @@ def _operator(condition: Condition) -> str:
 def _column(snapshot: Snapshot, name: str) -> str:
     column = column_of(name, snapshot.metrics, snapshot.tags)
     if column is None:
-        known = ", ".join(["reward", "advantage", "response_tokens", "turns", "status", *snapshot.metrics][:40])
-        raise BadQuery(f"no column {name!r}; there are: {known}")
+        raise BadQuery(f"no column {name!r}; {_known_columns(snapshot, name)}")
     return engine.quote(column)
 
 
-def _is_one_step(query: SampleQuery) -> bool:
+def _known_columns(snapshot: Snapshot, name: str) -> str:
+    """The columns there are, the one that was perhaps meant first."""
+    known = ["split", "step", "group", "index", *NUMERIC, "status", "env", "uid", "discarded"]
+    known += [*snapshot.metrics, *snapshot.tags]
+    meant = difflib.get_close_matches(name, known, n=1)
+    hint = f"is it {meant[0]!r}? " if meant else ""
+    return f"{hint}There are: {', '.join(known[:60])}{', ...' if len(known) > 60 else ''}"
+
+
+def is_one_step(query: SampleQuery) -> bool:
+    """True where a query is of one step of one split."""
     return query.step_min is not None and query.step_min == query.step_max and len(query.splits) == 1
 
 
-def _order(snapshot: Snapshot, query: SampleQuery) -> str:
+def _order(snapshot: Snapshot, query: SampleQuery, *, by_group: bool) -> str:
     way = "DESC" if query.descending else "ASC"
     if query.sort == "index":
-        if not _is_one_step(query):
-            columns = ("split <> 'train'", "split", "step", "source", "ordinal", "byte_start", "part")
-            return ", ".join(f"{column} {way}" for column in columns)
-        return f"lead {way}, grp {way}, row({FILE_ORDER}) {way}"
+        columns = ["split <> 'train'", "split", "step", *(["lead", "grp"] if by_group else []), f"row({FILE_ORDER})"]
+        return ", ".join(f"{column} {way}" for column in columns)
     column = _column(snapshot, query.sort)
     value = f"CASE WHEN isfinite({column}) THEN {column} END" if _is_number(snapshot, query.sort) else column
     return f"{value} {way} NULLS LAST, {column} {way} NULLS LAST, split, step, {FILE_ORDER}"
 
 
 def _is_number(snapshot: Snapshot, name: str) -> bool:
-    return name in ("reward", "advantage") or name in snapshot.metrics
+    column = column_of(name, snapshot.metrics, snapshot.tags) or ""
+    return column in ("reward", "advantage") or kind_of(column) == "DOUBLE"
 
 
-def _own(snapshot: Snapshot, query: SampleQuery, where: Clause) -> str:
-    """The rows of the query, each with its `attempt`: 0 but where several share a key and it is not the last.
-
-    Within one step each row also has `lead`, the place of its group's first sample.
-    """
-    one_step = _is_one_step(query)
-    if not one_step and not snapshot.duplicates:
-        return f", own AS (SELECT *, 0 AS attempt FROM rows WHERE {where.sql})"
-    key = "PARTITION BY split, step, grp, idx"
-    lead = f", min(row({FILE_ORDER})) OVER (PARTITION BY split, step, grp) AS lead" if one_step else ""
-    return f"""
-    , numbered AS (
-        SELECT *, row_number() OVER ({key} ORDER BY {FILE_ORDER}) AS nth, count(*) OVER ({key}) AS same{lead} FROM rows
-    ), own AS (
-        SELECT *, CASE WHEN nth = same THEN 0 ELSE nth END AS attempt FROM numbered WHERE {where.sql}
-    )"""
+def _own(where: Clause, *, by_group: bool) -> str:
+    """The rows of the query; with `by_group` each has `lead`, the place of its group's first sample."""
+    if not by_group:
+        return f", own AS (SELECT * FROM rows WHERE {where.sql})"
+    lead = f"min(row({FILE_ORDER})) OVER (PARTITION BY split, step, grp) AS lead"
+    return f", led AS (SELECT *, {lead} FROM rows), own AS (SELECT * FROM led WHERE {where.sql})"

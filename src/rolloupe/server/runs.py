@@ -51,7 +51,8 @@ async def steps(request: Request) -> Response:
             reward_mean=[number(step.reward.mean) for step in found],
             reward_std=[number(step.reward.std) for step in found],
             reward_excluded=[step.reward.excluded for step in found],
-            states=[step.state for step in found],
+            states={str(step.step): step.state for step in found if step.state},
+            stamps=[step.stamp for step in found],
         )
 
     states = await context.in_thread(lambda: query.step_states(run))  # these change while the version does not

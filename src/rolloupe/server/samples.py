@@ -42,6 +42,7 @@ async def samples(request: Request) -> Response:
             version=version,
             total=page.total,
             offset=page.offset,
+            stamp=page.stamp,
             samples=[views.sample_item(item) for item in page.samples],
         )
 

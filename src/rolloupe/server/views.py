@@ -1,9 +1,8 @@
 """The common model as it crosses to the browser: records of `model` and `query` turned into those of `wire`."""
 
-from collections import defaultdict
-
 import msgspec
 
+from rolloupe import query
 from rolloupe.index import OpenRun
 from rolloupe.model import Locator, Part, Sample, SampleKey, ToolCall, Turn
 from rolloupe.query import GroupSummary, SampleItem
@@ -37,19 +36,18 @@ def run_item(run: OpenRun) -> wire.RunItem:
 
 
 def split_items(run: OpenRun) -> list[wire.SplitItem]:
-    """The splits as far as they are indexed: `train` first. Without groups, which may cost a query to count."""
-    steps: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for (split, step), sketch in run.snapshot().steps.items():
-        steps[split].append((step, sketch.rows))
+    """The splits as far as they are indexed."""
     return [
         wire.SplitItem(
-            name=name,
-            steps=len(steps[name]),
-            samples=sum(rows for _, rows in steps[name]),
-            first_step=min(step for step, _ in steps[name]),
-            last_step=max(step for step, _ in steps[name]),
+            name=split.name,
+            steps=split.steps,
+            samples=split.samples,
+            first_step=split.first_step,
+            last_step=split.last_step,
+            reward_min=number(split.reward.min),
+            reward_max=number(split.reward.max),
         )
-        for name in sorted(steps, key=lambda split: (split != "train", split))
+        for split in query.splits(run, count_groups=False)
     ]
 
 

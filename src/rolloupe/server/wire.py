@@ -37,6 +37,9 @@ class SplitItem(Struct, kw_only=True):
     samples: int
     first_step: int | None
     last_step: int | None
+    reward_min: Number
+    """Of the finite rewards, as `reward_max`."""
+    reward_max: Number
 
 
 class Progress(Struct, kw_only=True):
@@ -97,8 +100,10 @@ class StepsReply(Struct, kw_only=True):
     reward_std: list[Number]
     reward_excluded: list[int]
     """How many samples had no finite reward and are left out of the mean."""
-    states: list[str]
-    """`being written` or `incomplete`, as the files say of a step that is not finished; empty for all others."""
+    states: dict[str, str]
+    """Steps that are not finished, by number: `being written` or `incomplete`."""
+    stamps: list[int]
+    """A number for each step that is another where its samples are others."""
 
 
 class GroupItem(Struct, kw_only=True):
@@ -156,6 +161,8 @@ class SamplesReply(Struct, kw_only=True):
     version: str
     total: int
     offset: int
+    stamp: int
+    """That of the step: see `StepsReply.stamps`."""
     samples: list[SampleItem]
 
 

@@ -10,6 +10,9 @@ export interface SplitItem {
   samples: number;
   first_step: number | null;
   last_step: number | null;
+  /** Of the finite rewards, as `reward_max`. */
+  reward_min: WireNumber;
+  reward_max: WireNumber;
 }
 
 /** How far the index of a run has come, in bytes of its sources. */
@@ -65,8 +68,10 @@ export interface StepsReply {
   reward_std: WireNumber[];
   /** How many samples had no finite reward and are left out of the mean. */
   reward_excluded: number[];
-  /** `being written` or `incomplete`, as the files say of a step that is not finished; empty for all others. */
-  states: string[];
+  /** Steps that are not finished, by number: `being written` or `incomplete`. */
+  states: Record<string, string>;
+  /** A number for each step that is another where its samples are others. */
+  stamps: number[];
 }
 
 /** A group of the step. `first` is the place of its first sample in the list sorted by index. */
@@ -121,6 +126,8 @@ export interface SamplesReply {
   version: string;
   total: number;
   offset: number;
+  /** That of the step: see `StepsReply.stamps`. */
+  stamp: number;
   samples: SampleItem[];
 }
 

@@ -20,7 +20,7 @@ let hasTokens = true;
 
 const RUN: RunItem = {
   id: "r", name: "r", format: "relax", reason: "", path: "/r", problems: 0, version: "1", live: true, changed_s: 1, reward_range: null,
-  splits: [{ name: "train", steps: 1, samples: 250, first_step: 1, last_step: 1 }],
+  splits: [{ name: "train", steps: 1, samples: 250, first_step: 1, last_step: 1, reward_min: 0, reward_max: 1 }],
   progress: { done_bytes: 1, total_bytes: 1, phase: "ready" },
 };
 
@@ -29,7 +29,7 @@ async function samples(_: string, query: SamplesQuery) {
   const ordered = query.descending ? all.toReversed() : all;
   const at = ordered.findIndex(({ id }) => id === query.around);
   const offset = at < 0 ? query.offset : Math.floor(at / query.limit) * query.limit;
-  return { run: "r", split: "train", step: 1, version: "1", total, offset, samples: ordered.slice(offset, offset + query.limit) };
+  return { run: "r", split: "train", step: 1, version: "1", total, offset, stamp: 1, samples: ordered.slice(offset, offset + query.limit) };
 }
 
 async function groups() {

@@ -7,7 +7,6 @@ import type { Place, Sort } from "../lib/address";
 import { Lru } from "../lib/lru";
 import { flatRows, groupedRows, type Rows } from "../lib/rows";
 import { go, place } from "./place";
-import { see } from "./ranges";
 import { run } from "./runs";
 import { asApiError } from "./session";
 
@@ -30,13 +29,16 @@ export interface Listing {
   groups: readonly GroupItem[];
   rows: Rows;
   pages: ReadonlyMap<number, readonly SampleItem[]>;
+  /** What was asked for, of this list: a Set of its own, as lists are made anew. */
+  asked: Set<string>;
+  /** Another number where the samples of the step are others. */
+  stamp: number;
 }
 
 export const PAGE = 100;
 const TRIES = 3;
 
 const kept = new Lru<Listing>(24);
-const wanted = new Set<string>();
 
 export const listing = signal<Listing | null>(null);
 export const listingError = signal<ApiError | null>(null);
@@ -174,14 +176,13 @@ async function firstPage(of: Scope, around: string | undefined): Promise<[string
 async function ask(of: Scope, column: string, offset: number, around?: string): Promise<SamplesReply> {
   const { split, step, descending } = of;
   const reply = await getSamples(of.run, { split, step, sort: column, descending, offset, limit: PAGE, around });
-  see(of.run, split, reply.samples.map((item) => item.reward));
   return reply;
 }
 
 function listed(of: Scope, column: string, groups: readonly GroupItem[], page: SamplesReply): Listing {
   const rows = of.sort === "index" ? groupedRows(groups, page.total) : flatRows(page.total);
   const pages = new Map([[Math.floor(page.offset / PAGE), page.samples]]);
-  return { scope: of, key: keyOf(of), version: page.version, column, total: page.total, groups, rows, pages };
+  return { scope: of, key: keyOf(of), version: page.version, column, total: page.total, groups, rows, pages, asked: new Set(), stamp: page.stamp };
 }
 
 async function find(list: Listing, sample: string): Promise<void> {
@@ -192,9 +193,8 @@ async function find(list: Listing, sample: string): Promise<void> {
  * Add a page to a list that is still shown. Nothing is asked for twice of one list: the page around a sample may lack
  * it, and would be asked for without end. A page of another moment means that the list has moved: load it anew. */
 async function add(list: Listing, what: string, fetched: () => Promise<SamplesReply>): Promise<void> {
-  const token = `${list.key}\n${list.version}\n${what}`;
-  if (wanted.has(token)) return;
-  wanted.add(token);
+  if (list.asked.has(what)) return;
+  list.asked.add(what);
   try {
     const page = await fetched();
     const now = listing.peek();
@@ -207,7 +207,7 @@ async function add(list: Listing, what: string, fetched: () => Promise<SamplesRe
     kept.put(now.key, grown);
     listing.value = grown;
   } catch (error) {
-    wanted.delete(token);
+    list.asked.delete(what);
     listingError.value = asApiError(error);
   }
 }

@@ -28,6 +28,15 @@ export const newSamples = computed(() => {
   return Math.max(0, (known.samples[stepIndex.value] ?? 0) - list.total);
 });
 
+/** True where the samples of this step are others than those in the list: the files were written again, or shrank. */
+export const isStale = computed(() => {
+  const list = listing.value;
+  const known = steps.value;
+  if (list === null || known === null || isBehind.value || known.run !== list.scope.run || known.split !== list.scope.split) return false;
+  const stamp = known.stamps[stepIndex.value];
+  return newSamples.value === 0 && (stamp === undefined || stamp !== list.stamp);
+});
+
 /** How many steps came since the reader went to the newest one, or to this split. */
 export const newSteps = computed(() => {
   const known = seen.value;
@@ -113,7 +122,7 @@ function startFilling(): void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   effect(() => {
     const isFilling = isFollowing.value || (run.value !== null && run.value.progress.phase !== "ready");
-    if (!isFilling || newSamples.value === 0 || timer !== undefined) return;
+    if (!isFilling || (newSamples.value === 0 && !isStale.value) || timer !== undefined) return;
     timer = setTimeout(() => {
       timer = undefined;
       void showNew();

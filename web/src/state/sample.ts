@@ -5,7 +5,6 @@ import { type ApiError, getRaw, getSample } from "../api";
 import type { RawReply, SampleReply } from "../api/types.gen";
 import { Lru } from "../lib/lru";
 import { place } from "./place";
-import { see } from "./ranges";
 import { run } from "./runs";
 import { asApiError } from "./session";
 
@@ -78,7 +77,6 @@ export function startSample(): void {
 async function fetched(runId: string, id: string): Promise<Kept> {
   const version = run.peek()?.version ?? "";
   const reply = await getSample(runId, id);
-  see(runId, reply.split, [reply.reward, reply.reference?.reward ?? null]);
   return { reply, version };
 }
 

@@ -19,8 +19,13 @@ let waiting: ReturnType<typeof setTimeout> | undefined;
 
 const kept = new Lru<StepsReply>(32);
 
+const loaded = signal<StepsReply | null>(null);
+
 /** The steps of this split; of none other, even while they are on their way. */
-export const steps = signal<StepsReply | null>(null);
+export const steps = computed<StepsReply | null>(() => {
+  const { run: id, split } = place.value;
+  return loaded.value?.run === id && loaded.value?.split === split ? loaded.value : null;
+});
 export const stepsError = signal<ApiError | null>(null);
 
 /** Where the current step stands among them; -1 where it does not. */
@@ -65,23 +70,19 @@ export function startSteps(): void {
 }
 
 async function refresh(item: RunItem | null, split: string | null): Promise<void> {
-  const isSame = steps.value?.run === item?.id && steps.value?.split === split;
-  if (item === null || split === null) {
-    steps.value = null;
-    return;
-  }
+  if (item === null || split === null) return;
   const key = `${item.id}\n${split}`;
-  if (!isSame) steps.value = kept.peek(key) ?? null;
-  if (steps.value?.version === item.version) return;
+  if (steps.peek() === null) loaded.value = kept.peek(key) ?? null;
+  if (steps.peek()?.version === item.version) return;
   try {
     const reply = await kept.renew(key, () => getSteps(item.id, split));
     const here = place.peek();
     if (here.run !== item.id || here.split !== split) return;
     failures = 0;
     stepsError.value = null;
-    steps.value = reply;
-    const newest = run.peek();
-    if (newest !== null && newest.version !== reply.version) setTimeout(() => void refresh(run.peek(), place.peek().split), AGAIN_MS);
+    loaded.value = reply;
+    // Once more where the run was told to have changed meanwhile; a reply that is newer than the page knows is fine.
+    if (run.peek()?.version !== item.version) setTimeout(again, AGAIN_MS);
   } catch (error) {
     stepsError.value = asApiError(error);
     clearTimeout(waiting);

@@ -1,7 +1,7 @@
 /** What came since the list was loaded. It waits to be asked: what is being read does not move. */
 
 import { count } from "../../lib/numbers";
-import { goNewest, isFollowing, newSamples, newSteps, showNew } from "../../state/live";
+import { goNewest, isFollowing, isStale, newSamples, newSteps, showNew } from "../../state/live";
 import style from "./News.module.css";
 
 export function News() {
@@ -13,6 +13,11 @@ export function News() {
       {isSaid && samples > 0 && (
         <button type="button" class="action strong" title="Bring the list up to date" onClick={() => void showNew()}>
           {count(samples, "new sample")}
+        </button>
+      )}
+      {isSaid && isStale.value && (
+        <button type="button" class="action strong" title="The files of this step were written again" onClick={() => void showNew()}>
+          Step changed · reload
         </button>
       )}
       {isSaid && steps > 0 && (
