@@ -159,7 +159,7 @@ def test_the_run_can_be_opened_at_several_places() -> None:
         assert (run.name, len(rows(run))) == ("run_wordle", 6), place
         assert samples(run)[0].row.advantage == 0.072222, place
     alone = only_run(RUN / STREAM)
-    assert samples(alone)[0].row.advantage is None or samples(alone)[0].row.advantage == 0.072222
+    assert samples(alone)[0].row.advantage is None  # nothing beside a file that was named alone is opened
 
 
 def test_what_lies_beside_the_stream_is_named() -> None:
@@ -235,6 +235,14 @@ def test_what_branches_share_makes_only_so_much_text(tmp_path: Path, monkeypatch
     assert len(found) == 2 and isinstance(problem, Problem)
 
 
+def test_numbers_that_branches_share_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prime_rl_traces, "MAX_METRICS", 5)
+    sample = one(tmp_path, trace(*chain(), metrics={f"m{at}": at for at in range(9)}, rewards={"r": 1.0}))
+    assert list(sample.row.metrics) == ["reward.r", "m0", "m1", "m2", "m3"]
+    assert sample.extra["trace"]["metrics"]["m8"] == 8
+    assert sample.notes == ["more than 5 numbers: the rest is among the extra fields alone"]
+
+
 def test_a_trace_of_very_many_nodes_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_episodes, "MAX_NODES", 10)
     monkeypatch.setattr(_episodes, "MAX_VISITS", 50)
@@ -243,7 +251,8 @@ def test_a_trace_of_very_many_nodes_is_bounded(tmp_path: Path, monkeypatch: pyte
     assert any("more than 10 messages" in note for note in sample.notes)
     comb = trace(*(node(None if at == 0 else (at - 1) // 2 * 2) for at in range(9)), id="comb")
     write(tmp_path / STREAM, episode(*[comb] * 30))
-    assert len([item for item in items(only_run(tmp_path)) if isinstance(item, SampleRow)]) < 30
+    *found, problem = items(only_run(tmp_path))
+    assert 0 < len(found) < 30 and isinstance(problem, Problem)
 
 
 @pytest.mark.parametrize(
@@ -486,3 +495,24 @@ def test_a_part_that_is_gone_is_refused(tmp_path: Path, prime: PrimeRLTraces) ->
     (source,), (row,) = prime.sources(run), rows(run)
     with pytest.raises(SourceChanged, match=r"part '000\.007' is gone"):
         prime.load(run, source, Locator(source=source.name, start=row.start, length=row.length, part="000.007"))
+
+
+def test_a_task_that_is_longer_than_a_look_hides_nothing(tmp_path: Path) -> None:
+    long = episode(task={"data": {"prompt": "x" * 2**21}}) | {"traces": [trace(*chain())]}
+    write(tmp_path / STREAM, {key: long[key] for key in ("id", "task", "env", "group", "run", "traces")})
+    assert rows(only_run(tmp_path))[0].uid == "t1:0"
+
+
+def test_an_empty_stream_is_a_run_by_its_place(tmp_path: Path) -> None:
+    write(tmp_path / STREAM)
+    run = only_run(tmp_path)
+    assert (run.reason, rows(run)) == ("1 chunk of a stream of episodes", [])
+    write(tmp_path / "monitors/file/traces/stream/00001.jsonl", episode(trace(*chain())))
+    assert len(rows(run)) == 1
+
+
+def test_the_stream_of_the_first_day_is_one_file(tmp_path: Path) -> None:
+    write(tmp_path / "monitors/file/traces/stream.jsonl", episode(trace(*chain())))
+    write(tmp_path / NOTED / "orch.jsonl", note({"advantage": 0.25}))
+    (sample,) = samples(only_run(tmp_path))
+    assert (sample.row.uid, sample.row.advantage) == ("t1:0", 0.25)

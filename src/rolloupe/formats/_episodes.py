@@ -53,6 +53,8 @@ class Branch(NamedTuple):
     trace: Record
     nodes: list[Node]
     path: list[int]
+    texts: dict[int, str]
+    """What was made of messages so far, by node: branches of a trace share it."""
 
     @property
     def members(self) -> list[Node]:
@@ -81,22 +83,33 @@ def is_episode(record: Record) -> bool:
     return isinstance(record.get("traces"), list)
 
 
-def branches_of(episode: Record) -> Iterator[Branch]:
-    """Yield the branches of all traces, up to the bounds; one without nodes for a trace, or episode, that has none."""
+class Branches(NamedTuple):
+    """The branches of an episode, and whether there are more than the bounds allow."""
+
+    found: list[Branch]
+    is_cut: bool
+
+
+def branches_of(episode: Record) -> Branches:
+    """Find the branches of all traces; one without nodes stands for a trace, or episode, that has none."""
     traces = [as_dict(trace) for trace in as_list(episode.get("traces"))[: MAX_BRANCHES + 1]]
-    visits = found = 0
+    found: list[Branch] = []
+    visits = 0
+    for branch in _all_branches(traces):
+        visits += len(branch.path)
+        if len(found) == MAX_BRANCHES or (found and visits > MAX_VISITS):
+            return Branches(found, is_cut=True)
+        found.append(branch)
+    return Branches(found or [Branch("", 0, {}, [], [], {})], is_cut=False)
+
+
+def _all_branches(traces: list[Record]) -> Iterator[Branch]:
     for number, trace in enumerate(traces):
-        nodes = nodes_of(trace)
+        nodes, texts = nodes_of(trace), dict[int, str]()
         parents = {node.parent for node in nodes}
         leaves = [index for index in range(len(nodes)) if index not in parents]
         for place, leaf in enumerate(leaves or [-1]):
-            path = _path(nodes, leaf)
-            visits, found = visits + len(path), found + 1
-            yield Branch(f"{number:03}.{place:03}", place, trace, nodes, path)
-            if visits > MAX_VISITS or found > MAX_BRANCHES:
-                return
-    if not traces:
-        yield Branch("", 0, {}, [], [])
+            yield Branch(f"{number:03}.{place:03}", place, trace, nodes, _path(nodes, leaf), texts)
 
 
 def nodes_of(trace: Record) -> list[Node]:
@@ -134,9 +147,15 @@ def split_at(members: list[Node]) -> int:
     return next((index for index, node in enumerate(members) if node.is_sampled), len(members))
 
 
-def text_of(node: Node) -> str:
-    """Return a node's message as plain text."""
-    return text.joined([node.record.get("message")])
+def texts_of(branch: Branch) -> tuple[str, str]:
+    """Return a branch as plain text: the prompt, and what follows from the first sampled message on."""
+    for index in branch.path:
+        if index not in branch.texts:
+            branch.texts[index] = text.joined([branch.nodes[index].record.get("message")])
+    first = split_at(branch.members)
+    pieces = branch.path[:first], branch.path[first:]
+    prompt, response = ("\n\n".join(filter(None, map(branch.texts.__getitem__, some))) for some in pieces)
+    return prompt, response
 
 
 class Counts(NamedTuple):
@@ -156,7 +175,7 @@ def counts_of(branch: Branch) -> Counts:
         prompt = sum(len(node.ids) for node in before)
         prompt += members[len(before)].mask.index(True) if len(before) < len(members) else 0
         return Counts(prompt, sum(node.sampled_tokens for node in members), total)
-    if sum(node.parent is None for node in branch.nodes) != 1 or len(branch.path) != len(branch.nodes):
+    if len(branch.path) != len(branch.nodes):
         return Counts(None, None, None)
     own = (fields.count(branch.trace.get(f"num_{key}_tokens")) for key in ("output", "total"))
     return Counts(None, *own)

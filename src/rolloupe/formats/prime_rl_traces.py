@@ -7,8 +7,11 @@ stream alone, for it must follow from the bytes of one file.
 
 import os
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from rolloupe.formats import _annotations as annotations
 from rolloupe.formats import _episodes as episodes
@@ -39,6 +42,9 @@ ANNOTATIONS = "annotations"
 MAX_TEXT_CHARS = 64 * 2**20
 """So much text is made of one line, whose branches share what stands once in it."""
 
+MAX_METRICS = 1_000
+"""So many sample metrics of a trace are taken: each of its branches has them."""
+
 _QUIET = {"nodes", "version", "is_completed", "ok", "is_timeout", "mm_token_type_id_map"}
 _NOT_LOGGED = {"message", "token_ids", "mask", "is_content", "sampled", "parent", *episodes.COMPACT}
 
@@ -49,7 +55,8 @@ class PrimeRLTraces(JsonlFormat):
     name = "prime_rl_traces"
     title = "prime-rl trace streams"
     recognises = (
-        "A folder with `monitors/file/traces/stream/` (or `stream.jsonl`, for a day), whose rows hold `traces`."
+        "A folder with files in `monitors/file/traces/stream/` (or, for a day in 2026, a file `stream.jsonl` there); a "
+        "folder `traces/`, or a file of its stream, whose rows hold `traces`."
     )
     layout = (
         "`{run}/monitors/file/traces/stream/{chunk}.jsonl`; open the run, a folder above it, or `traces/`. "
@@ -65,7 +72,7 @@ class PrimeRLTraces(JsonlFormat):
         ("`nodes` from root to leaf", "turns, with tool calls and thinking; token ids and `loss_mask` (`mask`)"),
         (
             "`logprobs`, `advantages`, `reference_logprobs`, `trainer_logprobs`, `entropies` of nodes",
-            "token series, absent outside of the mask (the last two are called `ref_logprobs`, `entropy` where so)",
+            "token series, absent outside of the mask; two are called `ref_logprobs` and `entropy`",
         ),
         ("`rewards`", "the reward: the sum of score times weight; each score is the sample metric `reward.NAME`"),
         ("`metrics`, numbers in `info`, `num_input_tokens`, `num_output_tokens`, `run.work.policy`", "sample metrics"),
@@ -98,7 +105,7 @@ class PrimeRLTraces(JsonlFormat):
             found = _stream_files(str(folder), links)
             looks = [seen for _, seen in look_into([entry.path for entry in found])]
             placed = folder != path or (folder.name == TRACES and Path(folder, ANNOTATIONS).is_dir())
-            if found and (forced or _fits(looks) or (placed and not looks)):
+            if found and (forced or placed or _fits(looks)):
                 number = f"{len(found)} chunk{'s' if len(found) > 1 else ''} of a stream of episodes"
                 return [self._run(path, folder, number, links)]
         plain = [entry.path for entry in files(str(path), links)] if forced else []
@@ -126,16 +133,21 @@ class PrimeRLTraces(JsonlFormat):
         """See `JsonlFormat`."""
         if "traces" not in record:
             raise Unusable("an object without traces is no sample")
+        branches, is_cut = episodes.branches_of(record)
         found: list[SampleRow | Problem] = []
-        chars = 0
-        for branch in episodes.branches_of(record):
-            row = _row(source, record, branch, start, length)
+        chars, of_trace = 0, SampleRow(split="", step=0, group="", index="", ordinal=start, start=start, length=length)
+        for branch in branches:
+            if not branch.number:
+                of_trace = _row_of_trace(record, branch.trace, start, length)
+            row = _row(source, branch, of_trace)
             chars += len(row.prompt) + len(row.response)
-            if len(found) == episodes.MAX_BRANCHES or (found and chars > MAX_TEXT_CHARS):
-                reason = f"more branches in this episode than are listed: {len(found)} are"
-                found.append(Problem(source=source.name, reason=reason, start=start, stop=start + length))
+            if found and chars > MAX_TEXT_CHARS:
+                is_cut = True
                 break
             found.append(row)
+        if is_cut:
+            reason = f"more branches in this episode than are listed: {len(found)} are"
+            found.append(Problem(source=source.name, reason=reason, start=start, stop=start + length))
         return found
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
@@ -167,13 +179,13 @@ class PrimeRLTraces(JsonlFormat):
             return
         streams = annotations.streams(folder, links_of(run))
         records, notes = annotations.of_trace(streams, trace_id)
-        paths = [one.path for one in episodes.branches_of(record) if one.trace is branch.trace]
+        paths = [one.path for one in episodes.branches_of(record).found if one.trace is branch.trace]
         sample.series = episodes.series_of(branch, annotations.folded(branch.nodes, paths, records))
         info = annotations.merged_info([{"info": branch.trace.get("info")}, *records])
         _inform(sample.row, info)
         if info:
             sample.extra["info"] = fields.showable(info)
-        shipped = as_dict(info.get("ship")).get("step")
+        shipped = fields.integer(as_dict(info.get("ship")).get("step"))
         if shipped is not None and shipped != sample.row.step:
             notes.append(f"shipped in step {shipped}, listed under step {sample.row.step} that it was generated for")
         sample.notes += notes
@@ -230,43 +242,50 @@ def _fits(looks: list[Look]) -> bool:
 
 
 def _branch(record: Record, part: str) -> Branch:
-    return next(branch for branch in episodes.branches_of(record) if branch.part == part)
+    return next(branch for branch in episodes.branches_of(record).found if branch.part == part)
 
 
-def _row(source: Source, episode: Record, branch: Branch, start: int, length: int) -> SampleRow:
-    members = branch.members
-    first = episodes.split_at(members)
-    texts = [episodes.text_of(node) for node in members]
-    prompt, response = ("\n\n".join(filter(None, some)) for some in (texts[:first], texts[first:]))
-    counts = episodes.counts_of(branch)
-    status, status_raw = episodes.status_of(episode, branch.trace)
+def _row_of_trace(episode: Record, trace: Record, start: int, length: int) -> SampleRow:
+    """What the rows of all branches of a trace have in common, metrics and tags shared, not copied."""
+    status, status_raw = episodes.status_of(episode, trace)
     env = _env(episode)
-    reward, parts = episodes.reward_of(branch.trace)
+    reward, parts = episodes.reward_of(trace)
     row = SampleRow(
-        split=f"eval/{env or 'default'}" if _kind(episode, branch.trace) == "eval" else "train",
+        split=f"eval/{env or 'default'}" if _kind(episode, trace) == "eval" else "train",
         step=step_of(as_dict(as_dict(episode.get("run")).get("work")).get("step")) or 0,
-        group=fields.name(as_dict(episode.get("group")).get("id")) or fields.digest(prompt),
-        index=branch.uid or f"{stem(source.name)}:{start}:{branch.part}",
+        group=fields.name(as_dict(episode.get("group")).get("id")) or "",
+        index="",
         ordinal=start,
         start=start,
         length=length,
-        part=branch.part,
         reward=reward,
         status=status,
         status_raw=status_raw,
-        turns=max(1, sum(node.is_sampled for node in members)),
+        env=env,
+        metrics=parts | _metrics(episode, trace),
+        tags=_tags(episode, trace),
+    )
+    _inform(row, as_dict(trace.get("info")))
+    row.metrics = dict(islice(row.metrics.items(), MAX_METRICS))
+    return row
+
+
+def _row(source: Source, branch: Branch, of_trace: SampleRow) -> SampleRow:
+    prompt, response = episodes.texts_of(branch)
+    counts = episodes.counts_of(branch)
+    return msgspec.structs.replace(
+        of_trace,
+        group=of_trace.group or fields.digest(prompt),
+        index=branch.uid or f"{stem(source.name)}:{of_trace.start}:{branch.part}",
+        part=branch.part,
+        turns=max(1, sum(node.is_sampled for node in branch.members)),
         prompt_tokens=counts.prompt,
         response_tokens=counts.response,
         total_tokens=counts.total,
-        env=env,
         uid=branch.uid,
-        metrics=_metrics(episode, branch.trace) | parts,
-        tags=_tags(episode, branch.trace),
         prompt=prompt,
         response=response,
     )
-    _inform(row, as_dict(branch.trace.get("info")))
-    return row
 
 
 def _kind(episode: Record, trace: Record) -> object:
@@ -310,7 +329,8 @@ def _inform(row: SampleRow, info: Record) -> None:
         row.discarded = "not effective"
     numbers = {key: value for key, value in info.items() if key not in ("advantage", "effective")}
     numbers["ship.step"] = as_dict(info.get("ship")).get("step")
-    row.metrics |= {key: found for key, value in numbers.items() if (found := fields.number(value)) is not None}
+    found = {key: number for key, value in numbers.items() if (number := fields.number(value)) is not None}
+    row.metrics = row.metrics | found  # another dict: branches share theirs
 
 
 def _extra(episode: Record, branch: Branch) -> dict[str, Any]:
@@ -337,6 +357,8 @@ def _said(episode: Record, branch: Branch) -> list[str]:
         found.append("an episode without traces")
     elif len(episodes.as_list(branch.trace.get("nodes"))) > episodes.MAX_NODES:
         found.append(f"more than {episodes.MAX_NODES} messages: the rest of the trace is left out")
+    if sum(len(as_dict(branch.trace.get(key))) for key in ("rewards", "metrics", "info")) > MAX_METRICS:
+        found.append(f"more than {MAX_METRICS} numbers: the rest is among the extra fields alone")
     return found
 
 
