@@ -73,7 +73,6 @@ def test_equal_reasons_of_a_folder_are_said_once(tmp_path: Path) -> None:
         (b'{"prompt": "p", "response": "r"}\n', "no score"),
         (b'{"tokens": [1], "reward": 1}\n', "no text"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "not downloaded"),
-        (b'{"group_idx": 0, "traj_idx": 0, "total_reward": 1.0}\n', "Tinker"),
         (b'{"responses_create_params": {}, "response": {}, "reward": 1.0}\n', "NeMo-Gym"),
         (b'{"x": "' + b"y" * 3_000_000, "neither text nor score"),
         (b"y" * 3_000_000, "no JSON object in the first MiB"),

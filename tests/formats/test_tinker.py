@@ -2,15 +2,22 @@
 
 import json
 import math
+import re
+import shutil
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rolloupe.formats import by_name, discover
 from rolloupe.formats.tinker import Tinker
-from rolloupe.model import LogNode, Problem
-from tests.formats.support import items, only_run, rows, samples
+from rolloupe.index import Library
+from rolloupe.model import LogNode, Problem, SampleKey
+from rolloupe.query import sample
+from tests.formats.support import as_line, items, only_run, rows, samples, texts, values
 
 DATA = Path(__file__).parents[1] / "data/tinker"
 EXPECTED = json.loads((DATA / "EXPECTED.json").read_text())
@@ -37,9 +44,17 @@ def test_every_file_of_rollouts_is_what_was_written(run: str, name: str, tinker:
     assert sum(row.turns for row in found) == expected["turns"]
     mean = sum(row.reward or 0.0 for row in found) / len(found)
     assert mean == pytest.approx(expected["mean_total_reward"], abs=1e-12)
-    if source.split == "train":
-        metrics = {row.step: row.values for row in tinker.metrics(info)}
-        assert metrics[source.step][TOTAL] == pytest.approx(mean, abs=1e-9)
+    metrics = {row.step: row.values for row in tinker.metrics(info)}
+    (logged,) = [value for key, value in metrics[source.step].items() if split_of(key) == source.split]
+    assert logged == pytest.approx(mean, abs=1e-9)
+
+
+def split_of(key: str) -> str | None:
+    """The split whose mean reward a metric is: evaluators are named as they are there, not as in names of files."""
+    name = key.removesuffix(TOTAL)
+    if key == TOTAL or name == key:
+        return "train" if key == TOTAL else None
+    return "eval/" + re.sub(r"[^A-Za-z0-9_.-]+", "_", name.rstrip("/")).strip("._")
 
 
 @pytest.mark.parametrize("run", list(EXPECTED))
@@ -102,9 +117,8 @@ def test_an_outline_is_text_tables_and_conversations(tinker: Tinker) -> None:
     assert len([child for child in root.children if child.kind == "section"]) == expected["top_level_sections"]
     table = next(node for node in found if node.kind == "table")
     assert (table.title, table.header) == ("Reward components", ["key", "value"])
-    transcripts = tinker.conversations(info, "eval/test", 0)
-    assert len(transcripts) == expected["conversations"] and transcripts[0].title.endswith("Group Rollout / Prompt")
     assert tinker.logtree(info, "train", 99) is None
+    assert tinker.conversations(info, "train", 99) == []
 
 
 def test_where_there_is_only_html_the_outline_is_read_from_it(tinker: Tinker, tmp_path: Path) -> None:
@@ -212,17 +226,38 @@ def test_names_that_mislead(tmp_path: Path, tinker: Tinker) -> None:
     one(tmp_path / "iteration_000003", record(iteration=3), name="eval_x_rollout_summaries.jsonl")
     one(tmp_path / "iteration_000003", record(iteration=3), name="notes_rollout_summaries.jsonl")
     one(tmp_path / "iteration_x", record(), name="train_rollout_summaries.jsonl")
-    found = {(source.split, source.step) for source in tinker.sources(only_run(tmp_path))}
-    assert found == {("train", 1234567), ("eval/a_iteration_000001", 2), ("eval/x", 3)}
+    run, other = discover([tmp_path]).runs
+    assert other.name == "iteration_x"
+    found = [(source.split, source.step) for source in tinker.sources(run)]
+    assert found == [("eval/a_iteration_000001", 2), (None, 3), ("eval/x", 3), ("train", 1234567)]
 
 
-def test_of_an_iteration_in_both_layouts_the_folder_counts(tmp_path: Path, tinker: Tinker) -> None:
-    one(tmp_path, record(), record(traj_idx=1))
-    one(tmp_path, record(iteration=2), name="train_iteration_000002_rollout_summaries.jsonl")
-    one(tmp_path / "iteration_000001", record(total_reward=9), name="train_rollout_summaries.jsonl")
-    info = only_run(tmp_path)
-    assert "flat files and folders" in info.reason
-    assert [(row.step, row.reward) for row in rows(info)] == [(1, 9.0), (2, 1.0)]
+def test_of_an_iteration_in_both_layouts_the_folder_s_is_current(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    for split, name in (("train", "train"), ("eval/a", "eval_a")):
+        flat = record(split=split), record(split=split, traj_idx=1)
+        one(folder, *flat, name=f"{name}_iteration_000001_rollout_summaries.jsonl")
+        newer = record(split=split, total_reward=9)
+        one(folder / "iteration_000001", newer, name=f"{name}_rollout_summaries.jsonl")
+    one(folder, record(iteration=2), name="train_iteration_000002_rollout_summaries.jsonl")
+    info = only_run(folder)
+    assert info.reason.startswith("5 files named {split}_iteration_{step} or iteration_{step}/{split}_rollout")
+    assert len(rows(info)) == 7
+    with Library([folder], index_dir=tmp_path / "index") as library:
+        (run,) = library.runs
+        assert run.wait(30)
+        for split in ("train", "eval/a"):
+            found = [sample(run, SampleKey(split, 1, "0", "0", attempt)).row.reward for attempt in (0, 1, 2)]
+            assert found == [9.0, 1.0, 9.0]
+
+
+def test_a_run_of_metrics_alone_opens_and_then_says_nothing(tmp_path: Path) -> None:
+    changes = []
+    with Library([DATA / "public_real"], index_dir=tmp_path / "index", follow=True) as library:
+        assert library.runs[0].wait_all(30)
+        library.subscribe(lambda kind, _: changes.append(kind))
+        time.sleep(1)
+    assert changes == []
 
 
 def test_one_file_alone(tmp_path: Path) -> None:
@@ -239,3 +274,162 @@ def test_values_that_are_not_strict_json(tinker: Tinker) -> None:
     assert found[1].metrics["np_bool"] == 1.0 and found[2].status == "completed"
     assert not [item for item in items(info) if isinstance(item, Problem)]
     assert [row.step for row in tinker.metrics(info)] == [0, 1, 99, None]
+
+
+def test_prefixed_metrics_are_runs_of_that_name(tmp_path: Path, tinker: Tinker) -> None:
+    for prefix in ("arithmetic_", "other_"):
+        for name in ("metrics.jsonl", "checkpoints.jsonl"):
+            shutil.copyfile(DATA / "public_real" / name, tmp_path / f"{prefix}{name}")
+    found = discover([tmp_path])
+    assert [run.name for run in found.runs] == ["arithmetic", "other"]
+    assert found.notes == []
+    for run in found.runs:
+        assert (len(tinker.metrics(run)), len(tinker.checkpoints(run)), tinker.sources(run)) == (100, 6, [])
+        assert [file.what for file in tinker.files(run)] == ["checkpoints", "metrics"]
+    alone = only_run(tmp_path / "other_metrics.jsonl")
+    assert (alone.name, len(tinker.metrics(alone)), tinker.checkpoints(alone)) == ("other", 100, [])
+
+
+@pytest.mark.parametrize(
+    ("beside", "content"),
+    [
+        ("code.diff", "### module: tinker_cookbook (not in a git repository)\n"),
+        ("config.json", "{}"),
+        ("checkpoints.jsonl", '{"name": "1", "state_path": "tinker://x/weights/1"}\n'),
+    ],
+)
+def test_metrics_with_any_keys_are_known_by_their_neighbours(tmp_path: Path, beside: str, content: str) -> None:
+    (tmp_path / "metrics.jsonl").write_text('{"step": 0, "loss": 1}\n')
+    assert discover([tmp_path]).runs == []
+    (tmp_path / beside).write_text(content)
+    assert only_run(tmp_path).reason == "metrics.jsonl of the cookbook, no rollouts so far"
+
+
+def test_metrics_do_not_hide_samples_of_another_format(tmp_path: Path) -> None:
+    shutil.copyfile(DATA / "public_real/metrics.jsonl", tmp_path / "metrics.jsonl")
+    (tmp_path / "data.jsonl").write_text('{"prompt": "p", "response": "r", "reward": 1}\n')
+    assert only_run(tmp_path).format == "generic"
+
+
+def test_rollouts_under_other_names_are_known_by_their_keys(tmp_path: Path) -> None:
+    one(tmp_path, record(), name="mine.jsonl")
+    run = only_run(tmp_path)
+    assert (run.format, [(row.split, row.step, row.reward) for row in rows(run)]) == ("tinker", [("train", 1, 1.0)])
+
+
+@pytest.mark.parametrize("name", list(EXPECTED))
+def test_every_file_of_a_run_is_accounted_for(name: str, tinker: Tinker) -> None:
+    found = discover([DATA / name])
+    assert found.notes == []
+    files = {file.name: file for file in tinker.files(found.runs[0])}
+    assert set(files) == {
+        path.relative_to(DATA / name).as_posix() for path in (DATA / name).rglob("*") if path.is_file()
+    }
+    assert all(file.what and file.size_bytes for file in files.values())
+
+
+def test_one_iteration_s_folder_is_a_run(tinker: Tinker) -> None:
+    run = only_run(DATA / "sync_run/iteration_000000")
+    assert [(source.split, source.step) for source in tinker.sources(run)] == [
+        ("eval/guess_number_hard", 0), ("eval/test", 0), ("train", 0),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("metrics", "status"),
+    [
+        ({"stop/tool_stopped": 1.0}, ("completed", "tool_stopped")),
+        ({"stop/max_tool_calls": True}, ("truncated", "max_tool_calls")),
+        ({"stop/context_overflow": 1, "stop/completed": 0.0}, ("truncated", "context_overflow")),
+        ({"stop/parse_error": 1.0}, ("error", "parse_error")),
+        ({"stop/rollout_timeout": 1.0}, ("error", "rollout_timeout")),
+        ({"stop/odd": 1.0}, ("unknown", "odd")),
+        ({"max_turns": 1.0}, ("truncated", "max_turns")),
+        ({"correct": 1.0}, ("unknown", "")),
+    ],
+)
+def test_a_status_is_what_the_last_step_says(tmp_path: Path, metrics: dict[str, Any], status: tuple[str, str]) -> None:
+    first = {"step_idx": 0, "metrics": {"stop/max_turns": 0.0}}
+    (row,) = rows(only_run(one(tmp_path, record(steps=[first, {"step_idx": 1, "metrics": metrics}]))))
+    assert (row.status, row.status_raw) == status
+
+
+@pytest.mark.parametrize(
+    ("more", "status"),
+    [
+        ({"status": "ok"}, ("truncated", "max_turns")),
+        ({"status": "ok", "stop_reason": "length"}, ("truncated", "length")),
+        ({"status": "error", "stop_reason": "stop", "error_message": "boom"}, ("error", "error")),
+    ],
+)
+def test_schema_two_says_how_it_ended(tmp_path: Path, more: dict[str, Any], status: tuple[str, str]) -> None:
+    (sample,) = samples(only_run(one(tmp_path, record(schema_version=2, **more))))
+    assert (sample.row.status, sample.row.status_raw) == status
+    assert sample.extra.get("error_message") == more.get("error_message")
+    assert more.items() <= (sample.extra | {"status": status[1], "stop_reason": status[1]} | more).items()
+
+
+def test_answers_of_a_conversation_have_the_numbers_of_their_steps(tmp_path: Path) -> None:
+    said = [
+        ("user", "2+2?"),
+        ("assistant", "4"),
+        ("user", "3+3?"),
+        ("assistant", "7"),
+        ("user", "no"),
+        ("assistant", "6"),
+    ]
+    talk = [{"role": role, "content": content} for role, content in said]
+    (sample,) = samples(only_run(one(tmp_path, record(conversation=talk))))
+    assert [turn.origin for turn in sample.turns] == ["prompt"] * 3 + ["response"] * 3
+    assert [turn.tokens for turn in sample.turns] == [None, None, None, 5, None, 7]
+    assert sample.turns[-1].stop_reason == "max_turns"
+    (short,) = samples(only_run(one(tmp_path, record(conversation=talk[:2]))))
+    assert "fewer answers than there are steps" in short.notes[0]
+    assert len(short.extra["steps"]) == 2
+
+
+def test_what_says_more_than_its_place_stays_with_the_turn(tmp_path: Path) -> None:
+    step = {
+        "step_idx": 4, "ob_len": "x", "ac_len": -1, "episode_done": False, "seed": 7,
+        "metrics": {"m": "high", "n": None},
+        "logs": {"question": "Why?", "tool_call_x": "f()", "tool_call_0": "no call", "assistant_content": 3},
+    }  # fmt: skip
+    (sample,) = samples(only_run(one(tmp_path, record(steps=[step, "odd"], trajectory_metrics={"who": "me"}))))
+    assert [(turn.role, turn.origin) for turn in sample.turns] == [("user", "prompt"), ("assistant", "response")]
+    assert sample.turns[1].logs == {
+        "step_idx": 4, "ob_len": "x", "ac_len": -1, "episode_done": False, "seed": 7, "metrics.m": "high",
+        "tool_call_x": "f()", "assistant_content": 3,
+    }  # fmt: skip
+    (call,) = [part.call for part in sample.turns[1].parts]
+    assert call is not None
+    assert "not of the form" in call.error
+    assert sample.extra["steps"] == ["odd"]
+    assert sample.extra["trajectory_metrics"] == {"who": "me"}
+
+
+STEP_KEYS = ["step_idx", "ob_len", "ac_len", "reward", "episode_done", "metrics", "logs"]
+LOG_KEYS = [
+    "assistant_content",
+    "tool_call_0",
+    "tool_call_11",
+    "tool_result_0",
+    "_conversation",
+    "prompt",
+    "stop/completed",
+]
+inner = st.dictionaries(st.sampled_from(LOG_KEYS) | texts, values, max_size=5)
+steps = st.lists(st.dictionaries(st.sampled_from(STEP_KEYS), values | inner, max_size=7) | values, max_size=4)
+
+
+@given(steps, values | inner, values, st.booleans())
+def test_whatever_steps_hold_nothing_is_lost_or_breaks(
+    tmp_path_factory: pytest.TempPathFactory, some: Any, metrics: Any, talk: Any, ascii: bool
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "train_iteration_000001_rollout_summaries.jsonl"
+    held = record(steps=some, trajectory_metrics=metrics, conversation=talk)
+    path.write_bytes(as_line(held, ascii) + b"\n")
+    (sample,) = samples(only_run(path))
+    repr(sample).encode()
+    json.dumps([turn.logs for turn in sample.turns], ensure_ascii=False).encode()
+    for number in (sample.row.prompt_tokens, sample.row.response_tokens, sample.row.total_tokens, sample.row.turns):
+        assert number is None or 0 <= number < 2**63

@@ -70,6 +70,9 @@ class Samples(Iterator["SampleItem"], Tabular):
     def __next__(self) -> "SampleItem":
         return next(self._items)
 
+    def __repr__(self) -> str:
+        return f"<Samples: {self._total()} of a query; iterate, or .arrow(), .pandas(), .polars()>"
+
     def arrow(self) -> "pa.Table":
         """All samples of the query as a `pyarrow.Table`, also those that were taken one by one before.
 

@@ -11,7 +11,7 @@ import click
 
 from rolloupe.cli import progress
 from rolloupe.cli.terminal import complain
-from rolloupe.errors import NotRecognised, RolloupeError
+from rolloupe.errors import BadQuery, NotRecognised, RolloupeError
 from rolloupe.model import AS_FOUND, Reading
 
 if TYPE_CHECKING:
@@ -148,6 +148,8 @@ def place_of(
         raise click.UsageError(
             "Missing argument 'PATH...'. Name a folder or a file of a run.", click.get_current_context()
         )
+    if "" in (*paths, *data_dirs, index_dir):
+        raise click.UsageError("An empty PATH or --index-dir names nothing.", click.get_current_context())
     return Place((*paths, *data_dirs), index_dir, Reading(format=format or "", **reading))
 
 
@@ -169,7 +171,19 @@ def opened(
     with runs:
         progress.wait(runs, texts=texts)
         _warn_of_failures(runs)
+        _check_reward_key(runs, place.reading.reward_key)
         yield runs
+
+
+def _check_reward_key(runs: "Runs", key: str) -> None:
+    """Refuse a reward key that no run knows: all rewards would be gone, in silence."""
+    if not (key and len(runs)):
+        return
+    known = {name for run in runs for name in run.columns()}
+    if known.isdisjoint((key, f"reward.{key}")):
+        raise BadQuery(
+            f"no run has a sample metric {key!r} to take for the reward; there are: {', '.join(sorted(known)[:40])}"
+        )
 
 
 def _warn_of_failures(runs: "Runs") -> None:

@@ -10,7 +10,7 @@ import click
 from rolloupe.cli import options
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.terminal import complain, number, print_table, tell
-from rolloupe.errors import BadQuery
+from rolloupe.errors import BadQuery, NotFound
 
 if TYPE_CHECKING:
     from rolloupe.api import Run
@@ -108,7 +108,7 @@ def query(
             if limit is None and shown == TABLE_LIMIT:
                 _say_left(among, asked, offset + shown)
         if not shown:
-            complain("No sample matches.")
+            complain("No sample matches." + _where_there_are(among))
         return OK if shown else NOTHING
 
 
@@ -119,7 +119,7 @@ def _samples(runs: "list[Run]", asked: "SampleQuery") -> "Iterator[tuple[Run, Sa
         items = iter(run.samples(asked))
         try:
             first = next(items, None)
-        except BadQuery as error:
+        except (BadQuery, NotFound) as error:
             refused += 1
             if refused == len(runs):
                 raise
@@ -129,6 +129,13 @@ def _samples(runs: "list[Run]", asked: "SampleQuery") -> "Iterator[tuple[Run, Sa
             yield run, first
             for item in items:
                 yield run, item
+
+
+def _where_there_are(runs: "list[Run]") -> str:
+    """The splits and steps there are, for who asked for others."""
+    splits = [(run, split) for run in runs[:3] for split in run.splits()[:6]]
+    listed = [f"{split.name} (steps {split.first_step} to {split.last_step})" for _, split in splits]
+    return f" There are: {', '.join(listed)}." if listed else ""
 
 
 def _write_lines(rows: "Iterable[tuple[Run, SampleItem]]") -> int:

@@ -76,6 +76,10 @@ def show(
     if not words:
         raise click.UsageError("Missing argument 'ID'. `rolloupe query PATH` has the ids.", click.get_current_context())
     *paths, sample_id = words
+    if not (paths or data_dirs):
+        raise click.UsageError(
+            f"Missing argument 'ID'. `rolloupe query {sample_id}` has the ids.", click.get_current_context()
+        )
     with options.opened(options.place_of(paths, data_dirs, **reading)) as runs:
         if as_bytes:
             _write_bytes(runs, run_id, sample_id)
@@ -117,6 +121,10 @@ def _write_bytes(runs: "Runs", run_id: str | None, place: str) -> None:
     if len(among) != 1:
         raise NotFound(f"choose the run with --run: {', '.join(run.id for run in among[:20]) or 'there is none'}")
     start, stop = int(found["start"]), int(found["stop"])
+    if start >= stop:
+        raise click.UsageError(f"{place!r}: the range ends where it begins or before.", click.get_current_context())
+    if not among[0].read(found["file"], start, start + 1):
+        raise NotFound(f"{found['file']} ends before byte {start}")
     while start < stop and (block := among[0].read(found["file"], start, min(start + BLOCK_BYTES, stop))):
         _write(block)
         start += len(block)
@@ -144,8 +152,10 @@ def _print(run: "Run", sample: "Sample") -> None:
 
 def _page(run: "Run", sample: "Sample") -> "Iterator[Text]":
     yield line(f"{run.id}  {sample.key}", "bold")
-    for name, value in _facts(sample):
-        yield line(f"{name:20} ", "dim") + line(value)
+    facts = list(_facts(sample))
+    width = min(48, max(len(name) for name, _ in facts))
+    for name, value in facts:
+        yield line(f"{name:{width}} ", "dim") + line(value)
     for note in sample.notes:
         yield line(f"Note: {note}", "yellow")
     yield from _transcript(sample.turns)

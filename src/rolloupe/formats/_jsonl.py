@@ -112,7 +112,7 @@ def _parse_slowly(data: bytes) -> object:
     try:
         record: object = json.loads(_as_json(data))
     except json.JSONDecodeError as error:
-        raise Unusable(f"not JSON: {error.msg} (character {error.pos} of the line)") from None
+        raise Unusable(f"not JSON: {error.msg.removesuffix(' at')} (character {error.pos} of the line)") from None
     except ValueError:
         raise Unusable("not readable: an integer of more digits than Python converts") from None
     except RecursionError:

@@ -1,224 +1,294 @@
-"""Tinker's logtree: the outline that a trainer logs for a step, as JSON or only as HTML, read into `LogNode`s.
+"""What the Tinker cookbook's logtree wrote, as JSON or as a page, read into a typed outline of plain text.
 
-Source: `utils/logtree.py` of tinker-cookbook. Text in the JSON is HTML-escaped, or raw HTML, and nothing says which: so
-both are read alike, tags taken off and entities resolved. What comes out is text. Trees are bounded in depth and size.
+Nothing of it is trusted: text is unescaped, markup dropped, and depth and size are bounded. Source: the cookbook's
+`utils/logtree.py` and `utils/logtree_formatters.py`, up to release 0.6.1.
 """
 
+import html
+import json
 import re
-from collections.abc import Iterable, Iterator
-from html import unescape
-from html.parser import HTMLParser
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from rolloupe import text
 from rolloupe.formats import _fields as fields
-from rolloupe.model import LogKind, LogNode, Turn
+from rolloupe.formats._html import Element, children, first_below, parse_page, plain, tag_of, words
+from rolloupe.formats._jsonl import MAX_LINE_BYTES, Unusable, parse, regular, strip_bom
+from rolloupe.model import LogKind, LogNode, Part, ToolCall, Turn
 
+MAX_BYTES = MAX_LINE_BYTES
+MAX_PAGE_BYTES = 16 * 2**20
 MAX_NODES = 200_000
-MAX_DEPTH = 64
-CUT = "[the rest of this outline is too large or too deep to be shown]"
+"""Nodes of one outline, the cells of its tables counted."""
 
-_TAG = re.compile(r"<[^<>]{0,10000}>")
-_HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
-_PARAGRAPHS = {"p", "pre", "summary", "th", "td", "code", "span", *_HEADINGS}
-_VOID = {"br", "img", "hr", "meta", "link", "input", "col", "area", "base", "source", "track", "wbr", "embed"}
-_SKIPPED = {"style", "script", "head", "title", "template"}
+MAX_DEPTH = 60
+"""What lies deeper is shown as the text that it holds."""
 
+MAX_ATTRS = 20
+MAX_ATTR_CHARS = 200
 
-class Element:
-    """A node of either source: tag, attributes, children (texts and nodes) and data."""
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_BLOCKS = {*_HEADINGS, "section", "div", "details", "table", "p", "pre"}
+_ESCAPED = {*_HEADINGS, "p", "pre", "summary", "th", "td"}
+"""Tags whose text is escaped and never markup."""
 
-    __slots__ = ("attrs", "children", "data", "tag")
-
-    def __init__(self, tag: str, attrs: dict[str, str], data: object = None) -> None:
-        self.tag = tag
-        self.attrs = attrs
-        self.children: list[Element | str] = []
-        self.data = data
-
-    @property
-    def css(self) -> str:
-        """The classes of the element."""
-        return self.attrs.get("class", "")
+_TAG = re.compile(r"<[a-zA-Z/!?][^<>]*>")
+_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 
 
-def from_json(document: object) -> LogNode | None:
-    """Read a `*_logtree.json`; None where it is none."""
-    if not isinstance(document, dict) or not isinstance(document.get("root"), dict):
-        return None
-    left = [MAX_NODES]
-    root = _element(document["root"], 0, left)
-    node = _outline(root)
-    node.title = fields.as_text(document.get("title")) or node.title
-    if left[0] <= 0:
-        node.children.append(LogNode(kind="text", text=CUT))
+class Logged(NamedTuple):
+    """A conversation of an outline, with the sections that it stands in, from the outermost."""
+
+    path: tuple[LogNode, ...]
+    node: LogNode
+
+
+def read_tree(path: str) -> LogNode:
+    """Read a `_logtree.json`. Raises `Unusable` where it is no such document, and OSError."""
+    data = _content(path, MAX_BYTES)
+    document = parse(strip_bom(data, 0))
+    root = document.get("root")
+    if not isinstance(root, dict):
+        raise Unusable("not a logtree: it has no root")
+    node = _Outline(escaped=True).root(root)
+    node.title = _string(document.get("title")) or node.title
+    if isinstance(started := document.get("started_at"), str):
+        node.attrs["started_at"] = _string(started)[:MAX_ATTR_CHARS]
     return node
 
 
-def from_html(page: str) -> LogNode:
-    """Read a page that logtree wrote, where there is no JSON beside it."""
-    parser = _Parser()
-    parser.feed(page)
-    parser.close()
-    return _outline(parser.root)
+def read_page(path: str) -> LogNode:
+    """Read a page of the cookbook. Raises `Unusable` where it is too long, and OSError."""
+    return _Outline(escaped=False).root(parse_page(_content(path, MAX_PAGE_BYTES).decode("utf-8", "replace")))
 
 
-def _element(node: dict[str, Any], depth: int, left: list[int]) -> Element:
-    attrs = node.get("attrs")
-    named = {str(k): fields.as_text(v) for k, v in attrs.items()} if isinstance(attrs, dict) else {}
-    element = Element(fields.as_text(node.get("tag")).lower(), named, node.get("data"))
-    children = node.get("children")
-    for child in children if isinstance(children, list) else []:
-        left[0] -= 1
-        if left[0] <= 0 or depth >= MAX_DEPTH:
-            left[0] = 0
-            break
-        if isinstance(child, dict):
-            element.children.append(_element(child, depth + 1, left))
-        elif isinstance(child, str):
-            element.children.append(unescape(_TAG.sub("", child)))
-    return element
-
-
-class _Parser(HTMLParser):
-    """Builds elements out of a page; of what is malformed, what can be had."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.root = Element("body", {})
-        self._open = [self.root]
-        self._left = MAX_NODES
-        self._skipped = 0
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Open an element."""
-        if tag in _SKIPPED:
-            self._skipped += 1
-        if self._skipped or tag in _VOID or self._left <= 0 or len(self._open) > MAX_DEPTH:
-            return
-        self._left -= 1
-        element = Element(tag, {name: value or "" for name, value in attrs})
-        self._open[-1].children.append(element)
-        self._open.append(element)
-
-    def handle_endtag(self, tag: str) -> None:
-        """Close the innermost element of that tag."""
-        if tag in _SKIPPED:
-            self._skipped = max(0, self._skipped - 1)
-        places = [n for n, element in enumerate(self._open) if element.tag == tag]
-        if not self._skipped and places and places[-1] > 0:
-            del self._open[places[-1] :]
-
-    def handle_data(self, data: str) -> None:
-        """Add text."""
-        if not self._skipped and data.strip() and self._left > 0:
-            self._left -= 1
-            self._open[-1].children.append(data)
-
-
-def _outline(root: Element) -> LogNode:
-    titles = [_text(child) for child in root.children if isinstance(child, Element) and child.tag == "h1"]
-    node = LogNode(kind="root", title=titles[0] if titles else "", attrs=_kept(root.attrs))
-    rest = [child for child in root.children if not (isinstance(child, Element) and child.tag == "h1")]
-    node.children = list(_nodes(rest))
-    return node
-
-
-def _nodes(children: Iterable[Element | str]) -> Iterator[LogNode]:
-    caption = ""
-    for child in children:
-        if isinstance(child, str):
-            if child.strip():
-                yield LogNode(kind="text", text=text.clean(child.strip()))
-        elif "lt-table-caption" in child.css:
-            caption = _text(child)
-        elif child.tag == "table":
-            yield _table(child, caption)
-            caption = ""
-        else:
-            yield from _node(child)
-
-
-def _node(element: Element) -> Iterator[LogNode]:
-    if isinstance(element.data, dict) and element.data.get("type") == "conversation":
-        turns = text.from_messages(element.data.get("messages"))
-        yield LogNode(kind="conversation", turns=turns, attrs=_kept(element.attrs))
-    elif "lt-conversation" in element.css:
-        yield LogNode(kind="conversation", turns=[*_html_turns(element)], attrs=_kept(element.attrs))
-    elif element.tag == "section":
-        yield _section(element)
-    elif element.tag == "details":
-        yield _details(element)
-    elif element.tag in _PARAGRAPHS or not any(isinstance(child, Element) for child in element.children):
-        if said := _text(element):
-            yield LogNode(kind="code" if element.tag == "pre" else "text", text=said, attrs=_kept(element.attrs))
-    else:
-        yield from _nodes(element.children)
-
-
-def _section(element: Element) -> LogNode:
-    title, rest = "", []
-    for child in element.children:
-        if isinstance(child, Element) and child.tag in _HEADINGS and not title:
-            title = _text(child)
-        else:
-            rest.append(child)
-    return LogNode(kind="section", title=title, children=list(_nodes(rest)), attrs=_kept(element.attrs))
-
-
-def _details(element: Element) -> LogNode:
-    title, rest = "", []
-    for child in element.children:
-        if isinstance(child, Element) and child.tag == "summary" and not title:
-            title = _text(child)
-        else:
-            rest.append(child)
-    kind: LogKind = "exception" if "lt-exc" in element.css else "details"
-    return LogNode(kind=kind, title=title, children=list(_nodes(rest)), attrs=_kept(element.attrs))
-
-
-def _table(element: Element, caption: str) -> LogNode:
-    rows = [
-        ([child.tag == "th" for child in cells], [_text(child) for child in cells])
-        for row in _all(element, "tr")
-        if (cells := [child for child in row.children if isinstance(child, Element) and child.tag in ("th", "td")])
-    ]
-    header = rows[0][1] if rows and all(rows[0][0]) else []
-    body = [cells for _, cells in (rows[1:] if header else rows)]
-    return LogNode(kind="table", title=caption, header=header, rows=body, attrs=_kept(element.attrs))
-
-
-def _all(element: Element, tag: str) -> Iterator[Element]:
-    for child in element.children:
-        if isinstance(child, Element):
-            if child.tag == tag:
-                yield child
-            else:
-                yield from _all(child, tag)
-
-
-def _html_turns(element: Element) -> Iterator[Turn]:
-    for message in element.children:
-        if isinstance(message, Element) and "lt-message" in message.css:
-            role = next((c for c in message.css.split() if c.startswith("lt-message-")), "").removeprefix("lt-message-")
-            bodies = [c for c in message.children if isinstance(c, Element) and "lt-message-content" in c.css]
-            parts = [{"type": "text", "text": _text(child)} for body in bodies for child in (body,)]
-            yield from text.from_messages([{"role": role or "text", "content": parts}])
-
-
-def _text(element: Element) -> str:
-    """All text in an element, one after the other."""
-    pieces: list[str] = []
-    waiting: list[Element | str] = [element]
+def conversations(root: LogNode) -> Iterator[Logged]:
+    """Yield every conversation below a node, in document order."""
+    waiting: list[Logged] = [Logged((), root)]
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, str):
-            pieces.append(one)
-        else:
-            waiting += reversed(one.children)
-    return text.clean("".join(pieces)).strip()
+        path, node = waiting.pop()
+        if node.kind == "conversation":
+            yield Logged(path, node)
+        waiting += [Logged((*path, node), child) for child in reversed(node.children)]
 
 
-def _kept(attrs: dict[str, str]) -> dict[str, str]:
-    """What a node says of itself, its looks aside."""
-    return {k: v for k, v in attrs.items() if k not in ("class", "style", "id", "open") and not k.startswith("on")}
+def table_of(node: LogNode) -> dict[str, str]:
+    """Return the rows of a table of keys and values."""
+    return {row[0]: row[1] for row in node.rows if len(row) == 2}
+
+
+def _content(path: str, limit: int) -> bytes:
+    with open(path, "rb", opener=regular) as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise Unusable(f"longer than {limit // 2**20} MiB: not parsed")
+    return data
+
+
+def _string(value: object) -> str:
+    return text.clean(value) if isinstance(value, str) else ""
+
+
+class _Outline:
+    """The making of one outline. `escaped`: texts are HTML, as in the JSON, not text, as in a page that was parsed."""
+
+    def __init__(self, *, escaped: bool) -> None:
+        self._escaped = escaped
+        self._left = MAX_NODES
+
+    def root(self, body: Element) -> LogNode:
+        """Make the whole outline."""
+        node = LogNode(kind="root", attrs=_attrs(body))
+        kept: list[Any] = []
+        for child in children(body):
+            if _is(child, "h1", "lt-title") and not node.title:
+                node.title = self._all(child)
+            elif _is(child, "div", "lt-subtitle") and "subtitle" not in node.attrs:
+                node.attrs["subtitle"] = self._all(child)[:MAX_ATTR_CHARS]
+            else:
+                kept.append(child)
+        node.children = self._nodes(kept, body, 1)
+        if self._left <= 0:
+            node.children.append(LogNode(kind="text", text=f"The rest is left out: more than {MAX_NODES:,} parts."))
+        return node
+
+    def _nodes(self, elements: Sequence[Any], parent: Element, depth: int) -> list[LogNode]:
+        """Make the nodes of some siblings; a caption belongs to the table behind it."""
+        found: list[LogNode] = []
+        caption: LogNode | None = None
+        for element in elements:
+            if self._left <= 0:
+                break
+            if _is(element, "div", "lt-table-caption"):
+                self._left -= 1
+                caption = LogNode(kind="table", title=self._all(element))
+                found.append(caption)
+                continue
+            made = self._node(element, parent, depth)
+            if caption is not None and made and made[0].kind == "table" and not made[0].title:
+                made[0].title = caption.title
+                found[-1:] = made
+            else:
+                found += made
+            caption = caption if not made else None
+        return found
+
+    def _node(self, element: Any, parent: Element, depth: int) -> list[LogNode]:
+        self._left -= 1
+        if isinstance(element, str):
+            shown = self._text(parent, element)
+            return [LogNode(kind="text", text=shown)] if shown.strip() else []
+        if not isinstance(element, dict):
+            return []
+        tag = tag_of(element)
+        if element.get("data") is not None:
+            return [_data(element)]
+        if depth >= MAX_DEPTH:
+            return self._leaf(element)
+        if tag == "section":
+            return [self._section(element, depth)]
+        if tag == "details":
+            return [self._details(element, depth)]
+        if tag == "table":
+            return [self._table(element)]
+        if tag in _HEADINGS:
+            return [LogNode(kind="text", title=self._all(element))]
+        if "lt-conversation" in words(element):
+            return [LogNode(kind="conversation", turns=[_shown_turn(c) for c in children(element) if _is_message(c)])]
+        if not any(tag_of(child) in _BLOCKS for child in children(element)):
+            return self._leaf(element)
+        attrs = _attrs(element)
+        made = self._nodes(children(element), element, depth + 1)
+        return [LogNode(kind="section", attrs=attrs, children=made)] if attrs else made
+
+    def _leaf(self, element: Element) -> list[LogNode]:
+        shown = self._all(element)
+        kind: LogKind = "code" if tag_of(element) == "pre" else "text"
+        return [LogNode(kind=kind, text=shown, attrs=_attrs(element))] if shown.strip() else []
+
+    def _section(self, element: Element, depth: int) -> LogNode:
+        node = LogNode(kind="section", attrs=_attrs(element))
+        kept: list[Any] = []
+        for child in children(element):
+            if not node.title and tag_of(child) in _HEADINGS:
+                node.title = self._all(child)
+            elif _is(child, "div", "lt-section-body"):
+                kept += children(child)
+            else:
+                kept.append(child)
+        node.children = self._nodes(kept, element, depth + 1)
+        return node
+
+    def _details(self, element: Element, depth: int) -> LogNode:
+        node = LogNode(kind="exception" if "lt-exc" in words(element) else "details", attrs=_attrs(element))
+        kept: list[Any] = []
+        for child in children(element):
+            if not node.title and tag_of(child) == "summary":
+                # the cookbook writes the summary of an exception as it is, unlike all else
+                node.title = text.clean(plain(child)) if node.kind == "exception" else self._all(child)
+            elif _is(child, "div", "lt-details-body"):
+                kept += children(child)
+            else:
+                kept.append(child)
+        node.children = self._nodes(kept, element, depth + 1)
+        return node
+
+    def _table(self, element: Element) -> LogNode:
+        node = LogNode(kind="table", attrs=_attrs(element))
+        for row in _rows_of(element):
+            cells = [child for child in children(row) if tag_of(child) in ("th", "td")]
+            self._left -= len(cells) + 1
+            if self._left <= 0:
+                break
+            shown = [self._all(cell) for cell in cells]
+            if cells and not node.header and not node.rows and all(tag_of(cell) == "th" for cell in cells):
+                node.header = shown
+            else:
+                node.rows.append(shown)
+        return node
+
+    def _all(self, element: Element) -> str:
+        """Return all text in an element."""
+        return plain(element, self._text)
+
+    def _text(self, parent: Element, content: str) -> str:
+        if not self._escaped:
+            return text.clean(content)
+        if "<" in content and tag_of(parent) not in _ESCAPED:
+            content = _TAG.sub("", _BREAK.sub("\n", content))
+        return text.clean(html.unescape(content) if "&" in content else content)
+
+
+def _is(element: Any, tag: str, word: str) -> bool:
+    return tag_of(element) == tag and word in words(element)
+
+
+def _attrs(element: Element) -> dict[str, str]:
+    """The attributes that are not there for the looks alone."""
+    own = element.get("attrs")
+    kept = {}
+    for key, value in own.items() if isinstance(own, dict) else ():
+        if key == "style" or not isinstance(value, str) or (key == "class" and value.startswith("lt-")):
+            continue
+        kept[_string(key)[:MAX_ATTR_CHARS]] = _string(value)[:MAX_ATTR_CHARS]
+        if len(kept) == MAX_ATTRS:
+            break
+    return kept
+
+
+def _rows_of(table: Element) -> Iterator[Element]:
+    for child in children(table):
+        if tag_of(child) == "tr":
+            yield child
+        elif tag_of(child) in ("thead", "tbody", "tfoot"):
+            yield from (row for row in children(child) if tag_of(row) == "tr")
+
+
+def _data(element: Element) -> LogNode:
+    """The node of what a formatter wrote as data, which is not escaped."""
+    data = element["data"]
+    if isinstance(data, dict) and data.get("type") == "conversation" and isinstance(data.get("messages"), list):
+        return LogNode(kind="conversation", attrs=_attrs(element), turns=turns_of(data["messages"]))
+    shown = json.dumps(fields.showable(data), ensure_ascii=False, indent=1)
+    return LogNode(kind="text", attrs=_attrs(element), text=text.clean(shown))
+
+
+def turns_of(messages: list[Any]) -> list[Turn]:
+    """Read messages as the cookbook stores them; calls that it could not parse are calls with an error."""
+    turns = text.from_messages(messages)
+    for turn, message in zip(turns, messages, strict=True):
+        unparsed = message.get("unparsed_tool_calls") if isinstance(message, dict) else None
+        for call in unparsed if isinstance(unparsed, list) else ():
+            raw = fields.as_text(call.get("raw_text") if isinstance(call, dict) else call)
+            error = _string(call.get("error")) if isinstance(call, dict) else ""
+            made = ToolCall(name="", arguments=text.clean(raw), error=error or "could not be parsed")
+            turn.parts.append(Part(kind="tool_call", text=text.clean(raw), call=made))
+    return turns
+
+
+def _is_message(element: Any) -> bool:
+    return _is(element, "div", "lt-message")
+
+
+def _shown_turn(message: Element) -> Turn:
+    """Read a message back from a page, where calls of tools are not shown."""
+    role = next((w.removeprefix("lt-message-") for w in words(message) if w.startswith("lt-message-")), "unknown")
+    content = first_below(message, "lt-message-content")
+    found: list[Part] = []
+    for child in children(content):
+        if isinstance(child, str):
+            found += text.parts(text.clean(child)) if child.strip() else []
+        elif isinstance(child, dict):
+            found += _shown_parts(child)
+    return Turn(role=text.clean(role), parts=found)
+
+
+def _shown_parts(element: Element) -> list[Part]:
+    shown = text.clean(plain(element))
+    kinds = words(element)
+    if "lt-thinking-part" in kinds:
+        body = next((c for c in children(element) if tag_of(c) == "pre"), element)
+        return [Part(kind="think", text=text.clean(plain(body)))]
+    if "lt-image-part" in kinds:
+        return [Part(kind="image", text="image")]
+    return text.parts(shown)

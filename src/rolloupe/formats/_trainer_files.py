@@ -74,12 +74,24 @@ def checkpoints_of(rows: Iterable[Record], own: tuple[str, ...]) -> list[Checkpo
     return [
         Checkpoint(
             name=fields.as_text(row.get("name")),
-            step=fields.integer(row.get("batch")),
+            step=next((n for key in ("batch", "name") if (n := fields.integer(row.get(key))) is not None), None),
             paths={key: value for key, value in row.items() if key.endswith("_path") and isinstance(value, str)},
             extra={k: fields.showable(v) for k, v in row.items() if k not in own and not k.endswith("_path")},
         )
         for row in rows
     ]
+
+
+def described_files(found: Iterable[tuple[str, str, str]]) -> list[RunFile]:
+    """Describe files, each given by path, name and what it is; those that are gone are left out."""
+    listed = []
+    for path, name, what in found:
+        try:
+            state = os.lstat(path)
+        except OSError:
+            continue
+        listed.append(RunFile(name=name, size_bytes=state.st_size, changed_s=state.st_mtime, what=what))
+    return listed
 
 
 def listed_files(root: str, known: dict[str, str]) -> list[RunFile]:

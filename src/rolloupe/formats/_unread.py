@@ -29,7 +29,6 @@ _KINDS: dict[str, str] = {
 _FRAMEWORKS: tuple[tuple[frozenset[str], str], ...] = tuple(
     (frozenset(keys.split()), framework)
     for keys, framework in (
-        ("group_idx traj_idx total_reward", "rollout summaries of the Tinker cookbook"),
         ("export_sequence_idx micro_step", "token exports of prime-rl"),
         ("traces env task", "episodes of verifiers or prime-rl"),
         ("responses_create_params", "rollouts of NeMo-Gym"),
@@ -93,9 +92,10 @@ def _of_lines(path: str) -> str:
     for wanted, what in _BESIDE:
         if wanted <= keys.keys():
             return what
-    listed = ", ".join(key[:40] for key in list(keys)[:8])
+    listed = ", ".join(key if len(key) <= 60 else f"{key[:60]}…" for key in list(keys)[:8])
     more = ", ..." if len(keys) > 8 else ""
-    return f"its rows hold {_missing(seen.objects[0])} under a usual name (keys: {listed}{more})"
+    what = f"its rows hold {_missing(seen.objects[0])} under a usual name (keys: {listed}{more})"
+    return f"{what}. Next: name the keys with --map"
 
 
 def _missing(record: Record) -> str:

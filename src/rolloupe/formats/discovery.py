@@ -15,7 +15,7 @@ import msgspec
 from rolloupe.errors import NotRecognised, UnreadablePath
 from rolloupe.formats import _unread
 from rolloupe.formats._files import Entry, entries, is_utf8, printable, stem
-from rolloupe.formats.base import Format
+from rolloupe.formats.base import Format, TrainerFiles
 from rolloupe.formats.generic import Generic
 from rolloupe.formats.registry import FORMATS, by_name
 from rolloupe.formats.rl_logging_board import join_eval
@@ -156,8 +156,12 @@ class _Walk:
         for run in runs:
             self.runs.append(run)
             self._claimed |= {run.root, *(os.path.realpath(part.path) for part in run.parts)}
-            for source in by_name(run.format).sources(run):
-                self._claimed |= {source.path, str(Path(source.path).parent)}
+            reader = by_name(run.format)
+            paths = [source.path for source in reader.sources(run)]
+            if isinstance(reader, TrainerFiles):
+                folder = run.root if os.path.isdir(run.root) else os.path.dirname(run.root)
+                paths += [os.path.join(folder, *file.name.split("/")) for file in reader.files(run) if file.what]
+            self._claimed.update(paths, map(os.path.dirname, paths))
 
     def _note_unread(self, folder: str, listed: Iterable[Entry]) -> None:
         unread = []

@@ -67,7 +67,7 @@ class RLLoggingBoard(JsonlFormat):
         ("`ground_truth`", "ground truth"),
         (
             "`response_tokens`",
-            "token strings, up to the padding; their number is the sample metric `response_tokens_len`",
+            "token strings, up to the padding; their number with it is the sample metric `response_tokens_len`",
         ),
         (
             "`logprobs`, `ref_logprobs`, `values`, `token_rewards`",

@@ -1,153 +1,204 @@
-"""Tinker cookbook: the `log_path` of an RL run, in the layouts that its documentation and its releases have.
+"""The Tinker cookbook: the `log_path` of a run, `*_rollout_summaries.jsonl` and what lies beside them.
 
-Source: tinker-cookbook, git from March 2026 (files flat in the folder, as documented) and releases 0.2.0 to 0.6.1 (a
-folder an iteration); the contents are the same. `{base}` is `train` or `eval_{label}`.
+Source: the cookbook's git history and its releases to 0.6.1 (`rl/rollout_logging.py`, `rl/train.py`,
+`stores/training_store.py`), and runs of it. A trajectory is a sample. Its text is there where the environment logged
+it, where a branch of the cookbook (schema 3) stores it, or where the logtree's can be tied to it for certain.
 """
 
-from collections.abc import Callable, Iterator
+import copy
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from rolloupe import text
 from rolloupe.formats import _fields as fields
-from rolloupe.formats import _logtree as logtree
-from rolloupe.formats import _trainer_files as trainer
+from rolloupe.formats import _tinker_steps as steps
 from rolloupe.formats._files import files, links_of
-from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable, step_of
-from rolloupe.formats._tinker_layout import HTML, LOGTREE, SUMMARIES, LogFile, log_file, log_files
-from rolloupe.formats._tinker_turns import texts_of, turns_of
-from rolloupe.model import (
-    Checkpoint,
-    Locator,
-    LoggedTranscript,
-    LogNode,
-    MetricRow,
-    RunFile,
-    RunInfo,
-    RunPart,
-    Sample,
-    SampleKey,
-    SampleRow,
-    Source,
-    Status,
+from rolloupe.formats._generic_keys import has_sample, roles_of
+from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable, parse, step_of, strip_bom
+from rolloupe.formats._sniff import Look, look, look_into
+from rolloupe.formats._tinker_join import Tied, place_of
+from rolloupe.formats._tinker_names import (
+    CHECKPOINTS,
+    CONFIG,
+    DIFF,
+    ITERATION,
+    METRICS,
+    NOT_SAMPLES,
+    Named,
+    find,
+    of_file,
+    prefixes,
 )
+from rolloupe.formats._tinker_run import TinkerFiles, tied_to
+from rolloupe.formats._trainer_files import read_bytes
+from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleKey, SampleRow, Source, Turn
 
-BESIDE = ("metrics.jsonl", "config.json", "checkpoints.jsonl")
+SUFFIX = (".jsonl",)
 
-_STOPS: dict[str, Status] = {
-    "completed": "completed", "tool_stopped": "completed", "stop": "completed", "ok": "completed",
-    "max_turns": "truncated", "max_tokens": "truncated", "max_sampled_tokens": "truncated", "length": "truncated",
-    "max_tool_calls": "truncated", "context_overflow": "truncated", "parse_error": "error", "error": "error",
-    "rollout_timeout": "error", "timeout": "error",
-}  # fmt: skip
-_PLACED: dict[str, Callable[[object], bool]] = {
-    "split": lambda value: isinstance(value, str),
-    "iteration": lambda value: fields.integer(value) is not None,
-    "group_idx": lambda value: fields.name(value) is not None,
-    "traj_idx": lambda value: fields.name(value) is not None,
-    "tags": lambda value: isinstance(value, list) and all(fields.tag(tag) for tag in value),
-    "sampling_client_step": lambda value: fields.number(value) is not None,
-    "total_reward": lambda value: fields.number(value) is not None,
-    "final_reward": lambda value: fields.number(value) is not None,
-    "trajectory_metrics": lambda value: (
-        isinstance(value, dict) and all(fields.number(member) is not None for member in value.values())
-    ),
-    "steps": lambda value: isinstance(value, list) and all(isinstance(step, dict) for step in value),
-    "conversation": fields.is_messages,
-    "status": lambda value: fields.tag(value) is not None,
-    "stop_reason": lambda value: fields.tag(value) is not None,
+_IDENTITY = {"group_idx", "traj_idx", "total_reward"}
+_TELLING = {"traj_idx", "total_reward", "steps", "conversation"}
+"""An object without any of these is no sample, even where a person asked for this format."""
+
+_READ: dict[str, Callable[[Any], object]] = {
+    "group_idx": fields.name,
+    "traj_idx": fields.name,
+    "iteration": fields.integer,
+    "total_reward": fields.number,
+    "final_reward": fields.number,
+    "sampling_client_step": fields.number,
+    "trajectory_metrics": lambda _: None,
+    "steps": lambda _: None,
+    "split": lambda value: value if _is_split(value) else None,
 }
-"""The keys that have a place of their own, and whether their value does: what does not is extra."""
+"""The keys that have a place of their own, and how they are read: what cannot be read so is kept as extra."""
 
-_FILES = {
-    "metrics.jsonl": "metrics", "config.json": "configuration", "checkpoints.jsonl": "checkpoints",
-    "code.diff": "changes of the code", "logs.log": "log", "timing_spans.jsonl": "timing",
-    "trace_events.jsonl": "trace",
-}  # fmt: skip
+_METRICS = {"progress/batch", "progress/done_frac", "training_client/step", "train_mean_nll"}
+_METRICS_BEGIN = ("env/all/", "optim/kl_sample_train")
+_DIFF_BEGINS = (b"### repo:", b"### module:")
+_SERVICE = "tinker://"
 
 
-class Tinker(JsonlFormat):
-    """Rollout summaries and logs of the Tinker cookbook."""
+class Tinker(TinkerFiles, JsonlFormat):
+    """Rollout summaries of the Tinker cookbook."""
 
     name = "tinker"
     title = "Tinker cookbook"
     recognises = (
-        "A folder with files named `{train,eval_LABEL}_iteration_NNNNNN` and `_rollout_summaries.jsonl`, "
-        "`_logtree.json` or `.html`, with folders `iteration_NNNNNN/` that hold files named `train` or `eval_LABEL` "
-        "and so on, or with `metrics.jsonl` beside `config.json` or `checkpoints.jsonl`."
+        "A folder with `*_rollout_summaries.jsonl`, `*_logtree.json` or `.html` files under the cookbook's names; or "
+        "`.jsonl` files whose rows hold `group_idx`, `traj_idx` and `total_reward`; or, without rollouts, "
+        "a `metrics.jsonl` beside `config.json`, `checkpoints.jsonl` or the cookbook's `code.diff`, or with its keys "
+        "(`progress/batch`, `env/all/...`, `train_mean_nll`). `{name}_metrics.jsonl` is the run `{name}`."
     )
     layout = (
-        "`log_path/`: the documented flat layout, a folder an iteration (0.2.0 and later), HTML alone (before), and "
-        "any mixture; where both layouts have an iteration, the folder counts. `metrics.jsonl`, `config.json`, "
-        "`checkpoints.jsonl`, `code.diff` lie beside."
+        "The `log_path`: `{base}_iteration_{step:06d}_rollout_summaries.jsonl`, as documented, or "
+        "`iteration_{step:06d}/{base}_rollout_summaries.jsonl`, as written since release 0.2.0, or both; `{base}` is "
+        "`train` or `eval_{label}`. Beside them `_logtree.json` and `.html` under the same names, `metrics.jsonl`, "
+        "`config.json`, `checkpoints.jsonl`, `code.diff`. One iteration's folder or one file can be opened alone."
     )
     identity = (
-        "step = `iteration`; split = `train` or `eval/{label}`; group = `group_idx`, index = `traj_idx`. `group_idx` "
-        "counts the groups that were left, so it is no problem's id."
+        "step = `iteration`, else the number in the name; group = `group_idx`; index = `traj_idx`, else the byte "
+        "offset. Split `train`, or `eval/{label}`, the label as in the file's name (the cookbook replaces what is not "
+        "`A-Z a-z 0-9 _ . -`). A group is numbered anew in each iteration, after failed and filtered groups were "
+        "removed: it is no problem id. Where both layouts hold a trajectory, that of the newer one is current."
     )
     reads = (
-        ("`total_reward`", "the reward"),
+        ("`total_reward`", "reward"),
+        ("`final_reward`, `sampling_client_step`", "sample metrics"),
         (
-            "`steps`",
-            (
-                "a turn each: `assistant_content`, `tool_call_N` and `tool_result_N` of its `logs` as text and tool "
-                "calls; `reward`, `metrics`, `ac_len` and other logs beside it"
-            ),
+            "`trajectory_metrics`, `steps[].metrics`",
+            "sample metrics, true and false as 1 and 0; what is no number is shown as extra or among the step's logs",
         ),
-        ("`trajectory_metrics`, `final_reward`, `sampling_client_step`", "sample metrics"),
-        ("`metrics` of steps", "sample metrics: the mean over the steps that have it"),
-        ("`stop/REASON` in metrics, `status`", "status"),
-        ("`tags`", "environment (the first) and tag"),
-        ("`conversation` (schema 3)", "the turns, where it is there"),
-        ("`*_logtree.json`, else `*.html`", "the report of the step; its conversations are shown as logged"),
-        ("`metrics.jsonl`", "metrics by step: rows of one step are merged, the last value counts"),
-        ("any other key", "extra"),
-    )  # fmt: skip
+        ("`stop/{reason}` among them, or `status` and `stop_reason` (schema 2)", "status, and the turn's stop reason"),
+        ("`steps`", "one turn of the assistant each, with `reward`, `ob_len`, `ac_len` and its metrics; their number"),
+        (
+            "`ob_len`, `ac_len`",
+            "prompt tokens (the first `ob_len`), response tokens (all `ac_len`), total (the last two)",
+        ),
+        (
+            "`logs.assistant_content`, `.tool_call_{i}`, `.tool_result_{i}`",
+            "text, tool calls, turns of the tools; the first step's `prompt`, `question`, ... is the prompt",
+        ),
+        ("any other log", "log of the turn"),
+        ("`conversation`, `logs._conversation` (schema 3)", "turns"),
+        ("`tags`", "tag `tags`, joined by commas; the first is the environment"),
+        ("any other key", "extra (`schema_version`, `final_ob_len`, ...)"),
+    )
     limits = (
-        "The files hold no prompt or response unless the environment logs them, no token ids, logprobs or advantages. "
-        "The order of conversations in a logtree is not that of the trajectories, so they are never joined by position."
+        "Rollout files hold no token ids, logprobs, advantages or problem ids, and no text but what the environment "
+        "logged. A conversation of `_logtree.json` is shown with a sample only where it is certain to be its own; the "
+        "others are listed with the step. A metric of a sample is the mean over its steps, and its "
+        "`trajectory_metrics`, that have the key, as the cookbook averages: a flag that only the last step carries "
+        "counts whole. Images are not stored."
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
-        if path.is_file():
-            log = log_file(path)
-            is_one = forced or (log is not None and log.what == SUMMARIES)
-            name = path.name.removesuffix(SUMMARIES)
-            return [self._run(path, name, "one file of rollout summaries", "", [str(path)])] if is_one else []
         links = link_root or str(path.resolve())
-        found = log_files(str(path), links)
-        names = {entry.name for entry in files(str(path), links, BESIDE)}
-        is_log = "metrics.jsonl" in names and not names.isdisjoint(BESIDE[1:])
-        if found or is_log:
-            return [self._run(path, path.name, _reason(found), links, [str(path)])]
-        named = [entry.path for entry in files(str(path), links)] if forced else []
-        return [self._run(path, path.name, "read as a person asked", links, named)] if named else []
+        if path.is_file():
+            return self._one_file(path, forced=forced)
+        return (
+            self._log_path(path, links, forced=forced)
+            or self._other_names(path, links, forced=forced)
+            or self._without_rollouts(path, links)
+        )
 
-    def _run(self, path: Path, name: str, reason: str, links: str, places: list[str]) -> RunInfo:
-        parts = tuple(RunPart(place) for place in places)
-        return RunInfo(name=name, root=str(path), format=self.name, reason=reason, parts=parts, link_root=links)
+    def _one_file(self, path: Path, *, forced: bool) -> list[RunInfo]:
+        seen = look(str(path))
+        if path.name.endswith(METRICS) and _are_metrics(seen):
+            name = _name_of(path.name.removesuffix(METRICS), path.parent)
+            return [self._run(path, name, "metrics of the cookbook, one file", [path], "")]
+        if forced or _fits([seen]):
+            return [self._run(path, path.stem, "one file, rows have group_idx and total_reward", [path], "")]
+        return []
+
+    def _log_path(self, folder: Path, links: str, *, forced: bool) -> list[RunInfo]:
+        found = find(str(folder), links)
+        rollouts = [named for named in found if named.kind == "rollouts"]
+        if not found or (ITERATION.fullmatch(folder.name) and not rollouts):
+            return []
+        looks = [seen for _, seen in look_into([named.path for named in rollouts])]
+        if not (forced or _fits(looks) or not any(seen.objects for seen in looks)):
+            return []
+        return [self._run(folder, folder.name, _reason(found), [folder], links)]
+
+    def _other_names(self, folder: Path, links: str, *, forced: bool) -> list[RunInfo]:
+        paths = _unknown_lines(str(folder), links)
+        if not paths or not (forced or _fits([seen for _, seen in look_into(paths)])):
+            return []
+        number = f"{len(paths)} file{'s' if len(paths) > 1 else ''}"
+        reason = f"{number} of JSON lines, rows have group_idx, traj_idx and total_reward"
+        return [self._run(folder, folder.name, reason, [Path(path) for path in paths], links)]
+
+    def _without_rollouts(self, folder: Path, links: str) -> list[RunInfo]:
+        if any(_holds_samples(seen) for _, seen in look_into(_unknown_lines(str(folder), links))):
+            return []  # another format reads them, and a folder is one format's
+        begun = prefixes(str(folder), links)
+        found = []
+        for prefix in [""] if "" in begun else begun:
+            if _are_metrics(look(str(folder / (prefix + METRICS)))) or _are_ours(folder, prefix, links):
+                root = folder / (prefix + METRICS) if prefix else folder
+                reason = f"{prefix}{METRICS} of the cookbook, no rollouts so far"
+                found.append(self._run(root, _name_of(prefix, folder), reason, [root], links))
+        return found
+
+    def _run(self, root: Path, name: str, reason: str, parts: list[Path], links: str) -> RunInfo:
+        found = tuple(RunPart(str(part)) for part in parts)
+        return RunInfo(name=name, root=str(root), format=self.name, reason=reason, parts=found, link_root=links)
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`. Of an iteration that lies there in both layouts the folder's file counts."""
-        if [part.path for part in run.parts] != [run.root] or Path(run.root).is_file():
-            return [_one_source(Path(part.path)) for part in run.parts if Path(part.path).is_file()]
-        logs = {(log.split, log.step): log for log in log_files(run.root, links_of(run)) if log.what == SUMMARIES}
-        return [Source(path=log.path, name=log.name, split=log.split, step=log.step) for log in logs.values()]
+        """See `Format`. Attempts count in the order of the names: what a newer layout replaced stands first."""
+        found: list[Named] = []
+        for part in run.parts:
+            if Path(part.path).is_file():
+                if not part.path.endswith(NOT_SAMPLES):
+                    found.append(of_file(Path(part.path)))
+            else:
+                found += find(part.path, links_of(run), ("rollouts",))
+        newer = {(named.split, named.step) for named in found if not named.flat}
+        return [
+            Source(
+                path=named.path,
+                name=f"./{named.name}" if named.flat and (named.split, named.step) in newer else named.name,
+                split=named.split,
+                step=named.step,
+            )
+            for named in found
+        ]
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `JsonlFormat`."""
-        if not ("total_reward" in record or "steps" in record or "traj_idx" in record):
+        if record.keys().isdisjoint(_TELLING):
             raise Unusable("an object without total_reward, steps or traj_idx is no sample")
-        steps = [step for step in _list(record.get("steps")) if isinstance(step, dict)]
+        taken = steps.steps_of(record)
         step = step_of(record.get("iteration"))
-        status, status_raw = _status(record, steps)
-        prompt, response = texts_of(record.get("conversation"), steps)
-        answered = [n for one in steps if (n := fields.count(one.get("ac_len"))) is not None]
-        tags = [text for tag in _list(record.get("tags")) if (text := fields.tag(tag))]
+        status, status_raw = steps.status(record)
+        tags = _tags(record)
+        asked, answered = _texts(record)
         return SampleRow(
-            split=_split(source, record),
+            split=_split(record) or source.split or "train",
             step=step if step is not None else (source.step or 0),
-            group=fields.name(record.get("group_idx")) or "0",
+            group=fields.name(record.get("group_idx")) or fields.digest(asked),
             index=fields.name(record.get("traj_idx")) or str(start),
             ordinal=start,
             start=start,
@@ -155,153 +206,192 @@ class Tinker(JsonlFormat):
             reward=fields.number(record.get("total_reward")),
             status=status,
             status_raw=status_raw,
-            turns=len(steps),
-            prompt_tokens=fields.count(steps[0].get("ob_len")) if steps else None,
-            response_tokens=sum(answered) if answered else None,
-            env=tags[0] if tags else "",
-            metrics=_metrics(record, steps),
-            tags={"tags": ", ".join(tags)} if tags else {},
-            prompt=prompt,
-            response=response,
+            turns=len(taken) if isinstance(record.get("steps"), list) else 1,
+            prompt_tokens=fields.count(taken[0].get("ob_len")) if taken else None,
+            response_tokens=_sum([step.get("ac_len") for step in taken]),
+            total_tokens=_sum([taken[-1].get("ob_len"), taken[-1].get("ac_len")], whole=True) if taken else None,
+            env=fields.name(tags[0]) or "" if tags else "",
+            metrics=_metrics(record),
+            tags={"tags": short} if (short := fields.tag(", ".join(tags))) else {},
+            prompt=asked,
+            response=answered,
         )
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `JsonlFormat`."""
-        steps = [step for step in _list(record.get("steps")) if isinstance(step, dict)]
-        notes = [] if row.prompt or row.response else [
-            "the trainer logged no text for this sample; what it logged for the step is in the report"
-        ]  # fmt: skip
+        turns, placed = _turns(record)
         return Sample(
             key=SampleKey(row.split, row.step, row.group, row.index),
             row=row,
             locator=locator,
-            turns=turns_of(record.get("conversation"), steps),
+            turns=turns,
             prompt_text=row.prompt,
             response_text=row.response,
-            extra={key: fields.showable(value) for key, value in record.items() if not _is_shown(key, value)},
-            notes=notes,
+            extra=_extra(record, row) | ({} if placed else {"steps": fields.showable(record.get("steps"))}),
+            notes=[] if placed else ["the conversation has fewer answers than there are steps: see the extra fields"],
         )
 
-    # What lies beside the samples
-
-    def metrics(self, run: RunInfo) -> list[MetricRow]:
-        """See `TrainerFiles`."""
-        return trainer.merged_metrics(trainer.records(_beside(run, "metrics.jsonl")))
-
-    def config(self, run: RunInfo) -> dict[str, Any]:
-        """See `TrainerFiles`."""
-        found = trainer.read_json(_beside(run, "config.json"))
-        return found if isinstance(found, dict) else {}
-
-    def checkpoints(self, run: RunInfo) -> list[Checkpoint]:
-        """See `TrainerFiles`."""
-        return trainer.checkpoints_of(trainer.records(_beside(run, "checkpoints.jsonl")), ("name", "batch"))
-
-    def code_diff(self, run: RunInfo) -> str:
-        """See `TrainerFiles`."""
-        return trainer.read_text(_beside(run, "code.diff"))
-
-    def files(self, run: RunInfo) -> list[RunFile]:
-        """See `TrainerFiles`."""
-        return trainer.listed_files(run.root, _FILES) if Path(run.root).is_dir() else []
-
-    def logtrees(self, run: RunInfo) -> list[tuple[str, int]]:
-        """See `TrainerFiles`."""
-        return sorted(_logs(run), key=lambda key: (key[0] != "train", *key))
-
-    def logtree(self, run: RunInfo, split: str, step: int) -> LogNode | None:
-        """See `TrainerFiles`."""
-        place = _logs(run).get((split, step))
-        if place is None:
-            return None
-        if place.endswith(HTML):
-            return logtree.from_html(trainer.read_text(place))
-        return logtree.from_json(trainer.read_json(place))
-
-    def conversations(self, run: RunInfo, split: str, step: int) -> list[LoggedTranscript]:
-        """See `TrainerFiles`."""
-        root = self.logtree(run, split, step)
-        return [
-            LoggedTranscript(split=split, step=step, title=" / ".join(titles), turns=node.turns)
-            for titles, node in (_conversations(root, ()) if root else ())
-        ]
+    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
+        """See `Format`. Adds the conversation that was logged beside the rollouts, where it is this sample's."""
+        sample = super().load(run, source, locator)
+        record = self.prepared(run, parse(strip_bom(self.raw(source, locator), locator.start)))
+        place = place_of(record)
+        if place is not None and not any(turn.origin == "prompt" for turn in sample.turns):
+            tied = tied_to(run, source.path, sample.row.split, sample.row.step, place)
+            sample = sample if tied is None else _with_log(sample, record, tied)
+        if not any(turn.parts for turn in sample.turns):
+            sample.notes.append(
+                "the trainer logged no text for this sample; what it logged for the step is in the report"
+            )
+        return sample
 
 
-def _one_source(path: Path) -> Source:
-    log = log_file(path)
-    return Source(path=str(path), name=path.name, split=log.split if log else None, step=log.step if log else None)
+# What files are
 
 
-def _reason(found: list[LogFile]) -> str:
-    steps = len({log.step for log in found})
-    flat = sum(log.is_flat for log in found)
-    if not found:
-        return "metrics.jsonl beside a config or checkpoints, no iterations yet"
-    places = "flat files" if flat == len(found) else "flat files and folders" if flat else "folders"
-    return f"{steps} iteration{'s' if steps != 1 else ''} in {places} named iteration_NNNNNN"
+def _fits(looks: list[Look]) -> bool:
+    return any(record.keys() >= _IDENTITY for seen in looks for record in seen.objects)
 
 
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
+def _are_metrics(seen: Look) -> bool:
+    return any(
+        fields.integer(record.get("step")) is not None
+        and any(key in _METRICS or key.startswith(_METRICS_BEGIN) for key in record)
+        for record in seen.objects
+    )
 
 
-def _dict(value: object) -> dict[Any, Any]:
-    return value if isinstance(value, dict) else {}
+def _are_ours(folder: Path, prefix: str, links: str) -> bool:
+    """Tell whether files beside the metrics are those that the cookbook writes."""
+    names = {entry.name for entry in files(str(folder), links, (CONFIG, CHECKPOINTS, DIFF))}
+    if not prefix and not names.isdisjoint((CONFIG, CHECKPOINTS)):
+        return True
+    saved = look(str(folder / (prefix + CHECKPOINTS))).objects if prefix + CHECKPOINTS in names else ()
+    if any(str(value).startswith(_SERVICE) for record in saved for value in record.values()):
+        return True
+    return prefix + DIFF in names and read_bytes(str(folder / (prefix + DIFF)), 16).startswith(_DIFF_BEGINS)
 
 
-def _is_shown(key: str, value: object) -> bool:
-    return key in _PLACED and (value is None or _PLACED[key](value))
+def _unknown_lines(folder: str, links: str) -> list[str]:
+    """Paths of the files of JSON lines that are not the trainer's own."""
+    return [entry.path for entry in files(folder, links, SUFFIX) if not entry.name.endswith(NOT_SAMPLES)]
 
 
-def _split(source: Source, record: Record) -> str:
-    """The split of the file's name, which is the record's own; of a file by itself, the record's."""
+def _holds_samples(seen: Look) -> bool:
+    return any(has_sample(record, roles_of(record)) for record in seen.objects)
+
+
+def _name_of(prefix: str, folder: Path) -> str:
+    return prefix.strip("_-. ") or folder.name
+
+
+def _reason(found: list[Named]) -> str:
+    rollouts = [named for named in found if named.kind == "rollouts"]
+    if not rollouts:
+        steps = len({named.step for named in found})
+        return f"logs of {steps} step{'s' if steps > 1 else ''} under the names of the cookbook, no rollouts"
+    flat = any(named.flat for named in rollouts)
+    apart = any(not named.flat for named in rollouts)
+    places = ["{split}_iteration_{step}"] * flat + ["iteration_{step}/{split}"] * apart
+    number = f"{len(rollouts)} file{'s' if len(rollouts) > 1 else ''}"
+    return f"{number} named {' or '.join(places)}_rollout_summaries.jsonl"
+
+
+# What a record says
+
+
+def _split(record: Record) -> str | None:
     own = fields.name(record.get("split"))
-    return source.split or (own if own and own.startswith("eval/") else "train")
+    return own if own is not None and _is_split(own) else None
 
 
-def _metrics(record: Record, steps: list[dict[str, Any]]) -> dict[str, float]:
-    """Sample metrics: of the steps the mean over those that have it, over it what the trajectory says itself."""
-    seen: dict[str, list[float]] = {}
-    for step in steps:
-        for key, value in _dict(step.get("metrics")).items():
-            if (number := fields.number(value)) is not None:
-                seen.setdefault(str(key), []).append(number)
-    found = {key: sum(values) / len(values) for key, values in seen.items()}
-    own = {**_dict(record.get("trajectory_metrics"))}
-    own |= {key: record[key] for key in ("final_reward", "sampling_client_step") if key in record}
-    return found | {str(key): number for key, value in own.items() if (number := fields.number(value)) is not None}
+def _is_split(value: object) -> bool:
+    return isinstance(value, str) and (value == "train" or value.removeprefix("eval/") not in ("", value))
 
 
-def _status(record: Record, steps: list[dict[str, Any]]) -> tuple[Status, str]:
-    for key in ("stop_reason", "status"):
-        word = fields.tag(record.get(key))
-        if word and (key == "status" or record.get("status") in (None, "ok")):
-            return _STOPS.get(word, "unknown"), word
-    for metrics in (_dict(record.get("trajectory_metrics")), *(_dict(step.get("metrics")) for step in reversed(steps))):
-        for key, value in metrics.items():
-            if str(key).startswith("stop/") and fields.number(value):
-                word = str(key).removeprefix("stop/")
-                return _STOPS.get(word, "unknown"), word
-    return "unknown", ""
+def _tags(record: Record) -> list[str]:
+    tags = record.get("tags")
+    return tags if isinstance(tags, list) and all(isinstance(tag, str) for tag in tags) else []
 
 
-def _beside(run: RunInfo, name: str) -> str:
-    """The path of a file beside the samples, empty where links keep it out."""
-    return next((e.path for e in files(run.root, links_of(run), (name,)) if e.name == name), "")
+def _sum(values: list[object], *, whole: bool = False) -> int | None:
+    """Sum counts; of those that are there, or none where `whole` is asked for and one is missing."""
+    found = [count for value in values if (count := fields.count(value)) is not None]
+    return None if not found or (whole and len(found) < len(values)) else fields.count(sum(found))
 
 
-def _logs(run: RunInfo) -> dict[tuple[str, int], str]:
-    """The best outline of each split and step: JSON over HTML, a folder's over a flat one."""
-    found: dict[tuple[str, int], str] = {}
-    listed = log_files(run.root, links_of(run)) if Path(run.root).is_dir() else []
-    for what in (HTML, LOGTREE):
-        found |= {(log.split, log.step): log.path for log in listed if log.what == what}
-    return found
+def _metrics(record: Record) -> dict[str, float]:
+    own = {key: fields.number(record.get(key)) for key in ("final_reward", "sampling_client_step")}
+    return steps.numbers(record) | {key: value for key, value in own.items() if value is not None}
 
 
-def _conversations(node: LogNode, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], LogNode]]:
-    titles = (*above, node.title) if node.title else above
-    if node.kind == "conversation":
-        yield titles, node
-    for child in node.children:
-        yield from _conversations(child, titles)
+def _turns(record: Record) -> tuple[list[Turn], bool]:
+    """Return the turns of a record, and whether its steps found their places among them."""
+    taken = steps.steps_of(record)
+    conversation = record.get("conversation")
+    if not fields.is_messages(conversation):
+        return steps.logged_turns(taken), True
+    turns = text.from_messages(conversation)
+    placed = steps.aligned(turns, taken)
+    if not placed:
+        first = next((at for at, turn in enumerate(turns) if turn.role == "assistant"), len(turns))
+        for turn in turns[first:]:
+            turn.origin = "response"
+    return turns, placed or not taken
+
+
+def _texts(record: Record) -> tuple[str, str]:
+    """Return prompt and response as plain text, as far as they are stored."""
+    turns, _ = _turns(record)
+    return _joined(turns, "prompt"), _joined(turns, "response")
+
+
+def _with_log(sample: Sample, record: Record, tied: Tied) -> Sample:
+    """Add what a step's log holds of a sample."""
+    turns = copy.deepcopy(tied.turns)
+    if not tied.whole:
+        sample.turns = turns + sample.turns
+    elif steps.aligned(turns, steps.steps_of(record)):
+        sample.turns = turns
+    else:
+        return sample
+    sample.prompt_text, sample.response_text = (_joined(sample.turns, origin) for origin in ("prompt", "response"))
+    what = "the conversation" if tied.whole else "the prompt"
+    sample.notes.append(f"{what} is from the step's log: {tied.reason}")
+    return sample
+
+
+def _joined(turns: list[Turn], origin: str) -> str:
+    found = (
+        "".join(
+            part.text if part.raw is None else part.raw for part in turn.parts if part.kind not in ("image", "json")
+        )
+        for turn in turns
+        if turn.origin == origin
+    )
+    return "\n\n".join(piece for piece in found if piece)
+
+
+def _extra(record: Record, row: SampleRow) -> dict[str, Any]:
+    """Every member, or what is left of it, that neither the row nor a turn shows."""
+    extra = {}
+    for key, value in record.items():
+        if key == "trajectory_metrics" and isinstance(value, dict):
+            if rest := {k: v for k, v in value.items() if v is not None and fields.number(v) is None}:
+                extra[key] = fields.showable(rest)
+        elif key == "steps" and isinstance(value, list):
+            if odd := [entry for entry in value if not isinstance(entry, dict)]:
+                extra[key] = fields.showable(odd)
+        elif not _is_shown(key, value, record, row):
+            extra[key] = fields.showable(value)
+    return extra
+
+
+def _is_shown(key: str, value: object, record: Record, row: SampleRow) -> bool:
+    if key in _READ:
+        return value is None or _READ[key](value) is not None
+    if key == "tags":
+        return value is None or (bool(_tags(record)) and bool(row.tags)) or value == []
+    if key in ("status", "stop_reason"):
+        return value is None or value == row.status_raw
+    return key == "conversation" and (value is None or fields.is_messages(value))

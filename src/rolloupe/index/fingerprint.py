@@ -6,6 +6,7 @@ scanned 4 KiB. Where the file's state is unchanged nothing is read; where it cha
 
 import hashlib
 import os
+import stat
 from typing import BinaryIO
 
 from msgspec import Struct
@@ -36,6 +37,8 @@ def state_of(path: str) -> FileState | None:
     try:
         st = os.stat(path)
     except (OSError, ValueError):
+        return None
+    if not stat.S_ISREG(st.st_mode):
         return None
     return FileState(st.st_dev, st.st_ino, st.st_size, st.st_mtime_ns)
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -9,13 +10,18 @@ from typing import Self
 
 import platformdirs
 
-from rolloupe.errors import NotFound, UnreadablePath
+from rolloupe.errors import NotFound, RolloupeError, UnreadablePath
 from rolloupe.formats import Note, discover
 from rolloupe.index.budget import Budget
 from rolloupe.index.run import OpenRun
 from rolloupe.index.segment import VERSION
 from rolloupe.index.worker import Workers, worker_count
 from rolloupe.model import AS_FOUND, Reading, RunInfo
+
+LOOK_S = 3.0
+"""So often are new runs looked for."""
+LOOK_SHARE = 20
+"""A look that takes t is followed by at least this many t of rest."""
 
 Callback = Callable[[str, OpenRun | None], None]
 
@@ -44,20 +50,61 @@ class Library:
         budget_bytes: int | None = None,
     ) -> None:
         self.index_dir = Path(index_dir) if index_dir else default_index_dir()
+        self._paths = [Path(p) for p in paths]
+        self._reading = reading
         self._callbacks: list[Callback] = []
         self._lock = threading.Lock()
-        found = discover([Path(p) for p in paths], reading)
+        self._closed = threading.Event()
+        found = discover(self._paths, reading)
         self.notes: list[Note] = found.notes
         _make_folder(self.index_dir)
         self._workers = Workers(processes or worker_count())
         self._budget = Budget(self.index_dir, budget_bytes)
-        self.runs = [
-            OpenRun(run_id, info, self._folder(info), self._workers, self._budget, self._changed)
-            for run_id, info in zip(ids_of(found.runs), found.runs, strict=True)
-        ]
-        self._budget.open_folders.update(run.catalog.folder for run in self.runs)
+        self.runs: list[OpenRun] = []
+        for run_id, info in zip(ids_of(found.runs), found.runs, strict=True):
+            self.runs.append(self._opened(run_id, info))
         for run in self.runs:
             run.start(follow=follow)
+        if follow:
+            threading.Thread(target=self._watch, name="look for runs", daemon=True).start()
+
+    def _opened(self, run_id: str, info: RunInfo) -> OpenRun:
+        folder = self._folder(info)
+        self._budget.open_folders.add(folder)
+        return OpenRun(run_id, info, folder, self._workers, self._budget, self._changed)
+
+    def _watch(self) -> None:
+        """Look for runs that begin while this is open."""
+        rest_s = LOOK_S
+        while not self._closed.wait(rest_s):
+            began = time.monotonic()
+            try:
+                self._look()
+            except (RolloupeError, OSError):
+                pass  # a root that is gone for a while may come back
+            rest_s = max(LOOK_S, LOOK_SHARE * (time.monotonic() - began))
+
+    def _look(self) -> None:
+        found = discover(self._paths, self._reading)
+        held = {(run.info.format, run.info.root): run for run in self.runs}
+        fresh = [info for info in found.runs if (info.format, info.root) not in held]
+        known = [(held.get((info.format, info.root)), info) for info in found.runs]
+        grown = [(run, info) for run, info in known if run is not None and run.info.parts != info.parts]
+        notes_changed, self.notes = found.notes != self.notes, found.notes
+        if not (fresh or grown or notes_changed) or self._closed.is_set():
+            return
+        runs = list(self.runs)
+        for old, info in grown:  # an evaluation that began beside its run, say
+            runs[runs.index(old)] = self._opened(old.id, info)
+        for info in fresh:
+            runs.append(self._opened(_free_id(info, {run.id for run in runs}), info))
+        before, self.runs = self.runs, runs
+        for run in runs:
+            if run not in before:
+                run.start(follow=True)
+        for old, _ in grown:
+            old.close()
+        self._tell("runs", None)
 
     def run(self, run_id: str) -> OpenRun:
         """The run with that id. Raises `NotFound`, naming the ids there are."""
@@ -68,7 +115,10 @@ class Library:
         raise NotFound(f"no run {run_id!r} is open; open runs: {known}")
 
     def subscribe(self, callback: Callback) -> Callable[[], None]:
-        """Have `callback("run", run)` called, from a background thread, whenever a run changed; returns the way out."""
+        """Have `callback("run", run)` called when a run changed, and `callback("runs", None)` when one appeared.
+
+        It is called from background threads. Returns the way out.
+        """
         with self._lock:
             self._callbacks.append(callback)
 
@@ -90,6 +140,7 @@ class Library:
 
     def close(self) -> None:
         """Stop the background work."""
+        self._closed.set()
         for run in self.runs:
             run.stop()
         self._workers.close()
@@ -111,10 +162,13 @@ class Library:
         return self.index_dir / f"v{VERSION}" / digest
 
     def _changed(self, run: OpenRun) -> None:
+        self._tell("run", run)
+
+    def _tell(self, kind: str, run: OpenRun | None) -> None:
         with self._lock:
             callbacks = list(self._callbacks)
         for callback in callbacks:
-            callback("run", run)
+            callback(kind, run)
 
 
 def _make_folder(folder: Path) -> None:
@@ -127,13 +181,24 @@ def _make_folder(folder: Path) -> None:
         ) from None
 
 
+def _free_id(info: RunInfo, taken: set[str]) -> str:
+    """An id for a run that came later: those of the others stay."""
+    (run_id,) = ids_of([info])
+    while run_id in taken:
+        run_id = f"{ids_of([info])[0]}-{_digest(info)}" if _digest(info) not in run_id else f"{run_id}+"
+    return run_id
+
+
+def _digest(info: RunInfo) -> str:
+    return hashlib.blake2b(info.root.encode("utf-8", "surrogateescape"), digest_size=3).hexdigest()
+
+
 def ids_of(runs: Sequence[RunInfo]) -> list[str]:
     """An id for each run: its name, with a few hex digits of its place's hash where names repeat."""
     names = [info.name.replace("/", "_").strip(".") or "run" for info in runs]
     ids = []
     for name, info in zip(names, runs, strict=True):
-        digest = hashlib.blake2b(info.root.encode("utf-8", "surrogateescape"), digest_size=3).hexdigest()
-        ids.append(name if names.count(name) == 1 else f"{name}-{digest}")
+        ids.append(name if names.count(name) == 1 else f"{name}-{_digest(info)}")
     return ids
 
 

@@ -28,6 +28,9 @@ POLL_S = 0.25
 POLL_SHARE = 4
 """A poll that takes t is followed by at least this many t of rest: huge directories are looked at less often."""
 
+RETRY_S = 30.0
+"""A part that could not be indexed, as on a full disk, is tried again after so long."""
+
 QUIET_S = 3.0
 """A tail moves to disk once its file has been quiet for so long."""
 
@@ -86,6 +89,7 @@ class OpenRun:
         self._inline_left = INLINE_BYTES
         self._thread: threading.Thread | None = None
         self._idle = True
+        self._looked = False
         self._rebuild = threading.Event()
         self._damaged: list[Path] = []
         self._mending = threading.Lock()
@@ -93,6 +97,9 @@ class OpenRun:
         """The size a file had when a part of it was last scanned."""
         self._updated_s = 0.0
         self._looked_s = 0.0
+        self._failed_s = 0.0
+        self._changed_at: dict[str, float] = {}
+        """When each source was last seen to change, by the clock of this process; 0 at the first look."""
 
     # What a reader asks
 
@@ -215,10 +222,13 @@ class OpenRun:
                 places[source.name] = Place(source, state)
         changed = {n for n, p in places.items() if n not in self._places or self._places[n].state != p.state}
         lost = set(self._places) - set(places)
-        first = not self._places
+        first, self._looked = not self._looked, True
         self._places = places
+        now = time.monotonic()
+        self._changed_at |= dict.fromkeys(changed, 0.0 if first else now)
         self._idle = not (changed or lost)
-        for key in [key for key in self._failures if key[0] in changed or not key[0]]:
+        again = now - self._failed_s > RETRY_S
+        for key in [key for key in self._failures if key[0] in changed or not key[0] or again]:
             del self._failures[key]
         if self._idle and not first:
             return
@@ -319,7 +329,8 @@ class OpenRun:
         return self.format.splittable and place.state.size >= span_of(True, part + 1, place.state.size)[0] > 0
 
     def _is_quiet(self, place: Place) -> bool:
-        return time.time() - place.state.mtime_ns / 1e9 > QUIET_S
+        seen = self._changed_at.get(place.source.name, 0.0)  # by our own clock: that of the files may be another
+        return time.monotonic() - seen > QUIET_S
 
     def _grow(self, place: Place, part: int) -> None:
         key = (place.source.name, part)
@@ -334,6 +345,7 @@ class OpenRun:
 
     def _fail(self, key: PartKey, reason: str) -> None:
         name, part = key
+        self._failed_s = time.monotonic()
         self._failures[key] = Problem(source=name or self.info.name, reason=f"part {part}: {reason}")
         self.catalog.touch()
 

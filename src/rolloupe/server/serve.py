@@ -56,7 +56,7 @@ def serve(
     """
     for path in paths:
         if not os.path.exists(os.path.expanduser(path)):
-            raise UnreadablePath(f"{path} does not exist: name the folder or file of a run")
+            raise UnreadablePath(f"{path} does not exist. Next: check the path")
     access = access_of(token, no_token=no_token, rotate=rotate_token)
     settings = Settings(
         host=host,
@@ -106,6 +106,9 @@ def address(settings: Settings, port: int, token: str | None) -> str:
 def announce(settings: Settings, port: int) -> None:
     """Say where the page is, and what whoever started this should know."""
     tell(f"Rolloupe is at {address(settings, port, settings.token)}  (Ctrl-C ends it)")
+    if not (settings.is_loopback or settings.allow_hosts):
+        name = socket.gethostname()
+        say(f"From other machines: add --allow-host with the name by which they know this one, such as {name}.")
     if settings.token is None and not settings.is_loopback:
         say(f"Warning: without a token, everybody who reaches port {port} of this machine can read these runs.")
     elif settings.token is None:
@@ -137,7 +140,7 @@ def run(library: "Future[Library]", settings: Settings, listener: socket.socket)
 
     app = create_app(library, settings)
     server = Server(app)
-    library.add_done_callback(lambda done: server.stop() if done.exception() else None)
+    library.add_done_callback(lambda done: server.stop() if done.exception() else say_what_is_missing(done.result()))
     with contextlib.suppress(KeyboardInterrupt):
         server.run(sockets=[listener])
     if library.done() and (error := library.exception()) is not None:
@@ -148,6 +151,15 @@ def run(library: "Future[Library]", settings: Settings, listener: socket.socket)
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)
+
+
+def say_what_is_missing(library: "Library") -> None:
+    """Say why there is no run, where there is none: the page waits for the first one."""
+    if library.runs:
+        return
+    say("No run was found yet; one that begins here will show. `rolloupe doctor PATH` says more.")
+    for note in library.notes[:5]:
+        say(f"  {note.path}: {note.reason}")
 
 
 def closed(library: "Future[Library]") -> bool:

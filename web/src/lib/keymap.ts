@@ -44,8 +44,13 @@ export const LIST_KEYS: readonly { label: string; words: string }[] = [
   { label: "End", words: "to the last" },
 ];
 
-/** What a pressed key does; null for nothing. Keys held with Ctrl, Alt or Meta belong to the browser. */
+/**
+ * What a pressed key does; null for nothing. Keys held with Ctrl, Alt or Meta belong to the browser, but for signs: on many
+ * keyboards brackets are typed with AltGr (Ctrl and Alt, for Windows) or with Option.
+ */
 export function actionOf(event: { key: string; ctrlKey: boolean; altKey: boolean; metaKey: boolean }): Action | null {
-  if (event.ctrlKey || event.altKey || event.metaKey) return null;
+  const isSign = event.key.length === 1 && !/[\p{L}\p{N}]/u.test(event.key);
+  const isTyped = isSign && event.altKey && !event.metaKey;
+  if (!isTyped && (event.ctrlKey || event.altKey || event.metaKey)) return null;
   return KEYS.find((key) => key.keys.includes(event.key))?.action ?? null;
 }

@@ -1,9 +1,15 @@
 /** How a response begins, as a list shows it. */
 
 const OPENING = /^\s*<(think|thinking|reasoning)>\s*/;
+const CLOSING = /<\/(think|thinking|reasoning)>\s*/;
+const MARKER = /<\|[^|<>]{1,40}\|>/g;
 
-/** The start of a response without the tag of a thought, and whether it begins with one. */
+/** The start of a response without the tags of a thought and of a template; whether it is a thought. */
 export function preview(text: string): { text: string; isThought: boolean } {
-  const found = OPENING.exec(text);
-  return found === null ? { text, isThought: false } : { text: text.slice(found[0].length), isThought: true };
+  const begin = OPENING.exec(text)?.[0] ?? "";
+  const end = CLOSING.exec(text);
+  const answer = end === null ? "" : text.slice(end.index + end[0].length).replaceAll(MARKER, " ").trim();
+  if (answer !== "") return { text: answer, isThought: false };
+  const thought = text.slice(begin.length, end?.index).replaceAll(MARKER, " ");
+  return { text: thought, isThought: begin !== "" || end !== null };
 }

@@ -28,6 +28,8 @@ export interface Listing {
   total: number;
   groups: readonly GroupItem[];
   rows: Rows;
+  /** True for one list of all samples: sorted by something else, or where every group has one sample alone. */
+  isFlat: boolean;
   pages: ReadonlyMap<number, readonly SampleItem[]>;
   /** What was asked for, of this list: a Set of its own, as lists are made anew. */
   asked: Set<string>;
@@ -180,9 +182,10 @@ async function ask(of: Scope, column: string, offset: number, around?: string): 
 }
 
 function listed(of: Scope, column: string, groups: readonly GroupItem[], page: SamplesReply): Listing {
-  const rows = of.sort === "index" ? groupedRows(groups, page.total) : flatRows(page.total);
+  const isFlat = groups.every((group) => group.samples < 2); // also where there is none
+  const rows = isFlat ? flatRows(page.total) : groupedRows(groups, page.total);
   const pages = new Map([[Math.floor(page.offset / PAGE), page.samples]]);
-  return { scope: of, key: keyOf(of), version: page.version, column, total: page.total, groups, rows, pages, asked: new Set(), stamp: page.stamp };
+  return { scope: of, key: keyOf(of), version: page.version, column, total: page.total, groups, rows, isFlat, pages, asked: new Set(), stamp: page.stamp };
 }
 
 async function find(list: Listing, sample: string): Promise<void> {

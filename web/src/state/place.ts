@@ -12,13 +12,32 @@ function read(): Place {
 
 export const place = signal<Place>(read());
 
+/** Moves of one kind that follow each other within this are one entry of the history. */
+const LEAF_MS = 1500;
+
+let lastLeaf = { what: "", at: -LEAF_MS };
+
+/** What kind of leafing a change is: only another sample, or only another step; empty for anything else. */
+function leafed(change: Partial<Place>): string {
+  const keys = Object.keys(change);
+  return keys.length === 1 && (keys[0] === "sample" || keys[0] === "step") ? (keys[0] ?? "") : "";
+}
+
 /** Go somewhere. `replace` for what the page chose by itself, so that Back does not lead to a half address. */
 export function go(change: Partial<Place>, how: "push" | "replace" = "push"): void {
   const next = moved(place.peek(), change);
   const address = base() + format(next);
   if (address === location.pathname + location.search) how = "replace";
-  if (how === "push") history.pushState(null, "", address);
-  else history.replaceState(null, "", address);
+  // Leafing is one way, however many samples it passes: Back leads to where it began.
+  const leaf = how === "push" ? leafed(change) : "";
+  if (leaf !== "" && leaf === lastLeaf.what && performance.now() - lastLeaf.at < LEAF_MS) how = "replace";
+  lastLeaf = { what: leaf, at: performance.now() };
+  try {
+    if (how === "push") history.pushState(null, "", address);
+    else history.replaceState(null, "", address);
+  } catch {
+    // Some browsers refuse more than so many changes of the address in a while; the page goes on without.
+  }
   place.value = next;
 }
 

@@ -22,8 +22,8 @@ const kept = new Lru<Kept>(LIMIT_CHARS, ({ reply }) => 2000 + reply.turns.reduce
 export const sample = signal<SampleReply | null>(null);
 export const sampleError = signal<ApiError | null>(null);
 
-export const raw = signal<RawReply | null>(null);
-export const rawError = signal<ApiError | null>(null);
+/** A record and the sample that it is of: ids repeat over runs. */
+const record = signal<{ key: string; reply: RawReply | null; error: ApiError | null } | null>(null);
 
 const isOf = (of: { id: string } | null, id: string | null): boolean => of !== null && of.id === id;
 
@@ -31,9 +31,16 @@ export const isShown = computed(
   () => isOf(sample.value, place.value.sample) && sample.value?.run === place.value.run,
 );
 
-export const isRawShown = computed(() => isOf(raw.value, place.value.sample));
-
 const keyOf = (runId: string, id: string): string => `${runId}\n${id}`;
+
+const shownRecord = computed(() => {
+  const { run: runId, sample: id } = place.value;
+  return record.value !== null && record.value.key === keyOf(runId ?? "", id ?? "") ? record.value : null;
+});
+
+/** The record of the sample that is looked at, and why it is not there. */
+export const raw = computed<RawReply | null>(() => shownRecord.value?.reply ?? null);
+export const rawError = computed<ApiError | null>(() => shownRecord.value?.error ?? null);
 
 /** Fetch a sample before it is asked for. */
 export async function prefetch(runId: string, id: string): Promise<void> {
@@ -42,24 +49,27 @@ export async function prefetch(runId: string, id: string): Promise<void> {
 
 export function forgetSamples(): void {
   kept.clear();
+  record.value = null;
 }
 
 /** Load the sample again: its place in its group may have changed, or the last try has failed. */
 export async function refreshSample(): Promise<void> {
   const { run: runId, sample: id } = place.peek();
-  if (runId !== null && id !== null) await show(runId, id, true);
+  record.value = null;
+  if (runId === null || id === null) return;
+  await show(runId, id, true);
+  if (place.peek().view === "raw") await loadRaw(false);
 }
 
 /** Load the source record; `isWhole` where it is larger than is sent at first. */
 export async function loadRaw(isWhole: boolean): Promise<void> {
   const { run: runId, sample: id } = place.peek();
   if (runId === null || id === null) return;
-  rawError.value = null;
+  const key = keyOf(runId, id);
   try {
-    const reply = await getRaw(runId, id, isWhole);
-    if (place.peek().sample === id && place.peek().run === runId) raw.value = reply;
+    record.value = { key, reply: await getRaw(runId, id, isWhole), error: null };
   } catch (error) {
-    if (place.peek().sample === id) rawError.value = asApiError(error);
+    record.value = { key, reply: null, error: asApiError(error) };
   }
 }
 
@@ -70,7 +80,7 @@ export function startSample(): void {
   });
   effect(() => {
     const { view, sample: id } = place.value;
-    if (view === "raw" && id !== null) untracked(() => !isRawShown.peek() && void loadRaw(false));
+    if (view === "raw" && id !== null) untracked(() => raw.peek() === null && void loadRaw(false));
   });
 }
 

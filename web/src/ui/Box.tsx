@@ -5,6 +5,9 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { settings } from "../state/settings";
 import style from "./Box.module.css";
 
+/** Text that is hardly longer than the box is not long: the box grows instead. */
+const SLACK_PX = 320;
+
 /** What a reader does to move: from then on the box stays where it is put. */
 const MOVES = ["wheel", "pointerdown", "keydown", "touchstart"] as const;
 
@@ -20,6 +23,7 @@ export function Box({ label, children, class: className = "" }: Props) {
   const isAtEnd = useRef(settings.peek().openAtEnd);
   const [isLong, setLong] = useState(false);
   const [isWhole, setWhole] = useState(false);
+  const [isCutAbove, setCutAbove] = useState(false);
 
   // Sizes come from the observer alone: to ask for them would lay out every turn of a transcript, those off the screen
   // too. Pieces of a long text get their true height only when they come near, so the end is gone to more than once.
@@ -28,7 +32,9 @@ export function Box({ label, children, class: className = "" }: Props) {
     const content = inner.current;
     if (element === null || content === null) return undefined;
     const observer = new ResizeObserver(() => {
-      setLong(element.scrollHeight > element.clientHeight + 1);
+      const isOver = element.scrollHeight > element.clientHeight + SLACK_PX;
+      element.style.maxHeight = !isOver && element.scrollHeight > element.clientHeight + 1 ? "none" : "";
+      setLong(isOver);
       if (isAtEnd.current) element.scrollTop = element.scrollHeight;
     });
     observer.observe(element);
@@ -37,8 +43,11 @@ export function Box({ label, children, class: className = "" }: Props) {
       isAtEnd.current = false;
     };
     for (const move of MOVES) element.addEventListener(move, stay, { passive: true });
+    const look = (): unknown => setCutAbove(element.scrollTop > 1);
+    element.addEventListener("scroll", look, { passive: true });
     return () => {
       observer.disconnect();
+      element.removeEventListener("scroll", look);
       for (const move of MOVES) element.removeEventListener(move, stay);
     };
   }, []);
@@ -51,6 +60,9 @@ export function Box({ label, children, class: className = "" }: Props) {
   const isScrolling = isLong && !isWhole;
   return (
     <>
+      {isScrolling && isCutAbove && (
+        <button type="button" class={`action ${style["above"]}`} onClick={() => to(false)}>↑ The beginning is above</button>
+      )}
       <div
         ref={box}
         class={`${style["box"]} ${isWhole ? style["whole"] : ""} ${isScrolling ? style["long"] : ""} ${className}`}

@@ -51,7 +51,7 @@ export function optionsOf({ width, inks, current, hover, open }: Given): uPlot.O
     height: HEIGHT_PX,
     padding: [8, 6, 0, 0],
     legend: { show: false },
-    cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false }, bind: { click: onClick(open) } },
+    cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
     scales: {
       x: { time: false, range: (plot) => apart(plot.data[0][0] ?? 0, plot.data[0].at(-1) ?? 0) },
       y: { range: (_, low, high) => (low === null || high === null ? [0, 1] : low === high ? apart(low, high) : uPlot.rangeNum(low, high, 0.1, true)) },
@@ -68,7 +68,7 @@ export function optionsOf({ width, inks, current, hover, open }: Given): uPlot.O
       { stroke: "transparent", points: { show: false } },
     ],
     bands: [{ series: [3, 4], fill: inks.band }],
-    hooks: { draw: [mark(inks.mark, current)], setCursor: [(plot) => hover(plot.cursor.idx ?? null)] },
+    hooks: { ready: [(plot) => plot.over.addEventListener("click", onClick(plot, open))], draw: [mark(inks.mark, current)], setCursor: [(plot) => hover(plot.cursor.idx ?? null)] },
   };
 }
 
@@ -89,12 +89,9 @@ function thirds(_: uPlot, __: number, low: number, high: number): number[] {
   return [low, (low + high) / 2, high];
 }
 
-function onClick(open: (index: number) => void): (plot: uPlot) => (event: MouseEvent) => null {
-  return (plot) => (event) => {
-    // From the event itself: the cursor follows the pointer a frame later, and a tap has none before it.
-    open(plot.posToIdx(event.clientX - plot.over.getBoundingClientRect().left));
-    return null;
-  };
+/** uPlot passes on clicks in its legend alone, so the plot listens by itself; the listener goes with the plot. */
+function onClick(plot: uPlot, open: (index: number) => void): (event: MouseEvent) => void {
+  return (event) => open(plot.posToIdx(event.clientX - plot.over.getBoundingClientRect().left));
 }
 
 function mark(ink: string, current: () => number | null): (plot: uPlot) => void {

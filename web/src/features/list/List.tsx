@@ -47,7 +47,7 @@ function Total() {
 function Rows() {
   const scroller = useRef<HTMLDivElement>(null);
   const list = listing.value;
-  const isFlat = list?.scope.sort !== "index";
+  const isFlat = list?.isFlat ?? true;
   const rows = list?.rows;
   const height = (row: number): number => {
     if (isFlat) return FLAT_PX;

@@ -3,7 +3,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { indented } from "../../lib/json";
 import { figure, size } from "../../lib/numbers";
-import { isRawShown, loadRaw, raw, rawError } from "../../state/sample";
+import { loadRaw, raw, rawError } from "../../state/sample";
 import { Copy } from "../../ui/Copy";
 import { Segments } from "../../ui/Segments";
 import { Failure } from "../../ui/State";
@@ -17,7 +17,7 @@ const FORMS = [
 
 export function Raw() {
   const [form, choose] = useState<"lines" | "verbatim">("lines");
-  const reply = isRawShown.value ? raw.value : null;
+  const reply = raw.value;
   const text = useMemo(() => (reply === null ? "" : form === "lines" ? indented(reply.text) : reply.text), [reply, form]);
   if (rawError.value !== null) return <Failure error={rawError.value} what="The record" again={() => void loadRaw(false)} />;
   if (reply === null) return <p class="hidden" role="status">Loading</p>;

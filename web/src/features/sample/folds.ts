@@ -16,8 +16,12 @@ export function turnFolds(): void {
 
 /** Another sample begins as it usually is. */
 export function startFolds(): void {
+  let shown = "";
   effect(() => {
-    if (sample.value !== null) command.value = { round: 0, isOpen: true };
+    const now = sample.value === null ? "" : `${sample.value.run}\n${sample.value.id}`;
+    if (now === shown) return; // the same sample, loaded again: what the reader opened stays open
+    shown = now;
+    command.value = { round: 0, isOpen: true };
   });
 }
 

@@ -1,0 +1,137 @@
+"""A page of HTML read into elements, `{"tag", "attrs", "children"}`, its texts unescaped: plain data, never markup.
+
+Bounded in depth and time whatever the page holds: `html.parser` takes quadratic time on some that are malformed.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from typing import Any
+
+Element = dict[str, Any]
+
+MAX_OPEN = 400
+"""Elements that are open at once; what lies deeper becomes part of the last of them."""
+
+MAX_ELEMENTS = 300_000
+
+MAX_PENDING_CHARS = 2**20
+"""So long may a tag or a comment be that has begun and not ended."""
+
+MAX_S = 10.0
+BLOCK_CHARS = 2**16
+
+_VOID = set("area base br col embed hr img input link meta param source track wbr".split())
+_DROPPED = {"head", "script", "style", "template", "title"}
+_END = object()
+
+
+def children(element: Element | None) -> list[Any]:
+    """Return what an element holds: elements and texts."""
+    found = element.get("children") if element else None
+    return found if isinstance(found, list) else []
+
+
+def tag_of(element: Any) -> str:
+    """Return the tag of an element, nothing for what is none."""
+    tag = element.get("tag") if isinstance(element, dict) else None
+    return tag if isinstance(tag, str) else ""
+
+
+def words(element: Element) -> list[str]:
+    """Return the classes of an element."""
+    attrs = element.get("attrs")
+    value = attrs.get("class") if isinstance(attrs, dict) else None
+    return value.split() if isinstance(value, str) else []
+
+
+def plain(element: Element, read: Callable[[Element, str], str] = lambda _, content: content) -> str:
+    """Return all text in an element, whatever its depth; `read` makes text of one piece of it."""
+    found = []
+    waiting: list[Iterator[Any]] = [iter(children(element))]
+    parents = [element]
+    while waiting:
+        child = next(waiting[-1], _END)
+        if child is _END:
+            waiting.pop()
+            parents.pop()
+        elif isinstance(child, str):
+            found.append(read(parents[-1], child))
+        elif isinstance(child, dict):
+            waiting.append(iter(children(child)))
+            parents.append(child)
+    return "".join(found)
+
+
+def first_below(element: Element, word: str) -> Element | None:
+    """Return the first child of a class."""
+    return next((c for c in children(element) if isinstance(c, dict) and word in words(c)), None)
+
+
+def parse_page(page: str) -> Element:
+    """Read a page; returns its body, or all of it where it has none. What could not be read in time is left out."""
+    builder = _Builder()
+    stop_s = time.monotonic() + MAX_S
+    for at in range(0, len(page), BLOCK_CHARS):
+        builder.feed(page[at : at + BLOCK_CHARS])
+        too_much = len(builder.rawdata) > MAX_PENDING_CHARS or builder.count > MAX_ELEMENTS
+        if too_much or time.monotonic() > stop_s:
+            builder.note("(The rest of the page could not be read.)")
+            break
+    else:
+        if len(builder.rawdata) <= BLOCK_CHARS:
+            builder.close()
+    return builder.body or builder.top
+
+
+class _Builder(HTMLParser):
+    """Collects elements; never looks at what they mean."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.top: Element = {"tag": "body", "attrs": {}, "children": []}
+        self.body: Element | None = None
+        self._open: list[Element] = [self.top]
+        self._deeper = 0
+        self.count = 0
+
+    def note(self, content: str) -> None:
+        """Add a text at the end."""
+        (self.body or self.top)["children"].append(content)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """See `HTMLParser`."""
+        if tag in _VOID:
+            if tag == "br":
+                self.handle_data("\n")
+            return
+        if self._deeper or len(self._open) == MAX_OPEN:
+            self._deeper += 1
+            return
+        self.count += 1
+        element: Element = {"tag": tag, "attrs": {key: value or "" for key, value in attrs}, "children": []}
+        self._open[-1]["children"].append(element)
+        self._open.append(element)
+        if tag == "body" and self.body is None:
+            self.body = element
+
+    def handle_endtag(self, tag: str) -> None:
+        """See `HTMLParser`."""
+        if self._deeper:
+            self._deeper -= 1
+            return
+        for at in range(len(self._open) - 1, 0, -1):
+            if self._open[at]["tag"] == tag:
+                del self._open[at:]
+                return
+
+    def handle_data(self, data: str) -> None:
+        """See `HTMLParser`."""
+        element = self._open[-1]
+        if element["tag"] in _DROPPED:
+            return
+        held = element["children"]
+        if held and isinstance(held[-1], str) and len(held[-1]) < BLOCK_CHARS:
+            held[-1] += data
+        else:
+            held.append(data)

@@ -1,0 +1,138 @@
+"""What a run of the Tinker cookbook holds beside its samples, and the conversations that its logs add to them."""
+
+import os
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from rolloupe.formats import _logtree as logtree
+from rolloupe.formats import _trainer_files as trainer
+from rolloupe.formats._files import files, is_below, links_of
+from rolloupe.formats._jsonl import Unusable
+from rolloupe.formats._tinker_join import Joined, Place, Tied, join
+from rolloupe.formats._tinker_names import CHECKPOINTS, CONFIG, DIFF, METRICS, ROLLOUTS, Named, described, find
+from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, MetricRow, RunFile, RunInfo
+
+TREE = "_logtree.json"
+MAX_DIFF_BYTES = 4 * 2**20
+MAX_JOINED_BYTES = 64 * 2**20
+"""A longer file of rollouts is not held in memory to tie conversations to its trajectories."""
+
+_Reader = Callable[[str], LogNode]
+_READERS: dict[str, _Reader] = {"tree": logtree.read_tree, "page": logtree.read_page}
+
+
+class TinkerFiles:
+    """The `TrainerFiles` of the cookbook."""
+
+    def metrics(self, run: RunInfo) -> list[MetricRow]:
+        """See `TrainerFiles`. Late rows of evaluations, and those that a resumed run wrote again, are merged."""
+        return trainer.merged_metrics(trainer.records(_file(run, METRICS)))
+
+    def config(self, run: RunInfo) -> dict[str, Any]:
+        """See `TrainerFiles`."""
+        found = trainer.read_json(_file(run, CONFIG))
+        return found if isinstance(found, dict) else {}
+
+    def checkpoints(self, run: RunInfo) -> list[Checkpoint]:
+        """See `TrainerFiles`. The step of a checkpoint is its `batch`, the one that training goes on with."""
+        return trainer.checkpoints_of(trainer.records(_file(run, CHECKPOINTS)), ("name", "batch"))
+
+    def code_diff(self, run: RunInfo) -> str:
+        """See `TrainerFiles`."""
+        return trainer.read_text(_file(run, DIFF), MAX_DIFF_BYTES)
+
+    def files(self, run: RunInfo) -> list[RunFile]:
+        """See `TrainerFiles`."""
+        folder, prefix = _place(run)
+        if folder is None:
+            return trainer.described_files([(run.root, Path(run.root).name, "")])
+        return trainer.described_files(described(folder, links_of(run), prefix))
+
+    def logtrees(self, run: RunInfo) -> list[tuple[str, int]]:
+        """See `TrainerFiles`."""
+        found = {(named.split or "", named.step or 0) for named in _logs(run)}
+        return sorted(found, key=lambda key: (key[0] != "train", *key))
+
+    def logtree(self, run: RunInfo, split: str, step: int) -> LogNode | None:
+        """See `TrainerFiles`. The JSON, else the page; where neither can be read, an outline that says why."""
+        logs = _logs_of(run, split, step)
+        return _read(logs)[1] if logs else None
+
+    def conversations(self, run: RunInfo, split: str, step: int) -> list[LoggedTranscript]:
+        """See `TrainerFiles`."""
+        logs = _logs_of(run, split, step)
+        if not logs:
+            return []
+        used, root = _read(logs)
+        rollouts = used.removesuffix(TREE) + ROLLOUTS
+        joined = _joined(run, used, rollouts, split, step) if used.endswith(TREE) else None
+        return (joined or join(root, [], split, step)).loose
+
+
+def tied_to(run: RunInfo, rollouts: str, split: str, step: int, place: Place) -> Tied | None:
+    """Return the conversation that the log beside a file of rollouts holds of one trajectory, if that is certain."""
+    if not rollouts.endswith(ROLLOUTS):
+        return None
+    joined = _joined(run, rollouts.removesuffix(ROLLOUTS) + TREE, rollouts, split, step)
+    return joined.tied.get(place) if joined else None
+
+
+def _place(run: RunInfo) -> tuple[str | None, str]:
+    """Return the folder of a run, and what its files' names begin with. No folder where one file was opened alone."""
+    if os.path.isdir(run.root):
+        return run.root, ""
+    folder, name = os.path.split(run.root)
+    if name.endswith(METRICS) and is_below(os.path.realpath(folder), links_of(run)):
+        return folder, name.removesuffix(METRICS)
+    return None, ""
+
+
+def _file(run: RunInfo, name: str) -> str:
+    """Return the path of one of the trainer's files, nothing where there is none that may be read."""
+    folder, prefix = _place(run)
+    if folder is None:
+        return run.root if name == METRICS and run.root.endswith(METRICS) else ""
+    wanted = prefix + name
+    return next((entry.path for entry in files(folder, links_of(run), (wanted,)) if entry.name == wanted), "")
+
+
+def _logs(run: RunInfo) -> list[Named]:
+    folder, prefix = _place(run)
+    found = find(folder, links_of(run), ("tree", "page")) if folder is not None and not prefix else []
+    return [named for named in found if named.split is not None and named.step is not None]
+
+
+def _logs_of(run: RunInfo, split: str, step: int) -> list[Named]:
+    """Return the logs of a step, the best first: the newer layout before the older, trees before pages."""
+    found = [named for named in _logs(run) if (named.split, named.step) == (split, step)]
+    return sorted(found, key=lambda named: (named.flat, named.kind == "page"))
+
+
+def _read(logs: list[Named]) -> tuple[str, LogNode]:
+    """Read the first of some logs that can be read; returns its path as well."""
+    reasons = []
+    for named in logs:
+        try:
+            return named.path, _READERS[named.kind](named.path)
+        except (OSError, Unusable) as error:
+            reasons.append(LogNode(kind="text", text=f"{named.name} could not be read: {error}"))
+    return "", LogNode(kind="root", children=reasons)
+
+
+def _joined(run: RunInfo, tree: str, rollouts: str, split: str, step: int) -> Joined | None:
+    if not all(is_below(os.path.realpath(path), links_of(run)) for path in (tree, rollouts)):
+        return None
+    try:
+        states = [os.stat(path) for path in (tree, rollouts)]
+        if states[1].st_size > MAX_JOINED_BYTES:
+            return None
+        return _join(tree, rollouts, split, step, tuple((s.st_ino, s.st_size, s.st_mtime_ns) for s in states))
+    except (OSError, Unusable):
+        return None
+
+
+@lru_cache(maxsize=2)
+def _join(tree: str, rollouts: str, split: str, step: int, _states: tuple[tuple[int, int, int], ...]) -> Joined:
+    return join(logtree.read_tree(tree), trainer.records(rollouts), split, step)

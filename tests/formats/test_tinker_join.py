@@ -1,0 +1,214 @@
+"""Conversations of the step's log are shown with a sample where they are certain to be its own, and only there."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rolloupe.formats.tinker import Tinker
+from rolloupe.model import Sample
+from tests.formats.support import only_run, samples
+from tests.formats.test_logtree import node
+
+FLAT = Path(__file__).parents[1] / "data/tinker/flat_run"
+NAME = "eval_test_iteration_000000"
+
+reader = Tinker()
+
+
+def trajectory(index: int, reward: float, *, group: int = 0, ac_len: int = 9, **more: Any) -> dict[str, Any]:
+    metrics = {"format": 1.0, "correct": float(reward > 0)}
+    step = {"step_idx": 0, "ob_len": 20, "ac_len": ac_len, "reward": reward, "episode_done": True, "metrics": metrics}
+    record = {"split": "train", "iteration": 0, "group_idx": group, "traj_idx": index, "total_reward": reward}
+    return record | {"steps": [{**step, "logs": {}}]} | more
+
+
+def section(title: str, *children: Any, **attrs: str) -> dict[str, Any]:
+    return node("section", node("h3", title), node("div", *children, _class="lt-section-body"), **attrs)
+
+
+def talk(*messages: tuple[str, str]) -> dict[str, Any]:
+    said = [{"role": role, "content": content} for role, content in messages]
+    return node("div") | {"data": {"type": "conversation", "messages": said}}
+
+
+def table(caption: str, **rows: object) -> list[dict[str, Any]]:
+    body = [node("tr", node("td", key), node("td", str(value))) for key, value in rows.items()]
+    return [node("div", caption, _class="lt-table-caption"), node("table", node("tbody", *body))]
+
+
+def triple(response: str, reward: float, prompt: str = "What is 2 + 2?", **facts: object) -> list[dict[str, Any]]:
+    rows = {"format_valid": True, "correct": reward > 0, **facts, "reward": f"{reward:.3f}"}
+    return [
+        section("Prompt", talk(("user", prompt))),
+        section("Policy Response", talk(("assistant", response))),
+        section("Reward", *table("Reward components", **rows)),
+    ]
+
+
+def details(*records: dict[str, Any]) -> dict[str, Any]:
+    found = []
+    for number, record in enumerate(records):
+        turns = [
+            section(
+                f"Turn {n}",
+                *table("Step stats", ob_len=s["ob_len"], ac_len=s["ac_len"], step_reward=f"{s['reward']:.3f}"),
+            )
+            for n, s in enumerate(record["steps"], 1)
+        ]
+        found.append(section(f"Trajectory {number} Episode", section("Episode Details", *turns)))
+    return section("Trajectory Details", *found)
+
+
+def group(records: list[dict[str, Any]], *parts: Any) -> dict[str, Any]:
+    return section("Group Rollout", *parts, details(*records))
+
+
+def loaded(folder: Path, records: list[dict[str, Any]], *sections: Any) -> list[Sample]:
+    """The samples of a run with these trajectories and this log."""
+    base = folder / "train_iteration_000000"
+    Path(f"{base}_rollout_summaries.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    root = {"tag": "body", "attrs": {}, "children": sections}
+    Path(f"{base}_logtree.json").write_text(json.dumps({"title": "RL Iteration 0", "root": root}))
+    return samples(only_run(folder))
+
+
+def said(sample: Sample) -> list[tuple[str, str]]:
+    return [(turn.role, "".join(part.text for part in turn.parts)) for turn in sample.turns]
+
+
+def loose(folder: Path) -> list[str]:
+    """Titles of what belongs to no sample for certain."""
+    return [found.title for found in reader.conversations(only_run(folder), "train", 0)]
+
+
+def test_a_response_of_its_own_reward_is_the_trajectory_s(tmp_path: Path) -> None:
+    both = [trajectory(0, 1.0), trajectory(1, 0.0)]
+    right, wrong = loaded(tmp_path, both, group(both, *triple("It is 5", 0.0), *triple("It is 4", 1.0)))
+    assert said(right) == [("user", "What is 2 + 2?"), ("assistant", "It is 4")]
+    assert said(wrong) == [("user", "What is 2 + 2?"), ("assistant", "It is 5")]
+    assert [turn.origin for turn in right.turns] == ["prompt", "response"]
+    assert (right.turns[1].tokens, right.turns[1].reward, right.turns[1].metrics["correct"]) == (9, 1.0, 1.0)
+    assert (right.prompt_text, right.response_text) == ("What is 2 + 2?", "It is 4")
+    assert right.notes == [
+        "the conversation is from the step's log: reward, format and correct are those of this trajectory alone"
+    ]
+    assert loose(tmp_path) == []
+
+
+def test_responses_that_could_be_either_s_are_nobody_s(tmp_path: Path) -> None:
+    both = [trajectory(0, 1.0), trajectory(1, 1.0)]
+    for sample in loaded(tmp_path, both, group(both, *triple("It is 4", 1.0), *triple("4", 1.0))):
+        assert said(sample) == [("user", "What is 2 + 2?"), ("assistant", "")]
+        assert sample.notes == ["the prompt is from the step's log: the group has one prompt"]
+    assert loose(tmp_path) == ["Group Rollout 1 / Policy Response"] * 2
+
+
+def test_responses_of_one_text_are_everybody_s(tmp_path: Path) -> None:
+    both = [trajectory(0, 1.0), trajectory(1, 1.0)]
+    found = loaded(tmp_path, both, group(both, *triple("It is 4", 1.0), *triple("It is 4", 1.0)))
+    assert [said(sample)[1] for sample in found] == [("assistant", "It is 4")] * 2
+
+
+@pytest.mark.parametrize("length", [0, 5000])
+def test_a_length_that_contradicts_ties_nothing(tmp_path: Path, length: int) -> None:
+    both = [trajectory(0, 1.0, ac_len=length), trajectory(1, 0.0)]
+    first, second = loaded(tmp_path, both, group(both, *triple("It is 4", 1.0), *triple("It is 5", 0.0)))
+    assert said(first)[1] == ("assistant", "")
+    assert said(second)[1] == ("assistant", "It is 5")
+
+
+def test_groups_whose_numbers_are_equal_are_not_told_apart(tmp_path: Path) -> None:
+    records = [trajectory(0, 1.0), trajectory(0, 1.0, group=1)]
+    sections = [group(records[:1], *triple("a", 1.0)), group(records[1:], *triple("b", 1.0))]
+    for sample in loaded(tmp_path, records, *sections):
+        assert said(sample) == [("assistant", "")]
+        assert "logged no text" in sample.notes[0]
+    assert len(loose(tmp_path)) == 4
+    assert {title.split(" / ")[0] for title in loose(tmp_path)} == {"Group Rollout 1", "Group Rollout 2"}
+
+
+def test_a_group_that_was_removed_leaves_the_others_where_they_belong(tmp_path: Path) -> None:
+    kept, gone = trajectory(0, 1.0, ac_len=12), trajectory(0, 1.0, ac_len=13)
+    (found,) = loaded(tmp_path, [kept], group([gone], *triple("gone", 1.0)), group([kept], *triple("kept", 1.0)))
+    assert said(found)[1] == ("assistant", "kept")
+    assert loose(tmp_path) == ["Group Rollout 1 / Prompt", "Group Rollout 1 / Policy Response"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda parts: parts[:3],  # one rollout is not logged
+        lambda parts: [parts[0], parts[3], *parts[1:3], *parts[4:]],  # interleaved
+        lambda parts: [section("Notes", talk(("user", "?"))), *parts],
+    ],
+)
+def test_other_orders_tie_nothing(tmp_path: Path, change: Any) -> None:
+    both = [trajectory(0, 1.0), trajectory(1, 0.0)]
+    parts = change([*triple("It is 5", 0.0), *triple("It is 4", 1.0)])
+    for sample in loaded(tmp_path, both, group(both, *parts)):
+        assert said(sample) == [("assistant", "")]
+
+
+def test_attributes_name_group_and_trajectory(tmp_path: Path) -> None:
+    both = [trajectory(0, 1.0), trajectory(1, 1.0)]
+    parts = [section("Rollout", talk(("user", "q"), ("assistant", str(n))), data_traj_idx=str(n)) for n in (1, 0)]
+    found = loaded(tmp_path, both, section("Any", *parts, data_group="0"))
+    assert [said(sample)[1][1] for sample in found] == ["0", "1"]
+    assert loose(tmp_path) == []
+
+
+def test_what_was_logged_of_a_whole_conversation_ties_it() -> None:
+    run = only_run(FLAT)
+    found = {(s.key.group, s.key.index): s for s in samples(run) if (s.key.split, s.key.step) == ("eval/test", 0)}
+    noted = {key for key, sample in found.items() if "from the step's log" in "".join(sample.notes)}
+    assert noted == {(group, index) for group in "0123" for index in "01"}
+    tools = found["1", "0"]
+    assert [turn.role for turn in tools.turns] == [
+        "system",
+        "user",
+        "assistant",
+        "tool",
+        "tool",
+        "assistant",
+        "tool",
+        "assistant",
+    ]
+    assert [turn.tokens is not None for turn in tools.turns if turn.role == "assistant"] == [True] * 3
+    assert sum(turn.tokens or 0 for turn in tools.turns) == tools.row.response_tokens
+    assert reader.conversations(run, "eval/test", 0) == []
+
+
+def test_a_page_alone_ties_nothing(tmp_path: Path) -> None:
+    for suffix in ("_rollout_summaries.jsonl", ".html"):
+        shutil.copyfile(FLAT / (NAME + suffix), tmp_path / (NAME + suffix))
+    run = only_run(tmp_path)
+    assert not any("from the step's log" in note for sample in samples(run) for note in sample.notes)
+    assert len(reader.conversations(run, "eval/test", 0)) == 12
+
+
+def test_a_half_written_log_costs_nothing_and_says_so(tmp_path: Path) -> None:
+    (before,) = loaded(tmp_path, [trajectory(0, 1.0)], group([trajectory(0, 1.0)], *triple("x", 1.0)))
+    path = tmp_path / "train_iteration_000000_logtree.json"
+    path.write_bytes(path.read_bytes()[:-40])
+    run = only_run(tmp_path)
+    (after,) = samples(run)
+    assert (said(before)[1], said(after)) == (("assistant", "x"), [("assistant", "")])
+    root = reader.logtree(run, "train", 0)
+    assert root is not None
+    assert "could not be read: not JSON" in root.children[0].text
+    assert reader.conversations(run, "train", 0) == []
+
+
+def test_a_log_that_is_a_link_out_of_the_root_is_not_read(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    loaded(folder, [trajectory(0, 1.0)], group([trajectory(0, 1.0)], *triple("secret", 1.0)))
+    path = folder / "train_iteration_000000_logtree.json"
+    path.rename(tmp_path / "outside.json")
+    path.symlink_to(tmp_path / "outside.json")
+    run = only_run(folder)
+    assert "secret" not in repr(samples(run))
+    assert reader.logtrees(run) == []

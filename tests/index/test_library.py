@@ -1,0 +1,59 @@
+"""Runs that begin while a library is open."""
+
+from pathlib import Path
+
+import pytest
+
+from rolloupe.index import Library
+from rolloupe.index import library as library_module
+from tests.index.support import eventually, lines, relax_run, row, row_count
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library_module, "LOOK_S", 0.05)
+
+
+def test_the_first_run_of_an_empty_folder_is_found(tmp_path: Path) -> None:
+    (tmp_path / "root").mkdir()
+    with Library([tmp_path / "root"], index_dir=tmp_path / "index", follow=True) as library:
+        told: list[str] = []
+        library.subscribe(lambda kind, _: told.append(kind))
+        assert library.runs == [] and library.notes
+        relax_run(tmp_path / "root/a")
+        eventually(lambda: len(library.runs) == 1 and row_count(library.runs[0]) == 24)
+        assert "runs" in told
+
+
+def test_a_run_that_begins_beside_others_gets_an_id_of_its_own(tmp_path: Path) -> None:
+    relax_run(tmp_path / "root/x/run")
+    with Library([tmp_path / "root"], index_dir=tmp_path / "index", follow=True) as library:
+        first = library.runs[0]
+        relax_run(tmp_path / "root/y/run", steps=1)
+        eventually(lambda: len(library.runs) == 2 and row_count(library.runs[1]) == 8)
+        assert library.runs[0] is first and len({run.id for run in library.runs}) == 2
+        (tmp_path / "root/y/run/rollout_result/train/5.jsonl").write_bytes(lines([row(5, 0)]))
+        eventually(lambda: row_count(library.runs[1]) == 9)
+
+
+def test_an_evaluation_that_begins_beside_its_run_joins_it(tmp_path: Path) -> None:
+    record = {"prompt": "p", "response": "r", "reward": 1.0, "step": 0}
+    for name in ("task", "other"):
+        (tmp_path / "root" / name).mkdir(parents=True)
+        (tmp_path / "root" / name / "data.jsonl").write_bytes(lines([record]))
+    with Library([tmp_path / "root"], index_dir=tmp_path / "index", follow=True) as library:
+        ids = [run.id for run in library.runs]
+        (tmp_path / "root/eval_task").mkdir()
+        (tmp_path / "root/eval_task/data.jsonl").write_bytes(lines([record]))
+        eventually(lambda: any(("eval/task", 0) in run.snapshot().steps for run in library.runs))
+        assert [run.id for run in library.runs] == ids
+
+
+def test_paths_of_a_run_and_of_its_evaluation_are_one_run(tmp_path: Path) -> None:
+    record = {"prompt": "p", "response": "r", "reward": 1.0, "step": 0}
+    for name in ("task", "eval_task"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "data.jsonl").write_bytes(lines([record]))
+    with Library([tmp_path / "task", tmp_path / "eval_task"], index_dir=tmp_path / "index") as library:
+        (run,) = library.runs
+        assert run.wait(20) and {split for split, _ in run.snapshot().steps} == {"train", "eval/task"}
