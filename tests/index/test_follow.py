@@ -1,5 +1,6 @@
 """A run that grows, is rewritten, shrinks or vanishes while it is open."""
 
+import os
 from functools import partial
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from rolloupe import query
 from rolloupe.errors import SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.query import SampleQuery
-from tests.index.support import eventually, lines, opened, relax_run, row, row_count
+from tests.index.support import contents, eventually, lines, opened, relax_run, row, row_count
 
 
 def test_an_appended_line_shows_within_a_second(tmp_path: Path) -> None:
@@ -119,3 +120,19 @@ def test_a_segment_that_is_gone_says_ask_again(tmp_path: Path) -> None:
         with pytest.raises(SourceChanged, match="ask again"):
             query.samples(library.runs[0], SampleQuery())
         assert len(list(query.every(library.runs[0], SampleQuery()))) == 8
+
+
+def test_a_folder_that_is_gone_for_a_moment_costs_no_second_scan(tmp_path: Path) -> None:
+    relax_run(tmp_path / "run")
+    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
+        run = library.runs[0]
+        assert run.wait_all(20)
+        before = contents(tmp_path / "index")
+        (tmp_path / "run/rollout_result").rename(tmp_path / "away")
+        eventually(lambda: row_count(run) == 0)
+        for path in (tmp_path / "index").rglob("*[0-9a-f].parquet"):
+            os.utime(path, (1, 1))
+        (tmp_path / "away").rename(tmp_path / "run/rollout_result")
+        eventually(lambda: row_count(run) == 24)
+        assert contents(tmp_path / "index") == before
+        assert all(path.stat().st_mtime == 1 for path in (tmp_path / "index").rglob("*[0-9a-f].parquet"))

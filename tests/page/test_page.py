@@ -218,9 +218,7 @@ def test_a_record_with_very_many_figures_or_messages_can_be_read(page: Page, tmp
         page.get_by_role("button", name=re.compile("figures")).click()
         expect(page.get_by_text("figure 500", exact=True)).to_be_attached()
         page.keyboard.press("ArrowRight")
-        page.wait_for_function(
-            "[...document.querySelectorAll('main button')].some(b => b.textContent.startsWith('Show 3,000 more'))"
-        )
+        expect(page.locator("main button", has_text="Show 3,000 more turns")).to_be_visible(timeout=20_000)
         assert page.evaluate("document.querySelectorAll('*').length") < 60_000
 
 

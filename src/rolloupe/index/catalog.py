@@ -15,10 +15,10 @@ import pyarrow as pa
 
 from rolloupe.index.columns import names_of, table_of
 from rolloupe.index.fingerprint import FileState, still_holds
-from rolloupe.index.segment import Scan, SegmentMeta, base_path, discard, has_duplicates, read_meta
+from rolloupe.index.segment import Scan, SegmentMeta, base_path, discard, read_meta
 from rolloupe.index.sketch import Sketch, sketches_of
 from rolloupe.index.snapshot import Piece, Segment, Snapshot, snapshot_of
-from rolloupe.model import Problem, SampleRow
+from rolloupe.model import Problem
 
 SUPERSEDED_S = 600.0
 """So long is a segment kept that another one of its part has superseded."""
@@ -28,13 +28,30 @@ PartKey = tuple[str, int]
 
 
 class Tail(NamedTuple):
-    """What a growing part has beyond its segment: rows in memory, up to `stop`."""
+    """What a growing part has beyond its segment, up to `stop`: rows in memory, as they came."""
 
     stop: int
-    rows: list[SampleRow]
-    problems: list[Problem]
-    table: pa.Table
+    table: pa.Table | None
     sketches: list[Sketch]
+    problems: list[Problem]
+    metrics: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+    def grown(self, source: str, found: Scan) -> "Tail":
+        """The tail with what was scanned behind it; costs what is new, not what there is."""
+        fixed = [p for p in self.problems if not p.transient]
+        if not found.rows:
+            return self._replace(stop=found.stop, problems=[*fixed, *found.problems])
+        tables = [*([self.table] if self.table else []), table_of(found.rows, source)]
+        metrics, tags, _ = names_of(found.rows)
+        return Tail(
+            stop=found.stop,
+            table=pa.concat_tables(tables, promote_options="permissive"),
+            sketches=[*self.sketches, *sketches_of(found.rows)],
+            problems=[*fixed, *found.problems],
+            metrics=tuple(dict.fromkeys((*self.metrics, *metrics))),
+            tags=tuple(dict.fromkeys((*self.tags, *tags))),
+        )
 
 
 class Catalog:
@@ -90,10 +107,7 @@ class Catalog:
 
     def grow(self, key: PartKey, found: Scan) -> None:
         """Append what was scanned beyond a part's segment (and its tail so far) to the tail."""
-        held = self._tails.get(key)
-        rows = [*held.rows, *found.rows] if held else found.rows
-        fixed = [p for p in held.problems if not p.transient] if held else []
-        tail = Tail(found.stop, rows, [*fixed, *found.problems], table_of(rows, key[0]), sketches_of(rows))
+        tail = (self._tails.get(key) or Tail(0, None, [], [])).grown(key[0], found)
         with self._lock:
             self._tails[key] = tail
         self.touch()
@@ -149,7 +163,6 @@ class Catalog:
 
     def _make(self) -> Snapshot:
         segments = tuple(self._segments.values())
-        tails = list(self._tails.values())
         problems = [p for s in segments for p in s.meta.problems]
         for key, tail in self._tails.items():
             held = self._segments.get(key)
@@ -158,9 +171,9 @@ class Catalog:
             problems += tail.problems
         counted = sum(s.meta.problem_count - len(s.meta.problems) for s in segments) + len(problems)
         views = [
-            Piece(key[0], None, t.table, t.sketches, *names_of(t.rows)[:2]) for key, t in self._tails.items() if t.rows
+            Piece(key[0], None, t.table, t.sketches, t.metrics, t.tags) for key, t in self._tails.items() if t.table
         ]
-        duplicates = any(s.meta.duplicates for s in segments) or any(has_duplicates(t.rows) for t in tails)
+        duplicates = any(s.meta.duplicates for s in segments) or bool(views)
         return snapshot_of(self.version, segments, views, tuple(problems), counted, duplicates=duplicates)
 
 

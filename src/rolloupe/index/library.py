@@ -1,5 +1,6 @@
 """The runs that are open together, each with an id that an address can hold."""
 
+import contextlib
 import hashlib
 import threading
 import time
@@ -78,10 +79,8 @@ class Library:
         rest_s = LOOK_S
         while not self._closed.wait(rest_s):
             began = time.monotonic()
-            try:
+            with contextlib.suppress(RolloupeError, OSError):  # a root that is gone for a while may come back
                 self._look()
-            except (RolloupeError, OSError):
-                pass  # a root that is gone for a while may come back
             rest_s = max(LOOK_S, LOOK_SHARE * (time.monotonic() - began))
 
     def _look(self) -> None:

@@ -14,10 +14,10 @@ from typing import NamedTuple
 from rolloupe.formats import by_name
 from rolloupe.formats.base import Format
 from rolloupe.index.budget import Budget
-from rolloupe.index.catalog import Catalog, PartKey
+from rolloupe.index.catalog import Catalog, PartKey, Tail
 from rolloupe.index.fingerprint import FileState, state_of
 from rolloupe.index.segment import discard, is_readable, parts_of, scan, span_of
-from rolloupe.index.snapshot import Snapshot
+from rolloupe.index.snapshot import Segment, Snapshot
 from rolloupe.index.texts import Texts
 from rolloupe.index.worker import Answer, Job, Workers, perform
 from rolloupe.model import Problem, RunInfo, Source
@@ -27,6 +27,9 @@ POLL_S = 0.25
 
 POLL_SHARE = 4
 """A poll that takes t is followed by at least this many t of rest: huge directories are looked at less often."""
+
+TAIL_BYTES = 2 * 2**20
+"""A tail moves to disk, too, once it is so long."""
 
 RETRY_S = 30.0
 """A part that could not be indexed, as on a full disk, is tried again after so long."""
@@ -98,6 +101,7 @@ class OpenRun:
         self._updated_s = 0.0
         self._looked_s = 0.0
         self._failed_s = 0.0
+        self._had_lost = False
         self._changed_at: dict[str, float] = {}
         """When each source was last seen to change, by the clock of this process; 0 at the first look."""
 
@@ -227,6 +231,9 @@ class OpenRun:
         now = time.monotonic()
         self._changed_at |= dict.fromkeys(changed, 0.0 if first else now)
         self._idle = not (changed or lost)
+        if changed and self._had_lost:  # what was gone for a moment, as a network folder may be, is still indexed
+            self.catalog.read(self.info.format)
+        self._had_lost = bool(lost) or (self._had_lost and not changed)
         again = now - self._failed_s > RETRY_S
         for key in [key for key in self._failures if key[0] in changed or not key[0] or again]:
             del self._failures[key]
@@ -271,7 +278,9 @@ class OpenRun:
     def _begin(self, place: Place, part: int) -> None:
         key = (place.source.name, part)
         held = self.catalog.segment(key)
-        if held is not None and not (self._is_whole(place, part) or self._is_quiet(place)):
+        tail = self.catalog.tail(key)
+        is_large = held is not None and tail is not None and self._is_large(held, tail)
+        if held is not None and not (is_large or self._is_whole(place, part) or self._is_quiet(place)):
             self._grow(place, part)
             self._tell()
             return
@@ -321,12 +330,15 @@ class OpenRun:
         if held.meta.complete:
             return False
         tail = self.catalog.tail(key)
-        if tail is not None and (self._is_quiet(place) or self._is_whole(place, part)):
+        if tail is not None and (self._is_quiet(place) or self._is_large(held, tail) or self._is_whole(place, part)):
             return True
         return place.state.size > self._seen.get(key, held.meta.fingerprint.state.size)
 
     def _is_whole(self, place: Place, part: int) -> bool:
         return self.format.splittable and place.state.size >= span_of(True, part + 1, place.state.size)[0] > 0
+
+    def _is_large(self, held: Segment, tail: Tail) -> bool:
+        return tail.stop - held.meta.stop > TAIL_BYTES
 
     def _is_quiet(self, place: Place) -> bool:
         seen = self._changed_at.get(place.source.name, 0.0)  # by our own clock: that of the files may be another
