@@ -27,10 +27,14 @@ export function figure(value: WireNumber | undefined, none = ""): string {
   return significant(value);
 }
 
+/** What sums of rewards leave behind where they are zero. */
+const NOISE = 1e-13;
+
 /** A score in a column: always three significant figures, so that 1 is `1.00` and stands below 0.25. */
 export function score(value: WireNumber | undefined, none = ""): string {
   const number = toNumber(value);
   if (number === null) return typeof value === "string" ? value : none;
+  if (Math.abs(number) < NOISE) return significant(0);
   return Number.isInteger(number) && Math.abs(number) >= 100 ? figure(number) : significant(number);
 }
 
