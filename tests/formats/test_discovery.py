@@ -213,10 +213,11 @@ def test_the_walk_is_bounded_and_says_so(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("format", [one.name for one in FORMATS])
 def test_a_format_can_be_forced_on_what_it_does_not_recognise(tmp_path: Path, format: str) -> None:
-    write(
-        tmp_path / "run" / "1.jsonl",
-        {"reward": 1, "total_reward": 1, "rewards": [1], "token_ids": [1], "loss_mask": [True], "response": {"odd": 1}},
-    )
+    record = {
+        "reward": 1, "total_reward": 1, "rewards": [1], "token_ids": [1], "loss_mask": [True],
+        "response": {"odd": 1}, "traces": [{"rewards": {"r": 1}}],
+    }  # fmt: skip
+    write(tmp_path / "run" / "1.jsonl", record)
     assert discover([tmp_path]).runs == []
     for path in (tmp_path, tmp_path / "run" / "1.jsonl"):
         run = only_run(path, format=format)
@@ -235,7 +236,7 @@ def test_a_forced_format_that_reads_nothing_is_an_error(tmp_path: Path, format: 
 
 
 def test_an_unknown_format_is_an_error_that_names_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(NotRecognised, match="tinker, prime_rl, relax, rl_logging_board, generic"):
+    with pytest.raises(NotRecognised, match="tinker, prime_rl, prime_rl_traces, relax, rl_logging_board, generic"):
         discover([tmp_path], Reading(format="telescope"))
 
 

@@ -11,9 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import rolloupe
+from rolloupe import tokens
 from rolloupe.formats import by_name, discover
-from rolloupe.formats.prime_rl import QUIET_S, SERIES, PrimeRL
-from rolloupe.model import Problem, Sample
+from rolloupe.formats._token_columns import MAX_TURNS, SERIES
+from rolloupe.formats.prime_rl import QUIET_S, PrimeRL
+from rolloupe.model import Problem, Sample, SampleRow
 from tests.formats.support import items, only_run, rows, samples
 
 DATA = Path(__file__).parents[1] / "data/prime_rl"
@@ -167,3 +170,96 @@ def test_the_first_shape_is_read_column_by_column() -> None:
         assert (a.token_ids, a.row.group, a.row.metrics) == (b.token_ids, b.row.group, b.row.metrics)
         assert {one.name for one in b.series} <= {one.name for one in a.series}
         assert np.allclose(series(a, "mismatch_kl"), series(b, "mismatch_kl"), equal_nan=True)
+
+
+def one(tmp_path: Path, **more: Any) -> Sample:
+    write(tmp_path / "token_exports/rank_0.jsonl", record(**more))
+    (sample,) = samples(only_run(tmp_path))
+    return sample
+
+
+@pytest.mark.parametrize("place", ["mini/v4_pr2641", "exports/v4_pr2641", "exports/v6_pr3189"])
+def test_the_values_follow_from_the_logprobs_as_the_house_computes_them(place: str) -> None:
+    for sample in samples(only_run(DATA / place)):
+        gap = series(sample, "trainer_logprobs") - series(sample, "inference_logprobs")
+        bound = 1e-6 * np.maximum(1, np.exp(gap))
+        known = ~np.isnan(gap)
+        assert known.sum() >= 2
+        assert (np.abs(series(sample, "mismatch_kl") - tokens.board_kl(gap))[known] <= bound[known]).all()
+        assert (np.abs(series(sample, "importance_ratio") - np.exp(gap))[known] <= bound[known]).all()
+        assert sample.row.metrics["abs_log_importance_ratio"] == pytest.approx(np.nanmean(np.abs(gap)), rel=1e-5)
+
+
+def test_sequences_that_the_cross_entropy_trains_have_no_ratios(tmp_path: Path) -> None:
+    *rl, first, second = samples(only_run(MINI["v7_head"]))
+    assert [s.row.metrics.get("ce_only") for s in (*rl, first, second)] == [None, None, 3, 2]
+    assert "mismatch_kl" not in first.row.metrics and "mismatch_kl" not in {one.name for one in first.series}
+    assert any("null throughout" in note and "mismatch_kl" in note for note in first.notes)
+    assert series(first, "ce_weights")[3:].tolist() == [1, 1, 1]
+    mixed = one(tmp_path, rl_weights=[0, 1, 0, 0], ce_weights=[0, 1, 1, 0], ref_kl_weights=None)
+    assert mixed.row.metrics["ce_only"] == 1
+
+
+def test_the_first_token_has_no_value_of_the_trainer_whatever_the_mask_says(tmp_path: Path) -> None:
+    sample = one(tmp_path, loss_mask=[True] * 4, entropy=[9.0, 1.0, 1.0, 1.0])
+    assert math.isnan(series(sample, "trainer_logprobs")[0]) and math.isnan(series(sample, "entropy")[0])
+    assert (sample.row.metrics["entropy"], series(sample, "advantages")[0]) == (1.0, 9.0)
+    assert (sample.row.prompt_tokens, sample.row.response_tokens) == (0, 4)
+
+
+def test_the_reward_is_the_first_finite_one_under_the_mask(tmp_path: Path) -> None:
+    assert one(tmp_path, rewards=[5.0, None, math.inf, 0.25]).row.reward is None
+    assert one(tmp_path, rewards=[5.0, math.inf, 0.25, 7.0]).row.reward == 0.25
+
+
+def test_a_mask_of_very_many_spans_is_shown_up_to_a_bound(tmp_path: Path) -> None:
+    length = 3 * MAX_TURNS
+    row = {"token_ids": [7] * length, "loss_mask": [False, True] * (length // 2), "advantages": [], "rl_weights": []}
+    sample = one(tmp_path, **row, trainer_logprobs=[-1.0] * length)
+    assert len(sample.turns) == MAX_TURNS
+    assert sum(turn.tokens or 0 for turn in sample.turns) == length
+    assert sample.row.turns == length // 2
+
+
+def test_values_that_are_null_under_the_mask_are_counted() -> None:
+    first, second = samples(only_run(MINI["v2_pr2592"]))
+    said = "trainer_logprobs has no finite value for 1 of the tokens under the mask: written as null"
+    assert said in first.notes and said not in second.notes
+
+
+def test_a_step_whose_folder_goes_away_is_no_trouble(tmp_path: Path, prime: PrimeRL) -> None:
+    path = write(tmp_path / "token_exports/step_2/rank_0.jsonl", record(step=2))
+    run = only_run(tmp_path)
+    path.parent.chmod(0)
+    try:
+        assert prime.step_states(run) in ({}, {("train", 2): "being written"})  # root may read what nobody may
+    finally:
+        path.parent.chmod(0o755)
+
+
+def test_ranks_that_are_all_empty_so_far_are_a_run_by_their_place(tmp_path: Path) -> None:
+    for rank in range(2):
+        path = tmp_path / f"token_exports/step_0/rank_{rank}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    run = only_run(tmp_path)
+    assert run.reason == "2 files of ranks in 1 step, all of them empty so far"
+    assert rows(run) == []
+
+
+def test_a_torn_last_line_is_passing_and_hides_nothing(tmp_path: Path) -> None:
+    path = write(tmp_path / "token_exports/step_1/rank_0.jsonl", record())
+    with path.open("a") as file:
+        file.write(json.dumps(record(export_sequence_idx=1))[:-20])
+    good, torn = items(only_run(tmp_path))
+    assert isinstance(good, SampleRow) and isinstance(torn, Problem) and torn.transient
+
+
+def test_the_list_of_steps_says_which_are_not_finished(tmp_path: Path) -> None:
+    for step in (1, 2):
+        write(tmp_path / f"run/token_exports/step_{step}/rank_0.jsonl", record(step=step))
+    (tmp_path / "run/token_exports/step_1/STABLE").touch()
+    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
+        assert [(step.step, step.state) for step in runs.steps()] == [(1, ""), (2, "being written")]
+        (tmp_path / "run/token_exports/step_2/STABLE").touch()
+        assert [step.state for step in runs.steps()] == ["", ""]

@@ -199,3 +199,19 @@ def test_of_a_run_without_more_the_files_are_told(folder: Path, tmp_path: Path) 
     about = get(app := served(opened(folder, tmp_path / "index")), f"{run_path(app)}/about").json
     assert (about["config"], about["checkpoints"], about["reports"]) == ({}, [], [])
     assert [file["name"] for file in about["files"]] == ["train/0.jsonl", "train/1.jsonl"]
+
+
+def test_a_step_that_is_finished_is_said_to_be_although_nothing_was_indexed(tmp_path: Path) -> None:
+    source = Path(__file__).parents[1] / "data/prime_rl/mini/v7_head/token_exports/step_12/rank_0.jsonl"
+    folder = tmp_path / "run/token_exports/step_12"
+    folder.mkdir(parents=True)
+    (folder / "rank_0.jsonl").write_bytes(source.read_bytes())
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        app = served(library)
+        target = f"{run_path(app)}/steps?split=train"
+        first = get(app, target)
+        assert first.json["states"] == {"12": "being written"}
+        assert get(app, target, if_none_match=first.headers["etag"]).status == 304
+        (folder / "STABLE").touch()
+        again = get(app, target, if_none_match=first.headers["etag"])
+        assert (again.status, again.json["states"], again.json["version"]) == (200, {}, first.json["version"])

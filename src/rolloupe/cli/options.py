@@ -111,8 +111,8 @@ def reading(command: F) -> F:
             "--format",
             callback=format_of,
             metavar="NAME",
-            help="Read PATH as this format, whatever its contents say: tinker, prime_rl, relax, "
-            "rl_logging_board or generic.",
+            help="Read PATH as this format, whatever its contents say: tinker, prime_rl, "
+            "prime_rl_traces, relax, rl_logging_board or generic.",
         ),
         click.option(
             "--map",

@@ -198,9 +198,16 @@ class JsonlFormat:
         """Make a row of one object. Raises `Unusable` where it is no sample."""
         raise NotImplementedError
 
+    def rows(self, source: Source, record: Record, start: int, length: int) -> list[SampleRow | Problem]:
+        """Make the rows of one object, told apart by `part`: one, unless lines of a format hold several samples."""
+        return [self.row(source, record, start, length)]
+
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """Make the whole sample of one object."""
         raise NotImplementedError
+
+    def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
+        """Add to a sample what other files of its run say of it: nothing, unless a format has such files."""
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[SampleRow | Problem]:
         """See `Format`."""
@@ -212,35 +219,42 @@ class JsonlFormat:
                 return
             for line in lines(file, start, stop):
                 if line.data is None or strip_bom(line.data, line.start).strip(BLANK):
-                    yield self._item(run, source, line)
+                    yield from self._items(run, source, line)
 
-    def _item(self, run: RunInfo, source: Source, line: Line) -> SampleRow | Problem:
+    def _items(self, run: RunInfo, source: Source, line: Line) -> list[SampleRow | Problem]:
         try:
-            return self._row(run, source, self.prepared(run, _record(line)), line.start, line.length)
+            return self._rows(run, source, self.prepared(run, _record(line)), line.start, line.length)
         except Unusable as error:
             reason = str(error) if line.ended else f"the last line has no end yet ({error})"
         except Exception as error:  # a defect of ours must not cost the lines behind
             reason = f"a defect in Rolloupe, please report it: {type(error).__name__}: {error}"
         stop = line.start + line.length
-        return Problem(source=source.name, reason=reason, start=line.start, stop=stop, transient=not line.ended)
+        return [Problem(source=source.name, reason=reason, start=line.start, stop=stop, transient=not line.ended)]
 
-    def _row(self, run: RunInfo, source: Source, record: Record, start: int, length: int) -> SampleRow:
-        row = self.row(source, record, start, length)
-        if fields.is_too_large(row.step):
-            raise Unusable(f"step {row.step} {TOO_LARGE}")
-        if key := run.reading.reward_key:
-            row.reward = row.metrics.get(f"reward.{key}", row.metrics.get(key))
-        return row
+    def _rows(self, run: RunInfo, source: Source, record: Record, start: int, length: int) -> list[SampleRow | Problem]:
+        found = self.rows(source, record, start, length)
+        for row in found:
+            if isinstance(row, Problem):
+                continue
+            if fields.is_too_large(row.step):
+                raise Unusable(f"step {row.step} {TOO_LARGE}")
+            if key := run.reading.reward_key:
+                row.reward = row.metrics.get(f"reward.{key}", row.metrics.get(key))
+        return found
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
         """See `Format`."""
         data = self.raw(source, locator)
         try:
             record = self.prepared(run, parse(strip_bom(data, locator.start)))
-            row = self._row(run, source, record, locator.start, locator.length)
+            rows = self._rows(run, source, record, locator.start, locator.length)
         except Unusable as error:
             raise _changed(source, locator.start, str(error)) from None
+        row = next((row for row in rows if isinstance(row, SampleRow) and row.part == locator.part), None)
+        if row is None:
+            raise _changed(source, locator.start, f"its part {locator.part!r} is gone")
         sample = self.sample(record, row, locator)
+        self.annotate(run, record, sample)
         sample.notes += _replaced(data)
         return sample
 

@@ -41,6 +41,17 @@ _FRAMEWORKS: tuple[tuple[frozenset[str], str], ...] = tuple(
     )
 )
 
+_BESIDE: tuple[tuple[frozenset[str], str], ...] = tuple(
+    (frozenset(keys.split()), what)
+    for keys, what in (
+        ("trace_id branches", "annotations of prime-rl: read with the samples that they are about"),
+        ("trace_id chunk offset", "an index of prime-rl's annotations: it holds no samples"),
+        ("trace_ids chunk offset", "an index of prime-rl's episodes: it holds no samples"),
+        ("producer time step", "metrics of prime-rl: they hold no samples"),
+    )
+)
+"""Files that belong to a layout without holding samples."""
+
 
 def is_unreadable_kind(name: str) -> bool:
     """Tell by a file's ending that it cannot be JSON lines."""
@@ -78,6 +89,9 @@ def _of_lines(path: str) -> str:
     for wanted, framework in _FRAMEWORKS:
         if wanted <= keys.keys():
             return f"looks like {framework}: {_NO_FORMAT}"
+    for wanted, what in _BESIDE:
+        if wanted <= keys.keys():
+            return what
     listed = ", ".join(key if len(key) <= 60 else f"{key[:60]}…" for key in list(keys)[:8])
     more = ", ..." if len(keys) > 8 else ""
     what = f"its rows hold {_missing(seen.objects[0])} under a usual name (keys: {listed}{more})"

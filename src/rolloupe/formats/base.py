@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from rolloupe.model import (
+    Annotation,
     Checkpoint,
     Locator,
     LoggedTranscript,
@@ -111,4 +112,17 @@ class StepStates(Protocol):
 
     def step_states(self, run: RunInfo) -> dict[tuple[str, int], str]:
         """Return a word for each split and step that is not finished: `being written` or `incomplete`."""
+        ...
+
+
+@runtime_checkable
+class Annotated(Protocol):
+    """A layout with files that say more of samples which stand elsewhere."""
+
+    def annotation_sources(self, run: RunInfo) -> list[Source]:
+        """List those files, as they are now; of what two say of one sample, the later file and line counts."""
+        ...
+
+    def annotations(self, source: Source, start: int, stop: int) -> Iterator[Annotation | Problem]:
+        """Yield what the records say whose first byte lies in `[start, stop)`, in file order. Joined by `uid`."""
         ...

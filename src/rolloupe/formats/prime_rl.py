@@ -7,20 +7,30 @@ Source: `trainer/rl/token_export.py` of prime-rl at #2551, #2592, #2596, #2641, 
 
 import re
 import time
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rolloupe import tokens
 from rolloupe.formats import _fields as fields
 from rolloupe.formats._files import entries, files, folders, links_of, stem
-from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable, step_of
+from rolloupe.formats._jsonl import JsonlFormat, Record, step_of
 from rolloupe.formats._sniff import Look, look, look_into
+from rolloupe.formats._token_columns import (
+    ARRAYS,
+    COUNTS,
+    MEANS,
+    NO_TEXT,
+    NUMBERS,
+    SERIES,
+    absences_of,
+    columns_of,
+    first_of,
+    metrics_of,
+    shown,
+    turns_of,
+)
 from rolloupe.model import (
     Locator,
-    Part,
     RunInfo,
     RunPart,
     Sample,
@@ -28,7 +38,6 @@ from rolloupe.model import (
     SampleRow,
     Source,
     TokenSeries,
-    Turn,
 )
 
 EXPORTS = "token_exports"
@@ -38,26 +47,9 @@ QUIET_S = 600.0
 
 _RANK = re.compile(r"rank_(?P<rank>\d{1,9})\.jsonl")
 _STEP = re.compile(r"step_(?P<step>\d{1,15})")
+ROWS = ", rows have micro_step, micro_sequence_idx and export_sequence_idx"
 _TELLING = {"micro_step", "micro_sequence_idx", "export_sequence_idx"}
-
-OF_THE_FIRST = {
-    "id": "token_ids", "position": "position_ids", "advantage": "advantages", "reward": "rewards",
-    "inference_logprob": "inference_logprobs", "trainer_logprob": "trainer_logprobs",
-}  # fmt: skip
-"""Keys of a token in the first shape, a list of objects, by their names in the later ones."""
-
-SERIES = (
-    "trainer_logprobs", "inference_logprobs", "advantages", "entropy", "importance_ratio", "log_importance_ratio",
-    "mismatch_kl", "prob_delta", "is_masked", "is_masked_high", "is_masked_low", "rl_weights", "ce_weights",
-    "ref_kl_weights",
-)  # fmt: skip
-MEANS = ("entropy", "importance_ratio", "log_importance_ratio", "mismatch_kl", "prob_delta", "trainer_logprobs")
-COUNTS = ("is_masked", "is_masked_high", "is_masked_low")
-NUMBERS = ("rank", "micro_step", "micro_sequence_idx", "export_sequence_idx", "schema_version")
-_ARRAYS = {"tokens", "token_ids", "position_ids", "loss_mask", "rewards", *SERIES}
-_PLACED = {*_ARRAYS, *NUMBERS, "step", "export_step", "run_id", "env_name", "training_mode"}
-
-Mask = NDArray[np.bool_]
+_PLACED = {*ARRAYS, *NUMBERS, "step", "export_step", "run_id", "env_name", "training_mode"}
 
 
 class PrimeRL(JsonlFormat):
@@ -86,7 +78,12 @@ class PrimeRL(JsonlFormat):
         ("`advantages`", "the advantage, and a token series"),
         (", ".join(f"`{key}`" for key in SERIES if key != "advantages"), "token series, absent outside of the mask"),
         (", ".join(f"`{key}`" for key in MEANS), "sample metrics: the mean over the mask"),
+        ("`log_importance_ratio`", "sample metric `abs_log_importance_ratio`: the mean of its size over the mask"),
         (", ".join(f"`{key}`" for key in COUNTS), "sample metrics: how many tokens"),
+        (
+            "`rl_weights`, `ce_weights`, `ref_kl_weights`",
+            "sample metric `ce_only`: how many tokens the cross-entropy alone trains",
+        ),
         ("`env_name`", "environment"),
         ("`training_mode`, `run_id`", "tags"),
         ("`tokens` (the first shape, a list of objects)", "the same, column by column"),
@@ -102,21 +99,21 @@ class PrimeRL(JsonlFormat):
         links = link_root or str(path.resolve())
         if path.is_file():
             fits = forced or _fits([look(str(path))])
-            return [self._run(path, path, "one file", "")] if fits else []
+            return [self._run(path, path, f"one file{ROWS}", "")] if fits else []
         for folder in (path, path / EXPORTS):
             found = _rank_files(str(folder), links)
-            named = folder.name == EXPORTS and bool(found)
-            if found and (_fits([seen for _, seen in look_into([path for path, _ in found])]) or (forced and named)):
-                return [self._run(path, folder, _described(found), links)]
+            looks = [seen for _, seen in look_into([path for path, _ in found])]
+            named = folder.name == EXPORTS and (forced or not looks)
+            if found and (named or _fits(looks)):
+                return [self._run(path, folder, _described(found, looks), links)]
         plain = [entry.path for entry in files(str(path), links)] if forced else []
         return [self._run(path, path, "read as a person asked", links)] if plain else []
 
     def _run(self, path: Path, folder: Path, what: str, links: str) -> RunInfo:
         root = path.parent if path.name == EXPORTS else path
         name = stem(path.name) if path.is_file() else root.name
-        reason = f"{what}, rows have micro_step, micro_sequence_idx and export_sequence_idx"
         part = RunPart(str(folder))
-        return RunInfo(name=name, root=str(path), format=self.name, reason=reason, parts=(part,), link_root=links)
+        return RunInfo(name=name, root=str(path), format=self.name, reason=what, parts=(part,), link_root=links)
 
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`."""
@@ -134,7 +131,7 @@ class PrimeRL(JsonlFormat):
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `JsonlFormat`."""
-        columns = _columns(record)
+        columns = columns_of(record)
         ids, mask = columns.ids, columns.mask
         step = step_of(record.get("export_step"))
         step = step if step is not None else step_of(record.get("step"))
@@ -145,39 +142,39 @@ class PrimeRL(JsonlFormat):
         return SampleRow(
             split="train",
             step=step if step is not None else (source.step or 0),
-            group=fields.digest(_shown(ids[:first])),
+            group=fields.digest(shown(ids[:first])),
             index=f"{stem(source.name)}:{start}" if place is None or rank is None else f"{rank}-{place}",
             ordinal=place if place is not None else start,
             start=start,
             length=length,
-            reward=_first(columns.floats("rewards")),
-            advantage=_first(columns.floats("advantages")),
+            reward=first_of(columns.floats("rewards")),
+            advantage=first_of(columns.floats("advantages")),
             turns=int((np.diff(mask.astype(np.int8), prepend=0) == 1).sum()),
             prompt_tokens=first,
             response_tokens=int(mask.sum()),
             total_tokens=len(ids),
             env=fields.name(record.get("env_name")) or "",
-            metrics=_metrics(record, columns),
+            metrics=metrics_of(record, columns),
             tags=tags,
-            prompt=_shown(ids[:first]),
-            response=_shown(ids[first:]),
+            prompt=shown(ids[:first]),
+            response=shown(ids[first:]),
         )
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `JsonlFormat`."""
-        columns = _columns(record)
+        columns = columns_of(record)
         series = [TokenSeries(name="loss_mask", values=columns.mask.astype(np.float64).tolist())]
         series += [
             TokenSeries(name=name, values=values.tolist())
             for name in SERIES
             if (values := columns.floats(name)) is not None and not np.isnan(values).all()
         ]
-        notes = ["the file holds token ids and no text: ids are shown", *columns.notes]
+        notes = [NO_TEXT, *columns.notes, *absences_of(columns)]
         return Sample(
             key=SampleKey(row.split, row.step, row.group, row.index),
             row=row,
             locator=locator,
-            turns=_turns(columns),
+            turns=turns_of(columns),
             prompt_text=row.prompt,
             response_text=row.response,
             token_ids=columns.ids,
@@ -197,105 +194,12 @@ class PrimeRL(JsonlFormat):
         return found
 
 
-class Columns:
-    """The arrays of a record, cut to one length, and absent outside of the mask."""
-
-    def __init__(self, record: Record) -> None:
-        self._record = record
-        self.notes: list[str] = []
-        raw_ids = record.get("token_ids")
-        ids = [fields.integer(one) for one in raw_ids] if isinstance(raw_ids, list) else []
-        mask = record.get("loss_mask")
-        flags = [one is True or one == 1 for one in mask] if isinstance(mask, list) else []
-        present = {key: len(record[key]) for key in _ARRAYS if isinstance(record.get(key), list)}
-        lengths = {key: length for key, length in present.items() if key != "tokens" and length}
-        self.length = min(lengths.values(), default=0)
-        cut = {key: length for key, length in lengths.items() if length > self.length}
-        if cut:
-            listed = ", ".join(f"{key} has {length}" for key, length in cut.items())
-            self.notes.append(f"arrays of unequal length, shown up to the shortest ({self.length}): {listed}")
-        if not flags and self.length:
-            self.notes.append("no loss_mask: nothing says which tokens were sampled, so no value is shown")
-        self.ids = [-1 if one is None else one for one in ids[: self.length]]
-        self.mask: Mask = np.zeros(self.length, dtype=np.bool_)
-        self.mask[: len(flags)] = flags[: self.length]
-
-    def floats(self, key: str) -> tokens.Floats | None:
-        """A column as float64, shape (T,), NaN outside of the mask; None where it is no array."""
-        found = tokens.read_floats(self._record.get(key))
-        if found is None:
-            return None
-        return np.where(self.mask, found[: self.length], np.nan)
-
-
-def _columns(record: Record) -> Columns:
-    if "token_ids" not in record and "tokens" not in record:
-        raise Unusable("an object without token_ids or tokens is no sample")
-    objects = record.get("tokens")
-    if isinstance(record.get("token_ids"), list) or not isinstance(objects, list):
-        return Columns(record)
-    rows = [one if isinstance(one, dict) else {} for one in objects]
-    keys = dict.fromkeys(key for row in rows for key in row)
-    return Columns({**record, **{OF_THE_FIRST.get(key, key): [row.get(key) for row in rows] for key in keys}})
-
-
-def _metrics(record: Record, columns: Columns) -> dict[str, float]:
-    found = {key: float(number) for key in NUMBERS if (number := fields.integer(record.get(key))) is not None}
-    found.pop("schema_version", None)
-    if record.get("export_step") is not None and (step := fields.number(record.get("step"))) is not None:
-        found["trainer_step"] = step
-    for key in MEANS:
-        values = columns.floats(key)
-        if values is not None and (mean := tokens.nan_mean(values)) is not None:
-            found[key] = mean
-    divergence = columns.floats("mismatch_kl")
-    if divergence is not None and not np.isnan(divergence).all():
-        found["mismatch_kl_max"] = float(np.nanmax(divergence))
-    for key in COUNTS:
-        values = columns.floats(key)
-        if values is not None and (count := tokens.nan_sum(values)) is not None:
-            found[key] = count
-    return found
-
-
-def _first(values: tokens.Floats | None) -> float | None:
-    """The first value that is not absent: rewards and advantages are the same for all tokens of a sequence."""
-    if values is None or np.isnan(values).all():
-        return None
-    return float(values[~np.isnan(values)][0])
-
-
-def _turns(columns: Columns) -> list[Turn]:
-    """A turn for each span of the mask: what was sampled, and what stood around it."""
-    edges = [0, *(np.flatnonzero(np.diff(columns.mask.astype(np.int8))) + 1).tolist(), columns.length]
-    turns = []
-    for start, stop in pairwise(edges):
-        if start == stop:
-            continue
-        sampled = bool(columns.mask[start])
-        turns.append(
-            Turn(
-                role="assistant" if sampled else "prompt" if start == 0 else "context",
-                parts=[Part(kind="text", text=_shown(columns.ids[start:stop]))],
-                origin="response" if sampled or start else "prompt",
-                tokens=stop - start,
-                token_start=start,
-                token_stop=stop,
-            )
-        )
-    return turns
-
-
-def _shown(ids: list[int]) -> str:
-    return " ".join(map(str, ids))
-
-
 def _is_shown(key: str, value: object) -> bool:
     if key not in _PLACED:
         return False
     if value is None:
         return True
-    if key in _ARRAYS:
+    if key in ARRAYS:
         return isinstance(value, list)
     if key in ("env_name", "training_mode", "run_id"):
         return fields.tag(value) is not None
@@ -314,10 +218,11 @@ def _rank_files(folder: str, links: str) -> list[tuple[str, int | None]]:
     return sorted(found, key=lambda one: (one[1] or 0, one[0]))
 
 
-def _described(found: list[tuple[str, int | None]]) -> str:
+def _described(found: list[tuple[str, int | None]], looks: list[Look]) -> str:
     steps = {step for _, step in found if step is not None}
     number = f"{len(found)} file{'s' if len(found) != 1 else ''} of ranks"
-    return f"{number} in {len(steps)} step{'s' if len(steps) != 1 else ''}" if steps else number
+    places = f" in {len(steps)} step{'s' if len(steps) != 1 else ''}" if steps else ""
+    return f"{number}{places}{ROWS if looks else ', all of them empty so far'}"
 
 
 def _fits(looks: list[Look]) -> bool:
@@ -326,12 +231,22 @@ def _fits(looks: list[Look]) -> bool:
 
 def _state(folder: str, links: str) -> str:
     """Whether a step is finished: empty, `being written` or `incomplete`."""
-    listed = entries(folder, links)
+    try:
+        listed = entries(folder, links)
+    except OSError:
+        return ""
     if any(entry.name == STABLE for entry in listed):
         return ""
     paths = [entry.path for entry in listed if _RANK.fullmatch(entry.name)]
     keys = {key for _, seen in look_into(paths) for record in seen.objects for key in record}
     if not keys or ("training_mode" in keys and "export_step" not in keys):  # before #2641 there was no STABLE
         return ""
-    newest = max((Path(path).stat().st_mtime for path in paths), default=0.0)
-    return "incomplete" if time.time() - newest > QUIET_S else "being written"
+    quiet_s = time.time() - max((_changed_s(path) for path in paths), default=0.0)
+    return "incomplete" if quiet_s > QUIET_S else "being written"
+
+
+def _changed_s(path: str) -> float:
+    try:
+        return Path(path).stat().st_mtime
+    except OSError:
+        return 0.0

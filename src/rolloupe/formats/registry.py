@@ -7,11 +7,19 @@ from rolloupe.formats._jsonl import JsonlFormat
 from rolloupe.formats.base import Format
 from rolloupe.formats.generic import Generic
 from rolloupe.formats.prime_rl import PrimeRL
+from rolloupe.formats.prime_rl_traces import PrimeRLTraces
 from rolloupe.formats.relax import Relax
 from rolloupe.formats.rl_logging_board import RLLoggingBoard
 from rolloupe.formats.tinker import Tinker
 
-JSONL_FORMATS: Final[tuple[JsonlFormat, ...]] = (Tinker(), PrimeRL(), Relax(), RLLoggingBoard(), Generic())
+JSONL_FORMATS: Final[tuple[JsonlFormat, ...]] = (
+    Tinker(),
+    PrimeRL(),
+    PrimeRLTraces(),
+    Relax(),
+    RLLoggingBoard(),
+    Generic(),
+)
 FORMATS: Final[tuple[Format, ...]] = JSONL_FORMATS
 
 

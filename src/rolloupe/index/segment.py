@@ -26,7 +26,7 @@ from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.sketch import Sketch, sketches_of
 from rolloupe.model import Problem, RunInfo, SampleRow, Source
 
-VERSION = 4
+VERSION = 5
 """Raise it when the shape of a segment, or what a format makes of a line, changes: older ones are then rebuilt."""
 
 GRID_BYTES = 16 * 2**20

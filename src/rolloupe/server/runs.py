@@ -55,7 +55,8 @@ async def steps(request: Request) -> Response:
             stamps=[step.stamp for step in found],
         )
 
-    return await context.answer(request, version, make)
+    states = await context.in_thread(lambda: query.step_states(run))  # these change while the version does not
+    return await context.answer(request, f"{version} {sorted(states.items())}" if states else version, make)
 
 
 async def groups(request: Request) -> Response:
