@@ -3,12 +3,21 @@
 Read from the run's own files when asked for; a run whose format has no such thing has none.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.formats.base import TrainerFiles
 from rolloupe.index import OpenRun
-from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, MetricRow, RunFile
+from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, MetricRow, RunFile, RunInfo
+
+
+@runtime_checkable
+class HasMetrics(Protocol):
+    """A format that knows the trainer's metrics, whether or not it knows more."""
+
+    def metrics(self, run: RunInfo) -> list[MetricRow]:
+        """See `TrainerFiles`."""
+        ...
 
 
 class MetricPoint(NamedTuple):
@@ -24,8 +33,7 @@ def _files(run: OpenRun) -> TrainerFiles | None:
 
 def metric_rows(run: OpenRun) -> list[MetricRow]:
     """The trainer's metrics, a row a step; rows without a step follow."""
-    found = _files(run)
-    return found.metrics(run.info) if found else []
+    return run.format.metrics(run.info) if isinstance(run.format, HasMetrics) else []
 
 
 def metric_names(run: OpenRun) -> list[str]:
