@@ -218,7 +218,7 @@ def test_a_record_with_very_many_figures_or_messages_can_be_read(page: Page, tmp
         page.get_by_role("button", name=re.compile("figures")).click()
         expect(page.get_by_text("figure 500", exact=True)).to_be_attached()
         page.keyboard.press("ArrowRight")
-        expect(page.locator("main button", has_text="Show 3,000 more turns")).to_be_visible(timeout=20_000)
+        expect(page.locator("main article > p > button")).to_have_text("Show 3,000 more turns", timeout=20_000)
         assert page.evaluate("document.querySelectorAll('*').length") < 60_000
 
 
@@ -275,8 +275,12 @@ def test_the_end_of_a_long_list_comes_back_after_clearing(page: Page, tmp_path: 
         page.goto(viewer.link)
         at(page, 0, 0)
         for _ in range(2):
-            page.get_by_role("list", name="Samples").evaluate("list => list.parentElement.scrollTo(0, 1e9)")
-            expect(page.get_by_role("link", name=re.compile("Answer 259"))).to_be_visible()
+            for _ in range(40):  # the list brings the chosen sample into view by itself when it has loaded
+                page.get_by_role("list", name="Samples").evaluate("list => list.parentElement.scrollTo(0, 1e9)")
+                page.wait_for_timeout(100)
+                if page.get_by_text("Answer 259").count():
+                    break
+            expect(page.get_by_text("Answer 259")).to_be_visible()
             page.get_by_role("link", name="Settings").click()
             page.get_by_role("button", name=re.compile("Clear")).click()
             page.go_back()
@@ -344,3 +348,44 @@ def test_a_run_that_begins_later_shows(page: Page, tmp_path: Path) -> None:
         page.goto(viewer.link)
         relax_run(tmp_path / "root/late")
         at(page, 2, 0)
+
+
+def test_the_report_of_a_step_is_an_outline_of_text(page: Page, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    for step in (0, 1):
+        evil = "&lt;img src=x onerror=&quot;document.title='hacked'&quot;&gt; <script>document.title='hacked'</script>"
+        talk = {"type": "conversation", "messages": [{"role": "user", "content": HOSTILE[0]}]}
+        heading = {"tag": "h2", "attrs": {}, "children": [f"Group {step} {evil}"]}
+        body = {"tag": "div", "attrs": {}, "children": [], "data": talk}
+        section = {"tag": "section", "attrs": {"data-group": "3"}, "children": [heading, body]}
+        tree = {"title": f"Iteration {step}", "root": {"tag": "body", "attrs": {}, "children": [section]}}
+        (folder / f"train_iteration_00000{step}_logtree.json").write_text(json.dumps(tree))
+        record = {"iteration": step, "group_idx": 0, "traj_idx": 0, "total_reward": 1.0, "steps": []}
+        (folder / f"train_iteration_00000{step}_rollout_summaries.jsonl").write_bytes(lines([record]))
+    (folder / "config.json").write_text(json.dumps({"optim": {"lr": 0.5, "name": HOSTILE[1]}, "seed": 3}))
+    (folder / "code.diff").write_text("### repo\n+ a line\n")
+    with viewing(folder, index_dir=tmp_path / "index") as viewer:
+        page.goto(viewer.link)
+        expect(page.get_by_text("1 of 1").first).to_be_visible()
+        page.get_by_role("link", name=re.compile("^Report")).click()
+        expect(page.get_by_role("heading", name="Iteration 1")).to_be_visible()
+        expect(page.get_by_text(HOSTILE[0]).first).to_be_visible()
+        page.keyboard.press("[")
+        expect(page.get_by_role("heading", name="Iteration 0")).to_be_visible()
+        page.get_by_role("link", name=re.compile("^Run:")).click()
+        expect(page.get_by_text("optim.lr")).to_be_visible()
+        page.get_by_role("searchbox").fill("seed")
+        expect(page.get_by_text("optim.lr")).to_have_count(0)
+        expect(page.get_by_text("+ a line")).to_be_visible()
+        expect(page.get_by_text("code.diff", exact=True)).to_be_visible()
+        assert "hacked" not in page.title()
+
+
+def test_a_run_without_a_report_says_what_one_is(page: Page, viewer: Viewer) -> None:
+    page.goto(viewer.link)
+    at(page, 2, 0)
+    page.get_by_role("link", name=re.compile("^Report")).click()
+    expect(page.get_by_text("This run has no reports")).to_be_visible()
+    page.get_by_role("link", name=re.compile("^Run:")).click()
+    expect(page.get_by_text("train/0.jsonl")).to_be_visible()

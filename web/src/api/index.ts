@@ -2,11 +2,13 @@
 
 import { address, get, post } from "./client";
 import type {
+  AboutReply,
   CacheStats,
   GroupsReply,
   LoginReply,
   ProblemsReply,
   RawReply,
+  ReportReply,
   RunsReply,
   SampleReply,
   SamplesReply,
@@ -43,6 +45,11 @@ export const getRaw = (run: string, id: string, whole: boolean): Promise<RawRepl
 
 export const getProblems = (run: string, offset: number, limit: number): Promise<ProblemsReply> =>
   get(["runs", run, "problems"], { offset, limit });
+
+export const getAbout = (run: string): Promise<AboutReply> => get(["runs", run, "about"]);
+
+export const getReport = (run: string, split: string, step: number): Promise<ReportReply> =>
+  get(["runs", run, "report"], { split, step });
 
 /** The address of a record that could not be read, as a download. */
 export const problemRaw = (run: string, file: string, start: number, stop: number): string =>

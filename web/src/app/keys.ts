@@ -29,6 +29,9 @@ const DO: Record<Action, () => void> = {
   },
 };
 
+/** What keys do on a report, too, which is of a step. */
+const STEPPING: ReadonlySet<Action> = new Set(["nextStep", "previousStep", "firstStep", "lastStep"]);
+
 function goStep(step: number | null): void {
   if (step !== null && step !== place.peek().step) go({ step });
 }
@@ -42,7 +45,8 @@ export function startKeys(): void {
     const action = actionOf(event);
     if (action === null || event.defaultPrevented || isLocked.peek() || helpOpen.peek()) return;
     if (event.target instanceof Element && event.target.closest(`${FIELDS}, [role="separator"]`) !== null) return;
-    if (action !== "help" && place.peek().page !== "rollouts") return;
+    const { page } = place.peek();
+    if (action !== "help" && page !== "rollouts" && !(page === "report" && STEPPING.has(action))) return;
     event.preventDefault();
     DO[action]();
   });

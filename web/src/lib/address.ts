@@ -1,6 +1,6 @@
 /** The address of everything: what the page shows, written as path and query, and read back. */
 
-export type Page = "runs" | "rollouts" | "problems" | "settings";
+export type Page = "runs" | "rollouts" | "problems" | "report" | "run" | "settings";
 export type View = "transcript" | "raw";
 export type Sort = "index" | "reward" | "length";
 
@@ -31,6 +31,8 @@ export const START: Place = {
 };
 
 const SORTS: readonly Sort[] = ["index", "reward", "length"];
+/** Pages of a run beside its rollouts, by the last part of their address. */
+const BESIDE: readonly Page[] = ["problems", "report", "run"];
 const WHOLE = /^-?\d{1,16}$/;
 
 /** What of a sample's id an address can do without: its split and its step. Null for what is no id. */
@@ -57,7 +59,7 @@ export function parse(path: string, query: string): Place {
   const sort = given.get("sort") ?? "";
   const column = SORTS.find((name) => name === sort.replace(/^-/, "")) ?? "index";
   return {
-    page: third === "problems" ? "problems" : "rollouts",
+    page: BESIDE.find((name) => name === third) ?? "rollouts",
     run: second,
     split: scope?.split ?? (given.get("split") || null),
     step: scope?.step ?? (WHOLE.test(step) ? Number(step) : null),
@@ -84,7 +86,7 @@ export function format(place: Place): string {
   if (place.view !== "transcript") query.set("view", place.view);
   if (place.sort !== "index" || place.descending) query.set("sort", `${place.descending ? "-" : ""}${place.sort}`);
   if (place.list) query.set("list", "1");
-  return joined(place.page === "problems" ? `${path}/problems` : path, query);
+  return joined(BESIDE.includes(place.page) ? `${path}/${place.page}` : path, query);
 }
 
 /** The same place with something changed; what depended on what changed is left to the page again. */

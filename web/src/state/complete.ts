@@ -1,10 +1,14 @@
 /** What an address leaves open, the page chooses: the first split, the newest step, the first sample of the list. */
 
 import { effect, untracked } from "@preact/signals";
+import type { Page } from "../lib/address";
 import { isBehind, itemAt, listing, need } from "./list";
 import { go, place } from "./place";
 import { run, runs } from "./runs";
 import { lastStep } from "./steps";
+
+/** Pages that are of a step. */
+const hasStep = (page: Page): boolean => page === "rollouts" || page === "report";
 
 export function startComplete(): void {
   effect(() => {
@@ -18,12 +22,12 @@ export function startComplete(): void {
     const { page, split } = place.value;
     const splits = run.value?.splits ?? [];
     const first = splits[0];
-    if (page !== "rollouts" || first === undefined || splits.some((one) => one.name === split)) return;
+    if (!hasStep(page) || first === undefined || splits.some((one) => one.name === split)) return;
     if (split === null || run.value?.progress.phase === "ready") untracked(() => go({ split: first.name }, "replace"));
   });
   effect(() => {
     const { page, split, step } = place.value;
-    if (page !== "rollouts" || split === null || step !== null) return;
+    if (!hasStep(page) || split === null || step !== null) return;
     const newest = lastStep.value ?? run.value?.splits.find((one) => one.name === split)?.last_step ?? null;
     if (newest !== null) untracked(() => go({ step: newest }, "replace"));
   });

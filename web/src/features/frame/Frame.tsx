@@ -6,7 +6,9 @@ import { isLocked } from "../../state/session";
 import { Failure, State } from "../../ui/State";
 import { Login } from "../login/Login";
 import { ProblemsPage } from "../problems/ProblemsPage";
+import { ReportPage } from "../report/ReportPage";
 import { Rollouts } from "../rollouts/Rollouts";
+import { RunPage } from "../run/RunPage";
 import { RunsPage } from "../runs/RunsPage";
 import { SettingsPage } from "../settings/SettingsPage";
 import { TopBar } from "./TopBar";
@@ -35,7 +37,9 @@ function Content() {
   if (runs.value === null) return <State title="Opening the runs …" />;
   if (page === "runs") return <RunsPage />;
   if (run.value === null) return <NoSuchRun />;
-  return page === "problems" ? <ProblemsPage key={run.value.id} /> : <Rollouts />;
+  if (page === "problems") return <ProblemsPage key={run.value.id} />;
+  if (page === "run") return <RunPage key={run.value.id} />;
+  return page === "report" ? <ReportPage key={run.value.id} /> : <Rollouts />;
 }
 
 function NoSuchRun() {

@@ -17,6 +17,8 @@ export function Rail() {
         <>
           <Item sign="rollouts" label="Rollouts" to={{ page: "rollouts", list: false }} isHere={page === "rollouts" && !list} />
           <Item sign="list" label="Samples" to={{ page: "rollouts", list: true }} isHere={page === "rollouts" && list} isNarrow />
+          <Item sign="report" label="Report: what the trainer logged for the step" to={{ page: "report", list: false }} isHere={page === "report"} />
+          <Item sign="run" label="Run: configuration, checkpoints, code, files" to={{ page: "run", list: false }} isHere={page === "run"} />
           <Item
             sign="problems"
             label={problems === 0 ? "Problems: none" : `Problems: ${figure(problems)}`}

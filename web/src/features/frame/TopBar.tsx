@@ -12,7 +12,7 @@ import style from "./TopBar.module.css";
 
 export function TopBar() {
   const { page } = place.value;
-  const isReading = page === "rollouts" && run.value !== null;
+  const isReading = (page === "rollouts" || page === "report") && run.value !== null;
   return (
     <header class={style["bar"]}>
       <a class={style["mark"]} href={href({ page: "runs", run: null })} onClick={onLink({ page: "runs", run: null })} title="All runs">

@@ -1,0 +1,61 @@
+/** What the trainer logged for a step, as a folding outline. All of it is drawn as text. */
+
+import { getAbout, getReport } from "../../api";
+import { figure } from "../../lib/numbers";
+import { go, place } from "../../state/place";
+import { run } from "../../state/runs";
+import { Failure, State } from "../../ui/State";
+import { useLoaded } from "../../ui/useLoaded";
+import { Node } from "./Node";
+import style from "./ReportPage.module.css";
+
+export function ReportPage() {
+  const id = run.value?.id ?? "";
+  const version = run.value?.version ?? "";
+  const { split, step } = place.value;
+  const about = useLoaded(`${id}\n${version}`, () => getAbout(id));
+  const steps = about.value?.reports.find((one) => one.split === split)?.steps ?? [];
+  const has = step !== null && steps.includes(step);
+  const report = useLoaded(has && split !== null ? `${id}\n${split}\n${step}` : null, () => getReport(id, split ?? "", step ?? 0));
+
+  if (about.error !== null) return <Failure error={about.error} what="The list of reports" again={about.again} />;
+  if (about.value === null) return <p class="hidden" role="status">Loading</p>;
+  if (about.value.reports.length === 0) {
+    return (
+      <State title="This run has no reports">
+        <p>A report is what a trainer logs for a step beside its samples, such as the logtree of the Tinker cookbook. The files of this run hold none.</p>
+      </State>
+    );
+  }
+  if (!has) {
+    return (
+      <State title={`Nothing was logged for ${split} ${step ?? ""}`}>
+        <p>These have a report:</p>
+        <ul class={style["others"]}>
+          {about.value.reports.map((one) => (
+            <li key={one.split}>
+              {one.split}:{" "}
+              {one.steps.slice(-12).map((other) => (
+                <button key={other} type="button" class="action" onClick={() => go({ split: one.split, step: other })}>{figure(other)}</button>
+              ))}
+            </li>
+          ))}
+        </ul>
+      </State>
+    );
+  }
+  if (report.error !== null) return <Failure error={report.error} what="This report" again={report.again} />;
+  if (report.value === null) return <p class="hidden" role="status">Loading</p>;
+  const { root } = report.value;
+  return (
+    <main class={style["page"]} aria-label="Report">
+      <h1>{root.title || `${split} ${step}`}</h1>
+      {root.children.map((node, i) => (
+        // The pieces of a report never change their order.
+        // oxlint-disable-next-line react/no-array-index-key
+        <Node key={`${step} ${i}`} node={node} depth={0} />
+      ))}
+      {root.children.length === 0 && <p class="quiet">It holds a title alone.</p>}
+    </main>
+  );
+}

@@ -1,0 +1,161 @@
+/** What a run holds beside its samples: configuration, checkpoints, code, files, problems. */
+
+import type { ComponentChildren } from "preact";
+import { useMemo, useState } from "preact/hooks";
+import { getAbout } from "../../api";
+import type { AboutReply, CheckpointItem, FileItem } from "../../api/types.gen";
+import { shown } from "../../lib/json";
+import { count, figure, size } from "../../lib/numbers";
+import { href, onLink } from "../../state/place";
+import { run } from "../../state/runs";
+import { Copy } from "../../ui/Copy";
+import { Failure } from "../../ui/State";
+import { Text } from "../../ui/Text";
+import { useLoaded } from "../../ui/useLoaded";
+import style from "./RunPage.module.css";
+
+const ROWS = 200;
+
+export function RunPage() {
+  const item = run.value;
+  const id = item?.id ?? "";
+  const about = useLoaded(`${id}\n${item?.version}`, () => getAbout(id));
+  const last = useLast(about.value);
+  if (about.error !== null) return <Failure error={about.error} what="What is known of this run" again={about.again} />;
+  if (last === null) return <p class="hidden" role="status">Loading</p>;
+  return (
+    <main class={style["page"]} aria-label="Run">
+      <h1>{item?.name}</h1>
+      <p class="quiet">
+        <code>{last.path}</code> <Copy label="Copy path" what="the path" text={() => last.path} />
+        <br />
+        {last.format}: {last.reason}
+      </p>
+      <p>
+        <a href={href({ page: "problems" })} onClick={onLink({ page: "problems" })}>
+          {item?.problems === 0 ? "No problems in its files" : `${count(item?.problems ?? 0, "problem")} in its files`}
+        </a>
+      </p>
+      <Config config={last.config} />
+      <Checkpoints checkpoints={last.checkpoints} />
+      <Diff diff={last.code_diff} />
+      <Files files={last.files} left={last.files_left} />
+    </main>
+  );
+}
+
+/** The last answer there was, while a new one is on its way. */
+function useLast(value: AboutReply | null): AboutReply | null {
+  const [last, setLast] = useState(value);
+  if (value !== null && value !== last) setLast(value);
+  return value ?? last;
+}
+
+interface Leaf {
+  path: string;
+  text: string;
+}
+
+/** Every value of a tree with the way to it. */
+export function leaves(value: unknown, path = ""): Leaf[] {
+  if (typeof value !== "object" || value === null) return [{ path, text: shown(value) }];
+  const members = Object.entries(value);
+  if (members.length === 0) return [{ path, text: Array.isArray(value) ? "[]" : "{}" }];
+  return members.flatMap(([name, member]) => leaves(member, path === "" ? name : `${path}.${name}`));
+}
+
+function Config({ config }: { config: unknown }) {
+  const all = useMemo(() => (Object.keys(config ?? {}).length === 0 ? [] : leaves(config)), [config]);
+  const [wanted, want] = useState("");
+  const [most, more] = useState(ROWS);
+  const words = wanted.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  const found = all.filter(({ path, text }) => words.every((word) => `${path} ${text}`.toLowerCase().includes(word)));
+  return (
+    <Part title="Configuration" note={all.length === 0 ? "none" : count(all.length, "value")}>
+      {all.length > 0 && (
+        <>
+          <input class={style["find"]} type="search" placeholder="Find in it" aria-label="Find in the configuration" value={wanted} onInput={(event) => want(event.currentTarget.value)} />
+          <dl class={style["tree"]}>
+            {found.slice(0, most).map(({ path, text }) => (
+              <div key={path}>
+                <dt>{path}</dt>
+                <dd><Text text={text} /></dd>
+              </div>
+            ))}
+          </dl>
+          {found.length === 0 && <p class="quiet">Nothing in it has these words.</p>}
+          {found.length > most && <button type="button" class="button" onClick={() => more(most + ROWS)}>{`${figure(found.length - most)} more: show`}</button>}
+        </>
+      )}
+    </Part>
+  );
+}
+
+function Checkpoints({ checkpoints }: { checkpoints: readonly CheckpointItem[] }) {
+  return (
+    <Part title="Checkpoints" note={checkpoints.length === 0 ? "none" : figure(checkpoints.length)}>
+      {checkpoints.length > 0 && (
+        <div class={style["scroll"]}>
+          <table>
+            <thead><tr><th>name</th><th>step</th><th>where</th><th>with it</th></tr></thead>
+            <tbody>
+              {checkpoints.map(({ name, step, paths, extra }, i) => (
+                // oxlint-disable-next-line react/no-array-index-key -- a name may be used again
+                <tr key={`${i} ${name}`}>
+                  <td>{name}</td>
+                  <td>{step === null ? "" : figure(step)}</td>
+                  <td>{Object.entries(paths).map(([kind, path]) => <span key={kind} class={style["where"]}><small>{kind}</small> {path}</span>)}</td>
+                  <td><small>{Object.keys(extra ?? {}).length === 0 ? "" : shown(extra)}</small></td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </Part>
+  );
+}
+
+function Diff({ diff }: { diff: string }) {
+  const lines = useMemo(() => (diff === "" ? 0 : diff.split("\n").length), [diff]);
+  return (
+    <Part title="Code" note={lines === 0 ? "no code.diff" : count(lines, "line")} isOpen={lines > 0 && lines < 400}>
+      {lines > 0 && <pre class={style["diff"]}><Text text={diff} /></pre>}
+    </Part>
+  );
+}
+
+function Files({ files, left }: { files: readonly FileItem[]; left: number }) {
+  const [most, more] = useState(ROWS);
+  const total = files.reduce((sum, file) => sum + file.size_bytes, 0);
+  return (
+    <Part title="Files" note={`${figure(files.length + left)}, ${size(total)}${left > 0 ? " and more" : ""}`} isOpen={files.length < 40}>
+      <div class={style["scroll"]}>
+        <table>
+          <tbody>
+            {files.slice(0, most).map(({ name, size_bytes, changed_s, what }) => (
+              <tr key={name}>
+                <td><code>{name}</code></td>
+                <td class={style["number"]}>{size(size_bytes)}</td>
+                <td><small>{new Date(changed_s * 1000).toLocaleString()}</small></td>
+                <td><small>{what}</small></td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {files.length > most && <button type="button" class="button" onClick={() => more(most + ROWS)}>{`${figure(files.length - most)} more: show`}</button>}
+      {left > 0 && <p class="quiet">{count(left, "file")} more are not listed here.</p>}
+    </Part>
+  );
+}
+
+function Part({ title, note, isOpen: opens = true, children }: { title: string; note: string; isOpen?: boolean; children: ComponentChildren }) {
+  const [isOpen, open] = useState(opens);
+  return (
+    <details class={style["part"]} open={isOpen} onToggle={(event) => open(event.currentTarget.open)}>
+      <summary><b>{title}</b> <span class="quiet">{note}</span></summary>
+      {isOpen && children}
+    </details>
+  );
+}
