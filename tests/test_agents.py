@@ -1,0 +1,67 @@
+"""docs/agents.md: every command and every piece of Python on it runs, and gives what it says."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.cli.support import rolloupe
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs/agents.md").read_text(encoding="utf-8")
+COMMANDS = [
+    line.removeprefix("rolloupe ")
+    for block in re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
+    for line in block.splitlines()
+    if line
+]
+INLINE = re.findall(r"`rolloupe ([^`|]*?)(?: \| [^`]*)?`", PAGE)
+
+
+@pytest.fixture
+def run(demo_runs: Path) -> Path:
+    return demo_runs / "relax"
+
+
+def words(command: str, run: Path) -> list[str]:
+    last = rolloupe("query", run, "--split", "train", "--step", "2", "--limit", "1", "--json").lines[0]
+    known = {"RUN_DIR": str(run), "ID": last["id"], "LAST": "2", "GROUP": last["group"]}
+    return [known.get(word, word) for word in shlex.split(command)]
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, *INLINE])
+def test_every_command_runs(command: str, run: Path) -> None:
+    done = rolloupe(*words(command, run))
+    assert done.code in ((0, 1) if "truncated" in command else (0,)), done.err
+    if "query" in command:
+        assert all(set(line) >= {"id", "run", "split", "step", "reward", "advantage"} for line in done.lines)
+    elif "--json" in command:
+        assert done.json
+    else:
+        assert json.loads(done.out)
+
+
+def test_the_fields_that_are_named_are_there(run: Path) -> None:
+    (listed,) = rolloupe("ls", run, "--json").json
+    assert {"id", "path", "format", "problems", "splits"} <= set(listed)
+    assert set(listed["splits"]["train"]) == {
+        "steps", "groups", "samples", "reward_mean", "reward_min", "reward_max",
+    }  # fmt: skip
+    first = rolloupe("query", run, "--limit", "1", "--json").lines[0]
+    shown = rolloupe("show", run, first["id"], "--json").json
+    assert {"turns", "label", "ref_turns", "series", "row", "extra", "notes"} <= set(shown)
+
+
+def test_the_python_runs(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    exec(code.replace("RUN_DIR", str(run)))
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0].endswith(" 0.0") and [line.split()[0] for line in printed[-3:]] == ["0", "1", "2"]
+
+
+def test_the_exit_codes(run: Path, tmp_path: Path) -> None:
+    assert rolloupe("query", run, "--where", "reward > 99").code == 1
+    assert rolloupe("query", run, "--sort", "nothing").code == 2
+    assert rolloupe("ls", tmp_path / "missing").code == 3
