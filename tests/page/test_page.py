@@ -5,6 +5,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Request, expect
@@ -361,7 +362,7 @@ def test_the_report_of_a_step_is_an_outline_of_text(page: Page, tmp_path: Path) 
         section = {"tag": "section", "attrs": {"data-group": "3"}, "children": [heading, body]}
         tree = {"title": f"Iteration {step}", "root": {"tag": "body", "attrs": {}, "children": [section]}}
         (folder / f"train_iteration_00000{step}_logtree.json").write_text(json.dumps(tree))
-        record = {"iteration": step, "group_idx": 0, "traj_idx": 0, "total_reward": 1.0, "steps": []}
+        record: dict[str, Any] = {"iteration": step, "group_idx": 0, "traj_idx": 0, "total_reward": 1.0, "steps": []}
         (folder / f"train_iteration_00000{step}_rollout_summaries.jsonl").write_bytes(lines([record]))
     (folder / "config.json").write_text(json.dumps({"optim": {"lr": 0.5, "name": HOSTILE[1]}, "seed": 3}))
     (folder / "code.diff").write_text("### repo\n+ a line\n")
