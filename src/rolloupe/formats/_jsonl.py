@@ -13,15 +13,17 @@ from typing import Any, BinaryIO, ClassVar, NamedTuple
 import msgspec
 
 from rolloupe.errors import SourceChanged
+from rolloupe.formats._compressed import LFS_POINTER, damage_of, is_decoded, open_binary
+from rolloupe.formats._decoding import Damage
 from rolloupe.model import Locator, Problem, RunInfo, Sample, SampleRow, Source
 
 MAX_LINE_BYTES = 64 * 2**20
 """Longer lines are listed and readable raw, but not parsed."""
 
 BLOCK_BYTES = 2**20
+RAW_BUFFER_BYTES = 2**13
 BOM = b"\xef\xbb\xbf"
 BLANK = b" \t\r"
-LFS_POINTER = b"version https://git-lfs.github.com/spec/v1"
 MAX_LFS_POINTER_BYTES = 1024
 """Git LFS never writes a pointer of 1,024 bytes or more."""
 
@@ -51,11 +53,16 @@ class Line(NamedTuple):
 
 
 def lines(file: BinaryIO, start: int, stop: int) -> Iterator[Line]:
-    """Yield every line whose first byte lies in `[start, stop)`; one that begins before `stop` is read to its end."""
-    position = _line_start(file, start)
+    """Yield every line whose first byte lies in `[start, stop)`; one that begins before `stop` is read to its end.
+
+    Where a compressed stream stops short between two lines, an empty line without an end stands for the next.
+    """
+    position = _line_start(file, start, stop)
     while position < stop:
         data = file.readline(MAX_LINE_BYTES + 1)
         if not data:
+            if damage_of(file):
+                yield Line(position, 0, b"", ended=False)
             return
         ended = data.endswith(b"\n")
         length = len(data) - ended
@@ -66,22 +73,24 @@ def lines(file: BinaryIO, start: int, stop: int) -> Iterator[Line]:
         else:
             yield Line(position, length, data[:length] if ended else data, ended)
             position += length + ended
+        if not ended:
+            return
 
 
-def _line_start(file: BinaryIO, start: int) -> int:
-    """Go to the first byte at or after `start` at which a line begins, and return it."""
+def _line_start(file: BinaryIO, start: int, stop: int) -> int:
+    """Go to the first byte at or after `start` at which a line begins, and return it; `stop` where none is before."""
     if start == 0:
         file.seek(0)
         return 0
     file.seek(start - 1)
-    skipped, _ = _skip_line(file)
-    return start - 1 + skipped
+    skipped, ended = _skip_line(file, stop - start + 1)
+    return start - 1 + skipped if ended else stop
 
 
-def _skip_line(file: BinaryIO) -> tuple[int, bool]:
+def _skip_line(file: BinaryIO, at_most: int | None = None) -> tuple[int, bool]:
     """Pass over the rest of a line; return its bytes, the newline included, and whether there was one."""
     skipped = 0
-    while data := file.readline(BLOCK_BYTES):
+    while data := file.readline(BLOCK_BYTES if at_most is None else min(BLOCK_BYTES, max(0, at_most - skipped))):
         skipped += len(data)
         if data.endswith(b"\n"):
             return skipped, True
@@ -188,15 +197,21 @@ class JsonlFormat:
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[SampleRow | Problem]:  # noqa: ARG002
         """See `Format`."""
-        with open(source.path, "rb", buffering=BLOCK_BYTES) as file:
-            head = file.read(MAX_LFS_POINTER_BYTES)
+        with open_binary(source.path, BLOCK_BYTES) as file:
+            head = b"" if is_decoded(file) else file.read(MAX_LFS_POINTER_BYTES)
             if is_lfs_pointer(head, len(head)):
                 if start == 0 < stop:
                     yield Problem(source=source.name, reason=NOT_DOWNLOADED, start=0, stop=len(head))
                 return
             for line in lines(file, start, stop):
-                if line.data is None or strip_bom(line.data, line.start).strip(BLANK):
-                    yield self._item(source, line)
+                blank = line.data is not None and not strip_bom(line.data, line.start).strip(BLANK)
+                item = None if blank else self._item(source, line)
+                if not line.ended and (damage := damage_of(file)):
+                    if isinstance(item, SampleRow):
+                        yield item
+                    yield _stopped(source, line, damage)
+                elif item is not None:
+                    yield item
 
     def _item(self, source: Source, line: Line) -> SampleRow | Problem:
         try:
@@ -221,10 +236,10 @@ class JsonlFormat:
         return sample
 
     def raw(self, source: Source, locator: Locator) -> bytes:
-        """See `Format`."""
+        """See `Format`. What is returned is uncompressed."""
         before = 1 if locator.start else 0
         try:
-            with open(source.path, "rb", buffering=0) as file:
+            with open_binary(source.path, RAW_BUFFER_BYTES) as file:
                 file.seek(locator.start - before)
                 data = _read(file, before + locator.length + 1)
         except OSError as error:
@@ -239,6 +254,12 @@ def _record(line: Line) -> Record:
     if line.data is None:
         raise Unusable(f"longer than {MAX_LINE_BYTES // 2**20} MiB: not parsed")
     return parse(strip_bom(line.data, line.start))
+
+
+def _stopped(source: Source, line: Line, damage: Damage) -> Problem:
+    """Say why a compressed stream ends in a line, and from where on lines are missing."""
+    reason = f"{damage.reason}, at byte {damage.offset} of the compressed file; no line behind it is read"
+    return Problem(source=source.name, reason=reason, start=line.start, stop=line.start + line.length, transient=True)
 
 
 def _read(file: Any, size: int) -> bytes:

@@ -7,14 +7,15 @@ catalog is changed by this thread alone.
 import threading
 import time
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-from rolloupe.formats import by_name
+from rolloupe.formats import by_name, compression_of, known_length
 from rolloupe.formats.base import Format
 from rolloupe.index.catalog import Catalog, PartKey, Snapshot
 from rolloupe.index.fingerprint import FileState, state_of
-from rolloupe.index.segment import parts_of, scan, span_of
+from rolloupe.index.segment import GRID_BYTES, SegmentMeta, grid_span, has_open_grid, parts_of, reaches, scan, span_of
 from rolloupe.index.worker import Answer, Job, Worker, perform
 from rolloupe.model import Problem, RunInfo, Source
 
@@ -32,6 +33,9 @@ INLINE_BYTES = 24 * 2**20
 
 MAX_REST_S = 10.0
 """The longest rest between two polls."""
+
+EXPANSION = 8
+"""So many times as much as it is long is a small compressed file taken to hold."""
 
 LOOK_S = 0.5
 """While much is being indexed, sources are looked at again this often, so that what is newest comes first."""
@@ -78,6 +82,8 @@ class OpenRun:
         self._rebuild = threading.Event()
         self._seen: dict[PartKey, int] = {}
         """The size a file had when a part of it was last scanned."""
+        self._lengths: dict[str, tuple[FileState, int | None]] = {}
+        """Of compressed sources: the length of the stream, where it is known beforehand."""
         self._updated_s = 0.0
 
     # What a reader asks
@@ -212,13 +218,38 @@ class OpenRun:
         self._on_change(self)
 
     def _pending(self) -> Iterator[tuple[Place, int]]:
-        """The parts to scan, newest step first, from a file's end to its start."""
+        """The parts to scan, newest step first."""
         order = sorted(self._places.values(), key=_age, reverse=True)
         for place in order:
-            for part in reversed(range(parts_of(self.format.splittable, place.state.size))):
+            for part in self._parts(place):
                 key = (place.source.name, part)
                 if key not in self._failures and self._is_due(place, part):
                     yield place, part
+
+    def _is_open(self, place: Place) -> bool:
+        return has_open_grid(self.format.splittable, place.source.path)
+
+    def _parts(self, place: Place) -> Iterator[int]:
+        """The parts of a source from its end to its start; from the start on where nobody knows its end."""
+        length = self._length(place) if self._is_open(place) else place.state.size
+        if length is not None:
+            yield from reversed(range(parts_of(self.format.splittable, length)))
+            return
+        for part in count():
+            yield part
+            held = self.catalog.segment((place.source.name, part))
+            if held is None or held.meta.stop < grid_span(part)[1]:
+                return
+
+    def _length(self, place: Place) -> int | None:
+        held = self._lengths.get(place.source.name)
+        if held is None or held[0] != place.state:
+            try:
+                length = known_length(place.source.path)
+            except OSError:
+                length = None
+            held = self._lengths[place.source.name] = (place.state, length)
+        return held[1]
 
     def _is_due(self, place: Place, part: int) -> bool:
         key = (place.source.name, part)
@@ -233,6 +264,8 @@ class OpenRun:
         return place.state.size > self._seen.get(key, held.meta.fingerprint.state.size)
 
     def _is_whole(self, place: Place, part: int) -> bool:
+        if self._is_open(place):
+            return reaches(place.source.path, part)
         return self.format.splittable and place.state.size >= span_of(True, part + 1, place.state.size)[0] > 0
 
     def _is_quiet(self, place: Place) -> bool:
@@ -241,17 +274,23 @@ class OpenRun:
     def _build(self, place: Place, part: int) -> None:
         key = (place.source.name, part)
         job = Job(folder=str(self.catalog.folder), run=self.info, source=place.source, part=part)
-        answer = self._perform(job, place.state.size)
+        answer = self._perform(job, self._cost(place, part))
         if answer.error:
             self._fail(key, answer.error)
         elif answer.meta is not None:
             self.catalog.add(answer.meta)
             self._seen[key] = max(place.state.size, answer.meta.fingerprint.state.size)
 
-    def _perform(self, job: Job, size: int) -> Answer:
-        start, stop = span_of(self.format.splittable, job.part, size)
-        if self._inline_left >= stop - start:
-            self._inline_left -= stop - start
+    def _cost(self, place: Place, part: int) -> int:
+        """About how many bytes are read for a part."""
+        if self._is_open(place):
+            return min(GRID_BYTES, EXPANSION * place.state.size)
+        start, stop = span_of(self.format.splittable, part, place.state.size)
+        return stop - start
+
+    def _perform(self, job: Job, cost: int) -> Answer:
+        if self._inline_left >= cost:
+            self._inline_left -= cost
             return perform(job)
         for _ in range(ATTEMPTS):
             answer = self._worker.perform(job)
@@ -264,7 +303,9 @@ class OpenRun:
         held, tail = self.catalog.segment(key), self.catalog.tail(key)
         assert held is not None
         start = tail.stop if tail else held.meta.stop
-        stop = span_of(self.format.splittable, part, place.state.size)[1]
+        stop = (
+            grid_span(part)[1] if self._is_open(place) else span_of(self.format.splittable, part, place.state.size)[1]
+        )
         found = scan(self.info, place.source, start, stop)
         self._seen[key] = place.state.size
         if found.rows or found.problems or (tail and any(p.transient for p in tail.problems)):
@@ -293,7 +334,7 @@ class OpenRun:
             meta = segment.meta
             self._perform(
                 Job(folder=str(self.catalog.folder), run=self.info, source=place.source, part=meta.part, meta=meta),
-                place.state.size,
+                self._cost(place, meta.part),
             )
             self._text_done.add(segment.path)
             if self._newer_waits():
@@ -312,9 +353,17 @@ class OpenRun:
         done = 0
         for key in self.catalog.parts():
             held, tail = self.catalog.segment(key), self.catalog.tail(key)
-            if held is not None:
+            if held is not None and compression_of(key[0]):
+                done += self._file_bytes(key, held.meta)
+            elif held is not None:
                 done += (tail.stop if tail else held.meta.stop) - held.meta.start
         self._progress = Progress(total if phase != "scalars" else min(done, total), total, phase)
+
+    def _file_bytes(self, key: PartKey, meta: SegmentMeta) -> int:
+        """How many bytes of a compressed file a segment stands for: those behind the part before, if that is there."""
+        before = self.catalog.segment((key[0], key[1] - 1))
+        stop = meta.fingerprint.stop
+        return stop - (before.meta.fingerprint.stop if before else stop * meta.start // max(1, meta.stop))
 
 
 def _age(place: Place) -> tuple[int, int, str]:

@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from rolloupe import query
 from rolloupe._version import __version__
+from rolloupe.formats import compression_of, open_binary
 from rolloupe.index import OpenRun
 from rolloupe.model import Problem
 from rolloupe.server import params, views, wire
@@ -96,6 +97,8 @@ def excerpt(run: OpenRun, problem: Problem) -> str:
     if source is None or problem.start is None:
         return ""
     length = EXCERPT_BYTES if problem.stop is None else min(EXCERPT_BYTES, problem.stop - problem.start)
+    if compression_of(source.path):
+        return _decoded(source.path, problem.start, length)
     try:
         handle = os.open(source.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe in its place must not block
     except OSError:
@@ -107,3 +110,15 @@ def excerpt(run: OpenRun, problem: Problem) -> str:
         return ""
     finally:
         os.close(handle)
+
+
+def _decoded(path: str, start: int, length: int) -> str:
+    """A piece of what a compressed file holds."""
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return ""
+        with open_binary(path) as file:
+            file.seek(start)
+            return file.read(max(0, length)).decode("utf-8", "replace")
+    except OSError:
+        return ""
