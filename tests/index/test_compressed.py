@@ -7,7 +7,7 @@ from typing import BinaryIO
 import pytest
 
 from rolloupe import query
-from rolloupe.formats import _compressed as compressed
+from rolloupe.formats import _contents as contents
 from rolloupe.formats._decoding import Decoder
 from rolloupe.index import OpenRun, segment
 from rolloupe.index import run as run_module
@@ -165,7 +165,7 @@ def test_parts_are_scanned_without_decoding_the_stream_again(tmp_path: Path, mon
     data = lines([row(0, i, response=f"{i:06d}" * 300) for i in range(6000)])
     (train / "0.jsonl.zst").write_bytes(pack(data, ".zst"))
     monkeypatch.setattr(run_module, "INLINE_BYTES", 2**40)
-    monkeypatch.setattr(compressed, "CACHED_BLOCKS", 3)
+    monkeypatch.setattr(contents, "CACHED_BLOCKS", 3)
     pulled: list[int] = []
     pull = Decoder.pull
 

@@ -118,6 +118,8 @@ class Decoder:
 
     def __init__(self, gzip: bool, point: Point, fine_from: int | None = None) -> None:
         self.text = point.text
+        self.begun = point.file
+        """Where in the file the member or frame begins that is being decoded; the point, if it lies inside one."""
         self.fine_from = fine_from
         """From this byte of the file on input is fed byte by byte: an error costs the output of its whole call."""
         self._gzip = gzip
@@ -157,6 +159,7 @@ class Decoder:
             if self._codec is None:
                 if not self._begins(file):
                     return b""
+                self.begun = self.place
                 self._codec = Gzip() if self._gzip else _zstd()
             hungry = self._codec.needs_input
             data = self._take(file) if hungry else b""

@@ -13,7 +13,8 @@ from typing import Any, BinaryIO, ClassVar, NamedTuple
 import msgspec
 
 from rolloupe.errors import SourceChanged
-from rolloupe.formats._compressed import LFS_POINTER, damage_of, is_decoded, open_binary
+from rolloupe.formats._compressed import LFS_POINTER, damage_of, gaps_of, is_decoded, open_binary
+from rolloupe.formats._contents import Gap
 from rolloupe.formats._decoding import Damage
 from rolloupe.model import Locator, Problem, RunInfo, Sample, SampleRow, Source
 
@@ -50,6 +51,11 @@ class Line(NamedTuple):
     length: int
     data: bytes | None
     ended: bool
+
+    @property
+    def stop(self) -> int:
+        """The byte behind it: its newline, if it has ended."""
+        return self.start + self.length
 
 
 def lines(file: BinaryIO, start: int, stop: int) -> Iterator[Line]:
@@ -203,15 +209,27 @@ class JsonlFormat:
                 if start == 0 < stop:
                     yield Problem(source=source.name, reason=NOT_DOWNLOADED, start=0, stop=len(head))
                 return
+            told = start
             for line in lines(file, start, stop):
-                blank = line.data is not None and not strip_bom(line.data, line.start).strip(BLANK)
-                item = None if blank else self._item(source, line)
-                if not line.ended and (damage := damage_of(file)):
-                    if isinstance(item, SampleRow):
-                        yield item
-                    yield _stopped(source, line, damage)
-                elif item is not None:
-                    yield item
+                gaps = [gap for gap in gaps_of(file) if told <= gap.start < stop]
+                yield from (_missing(source, gap) for gap in gaps if gap.start < line.start)
+                yield from self._items(source, line, damage_of(file), gaps_of(file))
+                yield from (_missing(source, gap) for gap in gaps if line.start <= gap.start <= line.stop)
+                told = line.stop + 1
+            yield from (_missing(source, gap) for gap in gaps_of(file) if told <= gap.start < stop)
+
+    def _items(
+        self, source: Source, line: Line, damage: Damage | None, gaps: list[Gap]
+    ) -> Iterator[SampleRow | Problem]:
+        """Yield what becomes of a line: nothing of a blank one; of one that damage cut, the damage."""
+        cut = None if line.ended else damage
+        torn = cut or any(gap.start == line.stop or gap.stop == line.start for gap in gaps)
+        if line.data is None or strip_bom(line.data, line.start).strip(BLANK):
+            item = self._item(source, line)
+            if isinstance(item, SampleRow) or not torn:
+                yield item
+        if cut:
+            yield _stopped(source, line, cut)
 
     def _item(self, source: Source, line: Line) -> SampleRow | Problem:
         try:
@@ -220,8 +238,7 @@ class JsonlFormat:
             reason = str(error) if line.ended else f"the last line has no end yet ({error})"
         except Exception as error:  # a defect of ours must not cost the lines behind
             reason = f"a defect in Rolloupe, please report it: {type(error).__name__}: {error}"
-        stop = line.start + line.length
-        return Problem(source=source.name, reason=reason, start=line.start, stop=stop, transient=not line.ended)
+        return Problem(source=source.name, reason=reason, start=line.start, stop=line.stop, transient=not line.ended)
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:  # noqa: ARG002
         """See `Format`."""
@@ -256,10 +273,17 @@ def _record(line: Line) -> Record:
     return parse(strip_bom(line.data, line.start))
 
 
+def _missing(source: Source, gap: Gap) -> Problem:
+    reason = (
+        f"{gap.damage.reason}, at byte {gap.damage.offset} of the compressed file; read on where the next frame begins"
+    )
+    return Problem(source=source.name, reason=reason, start=gap.start, stop=gap.stop)
+
+
 def _stopped(source: Source, line: Line, damage: Damage) -> Problem:
     """Say why a compressed stream ends in a line, and from where on lines are missing."""
     reason = f"{damage.reason}, at byte {damage.offset} of the compressed file; no line behind it is read"
-    return Problem(source=source.name, reason=reason, start=line.start, stop=line.start + line.length, transient=True)
+    return Problem(source=source.name, reason=reason, start=line.start, stop=line.stop, transient=True)
 
 
 def _read(file: Any, size: int) -> bytes:
