@@ -101,7 +101,7 @@ def small_blocks() -> Iterator[None]:
     """Blocks, chunks and points so small that a few kilobytes meet every edge."""
     small = {
         contents: {"BLOCK_BYTES": 512, "CACHED_BLOCKS": 4, "STATE_SPACING": 700, "START_SPACING": 300,
-                     "KEPT_STATES": 6, "KEPT_STARTS": 9},
+                     "KEPT_STATES": 6, "KEPT_STARTS": 9, "FREE_BYTES": 30_000},
         compressed: {"BLOCK_BYTES": 512},
         decoding: {"CHUNK_BYTES": 64, "PIECE_BYTES": 128},
     }  # fmt: skip
@@ -202,7 +202,7 @@ def test_a_file_cut_anywhere_keeps_its_whole_lines(ending: str, folder: Path, da
     assert len(problems) <= 1
     for problem in problems:
         assert problem.transient
-        assert "cut off, or still being written, at byte" in problem.reason
+        assert re.search("cut off, or still being written, at byte|the last line has no end yet", problem.reason)
 
 
 @pytest.mark.parametrize("kind", [*ENDINGS, "table"])
@@ -216,7 +216,7 @@ def test_bytes_changed_anywhere_never_end_in_an_error(kind: str, folder: Path, d
     noise = data.draw(st.binary(min_size=1, max_size=30))
     packed[place : place + len(noise)] = noise
     path = folder / f"9.jsonl{ending}"
-    spans = [(start, start + 700) for start in range(0, 12_000, 700)]
+    spans = [(start, start + 700) for start in range(0, 11_900, 700)] + [(11_900, 2**62)]
     put(path, packed)
     found = {span: scan(path, *span) for span in data.draw(st.permutations(spans))}
     parts = [item for span in spans for item in found[span]]
