@@ -165,7 +165,7 @@ class Contents:
             if piece and not damage:
                 self._note(file, decoder)
             self._buffer += piece
-            found = self._cut_block(decoder, index)
+            found = self._cut_blocks(decoder, index)
             goes_on = bool(piece and not damage) or self._goes_on(decoder, damage)
             if found or not goes_on:
                 return found
@@ -213,18 +213,18 @@ class Contents:
             break
         return piece, damage
 
-    def _cut_block(self, decoder: "Decoder | _Filler", index: int) -> Block | None:
-        """Take a full block off the buffer, if there is one; return it if it is the one that was asked for."""
-        missing = BLOCK_BYTES - self._buffer_start % BLOCK_BYTES
-        if len(self._buffer) < missing:
-            return None
-        number, whole = self._buffer_start // BLOCK_BYTES, missing == BLOCK_BYTES
-        block = Block(bytes(self._buffer[:missing]) if whole else b"", decoder.place)
-        del self._buffer[:missing]
-        self._buffer_start += missing
-        if whole:
-            _blocks.put(self._number, number, block)
-        return block if number == index and whole else None
+    def _cut_blocks(self, decoder: "Decoder | _Filler", index: int) -> Block | None:
+        """Take the full blocks off the buffer; return the one that was asked for, if it is among them."""
+        wanted = None
+        while len(self._buffer) >= (missing := BLOCK_BYTES - self._buffer_start % BLOCK_BYTES):
+            number = self._buffer_start // BLOCK_BYTES
+            if missing == BLOCK_BYTES:  # else its beginning lies before the point where decoding began
+                block = Block(bytes(self._buffer[:missing]), decoder.place)
+                _blocks.put(self._number, number, block)
+                wanted = block if number == index else wanted
+            del self._buffer[:missing]
+            self._buffer_start += missing
+        return wanted
 
     def _note_end(self, decoder: Decoder, damage: Damage | None) -> bool:
         """Remember how the stream ends. False where its last block has to be decoded from an earlier point first."""
