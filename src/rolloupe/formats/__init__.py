@@ -3,9 +3,24 @@
 Everything above sees the common model alone. A format is added by a module here and an entry in `registry`.
 """
 
+from rolloupe.formats._compressed import extent, known_length, open_binary
+from rolloupe.formats._files import compression_of
 from rolloupe.formats._named_fields import checked_fields, read_fields
 from rolloupe.formats.describe import describe
 from rolloupe.formats.discovery import Discovery, Note, discover
 from rolloupe.formats.registry import FORMATS, by_name
 
-__all__ = ["FORMATS", "Discovery", "Note", "by_name", "checked_fields", "describe", "discover", "read_fields"]
+__all__ = [
+    "FORMATS",
+    "Discovery",
+    "Note",
+    "by_name",
+    "checked_fields",
+    "compression_of",
+    "describe",
+    "discover",
+    "extent",
+    "known_length",
+    "open_binary",
+    "read_fields",
+]

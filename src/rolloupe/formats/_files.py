@@ -6,6 +6,8 @@ from typing import NamedTuple
 from rolloupe.model import RunInfo
 
 JSONL = (".jsonl", ".ndjson")
+COMPRESSED = (".zst", ".gz")
+"""Endings that may stand behind any other; of two files that differ in them alone, the first of these is taken."""
 
 
 class Entry(NamedTuple):
@@ -64,14 +66,31 @@ def is_utf8(path: str) -> bool:
 
 
 def files(folder: str, link_root: str, suffixes: tuple[str, ...] = JSONL) -> list[Entry]:
-    """List the files of a folder by their endings; none where the folder is missing or lies outside."""
+    """List the files of a folder by their endings; none where the folder is missing or lies outside.
+
+    Compressed ones count by the ending before. Where a file lies there both plain and compressed, as while a writer
+    seals it, the plain one is listed alone.
+    """
     if not is_below(os.path.realpath(folder), link_root):
         return []
     try:
         listed = entries(folder, link_root)
     except OSError:
         return []
-    return [e for e in listed if not e.is_folder and not e.refused and e.name.endswith(suffixes)]
+    return _sealed_once(
+        [e for e in listed if not e.is_folder and not e.refused and plain_name(e.name).endswith(suffixes)]
+    )
+
+
+def _sealed_once(listed: list[Entry]) -> list[Entry]:
+    names = {entry.name for entry in listed}
+
+    def is_taken(name: str) -> bool:
+        kind, plain = compression_of(name), plain_name(name)
+        before = COMPRESSED[: COMPRESSED.index(kind)] if kind else ()
+        return not kind or names.isdisjoint((plain, *(plain + other for other in before)))
+
+    return [entry for entry in listed if is_taken(entry.name)]
 
 
 def folders(folder: str, link_root: str) -> list[Entry]:
@@ -83,9 +102,22 @@ def folders(folder: str, link_root: str) -> list[Entry]:
     return [e for e in listed if e.is_folder and not e.refused]
 
 
+def compression_of(name: str) -> str:
+    """Return the ending that says how a file is compressed, empty where it is not."""
+    return next((ending for ending in COMPRESSED if name.endswith(ending)), "")
+
+
+def plain_name(name: str) -> str:
+    """Return a file's name without the ending that says how it is compressed."""
+    return name.removesuffix(compression_of(name))
+
+
 def stem(name: str) -> str:
-    """Return a file's name without `.jsonl`. Other endings stay, so that no two files of a folder share a stem."""
-    return name.removesuffix(".jsonl")
+    """Return a file's name without `.jsonl`, compressed or not.
+
+    Other endings stay, so that no two files that are listed of a folder share a stem.
+    """
+    return plain_name(name).removesuffix(".jsonl")
 
 
 def printable(path: str) -> str:

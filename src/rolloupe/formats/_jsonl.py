@@ -17,6 +17,9 @@ import msgspec
 
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import _fields as fields
+from rolloupe.formats._compressed import LFS_POINTER, damage_of, gaps_of, is_decoded, open_binary
+from rolloupe.formats._contents import Gap
+from rolloupe.formats._decoding import Damage
 from rolloupe.model import Locator, Problem, RunInfo, Sample, SampleRow, Source
 
 MAX_LINE_BYTES = 64 * 2**20
@@ -24,9 +27,9 @@ MAX_LINE_BYTES = 64 * 2**20
 
 TOO_LARGE = "is beyond 2^53: a browser cannot tell such a number from its neighbours"
 BLOCK_BYTES = 2**20
+RAW_BUFFER_BYTES = 2**13
 BOM = b"\xef\xbb\xbf"
 BLANK = b" \t\r"
-LFS_POINTER = b"version https://git-lfs.github.com/spec/v1"
 MAX_LFS_POINTER_BYTES = 1024
 """Git LFS never writes a pointer of 1,024 bytes or more."""
 
@@ -54,13 +57,23 @@ class Line(NamedTuple):
     data: bytes | None
     ended: bool
 
+    @property
+    def stop(self) -> int:
+        """The byte behind it: its newline, if it has ended."""
+        return self.start + self.length
+
 
 def lines(file: BinaryIO, start: int, stop: int) -> Iterator[Line]:
-    """Yield every line whose first byte lies in `[start, stop)`; one that begins before `stop` is read to its end."""
-    position = _line_start(file, start)
+    """Yield every line whose first byte lies in `[start, stop)`; one that begins before `stop` is read to its end.
+
+    Where a compressed stream stops short between two lines, an empty line without an end stands for the next.
+    """
+    position = _line_start(file, start, stop)
     while position < stop:
         data = file.readline(MAX_LINE_BYTES + 1)
         if not data:
+            if damage_of(file):
+                yield Line(position, 0, b"", ended=False)
             return
         ended = data.endswith(b"\n")
         length = len(data) - ended
@@ -71,22 +84,24 @@ def lines(file: BinaryIO, start: int, stop: int) -> Iterator[Line]:
         else:
             yield Line(position, length, data[:length] if ended else data, ended)
             position += length + ended
+        if not ended:
+            return
 
 
-def _line_start(file: BinaryIO, start: int) -> int:
-    """Go to the first byte at or after `start` at which a line begins, and return it."""
+def _line_start(file: BinaryIO, start: int, stop: int) -> int:
+    """Go to the first byte at or after `start` at which a line begins, and return it; `stop` where none is before."""
     if start == 0:
         file.seek(0)
         return 0
     file.seek(start - 1)
-    skipped, _ = _skip_line(file)
-    return start - 1 + skipped
+    skipped, ended = _skip_line(file, stop - start + 1)
+    return start - 1 + skipped if ended else stop
 
 
-def _skip_line(file: BinaryIO) -> tuple[int, bool]:
+def _skip_line(file: BinaryIO, at_most: int | None = None) -> tuple[int, bool]:
     """Pass over the rest of a line; return its bytes, the newline included, and whether there was one."""
     skipped = 0
-    while data := file.readline(BLOCK_BYTES):
+    while data := file.readline(BLOCK_BYTES if at_most is None else min(BLOCK_BYTES, max(0, at_most - skipped))):
         skipped += len(data)
         if data.endswith(b"\n"):
             return skipped, True
@@ -211,15 +226,33 @@ class JsonlFormat:
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[SampleRow | Problem]:
         """See `Format`."""
-        with open(source.path, "rb", buffering=BLOCK_BYTES, opener=regular) as file:
-            head = file.read(MAX_LFS_POINTER_BYTES)
+        with open_binary(source.path, BLOCK_BYTES) as file:
+            head = b"" if is_decoded(file) else file.read(MAX_LFS_POINTER_BYTES)
             if is_lfs_pointer(head, len(head)):
                 if start == 0 < stop:
                     yield Problem(source=source.name, reason=NOT_DOWNLOADED, start=0, stop=len(head))
                 return
+            told = start
             for line in lines(file, start, stop):
-                if line.data is None or strip_bom(line.data, line.start).strip(BLANK):
-                    yield from self._items(run, source, line)
+                gaps = [gap for gap in gaps_of(file) if told <= gap.start < stop]
+                yield from (_missing(source, gap) for gap in gaps if gap.start < line.start)
+                yield from self._told(run, source, line, damage_of(file), gaps_of(file))
+                yield from (_missing(source, gap) for gap in gaps if line.start <= gap.start <= line.stop)
+                told = line.stop + 1
+            yield from (_missing(source, gap) for gap in gaps_of(file) if told <= gap.start < stop)
+
+    def _told(
+        self, run: RunInfo, source: Source, line: Line, damage: Damage | None, gaps: list[Gap]
+    ) -> Iterator[SampleRow | Problem]:
+        """Yield what becomes of a line: nothing of a blank one; of one that damage cut, the damage."""
+        cut = None if line.ended else damage
+        torn = cut or any(gap.start == line.stop or gap.stop == line.start for gap in gaps)
+        if line.data is None or strip_bom(line.data, line.start).strip(BLANK):
+            for item in self._items(run, source, line):
+                if isinstance(item, SampleRow) or not torn:
+                    yield item
+        if cut:
+            yield _stopped(source, line, cut)
 
     def _items(self, run: RunInfo, source: Source, line: Line) -> list[SampleRow | Problem]:
         try:
@@ -228,8 +261,7 @@ class JsonlFormat:
             reason = str(error) if line.ended else f"the last line has no end yet ({error})"
         except Exception as error:  # a defect of ours must not cost the lines behind
             reason = f"a defect in Rolloupe, please report it: {type(error).__name__}: {error}"
-        stop = line.start + line.length
-        return [Problem(source=source.name, reason=reason, start=line.start, stop=stop, transient=not line.ended)]
+        return [Problem(source=source.name, reason=reason, start=line.start, stop=line.stop, transient=not line.ended)]
 
     def _rows(self, run: RunInfo, source: Source, record: Record, start: int, length: int) -> list[SampleRow | Problem]:
         found = self.rows(source, record, start, length)
@@ -259,7 +291,7 @@ class JsonlFormat:
         return sample
 
     def raw(self, source: Source, locator: Locator) -> bytes:
-        """See `Format`."""
+        """See `Format`. What is returned is uncompressed."""
         before = 1 if locator.start else 0
         data = self.read(source, locator.start - before, before + locator.length + 1)
         record, after = data[before : before + locator.length], data[before + locator.length :]
@@ -270,7 +302,7 @@ class JsonlFormat:
     def read(self, source: Source, start: int, length: int) -> bytes:
         """See `Format`."""
         try:
-            with open(source.path, "rb", buffering=0, opener=regular) as file:
+            with open_binary(source.path, RAW_BUFFER_BYTES) as file:
                 file.seek(start)
                 return _read(file, length)
         except OSError as error:
@@ -281,6 +313,19 @@ def _record(line: Line) -> Record:
     if line.data is None:
         raise Unusable(f"longer than {MAX_LINE_BYTES // 2**20} MiB: not parsed")
     return parse(strip_bom(line.data, line.start))
+
+
+def _missing(source: Source, gap: Gap) -> Problem:
+    reason = (
+        f"{gap.damage.reason}, at byte {gap.damage.offset} of the compressed file; read on where the next frame begins"
+    )
+    return Problem(source=source.name, reason=reason, start=gap.start, stop=gap.stop)
+
+
+def _stopped(source: Source, line: Line, damage: Damage) -> Problem:
+    """Say why a compressed stream ends in a line, and from where on lines are missing."""
+    reason = f"{damage.reason}, at byte {damage.offset} of the compressed file; no line behind it is read"
+    return Problem(source=source.name, reason=reason, start=line.start, stop=line.stop, transient=True)
 
 
 def _read(file: Any, size: int) -> bytes:

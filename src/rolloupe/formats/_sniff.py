@@ -9,6 +9,7 @@ import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from rolloupe.formats._compressed import damage_of, open_binary
 from rolloupe.formats._jsonl import (
     BLANK,
     NOT_DOWNLOADED,
@@ -73,14 +74,18 @@ def look_into(paths: list[str]) -> list[tuple[str, Look]]:
 
 @lru_cache(maxsize=512)
 def _look(path: str, _inode: int, size: int, _mtime_ns: int) -> Look:
-    with open(path, "rb") as file:
+    with open_binary(path) as file:
         data = file.read(FIRST_BYTES)
         if is_lfs_pointer(data, size):
             return Look(trouble=NOT_DOWNLOADED)
-        seen = _objects(data, whole=len(data) >= size)
-        if not seen.objects and len(data) < size:
+        whole = not file.peek(1)
+        seen = _objects(data, whole=whole)
+        if not seen.objects and not whole:
             data += file.read(MAX_BYTES - len(data))
-            seen = _objects(data, whole=len(data) >= size)
+            seen = _objects(data, whole=not file.peek(1))
+        damage = damage_of(file)
+    if damage and not (seen.objects or damage.cut):
+        return Look(trouble=f"{damage.reason}, at byte {damage.offset} of the compressed file")
     return seen
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from rolloupe.formats._files import JSONL, Entry
+from rolloupe.formats._files import JSONL, Entry, plain_name
 from rolloupe.formats._generic_keys import has_sample, has_text, roles_of
 from rolloupe.formats._jsonl import Record
 from rolloupe.formats._sniff import look
@@ -70,13 +70,16 @@ def reasons(entries: Iterable[Entry]) -> list[str]:
 
 def reason_for(name: str, path: str) -> str | None:
     """Say why one file is not read; None where its kind is unknown."""
-    if name.endswith(JSONL):
+    if plain_name(name).endswith(JSONL):
         return _of_lines(path)
     return _KINDS.get(_ending(name))
 
 
 def _ending(name: str) -> str:
-    return name[name.rfind(".") :].lower() if "." in name else ""
+    """The last ending, or what stands before it where that tells what a compressed file is: `.json` of `a.json.gz`."""
+    plain = plain_name(name)
+    inner = plain[plain.rfind(".") :].lower() if "." in plain else ""
+    return inner if inner in (*_KINDS, *JSONL) else name[name.rfind(".") :].lower() if "." in name else ""
 
 
 def _of_lines(path: str) -> str:

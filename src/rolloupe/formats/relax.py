@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rolloupe.formats import _fields as fields
-from rolloupe.formats._files import files, links_of, stem
+from rolloupe.formats._files import files, links_of, plain_name, stem
 from rolloupe.formats._jsonl import JsonlFormat, Record, step_of
 from rolloupe.formats._sniff import Look, look, look_into
 from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleKey, SampleRow, Source
@@ -93,7 +93,7 @@ class Relax(JsonlFormat):
         if not forced and not _fits([look(str(path))], placed=False):
             return []
         part = RunPart(str(path), path.parent.name if path.parent.name in SPLITS else None)
-        return [self._run(path, path.stem, "one file, rows have rollout_id and sample_index", [part], "")]
+        return [self._run(path, stem(path.name), "one file, rows have rollout_id and sample_index", [part], "")]
 
     def _result_folder(self, folder: Path, links: str, *, forced: bool) -> RunInfo | None:
         found = {split: _numbered(str(folder / split), links) for split in SPLITS}
@@ -129,12 +129,12 @@ class Relax(JsonlFormat):
         """See `Format`. `Source.split` is `train`, `eval` (the data set follows from the row) or None."""
         found = []
         for part in run.parts:
-            named = part.path.endswith(".jsonl") and Path(part.path).is_file()
+            named = plain_name(part.path).endswith(".jsonl") and Path(part.path).is_file()
             paths = [part.path] if named else _numbered(part.path, links_of(run))
             for path in paths:
                 file = Path(path)
                 name = file.name if path == run.root else file.relative_to(run.root).as_posix()
-                found.append(Source(path=path, name=name, split=part.split, step=fields.integer(file.stem)))
+                found.append(Source(path=path, name=name, split=part.split, step=fields.integer(stem(file.name))))
         return found
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
@@ -184,7 +184,7 @@ class Relax(JsonlFormat):
 
 def _numbered(folder: str, link_root: str) -> list[str]:
     """Paths of the files named by a number, in the order of the numbers."""
-    found = [e for e in files(folder, link_root, (".jsonl",)) if NUMBERED.fullmatch(e.name)]
+    found = [e for e in files(folder, link_root, (".jsonl",)) if NUMBERED.fullmatch(plain_name(e.name))]
     return [e.path for e in sorted(found, key=lambda e: (len(stem(e.name).lstrip("0")), stem(e.name).lstrip("0")))]
 
 

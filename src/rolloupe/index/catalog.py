@@ -68,7 +68,7 @@ class Catalog:
 
     def read(self, format_name: str) -> None:
         """Take over what an earlier process left on disk; the segment of a part that reaches furthest."""
-        for path in self.folder.glob("??/*.meta"):
+        for path in sorted(self.folder.glob("??/*.meta")):  # a source's parts in their order, as streams are read
             meta = read_meta(path)
             if meta is None or meta.format != format_name:
                 continue

@@ -24,7 +24,7 @@ class FileState(Struct, frozen=True, array_like=True):
 
 
 class Fingerprint(Struct, frozen=True, array_like=True):
-    """A file as it was when bytes up to `stop` had been scanned."""
+    """A file as it was when bytes up to `stop` had been scanned: bytes of the file, compressed if it is."""
 
     state: FileState
     stop: int

@@ -8,15 +8,27 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent import futures
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-from rolloupe.formats import by_name
+from rolloupe.formats import by_name, compression_of, known_length
 from rolloupe.formats.base import Format
 from rolloupe.index.budget import Budget
 from rolloupe.index.catalog import Catalog, PartKey, Tail
 from rolloupe.index.fingerprint import FileState, state_of
-from rolloupe.index.segment import discard, is_readable, parts_of, scan, span_of
+from rolloupe.index.segment import (
+    GRID_BYTES,
+    SegmentMeta,
+    discard,
+    grid_span,
+    has_open_grid,
+    is_readable,
+    parts_of,
+    reaches,
+    scan,
+    span_of,
+)
 from rolloupe.index.snapshot import Segment, Snapshot
 from rolloupe.index.texts import Texts
 from rolloupe.index.worker import Answer, Job, Workers, perform
@@ -42,6 +54,9 @@ INLINE_BYTES = 24 * 2**20
 
 MAX_REST_S = 10.0
 """The longest rest between two polls."""
+
+EXPANSION = 8
+"""So many times as much as it is long is a small compressed file taken to hold."""
 
 LOOK_S = 0.5
 """While much is being indexed, sources are looked at again this often, so that what is newest comes first."""
@@ -98,6 +113,8 @@ class OpenRun:
         self._mending = threading.Lock()
         self._seen: dict[PartKey, int] = {}
         """The size a file had when a part of it was last scanned."""
+        self._lengths: dict[str, tuple[FileState, int | None]] = {}
+        """Of compressed sources: the length of the stream, where it is known beforehand."""
         self._updated_s = 0.0
         self._looked_s = 0.0
         self._failed_s = 0.0
@@ -272,6 +289,8 @@ class OpenRun:
                 self._begin(*due)
             elif self._flying:
                 self._land(LOOK_S)
+                if any(map(self._is_open, self._places.values())):  # what follows a part is known once it is there
+                    pending = self._pending()
             else:
                 break
             worked = True
@@ -292,9 +311,9 @@ class OpenRun:
             self._tell()
             return
         job = Job(folder=str(self.catalog.folder), run=self.info, source=place.source, part=part)
-        start, stop = span_of(self.format.splittable, part, place.state.size)
-        if self._inline_left >= stop - start:
-            self._inline_left -= stop - start
+        cost = self._cost(place, part)
+        if self._inline_left >= cost:
+            self._inline_left -= cost
             self._built(place, key, perform(job))
         else:
             self._flying[self._workers.submit(job)] = place, key
@@ -320,14 +339,39 @@ class OpenRun:
         self._on_change(self)
 
     def _pending(self) -> Iterator[tuple[Place, int]]:
-        """The parts to scan, newest step first, from a file's end to its start."""
+        """The parts to scan, newest step first."""
         order = sorted(self._places.values(), key=_age, reverse=True)
         for place in order:
-            for part in reversed(range(parts_of(self.format.splittable, place.state.size))):
+            for part in self._parts(place):
                 key = (place.source.name, part)
                 flying = {key for _, key in self._flying.values()}
                 if key not in flying and key not in self._failures and self._is_due(place, part):
                     yield place, part
+
+    def _is_open(self, place: Place) -> bool:
+        return has_open_grid(self.format.splittable, place.source.path)
+
+    def _parts(self, place: Place) -> Iterator[int]:
+        """The parts of a source from its end to its start; from the start on where nobody knows its end."""
+        length = self._length(place) if self._is_open(place) else place.state.size
+        if length is not None:
+            yield from reversed(range(parts_of(self.format.splittable, length)))
+            return
+        for part in count():
+            yield part
+            held = self.catalog.segment((place.source.name, part))
+            if held is None or held.meta.stop < grid_span(part)[1]:
+                return
+
+    def _length(self, place: Place) -> int | None:
+        held = self._lengths.get(place.source.name)
+        if held is None or held[0] != place.state:
+            try:
+                length = known_length(place.source.path)
+            except OSError:
+                length = None
+            held = self._lengths[place.source.name] = (place.state, length)
+        return held[1]
 
     def _is_due(self, place: Place, part: int) -> bool:
         key = (place.source.name, part)
@@ -342,6 +386,8 @@ class OpenRun:
         return place.state.size > self._seen.get(key, held.meta.fingerprint.state.size)
 
     def _is_whole(self, place: Place, part: int) -> bool:
+        if self._is_open(place):
+            return reaches(place.source.path, part)
         return self.format.splittable and place.state.size >= span_of(True, part + 1, place.state.size)[0] > 0
 
     def _is_large(self, held: Segment, tail: Tail) -> bool:
@@ -351,12 +397,21 @@ class OpenRun:
         seen = self._changed_at.get(place.source.name, 0.0)  # by our own clock: that of the files may be another
         return time.monotonic() - seen > QUIET_S
 
+    def _cost(self, place: Place, part: int) -> int:
+        """About how many bytes are read for a part."""
+        if self._is_open(place):
+            return min(GRID_BYTES, EXPANSION * place.state.size)
+        start, stop = span_of(self.format.splittable, part, place.state.size)
+        return stop - start
+
     def _grow(self, place: Place, part: int) -> None:
         key = (place.source.name, part)
         held, tail = self.catalog.segment(key), self.catalog.tail(key)
         assert held is not None
         start = tail.stop if tail else held.meta.stop
-        stop = span_of(self.format.splittable, part, place.state.size)[1]
+        stop = (
+            grid_span(part)[1] if self._is_open(place) else span_of(self.format.splittable, part, place.state.size)[1]
+        )
         found = scan(self.info, place.source, start, stop)
         self._seen[key] = place.state.size
         if found.rows or found.problems or (tail and any(p.transient for p in tail.problems)):
@@ -398,9 +453,17 @@ class OpenRun:
         done = 0
         for key in self.catalog.parts():
             held, tail = self.catalog.segment(key), self.catalog.tail(key)
-            if held is not None:
+            if held is not None and compression_of(key[0]):
+                done += self._file_bytes(key, held.meta)
+            elif held is not None:
                 done += (tail.stop if tail else held.meta.stop) - held.meta.start
         self._progress = Progress(total if phase != "scalars" else min(done, total), total, phase)
+
+    def _file_bytes(self, key: PartKey, meta: SegmentMeta) -> int:
+        """How many bytes of a compressed file a segment stands for: those behind the part before, if that is there."""
+        before = self.catalog.segment((key[0], key[1] - 1))
+        stop = meta.fingerprint.stop
+        return stop - (before.meta.fingerprint.stop if before else stop * meta.start // max(1, meta.stop))
 
 
 def _age(place: Place) -> tuple[int, int, str]:

@@ -1,6 +1,7 @@
 """One segment: a part of a source, scanned and written.
 
-A source is cut by a fixed grid of byte ranges; a part owns the records that begin in it. Scanning a part is a pure
+A source is cut by a fixed grid of byte ranges; a part owns the records that begin in it. Of a compressed source the
+grid lies over the uncompressed stream, whose length is mostly not known before it was read. Scanning a part is a pure
 function of the file's bytes, so any number of processes make the same segments, and writing one (temporary name, then
 rename, the `.meta` file last) needs no lock. A `.meta` without its `.parquet`, or one that cannot be read, is no
 segment.
@@ -19,14 +20,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec import Struct
 
-from rolloupe.formats import by_name
+from rolloupe.formats import by_name, compression_of, extent
 from rolloupe.index import fingerprint
 from rolloupe.index.columns import names_of, table_of, text_table_of
 from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.sketch import Sketch, sketches_of
 from rolloupe.model import Problem, RunInfo, SampleRow, Source
 
-VERSION = 5
+VERSION = 6
 """Raise it when the shape of a segment, or what a format makes of a line, changes: older ones are then rebuilt."""
 
 GRID_BYTES = 16 * 2**20
@@ -80,6 +81,25 @@ def parts_of(splittable: bool, size: int) -> int:
     return max(1, -(-size // GRID_BYTES)) if splittable else 1
 
 
+def has_open_grid(splittable: bool, path: str) -> bool:
+    """True where the grid lies over a stream of unknown length: that of a compressed file."""
+    return splittable and bool(compression_of(path))
+
+
+def grid_span(part: int) -> tuple[int, int]:
+    """The byte range of a part, wherever the stream ends."""
+    return part * GRID_BYTES, (part + 1) * GRID_BYTES
+
+
+def reaches(path: str, part: int) -> bool:
+    """Tell whether the stream of a compressed file reaches to the end of a part."""
+    stop = grid_span(part)[1]
+    try:
+        return extent(path, stop).stop == stop
+    except OSError:
+        return False
+
+
 def scan(run: RunInfo, source: Source, start: int, stop: int) -> Scan:
     """Scan the records that begin in `[start, stop)`."""
     rows: list[SampleRow] = []
@@ -114,14 +134,20 @@ def build(folder: Path, run: RunInfo, source: Source, part: int) -> SegmentMeta 
     state = fingerprint.state_of(source.path)
     if state is None:
         return None
-    start, stop = span_of(splittable, part, state.size)
-    found = scan(run, source, start, stop)
-    covered = found.stop if found.unfinished else max(found.stop, stop)
+    if has_open_grid(splittable, source.path):
+        start, stop = grid_span(part)
+        found = scan(run, source, start, stop)
+        stop, file_bytes = extent(source.path, stop)
+        covered = found.stop if found.unfinished else max(found.stop, stop)
+    else:
+        start, stop = span_of(splittable, part, state.size)
+        found = scan(run, source, start, stop)
+        covered = file_bytes = found.stop if found.unfinished else max(found.stop, stop)
     with open(source.path, "rb") as file:
-        print_ = fingerprint.take(file, state, min(covered, state.size))
+        print_ = fingerprint.take(file, state, min(file_bytes, state.size))
     meta = _meta(run, source, part, found, print_)
     meta.start, meta.stop = start, covered
-    meta.complete = splittable and stop == (part + 1) * GRID_BYTES and not found.unfinished
+    meta.complete = splittable and stop == grid_span(part)[1] and not found.unfinished
     table = table_of(found.rows, source.name)
     base = base_path(folder, source.name, part, covered)
     meta.scalar_bytes = _write_parquet(base.with_suffix(".parquet"), table)

@@ -1,0 +1,215 @@
+"""One pass through a compressed file: gzip members or zstd frames, from any point of access, in bounded memory.
+
+A decoder is given the file at each call and keeps only where it is, so a file that grows is simply read on. Formats:
+RFC 1952 (gzip), RFC 8878 (zstd).
+"""
+
+import sys
+import zlib
+from typing import BinaryIO, NamedTuple, Protocol
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+CHUNK_BYTES = 2**16
+"""Read at a time, to a multiple of it, so that every pass over a file feeds the same chunks."""
+
+PIECE_BYTES = 2**17
+"""Decoded at a time."""
+
+FREE_BYTES = 2**30
+MAX_RATIO = 250
+"""A stream longer than `FREE_BYTES` that is so many times the size of its file is a bomb, and is read no further.
+
+gzip reaches 1,032, zstd 32,768; rollouts, which repeat their prompts, have been seen at 5 to 30.
+"""
+
+MAX_WINDOW_LOG = 27
+"""A zstd frame may ask for a window of 2^27 bytes, as `zstd --long` and `--ultra` make; more is refused."""
+
+
+class Damage(NamedTuple):
+    """Why a stream ends before its end, and at which byte of the compressed file.
+
+    `cut` is True where the file merely ends too early, which more bytes would heal.
+    """
+
+    offset: int
+    reason: str
+    cut: bool = False
+
+
+class Stopped(Exception):
+    """Raised where a stream cannot be decoded any further."""
+
+    def __init__(self, damage: Damage) -> None:
+        super().__init__(damage.reason)
+        self.damage = damage
+
+
+class Codec(Protocol):
+    """Decodes one member or frame."""
+
+    @property
+    def eof(self) -> bool:
+        """True once the member or frame is whole."""
+        ...
+
+    @property
+    def needs_input(self) -> bool:
+        """False while output waits that needs no more input."""
+        ...
+
+    @property
+    def unused_data(self) -> bytes:
+        """What was fed behind the end."""
+        ...
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        """Feed input, of which what is not needed yet is kept; return output of at most that length."""
+        ...
+
+
+class Gzip:
+    """One gzip member; `held` is what it was fed and has not looked at yet."""
+
+    def __init__(self, inner: "zlib._Decompress | None" = None) -> None:
+        self._inner = inner or zlib.decompressobj(31)
+        self.held = b""
+        self.needs_input = True
+
+    @property
+    def eof(self) -> bool:
+        """See `Codec`."""
+        return self._inner.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        """See `Codec`."""
+        return self._inner.unused_data
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        """See `Codec`. Raises `zlib.error`."""
+        out = self._inner.decompress(self.held + data, max_length)
+        self.held = self._inner.unconsumed_tail
+        self.needs_input = not self.held and len(out) < max_length
+        return out
+
+    def copy(self) -> "Gzip":
+        """Return the state as it is, without `held`: 40 KiB, from which decoding can go on at any time."""
+        return Gzip(self._inner.copy())
+
+
+class Point(NamedTuple):
+    """Where decoding can begin: an offset in the uncompressed stream, and the one in the file that belongs to it.
+
+    `state` is None where a member or frame begins.
+    """
+
+    text: int
+    file: int
+    state: Gzip | None = None
+
+
+class Decoder:
+    """A pass that began at a point and is now at `text` in the uncompressed stream."""
+
+    def __init__(self, gzip: bool, point: Point, fine_from: int | None = None) -> None:
+        self.text = point.text
+        self.begun = point.file
+        """Where in the file the member or frame begins that is being decoded; the point, if it lies inside one."""
+        self.fine_from = fine_from
+        """From this byte of the file on input is fed byte by byte: an error costs the output of its whole call."""
+        self._gzip = gzip
+        self._codec: Codec | None = point.state.copy() if point.state else None
+        self._input = b""
+        self._at = 0
+        self._next = point.file
+
+    @property
+    def place(self) -> int:
+        """The first byte of the file that has not been decoded yet."""
+        held = len(self._codec.held) if isinstance(self._codec, Gzip) else 0
+        return self._next - len(self._input) + self._at - held
+
+    @property
+    def chunk_start(self) -> int:
+        """The first byte of the file in the chunk that was read last."""
+        return self._next - len(self._input)
+
+    @property
+    def between(self) -> bool:
+        """True where a member or frame has just ended."""
+        return self._codec is None
+
+    def point(self) -> Point | None:
+        """Return a point to come back to; None inside a zstd frame, where there is none."""
+        if self._codec is None:
+            return Point(self.text, self.place)
+        return Point(self.text, self.place, self._codec.copy()) if isinstance(self._codec, Gzip) else None
+
+    def pull(self, file: BinaryIO) -> bytes:
+        """Return the next piece, or nothing at the end of the file. Raises `Stopped`, and OSError."""
+        if self.text > FREE_BYTES and self.text > MAX_RATIO * max(1, self.place):
+            reason = f"expands more than {MAX_RATIO}-fold, to more than {self.text // 2**20} MiB"
+            raise Stopped(Damage(self.place, f"{reason}: read no further"))
+        while True:
+            if self._codec is None:
+                if not self._begins(file):
+                    return b""
+                self.begun = self.place
+                self._codec = Gzip() if self._gzip else _zstd()
+            hungry = self._codec.needs_input
+            data = self._take(file) if hungry else b""
+            out = self._decode(self._codec, data)
+            self.text += len(out)
+            if self._codec.eof:
+                self._at -= len(self._codec.unused_data)
+                self._codec = None
+            elif hungry and not data and not out:
+                raise Stopped(self._cut())
+            if out:
+                return out
+
+    def _decode(self, codec: Codec, data: bytes) -> bytes:
+        try:
+            return codec.decompress(data, PIECE_BYTES)
+        except (zlib.error, zstd.ZstdError) as error:
+            what = str(error).rpartition("data: ")[2].rstrip(".")
+            raise Stopped(Damage(max(0, self.place - len(data)), f"damaged ({what})")) from None
+
+    def _cut(self) -> Damage:
+        what = "gzip member" if self._gzip else "zstd frame"
+        return Damage(self.place, f"the file ends inside a {what}: cut off, or still being written", cut=True)
+
+    def _begins(self, file: BinaryIO) -> bool:
+        """Tell whether another member or frame follows. gzip members may be padded with zeros."""
+        while self._fill(file):
+            if self._gzip and self.place:
+                rest = self._input[self._at :]
+                self._at += len(rest) - len(rest.lstrip(b"\0"))
+            if self._at < len(self._input):
+                return True
+        return False
+
+    def _take(self, file: BinaryIO) -> bytes:
+        if not self._fill(file):
+            return b""
+        fine = self.fine_from is not None and self.chunk_start >= self.fine_from
+        data = self._input[self._at : self._at + 1] if fine else self._input[self._at :]
+        self._at += len(data)
+        return data
+
+    def _fill(self, file: BinaryIO) -> bool:
+        if self._at >= len(self._input):
+            file.seek(self._next)
+            self._input = file.read(CHUNK_BYTES - self._next % CHUNK_BYTES)
+            self._at = 0
+            self._next += len(self._input)
+        return bool(self._input)
+
+
+def _zstd() -> Codec:
+    return zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: MAX_WINDOW_LOG})
