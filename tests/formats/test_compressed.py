@@ -56,7 +56,7 @@ def seekable(pieces: list[bytes], lie: int = 0) -> bytes:
     return b"".join(frames) + struct.pack("<II", 0x184D2A5E, len(table)) + table
 
 
-def put(path: Path, data: bytes) -> None:
+def put(path: Path, data: bytes | bytearray) -> None:
     """Write a file of which nothing is known: two writes within one tick of the clock cannot be told apart."""
     path.write_bytes(data)
     compressed._known.clear()
