@@ -12,7 +12,9 @@ from rolloupe.cli.terminal import number, print_table, tell
 
 EXAMPLES = (
     Example("rolloupe index RUNS_DIR", "All runs below a folder"),
-    Example("rolloupe index RUN_DIR --index-dir /shared/rolloupe", "Where others find it with the same option"),
+    Example(
+        "rolloupe index RUN_DIR --index-dir /scratch/rolloupe", "On another disk; later commands take the same option"
+    ),
     Example("rolloupe index RUNS_DIR --processes 16 --index-budget 50GB", "On a large machine, within bounds"),
 )
 

@@ -23,7 +23,7 @@ from rolloupe.formats._generic_keys import (
     roles_of,
 )
 from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable, step_of
-from rolloupe.formats._named_fields import Fields, renamed
+from rolloupe.formats._named_fields import ROLES, Fields, renamed
 from rolloupe.formats._sniff import look, look_into
 from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleKey, SampleRow, Source, TokenSeries
 
@@ -82,7 +82,10 @@ class Generic(JsonlFormat):
         ("any other key", "extra"),
     )
     limits = (
-        "A row without any of the text and score keys is listed as a problem. Token ids without text are not decoded."
+        "A row without any of the text and score keys is listed as a problem. Token ids without text are not decoded. "
+        "Rows with other keys are read where `--map FILE` (in Python `fields=`) says which key is what: a TOML file of "
+        f'lines such as `reward = "grade.total"`. Its roles are {_listed(tuple(ROLES))}; a key with dots leads into '
+        "objects, and by numbers into lists."
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:

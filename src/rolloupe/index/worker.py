@@ -64,7 +64,7 @@ def perform(job: Job) -> Answer:
         return Answer(meta=job.meta if done else None)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
-        return Answer(error=f"the index could not be written: {reason}. Next: make room there, or see --index-dir")
+        return Answer(error=f"the index could not be written: {reason}. Next: see to that, or name another --index-dir")
     except Exception as error:  # a defect in a format must cost one part, not the index
         return Answer(error=f"{type(error).__name__}: {error}")
 
