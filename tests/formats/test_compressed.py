@@ -216,7 +216,7 @@ def test_bytes_changed_anywhere_never_end_in_an_error(kind: str, folder: Path, d
     noise = data.draw(st.binary(min_size=1, max_size=30))
     packed[place : place + len(noise)] = noise
     path = folder / f"9.jsonl{ending}"
-    spans = [(start, start + 700) for start in range(0, 12_000, 700)]
+    spans = [(start, start + 700) for start in range(0, 11_900, 700)] + [(11_900, 2**62)]
     put(path, bytes(packed))
     found = {span: scan(path, *span) for span in data.draw(st.permutations(spans))}
     parts = [item for span in spans for item in found[span]]

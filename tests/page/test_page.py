@@ -297,11 +297,15 @@ def test_a_reward_has_one_colour_wherever_one_came_from(page: Page, tmp_path: Pa
         page.goto(viewer.link)
         at(page, 2, 0)
         colour = "getComputedStyle(document.querySelector('main dl dd')).color"
+        expect(page.get_by_role("heading", name="Sample 1 of 4")).to_be_visible()
+        page.wait_for_timeout(300)  # colours fade in
         before = page.evaluate(colour)
         page.keyboard.press("g")
         at(page, 0, 0)
         page.keyboard.press("Shift+G")
         at(page, 2, 0)
+        expect(page.get_by_role("heading", name="Sample 1 of 4")).to_be_visible()
+        page.wait_for_timeout(300)  # colours fade in
         assert page.evaluate(colour) == before
 
 

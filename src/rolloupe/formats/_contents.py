@@ -76,6 +76,8 @@ class Contents:
         self._points = [Point(0, 0)]
         self._spacing = STATE_SPACING if self._gzip else START_SPACING
         self._table_text: int | None = None
+        self._limit = 0
+        """The number of the point at which the decoder, held to a seek table, arrives next."""
         self._decoder: Decoder | _Filler | None = None
         self._buffer = bytearray()
         self._buffer_start = 0
@@ -128,16 +130,23 @@ class Contents:
             last, block = self._end
             return block if index == last else Block(b"", block.file_stop, block.damage)
 
-    def _approach(self, index: int, fine_from: int | None = None) -> None:
+    def _approach(self, index: int) -> None:
         """Have a decoder that stands before a block, as near as can be."""
         wanted = index * BLOCK_BYTES
-        nearest = self._points[bisect_right(self._points, wanted, key=lambda point: point.text) - 1]
+        nearest = self._nearest(wanted)
         decoder = self._decoder
-        if fine_from is None and decoder and self._buffer_start <= wanted and decoder.text >= nearest.text:
+        if decoder and self._buffer_start <= wanted and decoder.text >= nearest.text:
             return
-        self._decoder = Decoder(self._gzip, nearest, fine_from)
+        self._begin(nearest)
         self._buffer = bytearray()
         self._buffer_start = nearest.text
+
+    def _begin(self, point: Point) -> None:
+        self._decoder = Decoder(self._gzip, point)
+        self._limit = bisect_right(self._points, point.file, key=lambda other: other.file)
+
+    def _nearest(self, text: int) -> Point:
+        return self._points[bisect_right(self._points, text, key=lambda point: point.text) - 1]
 
     def _decode(self, file: BinaryIO, index: int) -> Block | None:
         """Decode up to a block; None where the stream ends before it is full."""
@@ -146,58 +155,82 @@ class Contents:
             assert decoder is not None
             damage = None
             try:
-                self._check(decoder)
                 piece = decoder.pull(file)
             except Stopped as stopped:
                 piece, damage = b"", stopped.damage
-            if piece:
+                if stopped.lossy and isinstance(decoder, Decoder):
+                    piece, damage = self._last_piece(file, decoder, damage)
+            if self._table_text is not None and isinstance(decoder, Decoder):
+                piece, damage = self._held_to_table(decoder, piece, damage)
+            if piece and not damage:
                 self._note(file, decoder)
-                self._buffer += piece
-                if (found := self._cut_block(decoder, index)) is not None:
-                    return found
-            elif not self._goes_on(decoder, damage):
-                return None
+            self._buffer += piece
+            found = self._cut_blocks(decoder, index)
+            goes_on = bool(piece and not damage) or self._goes_on(decoder, damage)
+            if found or not goes_on:
+                return found
+
+    def _last_piece(self, file: BinaryIO, decoder: Decoder, damage: Damage) -> tuple[bytes, Damage]:
+        """Decode again, in small steps, what came before an error in the same call, and was lost with it."""
+        start = self._nearest(decoder.text) if self._table_text is None else self._points[self._limit - 1]
+        again = Decoder(self._gzip, start, fine_from=decoder.chunk_start)
+        piece = b""
+        try:
+            while len(piece) < PIECE_BYTES and (found := again.pull(file)):
+                piece += found[-(again.text - decoder.text) :] if again.text > decoder.text else b""
+        except Stopped as stopped:
+            damage = stopped.damage
+        decoder.text += len(piece)
+        return piece, damage
 
     def _goes_on(self, decoder: "Decoder | _Filler", damage: Damage | None) -> bool:
         """See what can be done where a decoder brings no more: False where the stream ends there."""
         if isinstance(decoder, _Filler):
-            self._decoder = Decoder(self._gzip, decoder.behind)
+            self._begin(decoder.behind)
             return True
-        if damage and not damage.cut:
-            if decoder.fine_from is None:
-                self._approach(self._buffer_start // BLOCK_BYTES, fine_from=decoder.chunk_start)
-                return True
-            if behind := self._behind(decoder):
-                self.gaps[decoder.text] = Gap(decoder.text, behind.text, damage)
-                self._decoder = _Filler(decoder, behind)
-                return True
+        if damage and self._table_text is not None and self._limit < len(self._points):
+            behind = self._points[self._limit]
+            self.gaps[decoder.text] = Gap(decoder.text, behind.text, damage)
+            self._decoder = _Filler(decoder, behind)
+            return True
         return not self._note_end(decoder, damage)
 
-    def _behind(self, decoder: Decoder) -> Point | None:
-        """Return the next point that a seek table names behind the frame in which a decoder failed."""
-        at = bisect_right(self._points, decoder.begun, key=lambda point: point.file)
-        if self._table_text is None or at == len(self._points) or self._points[at].text < decoder.text:
-            return None
-        return self._points[at]
+    def _held_to_table(self, decoder: Decoder, piece: bytes, damage: Damage | None) -> tuple[bytes, Damage | None]:
+        """See that a decoder comes to the next point as a seek table tells it, and else stop it short of that.
 
-    def _cut_block(self, decoder: "Decoder | _Filler", index: int) -> Block | None:
-        """Take a full block off the buffer, if there is one; return it if it is the one that was asked for."""
-        missing = BLOCK_BYTES - self._buffer_start % BLOCK_BYTES
-        if len(self._buffer) < missing:
-            return None
-        number, whole = self._buffer_start // BLOCK_BYTES, missing == BLOCK_BYTES
-        block = Block(bytes(self._buffer[:missing]) if whole else b"", decoder.place)
-        del self._buffer[:missing]
-        self._buffer_start += missing
-        if whole:
-            _blocks.put(self._number, number, block)
-        return block if number == index and whole else None
+        So what a block holds does not depend on the points by which it was reached, even where a table lies.
+        """
+        while self._limit < len(self._points):
+            text, place, _ = self._points[self._limit]
+            before = decoder.text - len(piece)
+            if before == text and decoder.begun >= place:
+                self._limit += 1
+                continue
+            if decoder.begun >= place or decoder.text > text or not (piece or damage):
+                piece = b"" if decoder.begun >= place else piece[: text - before]
+                decoder.text = before + len(piece)
+                damage = Damage(decoder.begun, "damaged (the seek table does not fit the frames)")
+            break
+        return piece, damage
+
+    def _cut_blocks(self, decoder: "Decoder | _Filler", index: int) -> Block | None:
+        """Take the full blocks off the buffer; return the one that was asked for, if it is among them."""
+        wanted = None
+        while len(self._buffer) >= (missing := BLOCK_BYTES - self._buffer_start % BLOCK_BYTES):
+            number = self._buffer_start // BLOCK_BYTES
+            if missing == BLOCK_BYTES:  # else its beginning lies before the point where decoding began
+                block = Block(bytes(self._buffer[:missing]), decoder.place)
+                _blocks.put(self._number, number, block)
+                wanted = block if number == index else wanted
+            del self._buffer[:missing]
+            self._buffer_start += missing
+        return wanted
 
     def _note_end(self, decoder: Decoder, damage: Damage | None) -> bool:
         """Remember how the stream ends. False where its last block has to be decoded from an earlier point first."""
         index = decoder.text // BLOCK_BYTES
         if self._buffer_start > index * BLOCK_BYTES:
-            self._approach(index, decoder.fine_from)
+            self._approach(index)
             return False
         self._end = (index, Block(bytes(self._buffer), decoder.place, damage))
         if damage and not damage.cut:  # the decoder is of no more use
@@ -210,26 +243,18 @@ class Contents:
             length = min(_PROBE_BYTES, decoder.place)
             self._furthest = (decoder.place, read_at(file, decoder.place - length, length))
             self._head = self._head or read_at(file, 0, length)
-        if decoder.text - self._points[-1].text < self._spacing or not (point := decoder.point()):
+        if self._table_text is not None or decoder.text - self._points[-1].text < self._spacing:
+            return
+        if (point := decoder.point()) is None:
             return
         self._points.append(point)
         if len(self._points) > (KEPT_STATES if self._gzip else KEPT_STARTS):
             del self._points[1::2]
             self._spacing *= 2
 
-    def _check(self, decoder: "Decoder | _Filler") -> None:
-        """Hold a seek table against what is found. Raises `Stopped` where it lies."""
-        if self._table_text is None or not decoder.between:
-            return
-        at = bisect_right(self._points, decoder.place, key=lambda point: point.file) - 1
-        if self._points[at].file == decoder.place and self._points[at].text != decoder.text:
-            raise Stopped(Damage(decoder.place, "damaged (the seek table does not fit the frames)"))
-
 
 class _Filler:
     """Stands in a decoder's place over a gap: blank lines, none of them long."""
-
-    between = False
 
     def __init__(self, decoder: Decoder, behind: Point) -> None:
         self.text = decoder.text

@@ -42,11 +42,12 @@ class Damage(NamedTuple):
 
 
 class Stopped(Exception):
-    """Raised where a stream cannot be decoded any further."""
+    """Raised where a stream cannot be decoded any further; `lossy` where output before the error went with it."""
 
-    def __init__(self, damage: Damage) -> None:
+    def __init__(self, damage: Damage, *, lossy: bool = False) -> None:
         super().__init__(damage.reason)
         self.damage = damage
+        self.lossy = lossy
 
 
 class Codec(Protocol):
@@ -139,11 +140,6 @@ class Decoder:
         """The first byte of the file in the chunk that was read last."""
         return self._next - len(self._input)
 
-    @property
-    def between(self) -> bool:
-        """True where a member or frame has just ended."""
-        return self._codec is None
-
     def point(self) -> Point | None:
         """Return a point to come back to; None inside a zstd frame, where there is none."""
         if self._codec is None:
@@ -178,7 +174,7 @@ class Decoder:
             return codec.decompress(data, PIECE_BYTES)
         except (zlib.error, zstd.ZstdError) as error:
             what = str(error).rpartition("data: ")[2].rstrip(".")
-            raise Stopped(Damage(max(0, self.place - len(data)), f"damaged ({what})")) from None
+            raise Stopped(Damage(max(0, self.place - len(data)), f"damaged ({what})"), lossy=True) from None
 
     def _cut(self) -> Damage:
         what = "gzip member" if self._gzip else "zstd frame"

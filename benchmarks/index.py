@@ -1,0 +1,135 @@
+"""How fast a run is indexed, as a ratio to a scan for newlines, which is the least that any reader does.
+
+    python benchmarks/index.py WORK_DIR [--rounds 7] [--megabytes 400]
+
+Writes two runs of the shapes that trainers write: light (18 kB of text a line) and heavy (six arrays with a number a
+token). Then times, interleaved, a newline scan, the scalar index with one process and with two, and plain parsers on
+the same files. Prints medians, ratios, and the peak memory of the processes that scan. Files are in the page cache.
+"""
+
+import argparse
+import json
+import random
+import resource
+import shutil
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from rolloupe.index import Library
+
+WORDS = "the sum of both roots is seven so we check that by substitution and it holds for every integer ".split()
+SERIES = ("logprobs", "ref_logprobs", "values", "token_rewards", "advantages", "entropy")
+FILES = 8
+
+
+def words(rng: random.Random, count: int) -> str:
+    """A text of so many words."""
+    return " ".join(rng.choices(WORDS, k=count))
+
+
+def light(rng: random.Random, step: int, index: int) -> dict[str, object]:
+    """A sample of text, about 18 kB."""
+    return {
+        "rollout_id": step, "sample_index": index, "group_index": index // 8, "prompt": words(rng, 60),
+        "response": words(rng, 3800), "reward": rng.random(), "response_length": 3800,
+        "status": "completed",
+    }  # fmt: skip
+
+
+def heavy(rng: random.Random, step: int, index: int) -> dict[str, object]:
+    """A sample with six arrays of 4,000 numbers, about 500 kB."""
+    return {
+        "prompt": words(rng, 60), "response": words(rng, 3000),
+        "reward": rng.random(), "step": step, "ground_truth": str(index),
+        **{name: [rng.random() * -3 for _ in range(4000)] for name in SERIES},
+    }  # fmt: skip
+
+
+def written(folder: Path, make: Callable[[random.Random, int, int], dict[str, object]], size: int) -> Path:
+    """A run of about so many bytes, in files of one step each; made once."""
+    place = folder / "rollout_result/train" if make is light else folder
+    if not place.is_dir():
+        place.mkdir(parents=True)
+        rng = random.Random(0)
+        for step in range(FILES):
+            with (place / f"{step}.jsonl").open("w") as file:
+                index = 0
+                while file.tell() < size // FILES:
+                    file.write(json.dumps(make(rng, step, index)) + "\n")
+                    index += 1
+    return folder
+
+
+def newlines(run: Path) -> None:
+    """Find every newline."""
+    buffer = bytearray(2**20)
+    for path in run.rglob("*.jsonl"):
+        with path.open("rb", buffering=0) as file:
+            while count := file.readinto(buffer):
+                at = buffer.find(b"\n", 0, count)
+                while at >= 0:
+                    at = buffer.find(b"\n", at + 1, count)
+
+
+def parsed(run: Path) -> None:
+    """Parse every line with the standard library."""
+    for path in run.rglob("*.jsonl"):
+        with path.open("rb") as file:
+            for line in file:
+                json.loads(line)
+
+
+def duck(run: Path) -> None:
+    """Read all rows with DuckDB's own reader, on one thread."""
+    import duckdb
+
+    with duckdb.connect(config={"threads": 1}) as connection:
+        sql = "SELECT count(*), avg(reward) FROM read_ndjson(?, maximum_object_size = 67108864)"
+        connection.execute(sql, [str(run / "**/*.jsonl")]).fetchall()
+
+
+def indexed(run: Path, work: Path, processes: int) -> None:
+    """Make the scalar index from nothing."""
+    shutil.rmtree(work, ignore_errors=True)
+    with Library([run], index_dir=work, processes=processes) as library:
+        for one in library.runs:
+            one.wait()
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("work", type=Path)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--megabytes", type=int, default=400)
+    given = parser.parse_args()
+    for make in (light, heavy):
+        run = written(given.work / make.__name__, make, given.megabytes * 10**6)
+        size = sum(path.stat().st_size for path in run.rglob("*.jsonl"))
+        work = given.work / "index"
+        tasks: dict[str, Callable[[], None]] = {
+            "newline scan": lambda run=run: newlines(run),
+            "index, 1 process": lambda run=run, work=work: indexed(run, work, 1),
+            "index, 2 processes": lambda run=run, work=work: indexed(run, work, 2),
+            "DuckDB read_ndjson": lambda run=run: duck(run),
+            "json.loads": lambda run=run: parsed(run),
+        }
+        taken: dict[str, list[float]] = {name: [] for name in tasks}
+        for _ in range(given.rounds):
+            for name, task in tasks.items():
+                began = time.perf_counter()
+                task()
+                taken[name].append(time.perf_counter() - began)
+        base = statistics.median(taken["newline scan"])
+        print(f"{make.__name__}: {size / 1e6:.0f} MB, medians of {given.rounds}")
+        for name, seconds in taken.items():
+            middle = statistics.median(seconds)
+            print(f"  {name:20} {size / 1e6 / middle:8.0f} MB/s   1/{middle / base:.1f} of the newline scan")
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    print(f"peak memory of a process that scans: {peak:.0f} MiB")
+
+
+if __name__ == "__main__":
+    main()
