@@ -537,3 +537,27 @@ def test_a_whole_file_is_read_within_a_limit(readable: tuple[Path, bytes]) -> No
         path.write_bytes(path.read_bytes()[:-50])
         with pytest.raises(OSError, match="cut off"):
             compressed.read_bytes(str(path), len(data))
+
+
+@by_ending
+@pytest.mark.parametrize("place", ["prime_rl/exports/v6_pr3189", "prime_rl/traces/run_wordle", "tinker/sync_run"])
+def test_runs_of_other_frameworks_may_be_compressed(place: str, ending: str, tmp_path: Path) -> None:
+    original = Path(__file__).parents[1] / "data" / place
+    for file in original.rglob("*"):
+        target = tmp_path / original.name / file.relative_to(original)
+        if file.is_dir():
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        is_lines = file.name.endswith(".jsonl") and not file.name.endswith((".index.jsonl", "checkpoints.jsonl"))
+        data = file.read_bytes()
+        if is_lines and data and file.name != "metrics.jsonl":
+            target.with_name(target.name + ending).write_bytes(pack(data, ending))
+        else:
+            target.write_bytes(data)
+    plain, packed = only_run(original), only_run(tmp_path / original.name)
+    assert plain.format == packed.format
+    here, there = samples(plain), samples(packed)
+    assert len(here) > 2
+    assert [(s.row.reward, s.row.step, len(s.turns), len(s.series)) for s in here] == [
+        (s.row.reward, s.row.step, len(s.turns), len(s.series)) for s in there
+    ]

@@ -13,9 +13,10 @@ from typing import Any, Final, NamedTuple
 
 from rolloupe import tokens
 from rolloupe.formats import _fields as fields
+from rolloupe.formats._compressed import open_binary
 from rolloupe.formats._episodes import Compact, Node, as_dict, as_list
 from rolloupe.formats._files import Entry, files, folders, stem
-from rolloupe.formats._jsonl import BLOCK_BYTES, Record, Unusable, lines, parse, regular
+from rolloupe.formats._jsonl import BLOCK_BYTES, Record, Unusable, lines, parse
 
 INDEX: Final = ".index.jsonl"
 MAX_SEARCH_BYTES: Final = 2**30
@@ -80,7 +81,7 @@ def _indexed(stream: Stream, trace_id: str, notes: list[str]) -> list[Record]:
 
 
 def _at(path: str, offset: int, trace_id: str) -> Record | None:
-    with open(path, "rb", opener=regular) as file:
+    with open_binary(path) as file:
         for line in lines(file, offset, offset + 1):
             record = _read(line.data or b"")
             return record if record is not None and record.get("trace_id") == trace_id else None
@@ -101,7 +102,7 @@ def _last_rows(path: str, trace_id: str, producer: str, notes: list[str]) -> lis
 
 
 def _rows_of(path: str, trace_id: str, producer: str, notes: list[str]) -> Iterator[Record]:
-    with open(path, "rb", buffering=0, opener=regular) as file:
+    with open_binary(path) as file:
         for line in lines_with(file, json.dumps(trace_id).encode()):
             record = _read(line)
             if record is not None and record.get("trace_id") == trace_id:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from rolloupe.formats import _fields as fields
-from rolloupe.formats._files import Entry, files, folders
+from rolloupe.formats._files import Entry, files, folders, plain_name
 
 Kind = Literal["rollouts", "tree", "page"]
 
@@ -79,7 +79,7 @@ def of_file(path: Path) -> Named:
 
 
 def _at_top(entry: Entry, step: int | None) -> Named | None:
-    match = _FLAT.fullmatch(entry.name)
+    match = _FLAT.fullmatch(plain_name(entry.name))
     number = fields.integer(match["step"]) if match else None
     if match is None or number is None:
         inside = _inside(entry, entry.name, step)
@@ -88,10 +88,10 @@ def _at_top(entry: Entry, step: int | None) -> Named | None:
 
 
 def _inside(entry: Entry, name: str, step: int | None) -> Named | None:
-    match = _INSIDE.fullmatch(entry.name)
+    match = _INSIDE.fullmatch(plain_name(entry.name))
     if match:
         return Named(entry.path, name, SUFFIXES[match["suffix"]], _split(match), step, False)
-    if entry.name.endswith(ROLLOUTS):
+    if plain_name(entry.name).endswith(ROLLOUTS):
         return Named(entry.path, name, "rollouts", None, step, False)
     return None
 

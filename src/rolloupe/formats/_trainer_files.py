@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from rolloupe.formats import _fields as fields
-from rolloupe.formats._jsonl import Record, Unusable, parse, regular, replace_lone_surrogates
+from rolloupe.formats._compressed import open_binary
+from rolloupe.formats._jsonl import Record, Unusable, parse, replace_lone_surrogates
 from rolloupe.model import Checkpoint, MetricRow, RunFile
 
 MAX_BYTES = 256 * 2**20
@@ -21,7 +22,7 @@ MAX_FILES = 20_000
 def read_bytes(path: str, limit: int = MAX_BYTES) -> bytes:
     """Return the first bytes of a regular file; nothing where there is none that can be read."""
     try:
-        with open(path, "rb", opener=regular) as file:
+        with open_binary(path) as file:
             return file.read(limit)
     except OSError:
         return b""

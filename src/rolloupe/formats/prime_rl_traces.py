@@ -17,9 +17,10 @@ from rolloupe.formats import _annotations as annotations
 from rolloupe.formats import _episodes as episodes
 from rolloupe.formats import _fields as fields
 from rolloupe.formats import _trainer_files as trainer
+from rolloupe.formats._compressed import open_binary
 from rolloupe.formats._episodes import Branch, as_dict
 from rolloupe.formats._files import Entry, files, links_of, stem
-from rolloupe.formats._jsonl import BLOCK_BYTES, JsonlFormat, Record, Unusable, lines, parse, regular, step_of
+from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable, lines, parse, step_of
 from rolloupe.formats._sniff import Look, look, look_into
 from rolloupe.model import (
     Annotation,
@@ -201,7 +202,7 @@ class PrimeRLTraces(JsonlFormat):
 
     def annotations(self, source: Source, start: int, stop: int) -> Iterator[Annotation | Problem]:
         """See `Annotated`."""
-        with open(source.path, "rb", buffering=BLOCK_BYTES, opener=regular) as file:
+        with open_binary(source.path) as file:
             for line in lines(file, start, stop):
                 try:
                     yield from _annotations(parse(line.data or b""))
