@@ -281,8 +281,6 @@ class OpenRun:
     def _index_new(self) -> None:
         """Scan what no segment or tail holds yet, the newest first: a little here, the rest in the workers."""
         pending, worked = self._pending(), False
-        if sum(place.state.size for place in self._places.values()) > INLINE_BYTES and not self.catalog.parts():
-            self._workers.warm()
         while not self._stop.is_set():
             due = next(pending, None) if len(self._flying) <= self._workers.count else None
             if due is not None:

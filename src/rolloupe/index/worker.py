@@ -29,7 +29,14 @@ NICENESS = 10
 
 MAX_WORKERS = 8
 
-START = "import sys; sys.path[:] = {path!r}; from rolloupe.index.worker import main; main()"
+START = """
+import os, sys
+if hasattr(os, "nice"):
+    os.nice({nice})  # before the imports: what a person waits for comes first
+sys.path[:] = {path!r}
+from rolloupe.index.worker import main
+main()
+"""
 
 
 def worker_count() -> int:
@@ -71,8 +78,6 @@ def perform(job: Job) -> Answer:
 
 def main() -> None:
     """Answer jobs until standard input ends."""
-    if hasattr(os, "nice"):
-        os.nice(NICENESS)
     for line in sys.stdin.buffer:
         answer = perform(msgspec.msgpack.decode(bytes.fromhex(line.decode()), type=Job))
         sys.stdout.write(msgspec.msgpack.encode(answer).hex() + "\n")
@@ -100,12 +105,6 @@ class Workers:
             nothing.set_result(Answer())
             return nothing
 
-    def warm(self) -> None:
-        """Start the processes before there are jobs: their imports take a third of a second."""
-        with contextlib.suppress(RuntimeError):  # closed
-            for _ in range(self.count):
-                self._threads.submit(self._start_one)
-
     def pids(self) -> list[int]:
         """The processes that run now."""
         return [pid for worker in self._workers if (pid := worker.pid) is not None]
@@ -116,13 +115,6 @@ class Workers:
         for worker in self._workers:
             worker.close()
         self._threads.shutdown(wait=True, cancel_futures=True)
-
-    def _start_one(self) -> None:
-        worker = self._idle.get()
-        try:
-            worker.start()
-        finally:
-            self._idle.put(worker)
 
     def _perform(self, job: Job) -> Answer:
         worker = self._idle.get()
@@ -193,7 +185,7 @@ class Worker:
 
 
 def _started() -> "subprocess.Popen[bytes]":
-    code = START.format(path=[str(p) for p in sys.path])
+    code = START.format(nice=NICENESS, path=[str(p) for p in sys.path])
     return subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
