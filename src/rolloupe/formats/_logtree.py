@@ -168,25 +168,20 @@ class _Outline:
 
     def _section(self, element: Element, depth: int) -> LogNode:
         node = LogNode(kind="section", attrs=_attrs(element))
-        kept: list[Any] = []
-        for child in children(element):
-            if not node.title and tag_of(child) in _HEADINGS:
-                node.title = self._all(child)
-            elif _is(child, "div", "lt-section-body"):
-                kept += children(child)
-            else:
-                kept.append(child)
-        node.children = self._nodes(kept, element, depth + 1)
-        return node
+        return self._filled(node, element, depth, _HEADINGS, "lt-section-body")
 
     def _details(self, element: Element, depth: int) -> LogNode:
         node = LogNode(kind="exception" if "lt-exc" in words(element) else "details", attrs=_attrs(element))
+        return self._filled(node, element, depth, ("summary",), "lt-details-body")
+
+    def _filled(self, node: LogNode, element: Element, depth: int, titles: tuple[str, ...], body: str) -> LogNode:
+        """Give a node its title and what stands in it; `body`: the word of the element around its content."""
         kept: list[Any] = []
         for child in children(element):
-            if not node.title and tag_of(child) == "summary":
+            if not node.title and tag_of(child) in titles:
                 # the cookbook writes the summary of an exception as it is, unlike all else
                 node.title = text.clean(plain(child)) if node.kind == "exception" else self._all(child)
-            elif _is(child, "div", "lt-details-body"):
+            elif _is(child, "div", body):
                 kept += children(child)
             else:
                 kept.append(child)

@@ -274,7 +274,7 @@ class OpenRun:
     def _drop_damaged(self) -> None:
         damaged = {self._damaged.pop() for _ in range(len(self._damaged))}
         if damaged:
-            held = [key for key in self.catalog.parts() if getattr(self.catalog.segment(key), "path", None) in damaged]
+            held = [(s.meta.source, s.meta.part) for s in self.snapshot().segments if s.path in damaged]
             self.catalog.drop(held, remove=True)
             self._texts.forget(damaged)
 
@@ -286,8 +286,7 @@ class OpenRun:
             if due is not None:
                 self._begin(*due)
             elif self._flying:
-                self._land(LOOK_S)
-                if any(map(self._is_open, self._places.values())):  # what follows a part is known once it is there
+                if any(self._goes_further(*part) for part in self._land(LOOK_S)):
                     pending = self._pending()
             else:
                 break
@@ -302,9 +301,7 @@ class OpenRun:
     def _begin(self, place: Place, part: int) -> None:
         key = (place.source.name, part)
         held = self.catalog.segment(key)
-        tail = self.catalog.tail(key)
-        is_large = held is not None and tail is not None and self._is_large(held, tail)
-        if held is not None and not (is_large or self._is_whole(place, part) or self._is_quiet(place)):
+        if held is not None and not self._settles(place, part, held, self.catalog.tail(key)):
             self._grow(place, part)
             self._tell()
             return
@@ -316,11 +313,15 @@ class OpenRun:
         else:
             self._flying[self._workers.submit(job)] = place, key
 
-    def _land(self, timeout_s: float) -> None:
-        """Wait for a worker's answer, and take those that are there."""
-        for future in futures.wait(self._flying, timeout_s, futures.FIRST_COMPLETED).done:
+    def _land(self, timeout_s: float) -> list[tuple[Place, int]]:
+        """Wait for a worker's answer, and take those that are there. Returns their parts."""
+        landed = futures.wait(self._flying, timeout_s, futures.FIRST_COMPLETED).done
+        parts = []
+        for future in landed:
             place, key = self._flying.pop(future)
             self._built(place, key, Answer() if future.cancelled() else future.result())
+            parts.append((place, key[1]))
+        return parts
 
     def _built(self, place: Place, key: PartKey, answer: Answer) -> None:
         if answer.error:
@@ -342,9 +343,11 @@ class OpenRun:
         for place in order:
             for part in self._parts(place):
                 key = (place.source.name, part)
-                flying = {key for _, key in self._flying.values()}
-                if key not in flying and key not in self._failures and self._is_due(place, part):
+                if key not in self._failures and self._is_due(place, part) and not self._is_flying(key):
                     yield place, part
+
+    def _is_flying(self, key: PartKey) -> bool:
+        return any(key == flying for _, flying in self._flying.values())
 
     def _is_open(self, place: Place) -> bool:
         return has_open_grid(self.format.splittable, place.source.path)
@@ -357,9 +360,13 @@ class OpenRun:
             return
         for part in count():
             yield part
-            held = self.catalog.segment((place.source.name, part))
-            if held is None or held.meta.stop < grid_span(part)[1]:
+            if not self._goes_further(place, part):
                 return
+
+    def _goes_further(self, place: Place, part: int) -> bool:
+        """Tell of a compressed source whether its stream is known to reach to the end of a part, or beyond."""
+        held = self.catalog.segment((place.source.name, part))
+        return self._is_open(place) and held is not None and held.meta.stop >= grid_span(part)[1]
 
     def _length(self, place: Place) -> int | None:
         held = self._lengths.get(place.source.name)
@@ -379,17 +386,19 @@ class OpenRun:
         if held.meta.complete:
             return False
         tail = self.catalog.tail(key)
-        if tail is not None and (self._is_quiet(place) or self._is_large(held, tail) or self._is_whole(place, part)):
+        if tail is not None and self._settles(place, part, held, tail):
             return True
         return place.state.size > self._seen.get(key, held.meta.fingerprint.state.size)
+
+    def _settles(self, place: Place, part: int, held: Segment, tail: Tail | None) -> bool:
+        """Tell whether what a part has grown by goes to disk: the file is quiet, the tail long, or the part whole."""
+        is_large = tail is not None and tail.stop - held.meta.stop > TAIL_BYTES
+        return is_large or self._is_quiet(place) or self._is_whole(place, part)
 
     def _is_whole(self, place: Place, part: int) -> bool:
         if self._is_open(place):
             return reaches(place.source.path, part)
-        return self.format.splittable and place.state.size >= span_of(True, part + 1, place.state.size)[0] > 0
-
-    def _is_large(self, held: Segment, tail: Tail) -> bool:
-        return tail.stop - held.meta.stop > TAIL_BYTES
+        return self.format.splittable and place.state.size >= grid_span(part)[1]
 
     def _is_quiet(self, place: Place) -> bool:
         seen = self._changed_at.get(place.source.name, 0.0)  # by our own clock: that of the files may be another
@@ -399,17 +408,18 @@ class OpenRun:
         """About how many bytes are read for a part."""
         if self._is_open(place):
             return min(GRID_BYTES, EXPANSION * place.state.size)
-        start, stop = span_of(self.format.splittable, part, place.state.size)
+        start, stop = self._span(place, part)
         return stop - start
+
+    def _span(self, place: Place, part: int) -> tuple[int, int]:
+        return span_of(self.format.splittable, place.source.path, part, place.state.size)
 
     def _grow(self, place: Place, part: int) -> None:
         key = (place.source.name, part)
         held, tail = self.catalog.segment(key), self.catalog.tail(key)
         assert held is not None
         start = tail.stop if tail else held.meta.stop
-        stop = (
-            grid_span(part)[1] if self._is_open(place) else span_of(self.format.splittable, part, place.state.size)[1]
-        )
+        stop = self._span(place, part)[1]
         found = scan(self.info, place.source, start, stop)
         self._seen[key] = place.state.size
         if found.rows or found.problems or (tail and any(p.transient for p in tail.problems)):

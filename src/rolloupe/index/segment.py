@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -69,11 +69,12 @@ class Scan(NamedTuple):
     unfinished: bool
 
 
-def span_of(splittable: bool, part: int, size: int) -> tuple[int, int]:
-    """The byte range of a part of a file of `size` bytes."""
+def span_of(splittable: bool, path: str, part: int, size: int) -> tuple[int, int]:
+    """The byte range of a part of a file of `size` bytes: that of its stream where the file is compressed."""
     if not splittable:
         return 0, size
-    return part * GRID_BYTES, min((part + 1) * GRID_BYTES, size)
+    start, stop = grid_span(part)
+    return start, stop if has_open_grid(splittable, path) else min(stop, size)
 
 
 def parts_of(splittable: bool, size: int) -> int:
@@ -134,24 +135,21 @@ def build(folder: Path, run: RunInfo, source: Source, part: int) -> SegmentMeta 
     state = fingerprint.state_of(source.path)
     if state is None:
         return None
-    if has_open_grid(splittable, source.path):
-        start, stop = grid_span(part)
-        found = scan(run, source, start, stop)
-        stop, file_bytes = extent(source.path, stop)
-        covered = found.stop if found.unfinished else max(found.stop, stop)
-    else:
-        start, stop = span_of(splittable, part, state.size)
-        found = scan(run, source, start, stop)
-        covered = file_bytes = found.stop if found.unfinished else max(found.stop, stop)
+    is_open = has_open_grid(splittable, source.path)
+    start, stop = span_of(splittable, source.path, part, state.size)
+    found = scan(run, source, start, stop)
+    stop, file_bytes = extent(source.path, stop) if is_open else (stop, None)
+    covered = found.stop if found.unfinished else max(found.stop, stop)
     with open(source.path, "rb") as file:
-        print_ = fingerprint.take(file, state, min(file_bytes, state.size))
+        print_ = fingerprint.take(file, state, min(covered if file_bytes is None else file_bytes, state.size))
     meta = _meta(run, source, part, found, print_)
     meta.start, meta.stop = start, covered
     meta.complete = splittable and stop == grid_span(part)[1] and not found.unfinished
     table = table_of(found.rows, source.name)
     base = base_path(folder, source.name, part, covered)
     meta.scalar_bytes = _write_parquet(base.with_suffix(".parquet"), table)
-    _write_bytes(base.with_suffix(".meta"), msgspec.msgpack.encode(meta))
+    with _replacing(base.with_suffix(".meta")) as temporary:
+        temporary.write_bytes(msgspec.msgpack.encode(meta))
     return meta
 
 
@@ -189,21 +187,17 @@ def has_duplicates(rows: Sequence[SampleRow]) -> bool:
 
 def _write_parquet(path: Path, table: pa.Table) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
-    try:
+    with _replacing(path) as temporary:
         pq.write_table(table, temporary, compression="zstd", compression_level=1)
-        size = temporary.stat().st_size
-        os.replace(temporary, path)
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-    return size
+        return temporary.stat().st_size
 
 
-def _write_bytes(path: Path, data: bytes) -> None:
+@contextlib.contextmanager
+def _replacing(path: Path) -> Iterator[Path]:
+    """Give a name to write to; what was written there takes the path's place at the end, unless something failed."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
-        temporary.write_bytes(data)
+        yield temporary
         os.replace(temporary, path)
     finally:
         with contextlib.suppress(OSError):
