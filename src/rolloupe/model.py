@@ -160,6 +160,11 @@ class SampleRow(Struct, kw_only=True):
     """The whole prompt as text (messages are joined), for search and preview."""
     response: str = ""
 
+    @property
+    def key(self) -> SampleKey:
+        """The key of the sample; an earlier attempt has the same, and its own number only in the index."""
+        return SampleKey(self.split, self.step, self.group, self.index)
+
 
 class ToolCall(Struct, frozen=True, kw_only=True):
     """One call of a tool. `arguments` is JSON text where it parsed, else as the model wrote it."""

@@ -4,7 +4,8 @@ import os
 from pathlib import Path
 
 from rolloupe.index import Library
-from rolloupe.index.budget import TEXT, Budget, Text
+from rolloupe.index.budget import Budget, Text
+from rolloupe.index.segment import TEXT
 from tests.index.support import eventually, lines, opened, relax_run, row, row_count
 
 

@@ -7,7 +7,6 @@ be read is passed over, for these files are shown, not counted.
 import json
 import os
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 from rolloupe.formats import _fields as fields
@@ -16,7 +15,6 @@ from rolloupe.formats._jsonl import Record, Unusable, parse, replace_lone_surrog
 from rolloupe.model import Checkpoint, MetricRow, RunFile
 
 MAX_BYTES = 256 * 2**20
-MAX_FILES = 20_000
 
 
 def read_bytes(path: str, limit: int = MAX_BYTES) -> bytes:
@@ -93,24 +91,3 @@ def described_files(found: Iterable[tuple[str, str, str]]) -> list[RunFile]:
             continue
         listed.append(RunFile(name=name, size_bytes=state.st_size, changed_s=state.st_mtime, what=what))
     return listed
-
-
-def listed_files(root: str, known: dict[str, str]) -> list[RunFile]:
-    """List the files below a folder, without following links; `known` says what those of certain names are."""
-    found: list[RunFile] = []
-    for folder, folders, names in os.walk(root):
-        folders.sort()
-        for name in sorted(names):
-            path = Path(folder, name)
-            try:
-                state = path.lstat()
-                shown = path.relative_to(root).as_posix()
-                shown.encode()
-            except (OSError, ValueError):
-                continue
-            found.append(
-                RunFile(name=shown, size_bytes=state.st_size, changed_s=state.st_mtime, what=known.get(name, ""))
-            )
-            if len(found) == MAX_FILES:
-                return found
-    return found

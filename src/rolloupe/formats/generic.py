@@ -25,7 +25,7 @@ from rolloupe.formats._generic_keys import (
 from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable, step_of
 from rolloupe.formats._named_fields import ROLES, Fields, renamed
 from rolloupe.formats._sniff import look, look_into
-from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleKey, SampleRow, Source, TokenSeries
+from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleRow, Source, TokenSeries
 
 MAX_STEP_FOLDERS = 100_000
 """Folders named by a step below one run; more are not looked at."""
@@ -167,7 +167,7 @@ class Generic(JsonlFormat):
         roles = roles_of(record)
         prompt, response = roles.texts(record)
         return Sample(
-            key=SampleKey(row.split, row.step, row.group, row.index),
+            key=row.key,
             row=row,
             locator=locator,
             turns=fields.prompt_turns(prompt) + fields.response_turns(response),

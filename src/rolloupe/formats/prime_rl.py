@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from rolloupe.formats import _fields as fields
-from rolloupe.formats._files import entries, files, folders, links_of, plain_name, stem
+from rolloupe.formats._files import Entry, entries, files, folders, links_of, plain_name, stem
 from rolloupe.formats._jsonl import JsonlFormat, Record, step_of
 from rolloupe.formats._sniff import Look, look, look_into
 from rolloupe.formats._token_columns import (
@@ -34,7 +34,6 @@ from rolloupe.model import (
     RunInfo,
     RunPart,
     Sample,
-    SampleKey,
     SampleRow,
     Source,
     TokenSeries,
@@ -171,7 +170,7 @@ class PrimeRL(JsonlFormat):
         ]
         notes = [NO_TEXT, *columns.notes, *absences_of(columns)]
         return Sample(
-            key=SampleKey(row.split, row.step, row.group, row.index),
+            key=row.key,
             row=row,
             locator=locator,
             turns=turns_of(columns),
@@ -208,16 +207,15 @@ def _is_shown(key: str, value: object) -> bool:
 
 def _rank_files(folder: str, links: str) -> list[tuple[str, int | None]]:
     """Paths and steps of the files of ranks, in the order of steps."""
-    found: list[tuple[str, int | None]] = [
-        (entry.path, None) for entry in files(folder, links) if _RANK.fullmatch(plain_name(entry.name))
-    ]
+    found: list[tuple[str, int | None]] = [(path, None) for path in _ranks(files(folder, links))]
     for below in folders(folder, links):
         if match := _STEP.fullmatch(below.name):
-            step = int(match["step"])
-            found += [
-                (entry.path, step) for entry in files(below.path, links) if _RANK.fullmatch(plain_name(entry.name))
-            ]
+            found += [(path, int(match["step"])) for path in _ranks(files(below.path, links))]
     return sorted(found, key=lambda one: (one[1] or 0, one[0]))
+
+
+def _ranks(listed: list[Entry]) -> list[str]:
+    return [entry.path for entry in listed if _RANK.fullmatch(plain_name(entry.name))]
 
 
 def _described(found: list[tuple[str, int | None]], looks: list[Look]) -> str:
@@ -239,7 +237,7 @@ def _state(folder: str, links: str) -> str:
         return ""
     if any(entry.name == STABLE for entry in listed):
         return ""
-    paths = [entry.path for entry in listed if _RANK.fullmatch(plain_name(entry.name))]
+    paths = _ranks(listed)
     keys = {key for _, seen in look_into(paths) for record in seen.objects for key in record}
     if not keys or ("training_mode" in keys and "export_step" not in keys):  # before #2641 there was no STABLE
         return ""

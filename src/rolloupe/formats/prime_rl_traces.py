@@ -30,7 +30,6 @@ from rolloupe.model import (
     RunInfo,
     RunPart,
     Sample,
-    SampleKey,
     SampleRow,
     Source,
     TokenSeries,
@@ -158,7 +157,7 @@ class PrimeRLTraces(JsonlFormat):
         for turn, node in zip(turns, branch.members, strict=True):
             turn.logs = {k: fields.showable(v) for k, v in node.record.items() if k not in _NOT_LOGGED and v}
         return Sample(
-            key=SampleKey(row.split, row.step, row.group, row.index),
+            key=row.key,
             row=row,
             locator=locator,
             turns=turns,

@@ -12,7 +12,7 @@ from rolloupe.formats import _fields as fields
 from rolloupe.formats._files import files, links_of, plain_name, stem
 from rolloupe.formats._jsonl import JsonlFormat, Record, step_of
 from rolloupe.formats._sniff import Look, look, look_into
-from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleKey, SampleRow, Source
+from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleRow, Source
 
 NUMBERED = re.compile(r"[0-9]+\.jsonl")
 RESULT = "rollout_result"
@@ -171,7 +171,7 @@ class Relax(JsonlFormat):
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `JsonlFormat`."""
         return Sample(
-            key=SampleKey(row.split, row.step, row.group, row.index),
+            key=row.key,
             row=row,
             locator=locator,
             turns=fields.prompt_turns(record.get("prompt")) + fields.response_turns(record.get("response")),

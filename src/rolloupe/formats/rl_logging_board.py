@@ -17,7 +17,7 @@ from rolloupe.formats import _fields as fields
 from rolloupe.formats._files import files, is_below, links_of, stem
 from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable
 from rolloupe.formats._sniff import Look, look, look_into
-from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleKey, SampleRow, Source, TokenSeries
+from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleRow, Source, TokenSeries
 
 PAD_TOKEN = "<PAD>"  # noqa: S105
 """The board's default. It pads prompts on the left and responses on the right."""
@@ -160,7 +160,7 @@ class RLLoggingBoard(JsonlFormat):
             notes.append(f"no usable step in the record: listed under step {row.step}")
         reference = record.get("ref_response")
         return Sample(
-            key=SampleKey(row.split, row.step, row.group, row.index),
+            key=row.key,
             row=row,
             locator=locator,
             turns=fields.prompt_turns(_shown(record, "prompt", row.prompt))

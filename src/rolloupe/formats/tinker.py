@@ -32,7 +32,7 @@ from rolloupe.formats._tinker_names import (
 )
 from rolloupe.formats._tinker_run import TinkerFiles, tied_to
 from rolloupe.formats._trainer_files import read_bytes
-from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleKey, SampleRow, Source, Turn
+from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleRow, Source, Turn
 
 SUFFIX = (".jsonl",)
 
@@ -221,7 +221,7 @@ class Tinker(TinkerFiles, JsonlFormat):
         """See `JsonlFormat`."""
         turns, placed = _turns(record)
         return Sample(
-            key=SampleKey(row.split, row.step, row.group, row.index),
+            key=row.key,
             row=row,
             locator=locator,
             turns=turns,

@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-TEXT = ".text.parquet"
+from rolloupe.index.fingerprint import size_of, state_of
+from rolloupe.index.segment import TEXT
+
 LOOK_S = 1.0
 """So long is a sum of sizes taken to hold, what this process itself writes and removes aside."""
 
@@ -56,33 +58,24 @@ class Budget:
     def wrote(self, path: Path) -> None:
         """Count a file that was written."""
         with self._lock:
-            self._used += _size(path)
+            self._used += size_of(path)
 
     def _look(self) -> None:
         if time.monotonic() - self._looked_s >= LOOK_S:
-            self._used = sum(_size(path) for path in self._index_dir.rglob("*.*"))
+            self._used = sum(size_of(path) for path in self._index_dir.rglob("*.*"))
             self._looked_s = time.monotonic()
 
     def _closed(self) -> list[Path]:
         texts = [path for path in self._index_dir.rglob(f"*{TEXT}") if path.parent.parent not in self.open_folders]
-        return sorted(texts, key=_changed_s)
+        return sorted(texts, key=_changed_ns)
 
     def _remove(self, path: Path) -> None:
-        size = _size(path)
+        size = size_of(path)
         with contextlib.suppress(OSError):
             path.unlink()
             self._used -= size
 
 
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
-
-
-def _changed_s(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
+def _changed_ns(path: Path) -> int:
+    state = state_of(path)
+    return state.mtime_ns if state else 0

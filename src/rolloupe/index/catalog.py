@@ -88,10 +88,6 @@ class Catalog:
         """The tail of a part."""
         return self._tails.get(key)
 
-    def tails(self) -> list[PartKey]:
-        """The parts that have a tail."""
-        return list(self._tails)
-
     def add(self, meta: SegmentMeta) -> tuple[Path, Path]:
         """Put a segment in its part's place; the part's tail, which it covers, goes. Returns its files.
 

@@ -7,6 +7,7 @@ scanned 4 KiB. Where the file's state is unchanged nothing is read; where it cha
 import hashlib
 import os
 import stat
+from pathlib import Path
 from typing import BinaryIO
 
 from msgspec import Struct
@@ -32,7 +33,7 @@ class Fingerprint(Struct, frozen=True, array_like=True):
     tail: bytes
 
 
-def state_of(path: str) -> FileState | None:
+def state_of(path: str | Path) -> FileState | None:
     """The file's state, None where there is no such regular file."""
     try:
         st = os.stat(path)
@@ -41,6 +42,12 @@ def state_of(path: str) -> FileState | None:
     if not stat.S_ISREG(st.st_mode):
         return None
     return FileState(st.st_dev, st.st_ino, st.st_size, st.st_mtime_ns)
+
+
+def size_of(path: str | Path) -> int:
+    """The file's size, 0 where there is no such file."""
+    state = state_of(path)
+    return state.size if state else 0
 
 
 def take(file: BinaryIO, state: FileState, stop: int) -> Fingerprint:

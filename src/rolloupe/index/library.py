@@ -14,6 +14,7 @@ import platformdirs
 from rolloupe.errors import NotFound, RolloupeError, UnreadablePath
 from rolloupe.formats import Note, discover
 from rolloupe.index.budget import Budget
+from rolloupe.index.fingerprint import size_of
 from rolloupe.index.run import OpenRun
 from rolloupe.index.segment import VERSION
 from rolloupe.index.worker import Workers, worker_count
@@ -202,11 +203,4 @@ def ids_of(runs: Sequence[RunInfo]) -> list[str]:
 
 
 def _size(folder: Path) -> int:
-    return sum(_file_size(path) for path in folder.glob("??/*"))
-
-
-def _file_size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
+    return sum(size_of(path) for path in folder.glob("??/*"))

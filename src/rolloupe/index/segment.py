@@ -33,6 +33,9 @@ VERSION = 6
 GRID_BYTES = 16 * 2**20
 """Small enough that the newest part of a huge file is on the screen in a blink, large enough for few segments."""
 
+TEXT = ".text.parquet"
+"""How the name of a segment's texts ends."""
+
 MAX_PROBLEMS = 10_000
 """Problems that a segment lists; more are counted."""
 
@@ -162,7 +165,7 @@ def build_text(folder: Path, run: RunInfo, source: Source, meta: SegmentMeta) ->
     rows = found.rows[: meta.rows]
     if len(rows) == meta.rows:
         base = base_path(folder, meta.source, meta.part, meta.stop)
-        _write_parquet(base.with_suffix(".text.parquet"), text_table_of(rows))
+        _write_parquet(base.with_suffix(TEXT), text_table_of(rows))
     return len(rows) == meta.rows
 
 
@@ -226,6 +229,6 @@ def is_readable(path: Path) -> bool:
 def discard(path: Path) -> None:
     """Remove the files of a segment, as far as they are there."""
     base = path.with_suffix("")
-    for ending in (".meta", ".text.parquet", ".parquet"):
+    for ending in (".meta", TEXT, ".parquet"):
         with contextlib.suppress(OSError):
             base.with_suffix(ending).unlink()

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent import futures
 from pathlib import Path
 
-from rolloupe.index.budget import TEXT, Budget, Text
+from rolloupe.index.budget import Budget, Text
+from rolloupe.index.segment import TEXT
 from rolloupe.index.snapshot import Segment
 from rolloupe.index.worker import Answer, Job, Workers, perform
 from rolloupe.model import RunInfo, Source

@@ -108,9 +108,8 @@ def _answer(run: OpenRun, question: Question, fetch: Callable[[duckdb.DuckDBPyCo
         raise BadQuery(str(error).splitlines()[0]) from error
     except duckdb.Error as error:
         with _lock:
-            _databases.pop(
-                run.catalog.folder.parent, None
-            )  # some errors leave a database that answers nothing any more
+            # some errors leave a database that answers nothing any more
+            _databases.pop(run.catalog.folder.parent, None)
         if run.heal(piece.path for piece in question.pieces if piece.path) or isinstance(error, duckdb.IOException):
             raise SourceChanged("the index changed while it was read, and is made again: ask again") from error
         raise BadQuery(str(error).splitlines()[0]) from error

@@ -273,10 +273,8 @@ def table(run: OpenRun, query: SampleQuery) -> pa.Table:
     query = in_known_splits(snapshot, query)
     terms = terms_of(snapshot, query)
     pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
-    if not pieces:
-        return pa.table({name: [] for name in ("id", *NAMES)})
-    places = engine.table(run, _where_they_are(pieces, terms, query.limit, query.offset))
-    if not len(places):
+    places = engine.table(run, _where_they_are(pieces, terms, query.limit, query.offset)) if pieces else None
+    if not places:
         return pa.table({name: [] for name in ("id", *NAMES)})
     chunks = [_named(run, snapshot, places.slice(at, CHUNK)) for at in range(0, len(places), CHUNK)]
     return pa.concat_tables(chunks, promote_options="permissive")
