@@ -177,6 +177,7 @@ def test_no_width_makes_the_page_scroll_sideways(page: Page, viewer: Viewer, wid
 def test_every_bundled_run_opens(page: Page, demo_runs: Path, tmp_path: Path) -> None:
     with viewing(demo_runs, index_dir=tmp_path / "index") as viewer:
         page.goto(viewer.link)
+        expect(page.get_by_text("verl_math").first).to_be_visible()
         names = page.evaluate("fetch('api/runs').then(r => r.json()).then(r => JSON.stringify(r.runs.map(x => x.id)))")
         assert len(json.loads(names)) >= 3
         for name in json.loads(names):

@@ -35,7 +35,7 @@ def secrets_of(folder: Path | None = None, *, rotate: bool = False) -> Secrets:
     """Read the secrets, or draw new ones where there are none, where others could have read them, or to rotate."""
     place = (folder or default_folder()) / NAME
     held = None if rotate else _read(place)
-    return held or _draw(place, replace=rotate or place.is_symlink() or place.exists())
+    return held or _draw(place, rotate=rotate)
 
 
 def _read(place: Path) -> Secrets | None:
@@ -57,25 +57,34 @@ def _is_private(status: os.stat_result) -> bool:
     return os.name == "nt" or (not status.st_mode & 0o077 and status.st_uid == os.geteuid())
 
 
-def _draw(place: Path, *, replace: bool) -> Secrets:
+def _draw(place: Path, *, rotate: bool) -> Secrets:
+    """Draw secrets and keep them, or take those that another server kept in the meantime."""
     drawn = Secrets(token=secrets.token_urlsafe(32), cookie_key=secrets.token_bytes(32))
     try:
         place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         temporary = place.with_name(f".{NAME}.{os.getpid()}-{secrets.token_hex(4)}")
         write_private(temporary, msgspec.json.encode(drawn))
         try:
-            if replace:
+            if not rotate and _is_new(temporary, place):
+                return drawn
+            held = None if rotate else _read(place)
+            if held is None:
                 os.replace(temporary, place)
-            else:
-                os.link(temporary, place)  # of two servers that start at once, one draws
-        except FileExistsError:
-            return _read(place) or drawn
+            return held or drawn
         finally:
             with contextlib.suppress(OSError):
                 temporary.unlink()
     except OSError:
         return drawn
-    return drawn
+
+
+def _is_new(temporary: Path, place: Path) -> bool:
+    """Of servers that start at once, one alone can make the file."""
+    try:
+        os.link(temporary, place)
+    except FileExistsError:
+        return False
+    return True
 
 
 def write_private(place: Path, content: bytes) -> None:
