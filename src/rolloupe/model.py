@@ -5,7 +5,6 @@ are legal values everywhere; strings may have come from hostile files. Fields ma
 """
 
 import re
-from collections.abc import Mapping
 from typing import Any, Final, Literal
 from urllib.parse import quote, unquote
 
@@ -63,6 +62,8 @@ class Source(Struct, frozen=True, kw_only=True):
     name: str
     split: str | None = None
     step: int | None = None
+    annotates: bool = False
+    """True where it holds no samples but annotations of those that stand in other files."""
 
 
 class Locator(Struct, frozen=True, kw_only=True):
@@ -151,6 +152,9 @@ class SampleRow(Struct, kw_only=True):
     env: str = ""
     """Environment or data set."""
     uid: str = ""
+    """What the framework calls the sample, and annotations with it."""
+    trace_id: str = ""
+    """What the framework calls the trace that the sample is a branch of: an annotation of it is one of each branch."""
     discarded: str = ""
     """Why the sample was not trained on; empty where it was."""
     metrics: dict[str, float] = {}
@@ -291,8 +295,19 @@ class LoggedTranscript(Struct, kw_only=True):
 
 
 class Annotation(Struct, kw_only=True):
-    """What is learned about a sample after it was written; joined by `uid`, the newest wins."""
+    """What is learned about a sample after it was written: joined by `uid`, and of each value the newest counts."""
 
     uid: str
-    values: Mapping[str, Any] = {}
-    series: list[TokenSeries] = []
+    """The `uid` of a sample, or the `trace_id` of several."""
+    start: int
+    """Where its record begins; of one file what stands later is newer."""
+    length: int
+    advantage: float | None = None
+    discarded: str | None = None
+    """Why the sample was not trained on; empty where it was, None where nothing is said of that."""
+    metrics: dict[str, float] = {}
+    tags: dict[str, str] = {}
+
+
+Scanned = SampleRow | Annotation | Problem
+"""What a scan finds."""

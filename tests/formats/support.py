@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 from rolloupe.formats import by_name, discover
 from rolloupe.formats._jsonl import BLANK, BOM
 from rolloupe.formats.base import Format
-from rolloupe.model import Locator, Problem, Reading, RunInfo, Sample, SampleRow, Source
-
-Item = SampleRow | Problem
+from rolloupe.model import Locator, Problem, Reading, RunInfo, Sample, SampleRow, Scanned, Source
 
 
 def only_run(path: Path, **options: Any) -> RunInfo:
@@ -20,7 +18,7 @@ def only_run(path: Path, **options: Any) -> RunInfo:
     return run
 
 
-def items(run: RunInfo) -> list[Item]:
+def items(run: RunInfo) -> list[Scanned]:
     """Everything that scans of a run's sources yield."""
     reader = by_name(run.format)
     return [item for source in reader.sources(run) for item in reader.scan(run, source, 0, 2**62)]

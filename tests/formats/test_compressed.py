@@ -27,8 +27,8 @@ from rolloupe.formats import _decoding as decoding
 from rolloupe.formats import _jsonl as jsonl
 from rolloupe.formats import by_name, discover
 from rolloupe.formats._files import files, plain_name, stem
-from rolloupe.model import Locator, Problem, RunInfo, RunPart, SampleRow, Source
-from tests.formats.support import Item, files_of, items, load, only_run, samples
+from rolloupe.model import Locator, Problem, RunInfo, RunPart, SampleRow, Scanned, Source
+from tests.formats.support import files_of, items, load, only_run, samples
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -76,7 +76,7 @@ def cut(data: bytes, places: list[int]) -> list[bytes]:
     return [data[a:b] for a, b in pairwise(edges)]
 
 
-def without_places(found: list[Item]) -> str:
+def without_places(found: list[Scanned]) -> str:
     """Items as text, but for where in the compressed file damage was noticed: zstd sees it sooner or later."""
     return re.sub(r"at byte \d+", "", repr(found))
 
@@ -87,12 +87,12 @@ def source_of(path: Path, format: str = "relax") -> tuple[RunInfo, Source]:
     return run, source
 
 
-def scan(path: Path, start: int = 0, stop: int = 2**62, format: str = "relax") -> list[Item]:
+def scan(path: Path, start: int = 0, stop: int = 2**62, format: str = "relax") -> list[Scanned]:
     run, source = source_of(path, format)
     return list(by_name(format).scan(run, source, start, stop))
 
 
-def split(found: list[Item]) -> tuple[list[SampleRow], list[Problem]]:
+def split(found: list[Scanned]) -> tuple[list[SampleRow], list[Problem]]:
     return [i for i in found if isinstance(i, SampleRow)], [i for i in found if isinstance(i, Problem)]
 
 

@@ -12,8 +12,8 @@ from rolloupe.errors import SourceChanged
 from rolloupe.formats import FORMATS, by_name
 from rolloupe.formats import _jsonl as jsonl
 from rolloupe.formats._generic_keys import PROMPTS, RESPONSES, SCORES
-from rolloupe.model import Locator, Problem, RunInfo, RunPart, SampleRow, Source
-from tests.formats.support import Item, as_line, expected_lines, files_of, load, records, write
+from rolloupe.model import Locator, Problem, RunInfo, RunPart, SampleRow, Scanned, Source
+from tests.formats.support import as_line, expected_lines, files_of, load, records, write
 
 KEYS = {
     "tinker": [
@@ -62,13 +62,13 @@ def run_of(name: str, path: Path) -> tuple[RunInfo, Source]:
     return run, source
 
 
-def scan(name: str, path: Path, start: int = 0, stop: int = 2**62) -> list[Item]:
+def scan(name: str, path: Path, start: int = 0, stop: int = 2**62) -> list[Scanned]:
     run, source = run_of(name, path)
     return list(by_name(name).scan(run, source, start, stop))
 
 
-def span(item: Item) -> tuple[int, int]:
-    if isinstance(item, SampleRow):
+def span(item: Scanned) -> tuple[int, int]:
+    if not isinstance(item, Problem):
         return item.start, item.start + item.length
     assert item.start is not None
     assert item.stop is not None
@@ -119,7 +119,7 @@ def test_a_file_cut_anywhere_keeps_its_whole_lines(name: str, path: Path, data: 
     assert repr(found[: len(ended)]) == repr(ended)
     assert len(found) <= len(ended) + 1
     for item in found[len(ended) :]:
-        assert isinstance(item, SampleRow) or item.transient
+        assert not isinstance(item, Problem) or item.transient
 
 
 @by_format
@@ -130,7 +130,7 @@ def test_every_row_loads_and_can_be_sent(name: str, path: Path, data: st.DataObj
     path.write_bytes(as_line(record, data.draw(st.booleans())) + b"\n")
     run, source = run_of(name, path)
     for item in by_name(name).scan(run, source, 0, 2**62):
-        if isinstance(item, Problem):
+        if not isinstance(item, SampleRow):
             continue
         assert isinstance(item.step, int)
         assert abs(item.step) < 2**63

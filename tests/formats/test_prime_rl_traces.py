@@ -1,7 +1,6 @@
 """Trace streams of prime-rl: what the sample run holds, how branches become samples, how annotations are folded."""
 
 import json
-import math
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 import rolloupe
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import _annotations, _episodes, by_name, discover, prime_rl_traces
-from rolloupe.formats.base import Annotated
 from rolloupe.formats.prime_rl_traces import PrimeRLTraces
 from rolloupe.model import Annotation, Locator, Problem, Sample, SampleRow
 from tests.formats.support import items, leaves, load, numbers, only_run, rows, samples, texts, values, write
@@ -164,7 +162,7 @@ def test_the_run_can_be_opened_at_several_places() -> None:
 
 def test_what_lies_beside_the_stream_is_named() -> None:
     reasons = {note.reason.partition(": ")[0]: note.reason for note in discover([RUN]).notes}
-    assert len(reasons) == 4
+    assert len(reasons) == 3
     assert all("prime-rl" in reason and "no format" not in reason for reason in reasons.values()), reasons
 
 
@@ -401,23 +399,37 @@ def test_lines_are_found_by_what_stands_in_them(
         assert list(_annotations.lines_with(opened, b"\x00")) == wanted
 
 
-def test_annotations_can_be_had_one_by_one(prime: PrimeRLTraces, tmp_path: Path) -> None:
-    assert isinstance(prime, Annotated)
+def test_annotations_are_scanned_like_samples(prime: PrimeRLTraces, tmp_path: Path) -> None:
     run = only_run(RUN)
-    sources = prime.annotation_sources(run)
-    assert [source.name for source in sources] == ["orch/00000.jsonl", "trainer/00000.jsonl"]
-    found = [item for source in sources for item in prime.annotations(source, 0, 2**62)]
-    assert Counter(type(item) for item in found) == {Annotation: 12}
-    uids = {item.uid for item in found if isinstance(item, Annotation)}
-    assert uids == {row.uid for row in rows(run)}
-    last = found[-1]
-    assert isinstance(last, Annotation)
-    assert [one.name for one in last.series] == ["trainer_logprobs", "entropy", "is_masked", "mismatch_kl"]
-    assert math.isnan(last.series[0].values[0])
+    sources = [source for source in prime.sources(run) if source.annotates]
+    assert [source.name for source in sources] == ["annotations/orch/00000.jsonl", "annotations/trainer/00000.jsonl"]
+    found = [item for source in sources for item in prime.scan(run, source, 0, 2**62)]
+    assert Counter(type(item) for item in found) == {Annotation: 18}
+    said = [item for item in found if isinstance(item, Annotation)]
+    assert {item.uid for item in said} == {uid for row in rows(run) for uid in (row.uid, row.trace_id)}
+    of_trace, of_branch = said[0], said[-1]
+    assert (of_trace.advantage, of_trace.discarded, of_trace.metrics) == (0.072222, "", {"ship.step": 1.0})
+    assert of_branch.metrics.keys() == {"trainer_logprobs", "entropy", "is_masked", "mismatch_kl"}
     bad = tmp_path / "bad.jsonl"
-    bad.write_bytes(b'{"trace_id": "t", "info": {"a": 1}}\n[]\n{"trace_id": 1.5e400}\n{"trace')
-    read = list(prime.annotations(sources[0].__class__(path=str(bad), name="bad"), 0, 2**62))
+    bad.write_bytes(b'{"trace_id": "t", "info": {"a": 1}}\n\n[]\n{"trace_id": 1.5e400}\n{"trace')
+    read = list(prime.scan(run, sources[0].__class__(path=str(bad), name="bad", annotates=True), 0, 2**62))
     assert [type(item) for item in read] == [Annotation, Problem, Annotation, Problem]
+
+
+def test_what_a_list_says_is_what_the_sample_says() -> None:
+    run = only_run(RUN)
+    reader = by_name(run.format)
+    said: dict[str, dict[str, float]] = {}
+    for source in reader.sources(run):
+        for item in reader.scan(run, source, 0, 2**62):
+            if isinstance(item, Annotation):
+                said[item.uid] = said.get(item.uid, {}) | item.metrics
+    for sample in samples(run):
+        row = sample.row
+        assert said[row.uid].items() <= row.metrics.items()
+        assert said[row.trace_id].items() <= row.metrics.items()
+        for name in ("entropy", "mismatch_kl", "trainer_logprobs"):
+            assert row.metrics[name] == pytest.approx(float(np.nanmean(series(sample, name))))
 
 
 # Faults
@@ -462,13 +474,16 @@ def test_whatever_the_files_hold_every_row_loads_and_can_be_sent(
         index.unlink()
     reader = by_name("prime_rl_traces")
     (run,) = reader.detect(folder, forced=True)
-    (source,) = reader.sources(run)
+    source, noted = reader.sources(run)
+    for item in reader.scan(run, noted, 0, 2**62):
+        assert not isinstance(item, Problem) or "defect" not in item.reason
     starts = set()
     for item in reader.scan(run, source, 0, 2**62):
         starts.add(item.start)
         if isinstance(item, Problem):
             assert "defect" not in item.reason
             continue
+        assert isinstance(item, SampleRow)
         sample = load(reader, run, source, item)
         assert (sample.row.split, sample.row.step, sample.row.group, sample.row.index) == (
             item.split, item.step, item.group, item.index,

@@ -29,6 +29,9 @@ STRICT: Final = {"advantages", "trainer_logprobs", "entropies"}
 """Streams that are taken for a message only where every sampled token of it has a value."""
 
 NAMES: Final = {"entropies": "entropy"}
+FLAG: Final = "is_"
+OF_ALL: Final = "advantages"
+"""The same for all tokens of a sample, and said of it as a whole, too."""
 
 
 class Stream(NamedTuple):
@@ -160,10 +163,15 @@ def arrays_of(branch: Record) -> dict[str, list[Any]]:
     return {key: value for key, value in branch.items() if isinstance(value, list) and value}
 
 
-def floats(stream: list[Any]) -> list[float]:
-    """Return a stream as numbers, NaN for what is null."""
-    values = tokens.read_floats(stream)
-    return [] if values is None else values.tolist()
+def metrics_of(branch: Record) -> dict[str, float]:
+    """Return what the streams of one branch come to: means over the tokens that have a value, of flags how many."""
+    found = {}
+    for key, stream in arrays_of(branch).items():
+        values = tokens.read_floats(stream)
+        come_to = tokens.nan_sum if key.startswith(FLAG) else tokens.nan_mean
+        if values is not None and key != OF_ALL and (value := come_to(values)) is not None:
+            found[NAMES.get(key, key)] = value
+    return found
 
 
 def folded(nodes: list[Node], paths: list[list[int]], records: Iterable[Record]) -> Compact:

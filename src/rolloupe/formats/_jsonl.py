@@ -20,7 +20,7 @@ from rolloupe.formats import _fields as fields
 from rolloupe.formats._compressed import LFS_POINTER, damage_of, gaps_of, is_decoded, open_binary
 from rolloupe.formats._contents import Gap
 from rolloupe.formats._decoding import Damage
-from rolloupe.model import Locator, Problem, RunInfo, Sample, SampleRow, Source
+from rolloupe.model import Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source
 
 MAX_LINE_BYTES = 64 * 2**20
 """Longer lines are listed and readable raw, but not parsed."""
@@ -213,7 +213,7 @@ class JsonlFormat:
         """Make a row of one object. Raises `Unusable` where it is no sample."""
         raise NotImplementedError
 
-    def rows(self, source: Source, record: Record, start: int, length: int) -> list[SampleRow | Problem]:
+    def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
         """Make the rows of one object, told apart by `part`: one, unless lines of a format hold several samples."""
         return [self.row(source, record, start, length)]
 
@@ -224,7 +224,7 @@ class JsonlFormat:
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
         """Add to a sample what other files of its run say of it: nothing, unless a format has such files."""
 
-    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[SampleRow | Problem]:
+    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
         """See `Format`."""
         with open_binary(source.path, BLOCK_BYTES) as file:
             head = b"" if is_decoded(file) else file.read(MAX_LFS_POINTER_BYTES)
@@ -243,18 +243,18 @@ class JsonlFormat:
 
     def _told(
         self, run: RunInfo, source: Source, line: Line, damage: Damage | None, gaps: list[Gap]
-    ) -> Iterator[SampleRow | Problem]:
+    ) -> Iterator[Scanned]:
         """Yield what becomes of a line: nothing of a blank one; of one that damage cut, the damage."""
         cut = None if line.ended else damage
         torn = cut or any(gap.start == line.stop or gap.stop == line.start for gap in gaps)
         if line.data is None or strip_bom(line.data, line.start).strip(BLANK):
             for item in self._items(run, source, line):
-                if isinstance(item, SampleRow) or not torn:
+                if not (torn and isinstance(item, Problem)):
                     yield item
         if cut:
             yield _stopped(source, line, cut)
 
-    def _items(self, run: RunInfo, source: Source, line: Line) -> list[SampleRow | Problem]:
+    def _items(self, run: RunInfo, source: Source, line: Line) -> list[Scanned]:
         try:
             return self._rows(run, source, self.prepared(run, _record(line)), line.start, line.length)
         except Unusable as error:
@@ -263,10 +263,10 @@ class JsonlFormat:
             reason = f"a defect in Rolloupe, please report it: {type(error).__name__}: {error}"
         return [Problem(source=source.name, reason=reason, start=line.start, stop=line.stop, transient=not line.ended)]
 
-    def _rows(self, run: RunInfo, source: Source, record: Record, start: int, length: int) -> list[SampleRow | Problem]:
+    def _rows(self, run: RunInfo, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
         found = self.rows(source, record, start, length)
         for row in found:
-            if isinstance(row, Problem):
+            if not isinstance(row, SampleRow):
                 continue
             if fields.is_too_large(row.step):
                 raise Unusable(f"step {row.step} {TOO_LARGE}")

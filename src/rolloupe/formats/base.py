@@ -10,17 +10,15 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from rolloupe.model import (
-    Annotation,
     Checkpoint,
     Locator,
     LoggedTranscript,
     LogNode,
     MetricRow,
-    Problem,
     RunFile,
     RunInfo,
     Sample,
-    SampleRow,
+    Scanned,
     Source,
 )
 
@@ -42,11 +40,14 @@ class Format(Protocol):
         ...
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """List the files that hold the run's samples, as they are now. Cheap: called on every poll."""
+        """List the files that hold the run's samples, as they are now, and those that say more of samples elsewhere.
+
+        Cheap: called on every poll. Of annotations in two files, that of the later name counts (numbers by size).
+        """
         ...
 
-    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[SampleRow | Problem]:
-        """Yield a row or a problem for every record whose first byte lies in `[start, stop)`, in file order.
+    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
+        """Yield the rows, annotations and problems of the records that begin in `[start, stop)`, in file order.
 
         A scan that starts inside a record skips it; a record that begins before `stop` is read to its end. An
         unfinished last record is a row if it can be read, else a transient problem.
@@ -112,17 +113,4 @@ class StepStates(Protocol):
 
     def step_states(self, run: RunInfo) -> dict[tuple[str, int], str]:
         """Return a word for each split and step that is not finished: `being written` or `incomplete`."""
-        ...
-
-
-@runtime_checkable
-class Annotated(Protocol):
-    """A layout with files that say more of samples which stand elsewhere."""
-
-    def annotation_sources(self, run: RunInfo) -> list[Source]:
-        """List those files, as they are now; of what two say of one sample, the later file and line counts."""
-        ...
-
-    def annotations(self, source: Source, start: int, stop: int) -> Iterator[Annotation | Problem]:
-        """Yield what the records say whose first byte lies in `[start, stop)`, in file order. Joined by `uid`."""
         ...

@@ -1,8 +1,8 @@
 """prime-rl from September 2026: `monitors/file/traces/`, a stream of episodes and what is learned of them afterwards.
 
 Source: prime-rl #3444, #3465, #3525. An episode is written once, when it arrives; advantages, the step that it was
-shipped in and the trainer's numbers follow as annotations, which are folded in when a sample is read. A scan sees the
-stream alone, for it must follow from the bytes of one file.
+shipped in and the trainer's numbers follow as annotations: the index joins what they say of a trace or a branch as a
+whole, and their values per token are folded in when a sample is read.
 """
 
 import os
@@ -17,10 +17,9 @@ from rolloupe.formats import _annotations as annotations
 from rolloupe.formats import _episodes as episodes
 from rolloupe.formats import _fields as fields
 from rolloupe.formats import _trainer_files as trainer
-from rolloupe.formats._compressed import open_binary
 from rolloupe.formats._episodes import Branch, as_dict
 from rolloupe.formats._files import Entry, files, links_of, stem
-from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable, lines, parse, step_of
+from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable, step_of
 from rolloupe.formats._sniff import Look, look, look_into
 from rolloupe.model import (
     Annotation,
@@ -31,8 +30,8 @@ from rolloupe.model import (
     RunPart,
     Sample,
     SampleRow,
+    Scanned,
     Source,
-    TokenSeries,
 )
 
 MONITORS = "monitors/file"
@@ -82,15 +81,16 @@ class PrimeRLTraces(JsonlFormat):
             "annotations: `advantages`, `trainer_logprobs`, `entropies`, `mismatch_kl`, `is_masked`, ...",
             (
                 "token series, the newest winning; the first three are taken for a message only where they cover all "
-                "of its sampled tokens. Of `info`: advantage, `ship.step`, and discarded where not `effective`"
+                "of its sampled tokens. Their means are sample metrics, of `is_masked` how many. Of `info`: advantage, "
+                "numbers, `ship.step`, and discarded where not `effective`"
             ),
         ),
         ("`metrics.jsonl`", "metrics by step; rows without a step follow"),
         ("any other key", "extra"),
     )
     limits = (
-        "Lists know what the stream says: advantage, shipped step and the trainer's numbers show with the sample. "
-        "Routed experts, sampling masks and multi-modal data are not in the files. Of one line at most "
+        "Samples are listed under the step that they were generated for, whatever step they were shipped in. Routed "
+        "experts, sampling masks and multi-modal data are not in the files. Of one line at most "
         f"{episodes.MAX_BRANCHES} branches are listed."
     )
 
@@ -127,14 +127,16 @@ class PrimeRLTraces(JsonlFormat):
                 continue
             listed = _stream_files(part.path, links_of(run)) or files(part.path, links_of(run))
             found += [Source(path=e.path, name=os.path.relpath(e.path, part.path)) for e in listed]
-        return found
+        return found + _annotation_sources(run)
 
-    def rows(self, source: Source, record: Record, start: int, length: int) -> list[SampleRow | Problem]:
+    def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
         """See `JsonlFormat`."""
+        if source.annotates:
+            return [*_annotations(record, start, length)]
         if "traces" not in record:
             raise Unusable("an object without traces is no sample")
         branches, is_cut = episodes.branches_of(record)
-        found: list[SampleRow | Problem] = []
+        found: list[Scanned] = []
         chars, of_trace = 0, SampleRow(split="", step=0, group="", index="", ordinal=start, start=start, length=length)
         for branch in branches:
             if not branch.number:
@@ -183,33 +185,15 @@ class PrimeRLTraces(JsonlFormat):
         sample.series = episodes.series_of(branch, annotations.folded(branch.nodes, paths, records))
         info = annotations.merged_info([{"info": branch.trace.get("info")}, *records])
         _inform(sample.row, info)
+        for said in (as_dict(one) for record in records for one in episodes.as_list(record.get("branches"))):
+            if fields.count(said.get("index")) == branch.number:
+                sample.row.metrics = sample.row.metrics | annotations.metrics_of(said)
         if info:
             sample.extra["info"] = fields.showable(info)
         shipped = fields.integer(as_dict(info.get("ship")).get("step"))
         if shipped is not None and shipped != sample.row.step:
             notes.append(f"shipped in step {shipped}, listed under step {sample.row.step} that it was generated for")
         sample.notes += notes
-
-    def annotation_sources(self, run: RunInfo) -> list[Source]:
-        """See `Annotated`."""
-        folder = _annotation_folder(run)
-        return [
-            Source(path=entry.path, name=os.path.relpath(entry.path, folder))
-            for stream in (annotations.streams(folder, links_of(run)) if folder else [])
-            for _, entry in sorted(stream.chunks.items())
-        ]
-
-    def annotations(self, source: Source, start: int, stop: int) -> Iterator[Annotation | Problem]:
-        """See `Annotated`."""
-        with open_binary(source.path) as file:
-            for line in lines(file, start, stop):
-                try:
-                    yield from _annotations(parse(line.data or b""))
-                except Unusable as error:
-                    end = line.start + line.length
-                    yield Problem(
-                        source=source.name, reason=str(error), start=line.start, stop=end, transient=not line.ended
-                    )
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
         """Return the metrics of all producers: a row a step, later values over earlier ones; wall-clock rows last."""
@@ -235,6 +219,17 @@ def _annotation_folder(run: RunInfo) -> str | None:
         if folder.name == TRACES:
             return str(folder / ANNOTATIONS)
     return None
+
+
+def _annotation_sources(run: RunInfo) -> list[Source]:
+    folder = _annotation_folder(run)
+    if folder is None:
+        return []
+    return [
+        Source(path=entry.path, name=os.path.relpath(entry.path, Path(folder).parent), annotates=True)
+        for stream in annotations.streams(folder, links_of(run))
+        for _, entry in sorted(stream.chunks.items())
+    ]
 
 
 def _fits(looks: list[Look]) -> bool:
@@ -283,6 +278,7 @@ def _row(source: Source, branch: Branch, of_trace: SampleRow) -> SampleRow:
         response_tokens=counts.response,
         total_tokens=counts.total,
         uid=branch.uid,
+        trace_id=fields.name(branch.trace.get("id")) or "",
         prompt=prompt,
         response=response,
     )
@@ -323,14 +319,25 @@ def _tags(episode: Record, trace: Record) -> dict[str, str]:
 
 def _inform(row: SampleRow, info: Record) -> None:
     """Add what is said of a trace as a whole."""
-    advantage = fields.number(info.get("advantage"))
-    row.advantage = advantage if advantage is not None else row.advantage
-    if info.get("effective") is False:
-        row.discarded = "not effective"
+    said = _annotation(row.trace_id, row.start, row.length, info)
+    row.advantage = row.advantage if said.advantage is None else said.advantage
+    row.discarded = row.discarded if said.discarded is None else said.discarded
+    row.metrics = row.metrics | said.metrics  # another dict: branches share theirs
+
+
+def _annotation(trace_id: str, start: int, length: int, info: Record) -> Annotation:
+    """What is said of a trace as a whole: advantage, whether it was trained on, and numbers."""
+    effective = info.get("effective")
     numbers = {key: value for key, value in info.items() if key not in ("advantage", "effective")}
     numbers["ship.step"] = as_dict(info.get("ship")).get("step")
-    found = {key: number for key, value in numbers.items() if (number := fields.number(value)) is not None}
-    row.metrics = row.metrics | found  # another dict: branches share theirs
+    return Annotation(
+        uid=trace_id,
+        start=start,
+        length=length,
+        advantage=fields.number(info.get("advantage")),
+        discarded=("" if effective else "not effective") if isinstance(effective, bool) else None,
+        metrics={key: number for key, value in numbers.items() if (number := fields.number(value)) is not None},
+    )
 
 
 def _extra(episode: Record, branch: Branch) -> dict[str, Any]:
@@ -362,15 +369,13 @@ def _said(episode: Record, branch: Branch) -> list[str]:
     return found
 
 
-def _annotations(record: Record) -> Iterator[Annotation]:
+def _annotations(record: Record, start: int, length: int) -> Iterator[Annotation]:
+    """What a line says of a trace, and of each of its branches."""
     trace_id = fields.name(record.get("trace_id"))
     if trace_id is None:
         raise Unusable("an annotation without trace_id")
-    info = as_dict(fields.showable(as_dict(record.get("info"))))
-    branches = [as_dict(branch) for branch in episodes.as_list(record.get("branches"))]
-    if not branches:
-        yield Annotation(uid=trace_id, values=info)
-    for branch in branches:
-        arrays = {annotations.NAMES.get(k, k): annotations.floats(v) for k, v in annotations.arrays_of(branch).items()}
-        series = [TokenSeries(name=name, values=values) for name, values in arrays.items()]
-        yield Annotation(uid=f"{trace_id}:{fields.count(branch.get('index')) or 0}", values=info, series=series)
+    yield _annotation(trace_id, start, length, as_dict(record.get("info")))
+    for branch in map(as_dict, episodes.as_list(record.get("branches"))[: episodes.MAX_BRANCHES]):
+        number, metrics = fields.count(branch.get("index")), annotations.metrics_of(branch)
+        if number is not None and metrics:
+            yield Annotation(uid=f"{trace_id}:{number}", start=start, length=length, metrics=metrics)

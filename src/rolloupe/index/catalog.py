@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from rolloupe.index.columns import names_of, table_of
+from rolloupe.index.columns import names_of
 from rolloupe.index.fingerprint import FileState, still_holds
 from rolloupe.index.segment import Scan, SegmentMeta, base_path, discard, read_meta
 from rolloupe.index.sketch import Sketch, sketches_of
@@ -37,13 +37,13 @@ class Tail(NamedTuple):
     metrics: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
 
-    def grown(self, source: str, found: Scan) -> "Tail":
+    def grown(self, found: Scan) -> "Tail":
         """The tail with what was scanned behind it; costs what is new, not what there is."""
         fixed = [p for p in self.problems if not p.transient]
-        if not found.rows:
+        if not found.named:
             return self._replace(stop=found.stop, problems=[*fixed, *found.problems])
-        tables = [*([self.table] if self.table else []), table_of(found.rows, source)]
-        metrics, tags, _ = names_of(found.rows)
+        tables = [*([self.table] if self.table else []), found.table()]
+        metrics, tags, _ = names_of(found.named)
         return Tail(
             stop=found.stop,
             table=pa.concat_tables(tables, promote_options="permissive"),
@@ -103,7 +103,7 @@ class Catalog:
 
     def grow(self, key: PartKey, found: Scan) -> None:
         """Append what was scanned beyond a part's segment (and its tail so far) to the tail."""
-        tail = (self._tails.get(key) or Tail(0, None, [], [])).grown(key[0], found)
+        tail = (self._tails.get(key) or Tail(0, None, [], [])).grown(found)
         with self._lock:
             self._tails[key] = tail
         self.touch()
@@ -167,7 +167,9 @@ class Catalog:
             problems += tail.problems
         counted = sum(s.meta.problem_count - len(s.meta.problems) for s in segments) + len(problems)
         views = [
-            Piece(key[0], None, t.table, t.sketches, t.metrics, t.tags) for key, t in self._tails.items() if t.table
+            Piece(key[0], None, t.table, t.sketches, t.metrics, t.tags, self._segments[key].meta.annotates, t.stop)
+            for key, t in self._tails.items()
+            if t.table
         ]
         duplicates = any(s.meta.duplicates for s in segments) or bool(views)
         return snapshot_of(self.version, segments, views, tuple(problems), counted, duplicates=duplicates)

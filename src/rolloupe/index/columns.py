@@ -6,13 +6,14 @@ compares column names without regard to case and metric names come from hostile 
 """
 
 import hashlib
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from rolloupe import text
-from rolloupe.model import SampleRow
+from rolloupe.model import Annotation, SampleRow
 
 PREVIEW_CHARS = 240
 MAX_METRICS = 512
@@ -43,6 +44,7 @@ FIXED: tuple[tuple[str, pa.DataType], ...] = (
     ("response_chars", pa.int64()),
     ("env", pa.dictionary(pa.int32(), pa.string())),
     ("uid", pa.string()),
+    ("trace_id", pa.string()),
     ("discarded", pa.dictionary(pa.int32(), pa.string())),
     ("prompt_preview", pa.string()),
     ("response_preview", pa.string()),
@@ -92,12 +94,12 @@ def _fixed_values(row: SampleRow, source: str, preview: str) -> tuple[Any, ...]:
     return (
         row.split, row.step, row.group, row.index, row.ordinal, source, row.start, row.length, row.part,
         row.reward, row.advantage, row.status, row.status_raw, row.turns, _int64(row.prompt_tokens),
-        _int64(row.response_tokens), _int64(row.total_tokens), len(row.response), row.env, row.uid, row.discarded,
-        preview, " ".join(row.response[:PREVIEW_CHARS].split()),
+        _int64(row.response_tokens), _int64(row.total_tokens), len(row.response), row.env, row.uid, row.trace_id,
+        row.discarded, preview, " ".join(row.response[:PREVIEW_CHARS].split()),
     )  # fmt: skip
 
 
-def names_of(rows: Sequence[SampleRow]) -> tuple[list[str], list[str], int]:
+def names_of(rows: Sequence[SampleRow] | Sequence[Annotation]) -> tuple[list[str], list[str], int]:
     """The metric and tag names of some rows in order of appearance, and how many did not fit."""
     metrics = list(dict.fromkeys(name for row in rows for name in row.metrics))
     tags = list(dict.fromkeys(name for row in rows for name in row.tags))
@@ -117,14 +119,36 @@ def table_of(rows: Sequence[SampleRow], source: str) -> pa.Table:
     columns = list(zip(*records, strict=True)) if records else [()] * len(FIXED)
     arrays = [pa.array(column, type=kind) for column, (_, kind) in zip(columns, FIXED, strict=True)]
     names = [name for name, _ in FIXED]
+    return _with_names(pa.Table.from_arrays(arrays, names=names), rows)
+
+
+SAID = ("advantage", "discarded")
+"""The fixed columns of which annotations may say something newer."""
+
+_NUMBER = re.compile("[0-9]+")
+
+
+def annotations_of(found: Sequence[Annotation], source: str) -> pa.Table:
+    """Build the table of some annotations of one source: what is newer has the greater `source`, `nth`."""
+    place = _NUMBER.sub(lambda match: match[0].zfill(20), source)
+    columns = {
+        "uid": pa.array([one.uid for one in found], pa.string()),
+        "source": pa.array([place] * len(found), pa.dictionary(pa.int32(), pa.string())),
+        "byte_start": pa.array([one.start for one in found], pa.int64()),
+        "nth": pa.array(range(len(found)), pa.int64()),
+        "advantage": pa.array([one.advantage for one in found], pa.float64()),
+        "discarded": pa.array([one.discarded for one in found], pa.string()),
+    }
+    return _with_names(pa.table(columns), found)
+
+
+def _with_names(table: pa.Table, rows: Sequence[SampleRow] | Sequence[Annotation]) -> pa.Table:
+    """The table with a column for each sample metric and tag."""
     metrics, tags, _ = names_of(rows)
-    for name in metrics:
-        arrays.append(pa.array([row.metrics.get(name) for row in rows], type=pa.float64()))
-        names.append(metric_column(name))
-    for name in tags:
-        arrays.append(pa.array([row.tags.get(name) for row in rows], type=pa.string()))
-        names.append(tag_column(name))
-    return pa.Table.from_arrays(arrays, names=names)
+    arrays = [pa.array([row.metrics.get(name) for row in rows], type=pa.float64()) for name in metrics]
+    arrays += [pa.array([row.tags.get(name) for row in rows], type=pa.string()) for name in tags]
+    names = [*map(metric_column, metrics), *map(tag_column, tags)]
+    return pa.Table.from_arrays([*table.columns, *arrays], names=[*table.column_names, *names])
 
 
 TEXT_SCHEMA = pa.schema(

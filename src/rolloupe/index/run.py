@@ -157,7 +157,12 @@ class OpenRun:
     def sample_files(self) -> list[RunFile]:
         """The files that hold samples, as they are now."""
         return [
-            RunFile(name=name, size_bytes=place.state.size, changed_s=place.state.mtime_ns / 1e9, what="samples")
+            RunFile(
+                name=name,
+                size_bytes=place.state.size,
+                changed_s=place.state.mtime_ns / 1e9,
+                what="annotations" if place.source.annotates else "samples",
+            )
             for name, place in sorted(self._places.items())
         ]
 
@@ -422,7 +427,7 @@ class OpenRun:
         stop = self._span(place, part)[1]
         found = scan(self.info, place.source, start, stop)
         self._seen[key] = place.state.size
-        if found.rows or found.problems or (tail and any(p.transient for p in tail.problems)):
+        if found.named or found.problems or (tail and any(p.transient for p in tail.problems)):
             self.catalog.grow(key, found)
 
     def _fail(self, key: PartKey, reason: str) -> None:
@@ -474,7 +479,7 @@ class OpenRun:
         return stop - (before.meta.fingerprint.stop if before else stop * meta.start // max(1, meta.stop))
 
 
-def _age(place: Place) -> tuple[int, int, str]:
-    """Sorts sources from old to new: by step where the name tells it, else by time."""
+def _age(place: Place) -> tuple[bool, int, int, str]:
+    """Sorts sources from old to new: by step where the name tells it, else by time. Annotations wait for samples."""
     step = place.source.step
-    return (-1 if step is None else step, place.state.mtime_ns, place.source.name)
+    return (not place.source.annotates, -1 if step is None else step, place.state.mtime_ns, place.source.name)

@@ -22,12 +22,12 @@ from msgspec import Struct
 
 from rolloupe.formats import by_name, compression_of, extent
 from rolloupe.index import fingerprint
-from rolloupe.index.columns import names_of, table_of, text_table_of
+from rolloupe.index.columns import annotations_of, names_of, table_of, text_table_of
 from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.sketch import Sketch, sketches_of
-from rolloupe.model import Problem, RunInfo, SampleRow, Source
+from rolloupe.model import Annotation, Problem, RunInfo, SampleRow, Source
 
-VERSION = 6
+VERSION = 7
 """Raise it when the shape of a segment, or what a format makes of a line, changes: older ones are then rebuilt."""
 
 GRID_BYTES = 16 * 2**20
@@ -52,6 +52,7 @@ class SegmentMeta(Struct, kw_only=True):
     complete: bool
     """True where the whole part was there: it is never scanned again while the file stays the same."""
     rows: int
+    """Samples: an annotation is none."""
     duplicates: bool
     """True where two samples of the segment share a key."""
     fingerprint: Fingerprint
@@ -61,15 +62,29 @@ class SegmentMeta(Struct, kw_only=True):
     problems: list[Problem]
     problem_count: int
     scalar_bytes: int
+    annotates: bool = False
+    """True where it holds annotations instead of samples."""
 
 
 class Scan(NamedTuple):
-    """Rows and problems of a byte range, and how far they reach."""
+    """What a byte range of a source holds, and how far that reaches."""
 
+    source: Source
     rows: list[SampleRow]
+    annotations: list[Annotation]
     problems: list[Problem]
     stop: int
     unfinished: bool
+
+    @property
+    def named(self) -> list[SampleRow] | list[Annotation]:
+        """What has sample metrics and tags."""
+        return self.annotations if self.source.annotates else self.rows
+
+    def table(self) -> pa.Table:
+        """The scalars, as they lie in a segment."""
+        name = self.source.name
+        return annotations_of(self.annotations, name) if self.source.annotates else table_of(self.rows, name)
 
 
 def span_of(splittable: bool, path: str, part: int, size: int) -> tuple[int, int]:
@@ -107,23 +122,25 @@ def reaches(path: str, part: int) -> bool:
 def scan(run: RunInfo, source: Source, start: int, stop: int) -> Scan:
     """Scan the records that begin in `[start, stop)`."""
     rows: list[SampleRow] = []
+    annotations: list[Annotation] = []
     problems: list[Problem] = []
     end, unfinished = start, False
     try:
         for item in by_name(run.format).scan(run, source, start, stop):
+            if isinstance(item, Problem):
+                problems.append(item)
+                unfinished = unfinished or item.transient
+                end = end if item.transient else max(end, item.stop or end)
+                continue
             if isinstance(item, SampleRow):
                 rows.append(item)
-                end = max(end, item.start + item.length)
-                continue
-            problems.append(item)
-            if item.transient:
-                unfinished = True
             else:
-                end = max(end, item.stop or end)
+                annotations.append(item)
+            end = max(end, item.start + item.length)
     except OSError as error:
         problems.append(Problem(source=source.name, reason=f"could not be read: {error.strerror}", transient=True))
         unfinished = True
-    return Scan(rows, problems, end, unfinished)
+    return Scan(source, rows, annotations, problems, end, unfinished)
 
 
 def base_path(folder: Path, source_name: str, part: int, stop: int) -> Path:
@@ -148,9 +165,8 @@ def build(folder: Path, run: RunInfo, source: Source, part: int) -> SegmentMeta 
     meta = _meta(run, source, part, found, print_)
     meta.start, meta.stop = start, covered
     meta.complete = splittable and stop == grid_span(part)[1] and not found.unfinished
-    table = table_of(found.rows, source.name)
     base = base_path(folder, source.name, part, covered)
-    meta.scalar_bytes = _write_parquet(base.with_suffix(".parquet"), table)
+    meta.scalar_bytes = _write_parquet(base.with_suffix(".parquet"), found.table())
     with _replacing(base.with_suffix(".meta")) as temporary:
         temporary.write_bytes(msgspec.msgpack.encode(meta))
     return meta
@@ -170,7 +186,7 @@ def build_text(folder: Path, run: RunInfo, source: Source, meta: SegmentMeta) ->
 
 
 def _meta(run: RunInfo, source: Source, part: int, found: Scan, print_: Fingerprint) -> SegmentMeta:
-    metrics, tags, left_out = names_of(found.rows)
+    metrics, tags, left_out = names_of(found.named)
     problems = list(found.problems)
     if left_out:
         reason = f"{left_out} names of sample metrics or tags more than an index holds: they show in the sample alone"
@@ -179,7 +195,7 @@ def _meta(run: RunInfo, source: Source, part: int, found: Scan, print_: Fingerpr
         version=VERSION, format=run.format, source=source.name, part=part, start=0, stop=0, complete=False,
         rows=len(found.rows), duplicates=has_duplicates(found.rows), fingerprint=print_,
         sketches=sketches_of(found.rows), metrics=metrics, tags=tags, problems=problems[:MAX_PROBLEMS],
-        problem_count=len(problems), scalar_bytes=0,
+        problem_count=len(problems), scalar_bytes=0, annotates=source.annotates,
     )  # fmt: skip
 
 

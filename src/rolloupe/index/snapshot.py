@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
+from msgspec.structs import replace
 
+from rolloupe.index.columns import SAID
 from rolloupe.index.segment import SegmentMeta
 from rolloupe.index.sketch import STAMPS, Moments, Sketch
 from rolloupe.model import Problem
@@ -31,14 +33,22 @@ class Piece(NamedTuple):
     sketches: Sequence[Sketch]
     metrics: Sequence[str]
     tags: Sequence[str]
+    annotates: bool
+    """True where the rows are annotations of those of other pieces."""
+    stop: int
+    """How far into its source the rows reach."""
 
 
 class Snapshot(NamedTuple):
-    """The catalog at one moment; it never changes. `steps` sums the sketches of all pieces by split and step."""
+    """The catalog at one moment; it never changes. `steps` sums the sketches of all pieces by split and step.
+
+    Sketches know the samples as they were written: what annotations say of them is not in the sums.
+    """
 
     version: str
     segments: tuple[Segment, ...]
     pieces: Mapping[StepKey, tuple[Piece, ...]]
+    annotations: tuple[Piece, ...]
     steps: Mapping[StepKey, Sketch]
     metrics: tuple[str, ...]
     tags: tuple[str, ...]
@@ -62,6 +72,11 @@ class Snapshot(NamedTuple):
             ]
         return list({id(piece): piece for key in keys for piece in self.pieces[key]}.values())
 
+    def annotated(self) -> frozenset[str]:
+        """The names of what annotations may say: fixed columns, sample metrics and tags."""
+        names = [name for piece in self.annotations for name in (*piece.metrics, *piece.tags)]
+        return frozenset([*SAID, *names] if self.annotations else [])
+
 
 def snapshot_of(
     version: str,
@@ -73,17 +88,18 @@ def snapshot_of(
     duplicates: bool,
 ) -> Snapshot:
     """Put a snapshot together."""
-    on_disk = [Piece(s.meta.source, s.path, None, s.meta.sketches, s.meta.metrics, s.meta.tags) for s in segments]
-    pieces = [*on_disk, *tails]
+    pieces = [*map(_on_disk, segments), *tails]
     by_step: dict[StepKey, list[Piece]] = defaultdict(list)
     for piece in pieces:
         for sketch in piece.sketches:
             by_step[sketch.split, sketch.step].append(piece)
+    annotations = tuple(piece for piece in pieces if piece.annotates)
     return Snapshot(
         version=version,
         segments=segments,
         pieces={key: tuple(members) for key, members in by_step.items()},
-        steps=_summed(sketch for piece in pieces for sketch in piece.sketches),
+        annotations=annotations,
+        steps=_summed(pieces, sum(piece.stop for piece in annotations)),
         metrics=_union(piece.metrics for piece in pieces),
         tags=_union(piece.tags for piece in pieces),
         duplicates=duplicates,
@@ -93,16 +109,26 @@ def snapshot_of(
     )
 
 
+def _on_disk(segment: Segment) -> Piece:
+    meta = segment.meta
+    return Piece(meta.source, segment.path, None, meta.sketches, meta.metrics, meta.tags, meta.annotates, meta.stop)
+
+
 def _union(lists: Iterable[Iterable[str]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for names in lists for name in names))
 
 
-def _summed(sketches: Iterable[Sketch]) -> dict[StepKey, Sketch]:
-    """Sum sketches by (split, step). `groups` becomes -1 where a step lies in several: distinct counts do not add."""
+def _summed(pieces: Iterable[Piece], stamp: int) -> dict[StepKey, Sketch]:
+    """Sum sketches by (split, step). `groups` becomes -1 where a step lies in several: distinct counts do not add.
+
+    `stamp` is added to all: nobody knows which steps an annotation is of.
+    """
     total: dict[StepKey, Sketch] = {}
-    for one in sketches:
+    for one in (sketch for piece in pieces for sketch in piece.sketches):
         held = total.get((one.split, one.step))
         total[one.split, one.step] = one if held is None else _added(held, one)
+    if stamp:
+        total = {key: replace(sketch, stamp=(sketch.stamp + stamp) % STAMPS) for key, sketch in total.items()}
     return total
 
 

@@ -175,7 +175,8 @@ def _total(run: OpenRun, snapshot: Snapshot, pieces: Sequence[Piece], query: Sam
     if not query.where and query.group is None:
         return sum(snapshot.steps[key].rows for key in _steps(snapshot, query))
     sql = f"SELECT count(*) FROM rows WHERE {terms.where.sql}"
-    return int(engine.ask(run, Question(pieces, sql, terms.where.values, terms.named))[0][0])
+    question = Question(pieces, sql, terms.where.values, terms.named, said=terms.said)
+    return int(engine.ask(run, question)[0][0])
 
 
 def _place(run: OpenRun, pieces: Sequence[Piece], terms: Terms, key: SampleKey) -> int | None:
@@ -188,7 +189,7 @@ def _place(run: OpenRun, pieces: Sequence[Piece], terms: Terms, key: SampleKey) 
     , placed AS (SELECT *, row_number() OVER (ORDER BY {terms.order}) - 1 AS place FROM own)
     SELECT place FROM placed WHERE source = ? AND byte_start = ? AND part = ?"""
     values = [*terms.where.values, locator.source, locator.start, locator.part]
-    answer = engine.ask(run, Question(pieces, sql, values, terms.named))
+    answer = engine.ask(run, Question(pieces, sql, values, terms.named, said=terms.said))
     return int(answer[0][0]) if answer else None
 
 
@@ -207,7 +208,7 @@ def _where_they_are(pieces: Sequence[Piece], terms: Terms, limit: int | None, of
     """The question for the places of samples, in their order: `PLACE` and `SCOPE`."""
     columns = ", ".join((*PLACE, *SCOPE))
     sql = f"{terms.own} SELECT {columns} FROM own ORDER BY {terms.order} LIMIT ? OFFSET ?"
-    return Question(pieces, sql, [*terms.where.values, limit, offset], terms.named)
+    return Question(pieces, sql, [*terms.where.values, limit, offset], terms.named, said=terms.said)
 
 
 ATTEMPTS = f"""
@@ -230,15 +231,18 @@ def _what_is_shown(snapshot: Snapshot, places: pa.Table) -> list[Shown]:
     repeats = snapshot.duplicates or any(len(snapshot.pieces.get(key, ())) > 1 for key in steps)
     numbered = places.select(PLACE).append_column("nth", pa.array(range(len(places)), pa.int64()))
     wanted = set(places["source"].to_pylist())
+    said = {name for piece in snapshot.annotations for name in piece.metrics}
+    said_tags = {name for piece in snapshot.annotations for name in piece.tags}
     alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[Piece]] = defaultdict(list)
     for piece in of_steps:
         if piece.source in wanted:
-            alike[tuple(sorted(piece.metrics)), tuple(sorted(piece.tags))].append(piece)
+            alike[tuple(sorted({*piece.metrics, *said})), tuple(sorted({*piece.tags, *said_tags}))].append(piece)
     found = []
     for (metrics, tags), own in alike.items():
         sources = pa.array(sorted({piece.source for piece in own}), pa.string())
         rows = numbered.filter(pc.is_in(numbered["source"].cast(pa.string()), sources)) if len(alike) > 1 else numbered
-        question = Question(of_steps if repeats else own, _shown_sql(metrics, tags, repeats), tables={"places": rows})
+        asked, sql = of_steps if repeats else own, _shown_sql(metrics, tags, repeats)
+        question = Question(asked, sql, tables={"places": rows}, said=snapshot.annotations)
         found.append(Shown(question, list(metrics), list(tags)))
     return found
 

@@ -5,11 +5,11 @@ from collections import defaultdict
 
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.formats.base import StepStates
-from rolloupe.index import OpenRun, Sketch
-from rolloupe.index.columns import NUMERIC
+from rolloupe.index import OpenRun, Sketch, Snapshot, StepKey, column_of
+from rolloupe.index.columns import NUMERIC, kind_of
 from rolloupe.index.sketch import Moments
 from rolloupe.query import engine
-from rolloupe.query.engine import Question
+from rolloupe.query.engine import Column, Question
 from rolloupe.query.records import GroupSummary, SeriesPoint, SplitSummary, Stats, StepSummary
 
 NONE = Moments()
@@ -99,12 +99,26 @@ def series(run: OpenRun, name: str, split: str | None = None) -> list[SeriesPoin
     snapshot = run.snapshot()
     if name not in columns(run):
         raise BadQuery(f"no sample metric {name!r}; there are: {', '.join(columns(run)[:40])}")
+    said = _said_moments(run, snapshot, name) if name in snapshot.annotated() else {}
     points = [
-        SeriesPoint(s.split, s.step, stats_of(_moments(s, name), s.rows))
-        for s in snapshot.steps.values()
+        SeriesPoint(s.split, s.step, stats_of(said.get(key) or _moments(s, name), s.rows))
+        for key, s in snapshot.steps.items()
         if split in (None, s.split)
     ]
     return sorted(points, key=lambda point: (point.split, point.step))
+
+
+def _said_moments(run: OpenRun, snapshot: Snapshot, name: str) -> dict[StepKey, Moments]:
+    """The moments of a column of which annotations say something: those of the sketches are of older values."""
+    column = column_of(name, snapshot.metrics, snapshot.tags) or name
+    value = engine.quote(column)
+    sql = f"""
+    SELECT split, step, count({value}), sum({value}), var_pop({value}) * count({value}), min({value}), max({value})
+    FROM rows WHERE isfinite({value}) GROUP BY split, step"""
+    pieces = snapshot.holding()
+    named = [Column(column, kind)] if (kind := kind_of(column)) else []
+    answer = engine.ask(run, Question(pieces, sql, named=named, said=snapshot.annotations)) if pieces else []
+    return {(split, step): Moments(*numbers) for split, step, *numbers in answer}
 
 
 GROUPS = """
