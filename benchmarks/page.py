@@ -3,8 +3,8 @@
     python benchmarks/generate.py /tmp/run --steps 100 --samples 512 --bytes 8000
     python benchmarks/page.py /tmp/run --rounds 9
 
-Prints medians in milliseconds. "First sample" is from the start of `rolloupe view`, Python's own start included, until
-the sample's id and text stand in a browser that is already open; the others from the key press until they do.
+Prints medians in milliseconds, and the worst. "First sample" is from the start of `rolloupe view`, Python's own start
+included, until the sample's id and text stand in a browser that is already open; the others from the key press on.
 """
 
 import argparse
@@ -95,21 +95,24 @@ def pressed(page: Page, key: str) -> float:
 
 
 def main() -> None:
-    """Print the medians."""
+    """Print the medians, a line a run; the first sample is measured in turn, so that all runs meet the same machine."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("run", type=Path)
+    parser.add_argument("runs", type=Path, nargs="+", metavar="RUN")
     parser.add_argument("--rounds", type=int, default=9)
     args = parser.parse_args()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page()
-        firsts = [first_sample(page, args.run) for _ in range(min(args.rounds, 3))]
-        samples, steps = presses(page, args.run, args.rounds)
+        firsts = [{run: first_sample(page, run) for run in args.runs} for _ in range(args.rounds)]
+        pressed_of = {run: presses(page, run, args.rounds) for run in args.runs}
         browser.close()
-    print(f"first sample   {statistics.median(took for took, _ in firsts) * 1000:8.0f} ms")
-    print(f"next sample    {statistics.median(samples) * 1000:8.0f} ms   worst {max(samples) * 1000:.0f}")
-    print(f"next step      {statistics.median(steps) * 1000:8.0f} ms   worst {max(steps) * 1000:.0f}")
-    print(f"server peak    {max(peak for _, peak in firsts):8.0f} MB")
+    print("run                  first sample (worst)      next sample (worst)      next step (worst)  server peak")
+    for run in args.runs:
+        took = [one[run][0] for one in firsts]
+        peak = max(one[run][1] for one in firsts)
+        taken = [(statistics.median(times) * 1000, max(times) * 1000) for times in (took, *pressed_of[run])]
+        cells = "".join(f"{middle:12.0f} ms ({worst:5.0f} ms)" for middle, worst in taken)
+        print(f"{run.name:14}{cells}{peak:9.0f} MB")
 
 
 if __name__ == "__main__":

@@ -261,5 +261,6 @@ def test_the_list_of_steps_says_which_are_not_finished(tmp_path: Path) -> None:
     (tmp_path / "run/token_exports/step_1/STABLE").touch()
     with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
         assert [(step.step, step.state) for step in runs.steps()] == [(1, ""), (2, "being written")]
-        (tmp_path / "run/token_exports/step_2/STABLE").touch()
+    (tmp_path / "run/token_exports/step_2/STABLE").touch()
+    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
         assert [step.state for step in runs.steps()] == ["", ""]

@@ -8,6 +8,7 @@ import pytest
 from rolloupe.index import Library
 from rolloupe.server import wire
 from rolloupe.server.app import App
+from tests.index.support import eventually
 from tests.server.support import get, lines, opened, relax_run, row, run_path, served
 
 
@@ -130,7 +131,6 @@ def test_two_servers_on_one_run_agree(folder: Path, tmp_path: Path) -> None:
     train = relax_run(folder)
     libraries = [opened(folder, tmp_path / "index", follow=True) for _ in range(2)]
     apps = [served(library) for library in libraries]
-    from tests.index.support import eventually
 
     with (train / "2.jsonl").open("ab") as file:
         file.write(lines([row(2, 8), row(2, 9)]))
@@ -206,12 +206,14 @@ def test_a_step_that_is_finished_is_said_to_be_although_nothing_was_indexed(tmp_
     folder = tmp_path / "run/token_exports/step_12"
     folder.mkdir(parents=True)
     (folder / "rank_0.jsonl").write_bytes(source.read_bytes())
-    with opened(tmp_path / "run", tmp_path / "index") as library:
+    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
         app = served(library)
         target = f"{run_path(app)}/steps?split=train"
         first = get(app, target)
         assert first.json["states"] == {"12": "being written"}
-        assert get(app, target, if_none_match=first.headers["etag"]).status == 304
+        told: list[str] = []
+        library.subscribe(lambda kind, _: told.append(kind))
         (folder / "STABLE").touch()
-        again = get(app, target, if_none_match=first.headers["etag"])
-        assert (again.status, again.json["states"], again.json["version"]) == (200, {}, first.json["version"])
+        eventually(lambda: get(app, target).json["states"] == {})
+        assert get(app, target, if_none_match=first.headers["etag"]).status == 200
+        assert "run" in told

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rolloupe.formats import by_name, compression_of, known_length
-from rolloupe.formats.base import Format
+from rolloupe.formats.base import Format, StepStates
 from rolloupe.index.budget import Budget
 from rolloupe.index.catalog import Catalog, PartKey, Tail
 from rolloupe.index.fingerprint import FileState, state_of
@@ -121,6 +121,8 @@ class OpenRun:
         self._had_lost = False
         self._changed_at: dict[str, float] = {}
         """When each source was last seen to change, by the clock of this process; 0 at the first look."""
+        self.step_states: dict[tuple[str, int], str] = {}
+        """What the files say of the steps that are not finished, by split and step; as of the last look."""
 
     # What a reader asks
 
@@ -266,6 +268,7 @@ class OpenRun:
         again = now - self._failed_s > RETRY_S
         for key in [key for key in self._failures if key[0] in changed or not key[0] or again]:
             del self._failures[key]
+        self._look_at_states()
         if self._idle and not first:
             return
         gone, stale = self.catalog.stale({n: (p.source.path, p.state) for n, p in places.items()})
@@ -275,6 +278,13 @@ class OpenRun:
             self.catalog.drop(stale, remove=True)
         self._update("scalars")
         self._on_change(self)
+
+    def _look_at_states(self) -> None:
+        states = self.format.step_states(self.info) if isinstance(self.format, StepStates) else {}
+        if states != self.step_states:
+            self.step_states = states
+            self.catalog.touch()
+            self._on_change(self)
 
     def _drop_damaged(self) -> None:
         damaged = {self._damaged.pop() for _ in range(len(self._damaged))}

@@ -26,7 +26,7 @@ from rolloupe.query.records import (
     StepSummary,
 )
 from rolloupe.query.single import neighbours, raw, read, sample
-from rolloupe.query.summaries import columns, groups, series, splits, step_states, steps
+from rolloupe.query.summaries import columns, groups, series, splits, steps
 
 __all__ = [
     "Condition",
@@ -59,7 +59,6 @@ __all__ = [
     "samples",
     "series",
     "splits",
-    "step_states",
     "steps",
     "table",
 ]

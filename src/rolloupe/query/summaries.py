@@ -4,7 +4,6 @@ import math
 from collections import defaultdict
 
 from rolloupe.errors import BadQuery, NotFound
-from rolloupe.formats.base import StepStates
 from rolloupe.index import OpenRun, Sketch, Snapshot, StepKey, column_of
 from rolloupe.index.columns import NUMERIC, kind_of
 from rolloupe.index.sketch import Moments
@@ -67,10 +66,14 @@ def _counted_groups(run: OpenRun, sketches: list[Sketch]) -> dict[tuple[str, int
 
 def steps(run: OpenRun, split: str) -> list[StepSummary]:
     """The steps of a split, ascending. Raises `NotFound`, naming the splits there are."""
-    states = step_states(run)
     found = [
         StepSummary(
-            split, s.step, s.rows, stats_of(_moments(s, "reward"), s.rows), states.get((split, s.step), ""), s.stamp
+            split,
+            s.step,
+            s.rows,
+            stats_of(_moments(s, "reward"), s.rows),
+            run.step_states.get((split, s.step), ""),
+            s.stamp,
         )
         for s in run.snapshot().steps.values()
         if s.split == split
@@ -79,14 +82,6 @@ def steps(run: OpenRun, split: str) -> list[StepSummary]:
         known = ", ".join(sorted({key[0] for key in run.snapshot().steps})) or "none yet"
         raise NotFound(f"no split {split!r} in run {run.id!r}; its splits: {known}")
     return sorted(found, key=lambda summary: summary.step)
-
-
-def step_states(run: OpenRun) -> dict[tuple[str, int], str]:
-    """What the files say, at this moment, of the steps that are not finished, by split and step.
-
-    Follows from more than the index holds, so it may change while the run's version does not.
-    """
-    return run.format.step_states(run.info) if isinstance(run.format, StepStates) else {}
 
 
 def columns(run: OpenRun) -> list[str]:
