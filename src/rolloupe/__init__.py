@@ -15,6 +15,7 @@ from rolloupe.model import Problem, Sample, SampleKey
 if TYPE_CHECKING:
     from rolloupe.api import Run, Runs, open  # noqa: A004 - it is called as rolloupe.open
     from rolloupe.query import Condition, SampleItem, SampleQuery
+    from rolloupe.record import Recorder
 
 __all__ = [
     "BadQuery",
@@ -22,6 +23,7 @@ __all__ = [
     "NotFound",
     "NotRecognised",
     "Problem",
+    "Recorder",
     "RolloupeError",
     "Run",
     "Runs",
@@ -38,6 +40,7 @@ __all__ = [
 
 _LATE = {
     "Condition": "rolloupe.query",
+    "Recorder": "rolloupe.record",
     "Run": "rolloupe.api",
     "Runs": "rolloupe.api",
     "SampleItem": "rolloupe.query",

@@ -52,6 +52,10 @@ class RunInfo(Struct, frozen=True, kw_only=True):
     parts: tuple[RunPart, ...]
     link_root: str = ""
     """Links inside the run are followed to what lies below this folder; empty: below `root`."""
+    reward_range: tuple[float, float] | None = None
+    """The lowest and the highest reward there can be, where the run itself says so."""
+    metric_ranges: tuple[tuple[str, float, float], ...] = ()
+    """Sample metrics with their worst and their best value; the worst is the greater where less is better."""
     reading: Reading = AS_FOUND
 
 

@@ -20,6 +20,10 @@ KEYS = {
         "iteration", "split", "group_idx", "traj_idx", "tags", "total_reward", "final_reward", "trajectory_metrics",
         "steps", "conversation", "status", "stop_reason", "sampling_client_step",
     ],
+    "native": [
+        "uid", "split", "step", "group", "index", "reward", "advantage", "status", "discarded", "prompt", "response",
+        "ref_response", "label", "env", "tags", "metrics", "turns", "response_tokens", "tokens", "series", "extra",
+    ],
     "relax": [
         "rollout_id", "sample_index", "prompt", "response", "reward", "prompt_length", "total_length", "agent_turns",
         "status", "group_index", "label", "dataset", "weight_versions",
@@ -40,6 +44,7 @@ KEYS = {
 }  # fmt: skip
 NEEDED: dict[str, set[str]] = {
     "tinker": {"total_reward", "steps", "traj_idx"},
+    "native": {"uid", "step", "prompt", "response", "reward"},
     "relax": set(KEYS["relax"]),
     "prime_rl": {"token_ids", "tokens"},
     "rl_logging_board": {"prompt", "response", "reward", "response_tokens"},

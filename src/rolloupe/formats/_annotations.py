@@ -96,19 +96,28 @@ def _searched(stream: Stream, trace_id: str, notes: list[str]) -> list[Record]:
     return [record for path in paths for record in _last_rows(path, trace_id, stream.producer, notes)]
 
 
-def _last_rows(path: str, trace_id: str, producer: str, notes: list[str]) -> list[Record]:
+def about(path: str, key: str, value: str) -> tuple[list[Record], list[str]]:
+    """Return the records of a file of JSON lines whose `key` is `value`, oldest first, and what could not be read."""
+    notes: list[str] = []
+    try:
+        return _last_rows(path, value, Path(path).name, notes, key), notes
+    except OSError as error:
+        return [], [f"{Path(path).name} could not be read: {error.strerror}"]
+
+
+def _last_rows(path: str, value: str, producer: str, notes: list[str], key: str = "trace_id") -> list[Record]:
     """The newest rows about a trace: a file of nothing else must not fill the memory."""
-    kept = deque(_rows_of(path, trace_id, producer, notes), maxlen=MAX_ANNOTATIONS)
+    kept = deque(_rows_of(path, value, producer, notes, key), maxlen=MAX_ANNOTATIONS)
     if len(kept) == MAX_ANNOTATIONS:
         notes.append(f"annotations of {producer}: of very many the last {MAX_ANNOTATIONS} count")
     return list(kept)
 
 
-def _rows_of(path: str, trace_id: str, producer: str, notes: list[str]) -> Iterator[Record]:
+def _rows_of(path: str, value: str, producer: str, notes: list[str], key: str) -> Iterator[Record]:
     with open_binary(path) as file:
-        for line in lines_with(file, json.dumps(trace_id).encode()):
+        for line in lines_with(file, json.dumps(value).encode()):
             record = _read(line)
-            if record is not None and record.get("trace_id") == trace_id:
+            if record is not None and record.get(key) == value:
                 yield record
         if file.tell() >= MAX_SEARCH_BYTES:
             notes.append(f"annotations of {producer}: only the first GiB of {Path(path).name} was searched")

@@ -6,6 +6,7 @@ from rolloupe.errors import NotRecognised
 from rolloupe.formats._jsonl import JsonlFormat
 from rolloupe.formats.base import Format
 from rolloupe.formats.generic import Generic
+from rolloupe.formats.native import Native
 from rolloupe.formats.prime_rl import PrimeRL
 from rolloupe.formats.prime_rl_traces import PrimeRLTraces
 from rolloupe.formats.relax import Relax
@@ -13,6 +14,7 @@ from rolloupe.formats.rl_logging_board import RLLoggingBoard
 from rolloupe.formats.tinker import Tinker
 
 JSONL_FORMATS: Final[tuple[JsonlFormat, ...]] = (
+    Native(),
     Tinker(),
     PrimeRL(),
     PrimeRLTraces(),

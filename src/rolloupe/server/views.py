@@ -31,7 +31,7 @@ def run_item(run: OpenRun) -> wire.RunItem:
         version=version,
         live=changed_s is not None and changed_s < LIVE_S,
         changed_s=changed_s,
-        reward_range=run.info.reading.reward_range,
+        reward_range=run.info.reading.reward_range or run.info.reward_range,
     )
 
 

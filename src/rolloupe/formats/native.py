@@ -1,0 +1,354 @@
+"""Rolloupe's own layout, written by `rolloupe.record`: docs/native-format.md specifies it.
+
+Text and numbers are JSON lines; token series lie in small Parquet parts, which a line names by number and row.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from rolloupe.formats import _annotations as annotations
+from rolloupe.formats import _fields as fields
+from rolloupe.formats import _trainer_files as trainer
+from rolloupe.formats._files import files, folders, is_below, links_of, stem
+from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable, step_of
+from rolloupe.formats._token_parts import PartUnreadable, part_path, read_row
+from rolloupe.model import (
+    Annotation,
+    Checkpoint,
+    Locator,
+    LoggedTranscript,
+    LogNode,
+    MetricRow,
+    RunFile,
+    RunInfo,
+    RunPart,
+    Sample,
+    SampleRow,
+    Scanned,
+    Source,
+    TokenSeries,
+)
+
+MARKER = "rolloupe.json"
+VERSION = 1
+MAX_MARKER_BYTES = 2**20
+
+_WHAT = {
+    MARKER: "what the run is", "config.json": "configuration", "code.diff": "changes of the code",
+    "attempts.jsonl": "attempts", "checkpoints.jsonl": "checkpoints",
+}  # fmt: skip
+_FOLDERS = {
+    "samples": "samples", "annotations": "annotations", "metrics": "metrics", "tokens": "token series",
+    "torn": "ends of lines that a killed process left",
+}  # fmt: skip
+_TELLING = ("uid", "step", "prompt", "response", "reward")
+
+
+def _list(value: object) -> list[Any] | None:
+    return value if isinstance(value, list) else None
+
+
+def _word(value: object) -> str | None:
+    return value[: fields.MAX_NAME_CHARS] if isinstance(value, str) else None
+
+
+_PLACED = {
+    **dict.fromkeys(("uid", "split", "group", "index", "env"), fields.name), "step": fields.integer,
+    **dict.fromkeys(("reward", "advantage", "ref_reward"), fields.number), "status": fields.tag, "discarded": _word,
+    **dict.fromkeys(("turns", "prompt_tokens", "response_tokens"), fields.count),
+    **dict.fromkeys(("tokens", "dropped"), _list),
+    **dict.fromkeys(("prompt", "response", "ref_response", "label"), fields.as_text),
+}  # fmt: skip
+"""The keys that have a place of their own, and how they are read: what cannot be read so is kept as extra."""
+
+
+class Native(JsonlFormat):
+    """Runs that `rolloupe.Recorder` wrote."""
+
+    name = "native"
+    title = "Rolloupe"
+    recognises = f'A folder with a file `{MARKER}` that says `"layout": "rolloupe"`.'
+    layout = "[docs/native-format.md](native-format.md) specifies it; open the folder."
+    identity = "split, step, group and index as they were recorded; `uid` joins annotations."
+    reads = (
+        ("`samples/`", "samples"),
+        ("`annotations/`", "what was learned of them afterwards; of each value the newest counts"),
+        ("`tokens/`", "token series, read with the one sample that they belong to"),
+        ("`metrics/`, `config.json`, `checkpoints.jsonl`, `code.diff`", "metrics, configuration, checkpoints, code"),
+        ("any other key", "extra"),
+    )
+    limits = "Files of a later version are refused, with a message."
+
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
+        """See `Format`."""
+        links = link_root or str(path.resolve())
+        marker = _marker(path)
+        if marker is None and forced and (path.is_file() or files(str(path), links)):
+            marker = {"version": VERSION}
+        if marker is None:
+            return []
+        version = fields.integer(marker.get("version"))
+        reason = f"{MARKER} says so" if _marker(path) else "read as a person asked"
+        if version is None or version > VERSION:
+            reason = f"{MARKER} says version {version}, and {VERSION} is the last one known here: update Rolloupe"
+        parts = (RunPart(str(path)),)
+        return [
+            RunInfo(
+                name=path.name, root=str(path), format=self.name, reason=reason, parts=parts, link_root=links,
+                reward_range=_range(marker.get("reward_range")), metric_ranges=_ranges(marker.get("metric_ranges")),
+            )
+        ]  # fmt: skip
+
+    def sources(self, run: RunInfo) -> list[Source]:
+        """See `Format`. A file of samples that was named alone is read alone."""
+        if os.path.isfile(run.root):
+            return [Source(path=run.root, name=os.path.basename(run.root))]
+        marker = _marker(Path(run.root))
+        if marker is None:
+            return [Source(path=entry.path, name=entry.name) for entry in files(run.root, links_of(run))]
+        if (fields.integer(marker.get("version")) or 0) > VERSION:
+            return []
+        return [
+            Source(path=entry.path, name=f"{folder}/{entry.name}", annotates=folder == "annotations")
+            for folder in ("samples", "annotations")
+            for entry in files(os.path.join(run.root, folder), links_of(run))
+        ]
+
+    def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
+        """See `JsonlFormat`."""
+        if source.annotates:
+            return [_annotation(record, start, length)]
+        return [self.row(source, record, start, length)]
+
+    def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:  # noqa: ARG002
+        """See `JsonlFormat`."""
+        if record.keys().isdisjoint(_TELLING):
+            raise Unusable("an object without uid, step, prompt, response or reward is no sample")
+        prompt = fields.joined(record.get("prompt"))
+        status, status_raw = fields.status(record.get("status"))
+        index = fields.name(record.get("index"))
+        return SampleRow(
+            split=fields.name(record.get("split")) or "train",
+            step=step_of(record.get("step")) or 0,
+            group=fields.name(record.get("group")) or fields.digest(prompt),
+            index=str(start) if index is None else index,
+            ordinal=start,
+            start=start,
+            length=length,
+            reward=fields.number(record.get("reward")),
+            advantage=fields.number(record.get("advantage")),
+            status=status,
+            status_raw=status_raw,
+            turns=fields.count(record.get("turns")) or 1,
+            prompt_tokens=fields.count(record.get("prompt_tokens")),
+            response_tokens=fields.count(record.get("response_tokens")),
+            total_tokens=_total(record),
+            env=fields.name(record.get("env")) or "",
+            uid=fields.name(record.get("uid")) or "",
+            discarded=_word(record.get("discarded")) or "",
+            metrics=_numbers(record.get("metrics")),
+            tags=_words(record.get("tags")),
+            prompt=prompt,
+            response=fields.joined(record.get("response")),
+        )
+
+    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
+        """See `JsonlFormat`. Token series follow in `annotate`, which knows the run."""
+        reference = record.get("ref_response")
+        pieces = record.get("tokens")
+        return Sample(
+            key=row.key,
+            row=row,
+            locator=locator,
+            turns=fields.prompt_turns(record.get("prompt")) + fields.response_turns(record.get("response")),
+            prompt_text=row.prompt,
+            response_text=row.response,
+            label=fields.as_text(record.get("label")),
+            ref_turns=fields.response_turns(reference),
+            ref_reward=fields.number(record.get("ref_reward")),
+            tokens=[fields.as_text(piece) for piece in pieces] if isinstance(pieces, list) else [],
+            extra=_extra(record),
+        )
+
+    def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
+        """See `JsonlFormat`: add token series, and what annotations say."""
+        _add_series(run, sample.locator.source, record, sample)
+        if not sample.row.uid:
+            return
+        for entry in files(os.path.join(run.root, "annotations"), links_of(run)):
+            said, notes = annotations.about(entry.path, "uid", sample.row.uid)
+            sample.notes += notes
+            for one in said:
+                _fold(sample.row, _annotation(one, 0, 0))
+                _add_series(run, f"annotations/{entry.name}", one, sample)
+
+    def metrics(self, run: RunInfo) -> list[MetricRow]:
+        """See `TrainerFiles`."""
+        rows = []
+        for entry in files(os.path.join(run.root, "metrics"), links_of(run)):
+            for row in trainer.records(entry.path):
+                values = row.get("values")
+                named = values.items() if isinstance(values, dict) else ()
+                own = {f"metric.{name}" if name in ("step", "time") else name: value for name, value in named}
+                rows.append({**own, "step": row.get("step"), "time": row.get("time")})
+        return trainer.merged_metrics(rows)
+
+    def config(self, run: RunInfo) -> dict[str, Any]:
+        """See `TrainerFiles`."""
+        found = trainer.read_json(_file(run, "config.json"))
+        return found if isinstance(found, dict) else {"config": found} if found is not None else {}
+
+    def checkpoints(self, run: RunInfo) -> list[Checkpoint]:
+        """See `TrainerFiles`."""
+        found = []
+        for row in trainer.records(_file(run, "checkpoints.jsonl")):
+            paths, state = row.get("paths"), fields.showable(row.get("loop_state"))
+            found.append(
+                Checkpoint(
+                    name=fields.as_text(row.get("name")),
+                    step=fields.integer(row.get("step")),
+                    paths={k: fields.as_text(v) for k, v in paths.items()} if isinstance(paths, dict) else {},
+                    extra=state if isinstance(state, dict) else {},
+                )
+            )
+        return found
+
+    def code_diff(self, run: RunInfo) -> str:
+        """See `TrainerFiles`."""
+        return trainer.read_text(_file(run, "code.diff"), 4 * 2**20)
+
+    def files(self, run: RunInfo) -> list[RunFile]:
+        """See `TrainerFiles`. Of token series, the folders."""
+        listed = [(e.path, e.name, _WHAT.get(e.name, "")) for e in files(run.root, links_of(run), ("",))]
+        for folder, what in _FOLDERS.items():
+            place = os.path.join(run.root, folder)
+            below = [
+                *files(place, links_of(run), ("",)),
+                *(folders(place, links_of(run)) if folder == "tokens" else []),
+            ]
+            listed += [(e.path, f"{folder}/{e.name}", what) for e in below]
+        return trainer.described_files(listed)
+
+    def logtrees(self, run: RunInfo) -> list[tuple[str, int]]:  # noqa: ARG002
+        """See `TrainerFiles`."""
+        return []
+
+    def logtree(self, run: RunInfo, split: str, step: int) -> LogNode | None:  # noqa: ARG002
+        """See `TrainerFiles`."""
+        return None
+
+    def conversations(self, run: RunInfo, split: str, step: int) -> list[LoggedTranscript]:  # noqa: ARG002
+        """See `TrainerFiles`."""
+        return []
+
+
+def _marker(folder: Path) -> Record | None:
+    """What the marker of a run says; None where a folder is none."""
+    place = folder / MARKER
+    if not place.is_file():
+        return None
+    found = trainer.read_json(str(place))
+    return found if isinstance(found, dict) and found.get("layout") == "rolloupe" else None
+
+
+def _file(run: RunInfo, name: str) -> str:
+    return next((entry.path for entry in files(run.root, links_of(run), (name,)) if entry.name == name), "")
+
+
+def _range(value: object) -> tuple[float, float] | None:
+    if not isinstance(value, list) or len(value) != 2:
+        return None
+    low, high = map(fields.number, value)
+    return None if low is None or high is None else (low, high)
+
+
+def _ranges(value: object) -> tuple[tuple[str, float, float], ...]:
+    named = value.items() if isinstance(value, dict) else ()
+    return tuple((name, *found) for name, ends in named if (found := _range(ends)) is not None)
+
+
+def _numbers(value: object) -> dict[str, float]:
+    named = value.items() if isinstance(value, dict) else ()
+    return {name: found for name, one in named if (found := fields.number(one)) is not None}
+
+
+def _words(value: object) -> dict[str, str]:
+    named = value.items() if isinstance(value, dict) else ()
+    return {name: found for name, one in named if (found := fields.tag(one)) is not None}
+
+
+def _extra(record: Record) -> dict[str, Any]:
+    """Every member that is shown nowhere else, those that are of a wrong type included."""
+    found = {}
+    for key, value in record.items():
+        if key in _PLACED:
+            left = None if value is None or _PLACED[key](value) is not None else value
+        elif key in ("metrics", "tags") and isinstance(value, dict):
+            own = _numbers(value) if key == "metrics" else _words(value)
+            left = {name: member for name, member in value.items() if name not in own} or None
+        elif key == "series" and isinstance(value, dict) and fields.count(value.get("part")) is not None:
+            left = None
+        else:
+            left = value
+        if left is not None or key not in (*_PLACED, "metrics", "tags", "series", "extra"):
+            found[key] = fields.showable(left)
+    more = found.pop("extra", None)
+    return {**found, **(more if isinstance(more, dict) else {} if more is None else {"extra": more})}
+
+
+def _total(record: Record) -> int | None:
+    counts = fields.count(record.get("prompt_tokens")), fields.count(record.get("response_tokens"))
+    return None if counts[0] is None or counts[1] is None else counts[0] + counts[1]
+
+
+def _annotation(record: Record, start: int, length: int) -> Annotation:
+    uid = fields.name(record.get("uid"))
+    if uid is None:
+        raise Unusable("an annotation without uid")
+    return Annotation(
+        uid=uid,
+        start=start,
+        length=length,
+        advantage=fields.number(record.get("advantage")),
+        discarded=_word(record.get("discarded")),
+        metrics=_numbers(record.get("metrics")),
+        tags=_words(record.get("tags")),
+    )
+
+
+def _fold(row: SampleRow, said: Annotation) -> None:
+    row.advantage = row.advantage if said.advantage is None else said.advantage
+    row.discarded = row.discarded if said.discarded is None else said.discarded
+    row.metrics = row.metrics | said.metrics
+    row.tags = row.tags | said.tags
+
+
+def _add_series(run: RunInfo, source: str, record: Record, sample: Sample) -> None:
+    """Read the token series that a line names, in place of older ones of the same names."""
+    dropped = record.get("dropped")
+    if isinstance(dropped, list) and dropped:
+        listed = ", ".join(fields.as_text(name)[:60] for name in dropped[:20])
+        sample.notes.append(f"not written, for the recorder had no room left: {listed}")
+    series = record.get("series")
+    if not isinstance(series, dict):
+        return
+    part, row = fields.count(series.get("part")), fields.count(series.get("row"))
+    path = part_path(run.root, stem(os.path.basename(source)), part or 0)
+    if part is None or row is None or not is_below(os.path.realpath(path), links_of(run)):
+        sample.notes.append("where its token series are cannot be read")
+        return
+    try:
+        found = read_row(path, row)
+    except PartUnreadable as error:
+        sample.notes.append(f"no token series: {error}")
+        return
+    if found.uid != sample.row.uid:
+        sample.notes.append(f"no token series: row {row} of {path.name} is of another sample")
+        return
+    sample.token_ids = found.token_ids or sample.token_ids
+    count = len(sample.token_ids)
+    held = {one.name: one for one in sample.series}
+    for name, values in found.series.items():
+        held[name] = TokenSeries(name=name, values=values.tolist(), offset=max(0, count - len(values)))
+    sample.series = list(held.values())

@@ -1,0 +1,203 @@
+"""The thread that writes, so that training does not wait: a bounded queue before it, and counts of what was lost.
+
+When the queue is full the oldest token series go first; text and numbers are kept however many there are. With
+`on_full="block"` whoever records waits instead.
+"""
+
+import os
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from rolloupe.record.lines import Lines, encoded
+from rolloupe.record.parts import write_part
+from rolloupe.record.plain import Array
+
+REST_S = 1.0
+"""What was recorded is written after this long at the latest: who watches sees it within two seconds."""
+
+BATCH_BYTES = 32 * 2**20
+"""A part is written once so much waits for it."""
+
+
+class Item:
+    """A line to be written: its file, its record, and the token series that belong to it."""
+
+    __slots__ = ("dropped", "kind", "record", "series", "size_bytes")
+
+    def __init__(self, kind: str, record: dict[str, Any], series: Mapping[str, Array], text_bytes: int) -> None:
+        self.kind = kind
+        self.record = record
+        self.series = series
+        self.dropped: list[str] = []
+        self.size_bytes = text_bytes + self.series_bytes
+
+    @property
+    def series_bytes(self) -> int:
+        """What its token series take."""
+        return sum(values.nbytes for values in self.series.values())
+
+    def shed(self) -> int:
+        """Let go of the token series; returns how many bytes that frees."""
+        freed, self.dropped, self.series = self.series_bytes, [*self.series], {}
+        self.size_bytes -= freed
+        return freed
+
+
+class Background:
+    """Writes the files of one producer."""
+
+    def __init__(
+        self, root: Path, producer: str, *, capacity_bytes: int, block: bool, trouble: Callable[[Exception, int], None]
+    ) -> None:
+        self.root = root
+        self.producer = producer
+        self.dropped = 0
+        """Token series that did not fit."""
+        self.lost: Counter[str] = Counter()
+        """Lines that could not be written, by kind."""
+        self._capacity = capacity_bytes
+        self._block = block
+        self._trouble = trouble
+        self._files = {kind: Lines(root, kind, producer) for kind in ("samples", "annotations", "metrics")}
+        self._part = _last_part(root / "tokens" / producer)
+        self._queue: deque[Item] = deque()
+        self._queued_bytes = 0
+        self._given = self._done = 0
+        self._urgent = self._closed = False
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    def claim(self) -> bool:
+        """Take the producer's name for this process; False where another one that lives has it."""
+        return self._files["samples"].claim()
+
+    def put(self, item: Item) -> None:
+        """Have a line written."""
+        with self._changed:
+            while self._queued_bytes + item.size_bytes > self._capacity and self._queue:
+                if self._block:
+                    self._urgent = True
+                    self._changed.notify_all()
+                    self._changed.wait(REST_S)
+                elif not self._shed(item):
+                    break
+            self._queue.append(item)
+            self._queued_bytes += item.size_bytes
+            self._given += 1
+            self._start()
+            self._changed.notify_all()
+
+    def _shed(self, coming: Item) -> bool:
+        """Make room by letting go of the oldest token series that wait; False where there are none."""
+        for item in (*self._queue, coming):
+            if item.series:
+                self.dropped += len(item.series)
+                freed = item.shed()
+                if item is not coming:
+                    self._queued_bytes -= freed
+                return True
+        return False
+
+    def flush(self) -> None:
+        """Wait until all that was put is written, or could not be."""
+        with self._changed:
+            wanted = self._given
+            while self._done < wanted:
+                self._urgent = True
+                self._start()
+                self._changed.notify_all()
+                self._changed.wait(REST_S)
+
+    def close(self) -> None:
+        """Write what waits, end the thread, let go of the files."""
+        self.flush()
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        if self._thread is not None:
+            self._thread.join()
+        for file in self._files.values():
+            file.close()
+
+    def _start(self) -> None:
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._loop, name="rolloupe recorder", daemon=True)
+            self._thread.start()
+
+    def _loop(self) -> None:
+        while True:
+            with self._changed:
+                while not self._queue and not self._closed:
+                    self._changed.wait()
+                if not self._queue:
+                    return
+                until = time.monotonic() + REST_S
+                while not self._is_due() and (rest := until - time.monotonic()) > 0:
+                    self._changed.wait(rest)
+                batch = list(self._queue)
+                self._queue.clear()
+                self._urgent = False
+                self._changed.notify_all()
+            for group in _batches(batch):
+                self._write(group)
+                with self._changed:
+                    self._queued_bytes -= sum(item.size_bytes for item in group)
+                    self._done += len(group)
+                    self._changed.notify_all()
+
+    def _is_due(self) -> bool:
+        return self._urgent or self._closed or self._queued_bytes >= min(BATCH_BYTES, self._capacity // 2)
+
+    def _write(self, batch: list[Item]) -> None:
+        """Write the part first: a line that stands must not name what is not there."""
+        with_series = [item for item in batch if item.series]
+        if with_series:
+            self._part += 1
+            path = self.root / "tokens" / self.producer / f"{self._part:06d}.parquet"
+            try:
+                write_part(path, [(item.record["uid"], item.series) for item in with_series])
+            except Exception as error:
+                self._trouble(error, 0)
+                for item in with_series:
+                    self.dropped += len(item.series)
+                    item.shed()
+        for row, item in enumerate(item for item in with_series if item.series):
+            item.record["series"] = {"part": self._part, "row": row, **item.record.get("series", {})}
+        for kind, file in self._files.items():
+            self._append(kind, file, [item for item in batch if item.kind == kind])
+
+    def _append(self, kind: str, file: Lines, items: list[Item]) -> None:
+        for item in items:
+            if item.dropped:
+                item.record["dropped"] = item.dropped
+                item.record.pop("series", None)
+        try:
+            file.append([encoded(item.record) for item in items])
+        except Exception as error:
+            self.lost[kind] += len(items)
+            self._trouble(error, len(items))
+
+
+def _batches(items: list[Item]) -> list[list[Item]]:
+    """Cut what waits into pieces that make parts of a bounded size, in order."""
+    found: list[list[Item]] = [[]]
+    size = 0
+    for item in items:
+        if size >= BATCH_BYTES:
+            found.append([])
+            size = 0
+        found[-1].append(item)
+        size += item.size_bytes
+    return found
+
+
+def _last_part(folder: Path) -> int:
+    try:
+        names = (name.partition(".")[0] for name in os.listdir(folder))
+        return max((int(name) for name in names if name.isdecimal()), default=0)
+    except OSError:
+        return 0

@@ -1,0 +1,429 @@
+"""What a training loop records is what can be read again; and nothing that goes wrong reaches the loop."""
+
+import errno
+import functools
+import json
+import math
+import os
+import shutil
+import subprocess
+import threading
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rolloupe
+from rolloupe.errors import UnreadablePath
+from rolloupe.record import Recorder, RecorderWarning
+from rolloupe.record.lines import Lines
+
+
+@pytest.fixture(autouse=True)
+def _warnings_are_errors() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def recorder(path: Path, **more: Any) -> Recorder:
+    return Recorder(path, **{"code": None, "strict": True, **more})
+
+
+def opened(path: Path) -> rolloupe.Run:
+    return rolloupe.open(path, index_dir=path.parent / "index").runs[0]
+
+
+def series(sample: rolloupe.Sample) -> dict[str, list[float]]:
+    return {one.name: one.values for one in sample.series}
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+def test_what_is_recorded_is_what_is_read(tmp_path: Path) -> None:
+    messages = [{"role": "user", "content": "2+2?"}]
+    with recorder(tmp_path / "run", reward_range=(0, 2), metric_ranges={"length": (400, 0)}) as record:
+        uid = record.sample(
+            step=7, group=3, index="b", prompt=messages, response="<think>easy</think> 4", reward=np.float32(1.5),
+            advantage=-0.25, status="length", env="sums", label=4, metrics={"format": np.int64(1), "no": "number"},
+            tags={"kind": "add"}, token_ids=[1, 2, 3, 4, 5], extra={"seed": 9, "path": Path("/x")}, ref_response="5",
+            ref_reward=0.0, series={"logprobs": [-0.5, None, -1.5], "loss_mask": [0, 0, 1, 1, 1]},
+        )  # fmt: skip
+        record.metrics(7, {"loss": 0.5, "name": "text"})
+        record.checkpoint("000007", step=7, paths={"model": tmp_path / "m.pt"}, loop_state={"rng": [1, 2]})
+        record.step_end(7)
+    run = opened(tmp_path / "run")
+    assert (run.format, run.problems()) == ("native", [])
+    sample = run.sample("train/7/3/b")
+    row = sample.row
+    assert (row.uid, row.reward, row.advantage, row.status, row.env) == (uid, 1.5, -0.25, "truncated", "sums")
+    assert (row.metrics, row.tags) == ({"format": 1.0}, {"kind": "add"})
+    assert (row.prompt_tokens, row.response_tokens, row.total_tokens) == (2, 3, 5)
+    assert [(turn.role, turn.origin) for turn in sample.turns] == [("user", "prompt"), ("assistant", "response")]
+    assert (sample.label, sample.ref_reward, sample.token_ids) == ("4", 0.0, [1, 2, 3, 4, 5])
+    assert sample.extra == {"seed": 9, "path": "/x"}
+    found = series(sample)
+    assert found["loss_mask"] == [0, 0, 1, 1, 1]
+    assert found["logprobs"][::2] == [-0.5, -1.5]
+    assert math.isnan(found["logprobs"][1])
+    assert {one.name: one.offset for one in sample.series} == {"logprobs": 2, "loss_mask": 0}
+    assert run.metrics("loss")[0].value == 0.5
+    assert (run.checkpoints[0].step, run.checkpoints[0].extra) == (7, {"rng": [1, 2]})
+
+
+def test_arrays_are_copied_before_the_call_returns(tmp_path: Path) -> None:
+    buffer, ids, prompt = np.arange(4, dtype=np.float32), [1, 2, 3, 4], [{"role": "user", "content": "one"}]
+    with recorder(tmp_path / "run") as record:
+        for step in range(3):
+            record.sample(step=step, group="g", prompt=prompt, series={"logprobs": buffer}, token_ids=ids)
+            buffer[:] = 99
+            ids[0] = 99
+            prompt[0]["content"] = "another"
+            buffer[:] = np.arange(4) + step + 1
+    run = opened(tmp_path / "run")
+    assert [series(run.sample(f"train/{step}/g/0"))["logprobs"] for step in range(3)] == [
+        [0, 1, 2, 3], [1, 2, 3, 4], [2, 3, 4, 5],
+    ]  # fmt: skip
+    assert run.sample("train/0/g/0").prompt_text == "one"
+    assert run.sample("train/0/g/0").token_ids == [1, 2, 3, 4]
+
+
+class Tensor:
+    """As much of a torch tensor as is used: on a device, in a type that NumPy has not."""
+
+    def __init__(self, values: list[float]) -> None:
+        self._values = values
+
+    def detach(self) -> "Tensor":
+        return self
+
+    def is_floating_point(self) -> bool:
+        return True
+
+    def float(self) -> "Tensor":
+        return self
+
+    def cpu(self) -> "Tensor":
+        return self
+
+    def numpy(self) -> Any:
+        return np.array(self._values, dtype=np.float32)
+
+    def item(self) -> Any:
+        (value,) = self._values
+        return value
+
+    size = 1
+
+
+def test_tensors_and_scalars_of_other_libraries_are_taken(tmp_path: Path) -> None:
+    with recorder(tmp_path / "run") as record:
+        record.sample(step=np.int64(1), group="g", reward=Tensor([0.5]), series={"a": Tensor([1.0, 2.0])})
+        record.sample(
+            step=1, group="g", reward=np.array(0.25), series={"a": np.array([3.0], np.float16), "b": np.array([True])}
+        )
+    run = opened(tmp_path / "run")
+    assert [sample.reward for sample in run.samples()] == [0.5, 0.25]
+    assert series(run.sample("train/1/g/0")) == {"a": [1.0, 2.0]}
+    assert series(run.sample("train/1/g/1")) == {"a": [3.0], "b": [1.0]}
+
+
+def test_annotations_come_later_and_the_newest_counts(tmp_path: Path) -> None:
+    with recorder(tmp_path / "run") as record:
+        uids = [record.sample(step=0, group="g", token_ids=[1, 2, 3], series={"logprobs": [-1.0, -2.0]}) for _ in "abc"]
+        record.step_end(0)
+        record.annotate(uids[0], advantage=1.0, series={"trainer_logprobs": [-1.5, -2.5]})
+        record.annotate(uids[0], advantage=2.0, metrics={"clip": 0.5})
+        record.discard(uids[1], "stale")
+        record.annotate(uids[1], discarded="")
+        record.discard(uids[2], "zero_advantage")
+    run = opened(tmp_path / "run")
+    assert [(s.advantage, s.discarded) for s in run.samples()] == [(2.0, ""), (None, ""), (None, "zero_advantage")]
+    sample = run.sample("train/0/g/0")
+    assert (sample.row.advantage, sample.row.metrics) == (2.0, {"clip": 0.5})
+    assert [(one.name, one.values, one.offset) for one in sample.series] == [
+        ("logprobs", [-1.0, -2.0], 1), ("trainer_logprobs", [-1.5, -2.5], 1),
+    ]  # fmt: skip
+
+
+def test_what_failed_and_evaluations_are_samples(tmp_path: Path) -> None:
+    with recorder(tmp_path / "run") as record:
+        record.error(step=1, error=TimeoutError("the tool did not answer"), group="g", prompt="p")
+        record.sample(step=1, split="eval/held out", group="g", prompt="p", response="r", reward=1)
+    run = opened(tmp_path / "run")
+    (failed,) = run.samples(split="train")
+    assert (failed.status, failed.discarded, failed.tags) == ("error", "error", {"error": "TimeoutError"})
+    assert "the tool did not answer" in run.sample(failed.key).extra["error"]
+    assert [split.name for split in run.splits()] == ["train", "eval/held out"]
+
+
+def test_step_end_adds_what_the_trainer_did_not_log(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    sampled, trained = (-rng.random((2, 2, 5)).astype(np.float32) for _ in "ab")
+    rewards = np.array([[0.0, 1.0], [1.0, 1.0]])
+    with recorder(tmp_path / "run") as record:
+        for group in range(2):
+            for index in range(2):
+                uid = record.sample(
+                    step=4, group=group, reward=rewards[group, index], env=f"env{group}", response_tokens=5,
+                    prompt_tokens=3, turns=2, metrics={"format": index}, series={"logprobs": sampled[group, index]},
+                )  # fmt: skip
+                record.annotate(uid, series={"trainer_logprobs": trained[group, index]})
+        record.metrics(4, {"progress/batch": 400})
+        record.step_end(4)
+    run = opened(tmp_path / "run")
+    named = {name: run.metrics(name)[0].value for name in run.metric_names()}
+    gap = (sampled.astype(float) - trained).ravel()
+    wanted = {
+        "progress/batch": 400.0, "env/all/reward/total": 0.75, "env/env0/reward/total": 0.5, "env/all/format": 0.5,
+        "env/all/ac_tokens_per_turn": 2.5, "env/all/ob_tokens_per_turn": 1.5, "env/all/turns_per_episode": 2.0,
+        "env/all/total_episodes": 4.0, "env/all/by_group/frac_mixed": 0.5, "env/all/by_group/frac_all_good": 0.5,
+        "env/all/by_group/frac_all_bad": 0.0, "optim/kl_sample_train_v1": gap.mean(),
+        "optim/kl_sample_train_v2": (gap**2).mean() / 2,
+    }  # fmt: skip
+    assert {name: named[name] for name in wanted} == pytest.approx(wanted)
+
+
+def test_a_run_that_goes_on_keeps_all_and_its_last_attempt_counts(tmp_path: Path) -> None:
+    for attempt in range(2):
+        with recorder(tmp_path / "run", config={"attempt": attempt}, reward_range=(0, 1)) as record:
+            last = record.last_checkpoint()
+            assert (last is None) == (attempt == 0)
+            for step in range(attempt, 3):
+                record.sample(step=step, group="g", index=0, reward=float(attempt))
+            record.checkpoint("000001", step=1)
+    run = opened(tmp_path / "run")
+    assert [sample.reward for sample in run.samples()] == [0.0, 0.0, 1.0, 0.0, 1.0]
+    assert run.sample("train/1/g/0").row.reward == 1.0
+    assert run.sample("train/1/g/0~1").row.reward == 0.0
+    assert [row["attempt"] for row in lines(tmp_path / "run/attempts.jsonl")] == [1, 2]
+    assert (run.config, json.loads((tmp_path / "run/config.1.json").read_text())) == ({"attempt": 1}, {"attempt": 0})
+
+
+def test_two_recorders_at_once_have_files_of_their_own(tmp_path: Path) -> None:
+    with recorder(tmp_path / "run") as one, recorder(tmp_path / "run") as other:
+        assert (one.producer, other.producer) == ("rank0", "rank0-2")
+        for record in (one, other):
+            record.sample(step=0, group="g", response=record.producer)
+    run = opened(tmp_path / "run")
+    assert sorted(sample.key.index for sample in run.samples()) == ["0", "rank0-2-0"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_process_that_was_forked_off_writes_files_of_its_own(tmp_path: Path) -> None:
+    with recorder(tmp_path / "run") as record:
+        record.sample(step=0, group="g", index="parent")
+        record.flush()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            child = os.fork()
+        if not child:
+            try:
+                record.sample(step=0, group="g", index="child", series={"a": [1.0]})
+                record.flush()
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        record.sample(step=0, group="g", index="parent again")
+    run = opened(tmp_path / "run")
+    assert {sample.key.index for sample in run.samples()} == {"parent", "child", "parent again"}
+    assert series(run.sample("train/0/g/child")) == {"a": [1.0]}
+
+
+def test_a_torn_end_is_moved_aside_and_costs_itself_alone(tmp_path: Path) -> None:
+    with recorder(tmp_path / "run") as record:
+        record.sample(step=0, group="g", index=0)
+    place = tmp_path / "run/samples/rank0.jsonl"
+    with place.open("ab") as file:
+        file.write(b'{"uid": "torn", "step"')
+    with recorder(tmp_path / "run") as record:
+        record.sample(step=0, group="g", index=1)
+    run = opened(tmp_path / "run")
+    assert (len(list(run.samples())), run.problems()) == (2, [])
+    assert (tmp_path / "run/torn/rank0.jsonl").read_bytes() == b'{"uid": "torn", "step"\n'
+
+
+def test_when_writing_does_not_keep_up_the_oldest_series_go_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, append = threading.Event(), Lines.append
+
+    def waiting(self: Lines, some: Any) -> None:
+        gate.wait(30)
+        append(self, some)
+
+    monkeypatch.setattr(Lines, "append", waiting)
+    with recorder(tmp_path / "run", capacity_bytes=200_000) as record:
+        for index in range(40):
+            record.sample(step=0, group="g", index=index, response=f"text {index}", series={"a": np.zeros(2000)})
+        gate.set()
+        record.step_end(0)
+        dropped = record.failures["token series dropped"]
+    run = opened(tmp_path / "run")
+    samples = list(run.samples())
+    assert [sample.response for sample in samples] == [f"text {index}" for index in range(40)]
+    loaded = [run.sample(sample.key) for sample in samples]
+    without = [at for at, sample in enumerate(loaded) if not sample.series]
+    assert 0 < dropped == len(without) < 40
+    assert loaded[-1].series
+    assert all("no room left: a" in loaded[at].notes[0] for at in without)
+    assert run.metrics("recorder/token_series_dropped")[0].value == dropped
+
+
+def test_block_waits_and_loses_nothing(tmp_path: Path) -> None:
+    with recorder(tmp_path / "run", capacity_bytes=50_000, on_full="block") as record:
+        for index in range(60):
+            record.sample(step=0, group="g", index=index, series={"a": np.full(2000, index)})
+        record.flush()
+        assert record.failures == {}
+    run = opened(tmp_path / "run")
+    assert [series(run.sample(sample.key))["a"][0] for sample in run.samples()] == list(range(60))
+
+
+def test_a_full_disk_ends_nothing_and_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record, write = recorder(tmp_path / "run", strict=False), os.write
+    full = threading.Event()
+
+    def writing(handle: int, data: Any) -> int:
+        if full.is_set() and len(data) > 5:
+            if len(data) > 20:
+                return write(handle, bytes(data)[:10])  # a part of it still fits
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(handle, data)
+
+    record.sample(step=0, group="g", index="before")
+    record.flush()
+    monkeypatch.setattr("rolloupe.record.lines.os.write", writing)
+    full.set()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for index in range(3):
+            record.sample(step=0, group="g", index=index)
+            record.flush()
+    assert [warning.category for warning in told] == [RecorderWarning]
+    full.clear()
+    record.sample(step=0, group="g", index="after")
+    record.close()
+    assert sum(record.failures.values()) == 3
+    run = opened(tmp_path / "run")
+    assert ([sample.key.index for sample in run.samples()], run.problems()) == (["before", "after"], [])
+
+
+def test_a_folder_that_vanished_is_made_again(tmp_path: Path) -> None:
+    with recorder(tmp_path / "run") as record:
+        record.sample(step=0, group="g", index="before", series={"a": [1.0]})
+        record.flush()
+        shutil.rmtree(tmp_path / "run/samples")
+        shutil.rmtree(tmp_path / "run/tokens")
+        record.sample(step=0, group="g", index="after", series={"a": [2.0]})
+        record.flush()
+        assert record.failures == {}
+    run = opened(tmp_path / "run")
+    assert [series(run.sample(sample.key)) for sample in run.samples()] == [{"a": [2.0]}]
+
+
+def test_misuse_is_reported_and_training_goes_on(tmp_path: Path) -> None:
+    with recorder(tmp_path / "run", strict=False) as record:
+        wrong: list[dict[str, Any]] = [
+            {"reward": "high"}, {"step": "one"}, {"series": {"a": [[1, 2], [3, 4]]}}, {"series": {"a": ["x"]}},
+        ]  # fmt: skip
+        for more in wrong:
+            with pytest.warns(RecorderWarning):
+                assert record.sample(**{"step": 0, **more}) == ""
+        record.sample(step=0, group="g", response="good")
+    assert sum(record.failures.values()) == 4
+    assert len(list(opened(tmp_path / "run").samples())) == 1
+    with recorder(tmp_path / "strict") as strict, pytest.raises(TypeError, match="series 'a'"):
+        strict.sample(step=0, series={"a": ["x"]})
+
+
+def test_a_path_where_nothing_can_be_recorded_is_told_at_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(UnreadablePath, match="nothing can be recorded"):
+        recorder(tmp_path / "file")
+    with pytest.raises(ValueError, match="on_full"):
+        recorder(tmp_path / "run", on_full="wait")
+    (tmp_path / "later").mkdir()
+    (tmp_path / "later/rolloupe.json").write_text('{"layout": "rolloupe", "version": 2}')
+    with pytest.raises(UnreadablePath, match="update Rolloupe"):
+        recorder(tmp_path / "later")
+    assert opened(tmp_path / "later").reason.endswith("update Rolloupe")
+
+
+def test_the_configuration_says_what_everything_is(tmp_path: Path) -> None:
+    with recorder(tmp_path / "run", config={
+        "lr": np.float32(0.5), "fn": shutil.copy, "cls": Recorder, "part": functools.partial(max, 1, key=len),
+        "lambda": lambda: None, "path": Path("/a"), "set": {1}, "nan": math.nan, 3: "three", "array": np.zeros((2, 3)),
+    }):  # fmt: skip
+        pass
+    config = opened(tmp_path / "run").config
+    assert config["fn"] == "shutil.copy"
+    assert config["cls"] == "rolloupe.record.recorder.Recorder"
+    assert config["part"] == {"partial": "max", "args": [1], "key": "len"}
+    assert config["lambda"].endswith("<lambda>")
+    assert (config["path"], config["set"], config["3"], config["lr"]) == ("/a", [1], "three", 0.5)
+    assert config["array"] == "array of float64, shape (2, 3)"
+    assert math.isnan(config["nan"])
+
+
+def test_the_state_of_the_code_is_kept(tmp_path: Path) -> None:
+    code = tmp_path / "code"
+    code.mkdir()
+    git = ["git", "-C", str(code), "-c", "user.name=n", "-c", "user.email=e@x"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    (code / "a.py").write_text("one\n")
+    subprocess.run([*git, "add", "."], check=True)
+    subprocess.run([*git, "commit", "-qm", "first"], check=True)
+    (code / "a.py").write_text("two\n")
+    (code / "new.py").write_text("")
+    with recorder(tmp_path / "run", code=code):
+        pass
+    diff = opened(tmp_path / "run").code_diff()
+    assert "# HEAD " in diff
+    assert "-one\n+two\n" in diff
+    assert "'new.py'" in diff
+
+
+texts = st.text(st.characters(codec=None), max_size=20)
+numbers = st.floats(width=32) | st.integers(-(2**70), 2**70) | st.booleans() | st.none()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.fixed_dictionaries({
+            "group": texts | st.integers(), "prompt": texts, "response": texts, "reward": numbers, "discarded": texts,
+            "metrics": st.dictionaries(texts, numbers, max_size=3), "tags": st.dictionaries(texts, texts, max_size=2),
+            "series": st.dictionaries(texts, st.lists(st.floats(width=32) | st.none(), max_size=5), max_size=3),
+            "extra": st.dictionaries(texts, numbers | texts, max_size=2),
+        }),
+        max_size=4,
+    )
+)  # fmt: skip
+def test_whatever_is_recorded_can_be_read(tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]]) -> None:
+    folder = tmp_path_factory.mktemp("recorded")
+    with recorder(folder / "run") as record:
+        uids = [record.sample(step=0, index=at, **row) for at, row in enumerate(rows)]
+    with rolloupe.open(folder / "run", index_dir=folder / "index") as runs:
+        run = runs.runs[0]
+        assert run.problems() == []
+        found = {run.sample(item.key).row.uid: run.sample(item.key) for item in (run.samples() if rows else ())}
+        assert found.keys() == set(uids)
+        for uid, row in zip(uids, rows, strict=True):
+            wanted = {
+                name: np.array([np.nan if v is None else v for v in values], np.float32)
+                for name, values in row["series"].items() if values
+            }  # fmt: skip
+            got = {one.name.removeprefix("series."): one.values for one in found[uid].series}
+            assert len(got) == len(wanted)
+            assert all(any(np.array_equal(v, g, equal_nan=True) for g in got.values()) for v in wanted.values())
+            reward = found[uid].row.reward
+            assert (reward is None) == (row["reward"] is None)
