@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
+from msgspec import Struct
 
 from rolloupe.index.segment import SegmentMeta
 from rolloupe.index.sketch import STAMPS, Moments, Sketch
@@ -15,11 +16,20 @@ StepKey = tuple[str, int]
 """Split and step."""
 
 
+class Pack(Struct, eq=False):
+    """A file with the rows of several segments; every snapshot that knows it is told where it is no longer good."""
+
+    path: Path
+    members: int
+    is_good: bool = True
+
+
 class Segment(NamedTuple):
-    """A segment on disk."""
+    """A segment on disk, and the pack that holds its rows, too."""
 
     meta: SegmentMeta
     path: Path
+    pack: Pack | None = None
 
 
 class Piece(NamedTuple):
@@ -31,6 +41,7 @@ class Piece(NamedTuple):
     sketches: Sequence[Sketch]
     metrics: Sequence[str]
     tags: Sequence[str]
+    pack: Pack | None = None
 
 
 class Snapshot(NamedTuple):
@@ -73,7 +84,7 @@ def snapshot_of(
     duplicates: bool,
 ) -> Snapshot:
     """Put a snapshot together."""
-    on_disk = [Piece(s.meta.source, s.path, None, s.meta.sketches, s.meta.metrics, s.meta.tags) for s in segments]
+    on_disk = [Piece(m.source, path, None, m.sketches, m.metrics, m.tags, pack) for m, path, pack in segments]
     pieces = [*on_disk, *tails]
     by_step: dict[StepKey, list[Piece]] = defaultdict(list)
     for piece in pieces:

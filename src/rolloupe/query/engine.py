@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from rolloupe.errors import BadQuery, SourceChanged
 from rolloupe.index import OpenRun, Piece
+from rolloupe.index.pack import PIECE, Ways, distrust, ways_of
 
 T = TypeVar("T")
 
@@ -90,6 +91,7 @@ def table(run: OpenRun, question: Question) -> pa.Table:
 
 
 def _answer(run: OpenRun, question: Question, fetch: Callable[[duckdb.DuckDBPyConnection, str], T]) -> T:
+    ways = ways_of(question.pieces)
     connection = _database(run.catalog.folder.parent)
     timer = threading.Timer(TIMEOUT_S, connection.interrupt)
     timer.start()
@@ -99,7 +101,8 @@ def _answer(run: OpenRun, question: Question, fetch: Callable[[duckdb.DuckDBPyCo
         for number, piece in enumerate(question.pieces):
             if piece.table is not None:
                 connection.register(f"tail{number}", piece.table)
-        return fetch(connection, f"WITH rows AS ({_rows(question.pieces, question.named)}) {question.sql}")
+        rows = _rows(run.catalog.folder.resolve(), ways, question)
+        return fetch(connection, f"WITH rows AS ({rows}) {question.sql}")
     except duckdb.InterruptException as error:
         raise BadQuery(f"the query took longer than {TIMEOUT_S:.0f} s: narrow its steps or splits") from error
     except duckdb.OutOfMemoryException as error:
@@ -110,7 +113,9 @@ def _answer(run: OpenRun, question: Question, fetch: Callable[[duckdb.DuckDBPyCo
         with _lock:
             # some errors leave a database that answers nothing any more
             _databases.pop(run.catalog.folder.parent, None)
-        if run.heal(piece.path for piece in question.pieces if piece.path) or isinstance(error, duckdb.IOException):
+        if distrust([*ways.whole, *ways.partly]):
+            return _answer(run, question, fetch)  # asked again without them
+        if run.heal(ways.alone) or isinstance(error, duckdb.IOException):
             raise SourceChanged("the index changed while it was read, and is made again: ask again") from error
         raise BadQuery(str(error).splitlines()[0]) from error
     finally:
@@ -118,11 +123,24 @@ def _answer(run: OpenRun, question: Question, fetch: Callable[[duckdb.DuckDBPyCo
         connection.close()
 
 
-def _rows(pieces: Sequence[Piece], named: Sequence[Column]) -> str:
-    files = ", ".join(_literal(str(piece.path.resolve())) for piece in pieces if piece.path)
-    parts = [f"SELECT * FROM read_parquet([{files}], union_by_name = true)"] if files else []
-    parts += [f"SELECT * FROM tail{number}" for number, piece in enumerate(pieces) if piece.table is not None]
-    if named:
-        nulls = ", ".join(f"NULL::{column.kind} AS {quote(column.name)}" for column in named)
+def _rows(folder: Path, ways: Ways, question: Question) -> str:
+    parts = []
+    if ways.alone:
+        parts.append(f"SELECT * FROM {_files(folder, ways.alone)}")
+    packed = f"SELECT * EXCLUDE ({quote(PIECE)}) FROM"
+    if ways.whole:
+        parts.append(f"{packed} {_files(folder, [pack.path for pack in ways.whole])}")
+    if ways.partly:
+        own = f"{quote(PIECE)} IN ({', '.join(map(_literal, ways.names))})"
+        parts.append(f"{packed} {_files(folder, [pack.path for pack in ways.partly])} WHERE {own}")
+    parts += [f"SELECT * FROM tail{number}" for number, piece in enumerate(question.pieces) if piece.table is not None]
+    if question.named:
+        nulls = ", ".join(f"NULL::{column.kind} AS {quote(column.name)}" for column in question.named)
         parts.append(f"SELECT {nulls} WHERE false")
     return " UNION ALL BY NAME ".join(parts)
+
+
+def _files(folder: Path, paths: Sequence[Path]) -> str:
+    """Files of an index in SQL; all lie two levels below `folder`, and to resolve thousands of names takes long."""
+    names = ", ".join(_literal(f"{folder}/{path.parent.name}/{path.name}") for path in paths)
+    return f"read_parquet([{names}], union_by_name = true)"
