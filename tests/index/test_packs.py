@@ -1,6 +1,11 @@
 """Packs answer as their segments do, whatever happens to them."""
 
 import os
+import random
+import signal
+import subprocess
+import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +22,9 @@ from rolloupe.index.catalog import SUPERSEDED_S
 from rolloupe.index.pack import packing_of, path_of, ways_of, write
 from rolloupe.index.segment import PACK
 from rolloupe.index.snapshot import Pack
-from rolloupe.query import Condition, SampleQuery
+from rolloupe.index.texts import age_of
+from rolloupe.query import Condition, SampleQuery, engine
+from rolloupe.query.engine import Question
 from tests.index.support import contents, eventually, lines, opened, relax_run, row
 
 
@@ -111,6 +118,90 @@ def test_packs_answer_as_their_segments_do(tmp_path: Path) -> None:
             pack.is_good = False
         assert not ways_of(run.snapshot().holding()).whole
         assert with_packs == answers(run)
+
+
+def test_whichever_pieces_are_asked_for_their_rows_come_and_no_others(tmp_path: Path) -> None:
+    mixed_run(tmp_path / "run")
+    rng = random.Random(0)
+    with settled(tmp_path / "run", tmp_path / "index") as library:
+        run = library.runs[0]
+        pieces = run.snapshot().holding()
+        sql = "SELECT source, byte_start, reward, split, step, status, uid FROM rows ORDER BY ALL"
+        for _ in range(40):
+            asked = rng.sample(pieces, rng.randrange(1, len(pieces) + 1))
+            alone = [piece._replace(pack=None) for piece in asked]
+            one, other = (engine.ask(run, Question(some, sql)) for some in (asked, alone))
+            assert repr(one) == repr(other)
+
+
+def test_packs_that_share_segments_give_no_row_twice(tmp_path: Path) -> None:
+    relax_run(tmp_path / "run", steps=16)
+    rng = random.Random(0)
+    with settled(tmp_path / "run", tmp_path / "index") as library:
+        run = library.runs[0]
+        members = sorted(run.catalog.segments(), key=age_of)[4:12]
+        path = path_of(run.catalog.folder, members)
+        assert write(packing_of(path, members))
+        run.catalog.pack(members, Pack(path, len(members)))
+        pieces = run.snapshot().holding()
+        assert len(ways_of(pieces).partly) == 2
+        for _ in range(20):
+            asked = rng.sample(pieces, rng.randrange(1, len(pieces) + 1))
+            sql = "SELECT count(*), count(DISTINCT (source, byte_start)) FROM rows"
+            assert engine.ask(run, Question(asked, sql)) == [(8 * len(asked), 8 * len(asked))]
+
+
+def test_packs_that_vanish_while_questions_are_asked_cost_no_answer(tmp_path: Path) -> None:
+    relax_run(tmp_path / "run", steps=12)
+    with settled(tmp_path / "run", tmp_path / "index", follow=True) as library:
+        run, gone = library.runs[0], 0
+        expected = query.samples(run, SampleQuery(sort="reward")).samples
+        stop = threading.Event()
+
+        def remove() -> None:
+            nonlocal gone
+            while not stop.wait(0.02):
+                for path in files(tmp_path / "index"):
+                    path.unlink(missing_ok=True)
+                    gone += 1
+
+        thread = threading.Thread(target=remove)
+        thread.start()
+        try:
+            for _ in range(60):
+                assert query.samples(run, SampleQuery(sort="reward")).samples == expected
+        finally:
+            stop.set()
+            thread.join()
+        assert gone > 2
+
+
+KILLED = """
+import os, signal, sys
+from rolloupe.index import Library, packs, segment
+packs.SIZES = (8, 4)
+write = segment.pq.write_table
+def half(table, place, **options):
+    write(table, place, **options)
+    if "pack" in place.name:
+        place.write_bytes(place.read_bytes()[:500])
+        os.kill(os.getpid(), signal.SIGKILL)
+segment.pq.write_table = half
+Library([sys.argv[1]], index_dir=sys.argv[2]).runs[0].wait_all()
+"""
+
+
+def test_a_viewer_that_is_killed_while_it_packs_leaves_nothing_that_is_used(tmp_path: Path) -> None:
+    relax_run(tmp_path / "run", steps=12)
+    with settled(tmp_path / "run", tmp_path / "whole"):
+        pass
+    command = [sys.executable, "-c", KILLED, str(tmp_path / "run"), str(tmp_path / "index")]
+    for _ in range(2):
+        assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    assert files(tmp_path / "index") == [] and len(list((tmp_path / "index").rglob("packs/.*.tmp"))) == 2
+    with settled(tmp_path / "run", tmp_path / "index") as library:
+        assert len(used(library.runs[0])) == 2
+    assert contents(tmp_path / "index") == contents(tmp_path / "whole")
 
 
 def test_the_next_viewer_uses_the_packs_that_are_there_from_the_first_question_on(tmp_path: Path) -> None:
@@ -293,10 +384,14 @@ def test_a_cleared_index_has_its_packs_made_anew(tmp_path: Path) -> None:
         assert path.stat().st_size > 100
 
 
-def test_where_room_is_short_no_packs_are_written(tmp_path: Path) -> None:
+def test_where_room_is_short_no_packs_are_written_and_nothing_is_told_again_and_again(tmp_path: Path) -> None:
     relax_run(tmp_path / "run", steps=8)
-    with settled(tmp_path / "run", tmp_path / "index", budget_bytes=0) as library:
+    with settled(tmp_path / "run", tmp_path / "index", budget_bytes=0, follow=True) as library:
+        told: list[str] = []
+        library.subscribe(lambda kind, _: told.append(kind))
         assert query.samples(library.runs[0], SampleQuery(sort="reward")).total == 64
+        time.sleep(0.8)
+        assert told == [] and library.runs[0].progress().phase == "ready"
     assert files(tmp_path / "index") == []
 
 

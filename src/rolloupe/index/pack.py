@@ -19,11 +19,14 @@ from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.segment import PACK, SegmentMeta, is_readable, read_meta, write_parquet
 from rolloupe.index.snapshot import Pack, Piece, Segment
 
+VERSION = "1"
+"""Raise it when the shape of a pack changes: others are then made."""
+
 FOLDER = "packs"
 """Where packs lie, below the index of a run."""
 
 PIECE = "~piece"
-"""The column that names the segment of a row: no sample metric or tag is called so."""
+"""The column that names the pack and the segment of a row: no sample metric or tag is called so."""
 
 ROW_GROUP = 8192
 """Few enough rows that what a range of steps does not ask for is passed over."""
@@ -55,7 +58,7 @@ def packing_of(path: Path, members: Iterable[Segment]) -> Packing:
 
 def path_of(folder: Path, members: Iterable[Segment]) -> Path:
     """Where the pack of these segments lies, below the index of their run."""
-    digest = hashlib.blake2b(digest_size=16)
+    digest = hashlib.blake2b(VERSION.encode(), digest_size=16)
     for segment in members:
         digest.update(_word(segment.path.stem, segment.meta))
     return folder / FOLDER / f"{digest.hexdigest()}{PACK}"
@@ -79,7 +82,10 @@ def write(packing: Packing) -> bool:
         table = _rows(path.parent.parent, member)
         if table is None:
             return False
-        tables.append(table)
+        name = pa.DictionaryArray.from_arrays(
+            pa.repeat(pa.scalar(0, pa.int32()), len(table)), [_own(path, member.name)]
+        )
+        tables.append(table.append_column(PIECE, name))
     whole = pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
     write_parquet(path, whole, row_group_size=ROW_GROUP)
     return True
@@ -92,12 +98,16 @@ def _rows(folder: Path, member: Member) -> pa.Table | None:
     meta = read_meta(path.with_suffix(".meta"))  # after the rows: it is written after them
     if meta is None or (meta.scalar_bytes, meta.fingerprint) != (member.scalar_bytes, member.fingerprint):
         return None
-    names = pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), len(table)), [member.name])
-    return table.append_column(PIECE, names) if len(table) == meta.rows else None
+    return table if len(table) == meta.rows else None
+
+
+def _own(pack: Path, name: str) -> str:
+    """Names a segment in a pack: for a while two packs may hold the same one."""
+    return f"{pack.name[:12]} {name}"
 
 
 class Ways(NamedTuple):
-    """How pieces are read: segments alone, packs whole, and packs of which only the segments in `names` are wanted."""
+    """How pieces are read: segments alone, packs whole, and packs of which only the segments `names` are wanted."""
 
     alone: list[Path]
     whole: list[Pack]
@@ -119,7 +129,7 @@ def ways_of(pieces: Iterable[Piece]) -> Ways:
             ways.whole.append(pack)
         else:
             ways.partly.append(pack)
-            ways.names.extend(path.stem for path in paths)
+            ways.names.extend(_own(pack.path, path.stem) for path in paths)
     return ways
 
 
