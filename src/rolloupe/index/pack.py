@@ -82,10 +82,8 @@ def write(packing: Packing) -> bool:
         table = _rows(path.parent.parent, member)
         if table is None:
             return False
-        name = pa.DictionaryArray.from_arrays(
-            pa.repeat(pa.scalar(0, pa.int32()), len(table)), [_own(path, member.name)]
-        )
-        tables.append(table.append_column(PIECE, name))
+        names = pa.array([_own(path, member.name)] * len(table), pa.string())
+        tables.append(table.append_column(PIECE, names.dictionary_encode()))
     whole = pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
     write_parquet(path, whole, row_group_size=ROW_GROUP)
     return True
