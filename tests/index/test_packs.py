@@ -466,6 +466,30 @@ def test_what_has_just_changed_is_not_packed(tmp_path: Path, monkeypatch: pytest
         assert [pack.members for pack in used(run)] == [8]
 
 
+@pytest.mark.parametrize("inline", [0, 1000])
+def test_an_index_may_be_cleared_while_it_is_packed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inline: int
+) -> None:
+    relax_run(tmp_path / "run", steps=30)
+    with settled(tmp_path / "run", tmp_path / "index") as library:
+        for path in files(tmp_path / "index"):
+            path.unlink()
+        for turn in range(1, 4):
+            monkeypatch.setattr(packs, "INLINE_SEGMENTS", inline)
+            idle = packs.Packs(library.runs[0].catalog, library._workers, library._budget)
+            idle.take_up({})
+            left = [turn]
+
+            def go_on(idle: packs.Packs = idle, left: list[int] = left) -> bool:
+                left[0] -= 1
+                if not left[0]:
+                    idle.forget()
+                return True
+
+            idle.write(go_on)
+            assert idle.due() == []
+
+
 def test_packing_gives_way(tmp_path: Path) -> None:
     relax_run(tmp_path / "run", steps=30)
     with settled(tmp_path / "run", tmp_path / "index") as library:

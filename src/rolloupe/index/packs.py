@@ -95,8 +95,10 @@ class Packs:
     def write(self, go_on: Callable[[], bool]) -> None:
         """Write packs, one at a time, as far as there is room for them and until `go_on` ends it."""
         for path in self.due():
-            if not go_on():
+            if not go_on() or path not in self._planned:  # the index may have been cleared meanwhile
                 return
+            if self._use(path):  # another viewer was quicker
+                continue
             if not self._budget.has_room(tuple, 0):
                 self._tried.add(path)
                 continue
@@ -126,12 +128,12 @@ class Packs:
         self._discard(age_s=float("-inf"))
 
     def _use(self, path: Path) -> bool:
-        there = state_of(path) is not None
-        if there:
-            members = self._planned[path]
-            self._used[path] = Pack(path, len(members))
-            self._catalog.pack(members, self._used[path])
-        return there
+        members = self._planned.get(path)
+        if members is None or state_of(path) is None:
+            return False
+        self._used[path] = Pack(path, len(members))
+        self._catalog.pack(members, self._used[path])
+        return True
 
     def _tidy(self) -> None:
         if time.monotonic() - self._tidied_s > TIDY_S:
