@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rolloupe.index.fingerprint import size_of, state_of
-from rolloupe.index.segment import TEXT
+from rolloupe.index.segment import PACK, TEXT
 
 LOOK_S = 1.0
 """So long is a sum of sizes taken to hold, what this process itself writes and removes aside."""
@@ -66,8 +66,8 @@ class Budget:
             self._looked_s = time.monotonic()
 
     def _closed(self) -> list[Path]:
-        texts = [path for path in self._index_dir.rglob(f"*{TEXT}") if path.parent.parent not in self.open_folders]
-        return sorted(texts, key=_changed_ns)
+        found = [path for ending in (TEXT, PACK) for path in self._index_dir.rglob(f"*{ending}")]
+        return sorted((path for path in found if path.parent.parent not in self.open_folders), key=_changed_ns)
 
     def _remove(self, path: Path) -> None:
         size = size_of(path)

@@ -17,7 +17,7 @@ from rolloupe.index.columns import names_of
 from rolloupe.index.fingerprint import FileState, still_holds
 from rolloupe.index.segment import Scan, SegmentMeta, base_path, discard, read_meta
 from rolloupe.index.sketch import Sketch, sketches_of
-from rolloupe.index.snapshot import Piece, Segment, Snapshot, snapshot_of
+from rolloupe.index.snapshot import Pack, Piece, Segment, Snapshot, snapshot_of
 from rolloupe.model import Problem
 
 SUPERSEDED_S = 600.0
@@ -100,6 +100,20 @@ class Catalog:
             self._tails.pop(key, None)
         self.touch()
         return base.with_suffix(".parquet"), base.with_suffix(".meta")
+
+    def segments(self) -> list[Segment]:
+        """Every part's segment."""
+        return list(self._segments.values())
+
+    def pack(self, members: Iterable[Segment], pack: Pack) -> None:
+        """Have segments read from a pack, as far as they still stand. Answers, and so the version, stay the same."""
+        with self._lock:
+            for member in members:
+                key = (member.meta.source, member.meta.part)
+                held = self._segments.get(key)
+                if held is not None and held.meta is member.meta:
+                    self._segments[key] = held._replace(pack=pack)
+            self._snapshot = None
 
     def grow(self, key: PartKey, found: Scan) -> None:
         """Append what was scanned beyond a part's segment (and its tail so far) to the tail."""

@@ -203,4 +203,4 @@ def ids_of(runs: Sequence[RunInfo]) -> list[str]:
 
 
 def _size(folder: Path) -> int:
-    return sum(size_of(path) for path in folder.glob("??/*"))
+    return sum(size_of(path) for path in folder.glob("*/*"))

@@ -17,6 +17,7 @@ from rolloupe.formats.base import Format, StepStates
 from rolloupe.index.budget import Budget
 from rolloupe.index.catalog import Catalog, PartKey, Tail
 from rolloupe.index.fingerprint import FileState, state_of
+from rolloupe.index.packs import Packs
 from rolloupe.index.segment import (
     GRID_BYTES,
     SegmentMeta,
@@ -103,6 +104,7 @@ class OpenRun:
         self._workers = workers
         self._budget = budget
         self._texts = Texts(folder, info, workers, budget)
+        self._packs = Packs(self.catalog, workers, budget)
         self._flying: dict[futures.Future[Answer], tuple[Place, PartKey]] = {}
         self._inline_left = INLINE_BYTES
         self._thread: threading.Thread | None = None
@@ -224,7 +226,10 @@ class OpenRun:
             self._guarded(self._look)
             took_s = time.monotonic() - began
             self._guarded(self._index_new)
+            self._guarded(lambda: self._packs.take_up(self._changed_at))
             self._ready.set()
+            if not self._stop.is_set():
+                self._guarded(self._write_packs)
             if not self._stop.is_set():
                 self._guarded(self._index_text)
             self._settled.set()
@@ -247,6 +252,7 @@ class OpenRun:
             self._rebuild.clear()
             self.catalog.drop(self.catalog.parts(), remove=True)
             self._texts.forget()
+            self._packs.forget()
             self._failures.clear()
         self._looked_s = time.monotonic()
         self._drop_damaged()
@@ -445,6 +451,13 @@ class OpenRun:
         self._failed_s = time.monotonic()
         self._failures[key] = Problem(source=name or self.info.name, reason=f"part {part}: {reason}")
         self.catalog.touch()
+
+    def _write_packs(self) -> None:
+        """Write the packs that are missing, until something new waits."""
+        if self._packs.due():
+            self._update("text")
+            self._on_change(self)
+        self._packs.write(self._goes_on)
 
     def _index_text(self) -> None:
         """Write the texts of the segments that have none, until something new waits."""

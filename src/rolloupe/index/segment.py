@@ -36,6 +36,9 @@ GRID_BYTES = 16 * 2**20
 TEXT = ".text.parquet"
 """How the name of a segment's texts ends."""
 
+PACK = ".pack.parquet"
+"""How the name of a pack ends."""
+
 MAX_PROBLEMS = 10_000
 """Problems that a segment lists; more are counted."""
 
@@ -166,7 +169,7 @@ def build(folder: Path, run: RunInfo, source: Source, part: int) -> SegmentMeta 
     meta.start, meta.stop = start, covered
     meta.complete = splittable and stop == grid_span(part)[1] and not found.unfinished
     base = base_path(folder, source.name, part, covered)
-    meta.scalar_bytes = _write_parquet(base.with_suffix(".parquet"), found.table())
+    meta.scalar_bytes = write_parquet(base.with_suffix(".parquet"), found.table())
     with _replacing(base.with_suffix(".meta")) as temporary:
         temporary.write_bytes(msgspec.msgpack.encode(meta))
     return meta
@@ -181,7 +184,7 @@ def build_text(folder: Path, run: RunInfo, source: Source, meta: SegmentMeta) ->
     rows = found.rows[: meta.rows]
     if len(rows) == meta.rows:
         base = base_path(folder, meta.source, meta.part, meta.stop)
-        _write_parquet(base.with_suffix(TEXT), text_table_of(rows))
+        write_parquet(base.with_suffix(TEXT), text_table_of(rows))
     return len(rows) == meta.rows
 
 
@@ -204,10 +207,11 @@ def has_duplicates(rows: Sequence[SampleRow]) -> bool:
     return len({(row.split, row.step, row.group, row.index) for row in rows}) < len(rows)
 
 
-def _write_parquet(path: Path, table: pa.Table) -> int:
+def write_parquet(path: Path, table: pa.Table, row_group_size: int | None = None) -> int:
+    """Write a file of the index, under a temporary name first. Returns its size."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with _replacing(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd", compression_level=1)
+        pq.write_table(table, temporary, compression="zstd", compression_level=1, row_group_size=row_group_size)
         return temporary.stat().st_size
 
 
@@ -236,7 +240,8 @@ def read_meta(path: Path) -> SegmentMeta | None:
 def is_readable(path: Path) -> bool:
     """Tell whether the scalars of a segment are there and whole. Reads them."""
     try:
-        pq.read_table(path)
+        with pq.ParquetFile(path) as file:
+            file.read()
     except (OSError, pa.ArrowException):
         return False
     return True

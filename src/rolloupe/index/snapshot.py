@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rolloupe.index.columns import SAID
@@ -17,11 +18,20 @@ StepKey = tuple[str, int]
 """Split and step."""
 
 
+class Pack(Struct, eq=False):
+    """A file with the rows of several segments; every snapshot that knows it is told where it is no longer good."""
+
+    path: Path
+    members: int
+    is_good: bool = True
+
+
 class Segment(NamedTuple):
-    """A segment on disk."""
+    """A segment on disk, and the pack that holds its rows, too."""
 
     meta: SegmentMeta
     path: Path
+    pack: Pack | None = None
 
 
 class Piece(NamedTuple):
@@ -37,6 +47,7 @@ class Piece(NamedTuple):
     """True where the rows are annotations of those of other pieces."""
     stop: int
     """How far into its source the rows reach."""
+    pack: Pack | None = None
 
 
 class Snapshot(NamedTuple):
@@ -110,8 +121,8 @@ def snapshot_of(
 
 
 def _on_disk(segment: Segment) -> Piece:
-    meta = segment.meta
-    return Piece(meta.source, segment.path, None, meta.sketches, meta.metrics, meta.tags, meta.annotates, meta.stop)
+    meta, path, pack = segment
+    return Piece(meta.source, path, None, meta.sketches, meta.metrics, meta.tags, meta.annotates, meta.stop, pack)
 
 
 def _union(lists: Iterable[Iterable[str]]) -> tuple[str, ...]:

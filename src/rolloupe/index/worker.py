@@ -17,7 +17,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from rolloupe.index import segment
+from rolloupe.index import pack, segment
+from rolloupe.index.pack import Packing
 from rolloupe.index.segment import SegmentMeta
 from rolloupe.model import RunInfo, Source
 
@@ -45,7 +46,7 @@ def worker_count() -> int:
     return min(cores, MAX_WORKERS)
 
 
-class Job(Struct, kw_only=True):
+class Job(Struct, kw_only=True, tag=True):
     """Scan a part; with `meta`, write the text of that segment instead."""
 
     folder: str
@@ -62,9 +63,12 @@ class Answer(Struct, kw_only=True):
     error: str = ""
 
 
-def perform(job: Job) -> Answer:
+def perform(job: Job | Packing) -> Answer:
     """Do a job in this process."""
     try:
+        if isinstance(job, Packing):
+            pack.write(job)
+            return Answer()
         if job.meta is None:
             return Answer(meta=segment.build(Path(job.folder), job.run, job.source, job.part))
         done = segment.build_text(Path(job.folder), job.run, job.source, job.meta)
@@ -79,7 +83,7 @@ def perform(job: Job) -> Answer:
 def main() -> None:
     """Answer jobs until standard input ends."""
     for line in sys.stdin.buffer:
-        answer = perform(msgspec.msgpack.decode(bytes.fromhex(line.decode()), type=Job))
+        answer = perform(msgspec.msgpack.decode(bytes.fromhex(line.decode()), type=Job | Packing))
         sys.stdout.write(msgspec.msgpack.encode(answer).hex() + "\n")
         sys.stdout.flush()
 
@@ -96,7 +100,7 @@ class Workers:
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="index worker")
         self._closed = False
 
-    def submit(self, job: Job) -> "Future[Answer]":
+    def submit(self, job: Job | Packing) -> "Future[Answer]":
         """Have a job done, in the order of asking; nothing comes of it where the workers are closed."""
         try:
             return self._threads.submit(self._perform, job)
@@ -116,7 +120,7 @@ class Workers:
             worker.close()
         self._threads.shutdown(wait=True, cancel_futures=True)
 
-    def _perform(self, job: Job) -> Answer:
+    def _perform(self, job: Job | Packing) -> Answer:
         worker = self._idle.get()
         try:
             for _ in range(ATTEMPTS):
@@ -149,7 +153,7 @@ class Worker:
                 self._process = _started()
             return None if self._closed else self._process
 
-    def perform(self, job: Job) -> Answer | None:
+    def perform(self, job: Job | Packing) -> Answer | None:
         """Have a job done; None where the process died over it (the next call starts another)."""
         process = self.start()
         if process is None:

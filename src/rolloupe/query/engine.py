@@ -14,37 +14,17 @@ import duckdb
 import pyarrow as pa
 
 from rolloupe.errors import BadQuery, SourceChanged
-from rolloupe.index import OpenRun, Piece, metric_column, tag_column
-from rolloupe.index.columns import FIXED
-from rolloupe.index.columns import SAID as SAID_COLUMNS
+from rolloupe.index import OpenRun, Piece
+from rolloupe.index.pack import distrust, ways_of
+from rolloupe.query.rows import Column, Reading, definition, literal
 
 T = TypeVar("T")
 
 MEMORY_LIMIT = "256MB"
 TIMEOUT_S = 30.0
 
-ROWS = "tail"
-SAID = "said_tail"
-"""How the names begin under which tables in memory are asked."""
-
 _lock = threading.Lock()
 _databases: dict[Path, duckdb.DuckDBPyConnection] = {}
-
-
-class Column(NamedTuple):
-    """A column of the index, as it is named there, and its SQL type."""
-
-    name: str
-    kind: str
-
-
-def quote(identifier: str) -> str:
-    """An SQL identifier."""
-    return '"' + identifier.replace('"', '""') + '"'
-
-
-def _literal(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
 
 
 def _database(folder: Path) -> duckdb.DuckDBPyConnection:
@@ -56,7 +36,7 @@ def _database(folder: Path) -> duckdb.DuckDBPyConnection:
 
 def _locked(folder: Path) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(":memory:")
-    connection.execute(f"SET allowed_directories = [{_literal(str(folder.resolve()) + '/')}]")
+    connection.execute(f"SET allowed_directories = [{literal(str(folder.resolve()) + '/')}]")
     connection.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
     connection.execute("SET threads = 2")
     connection.execute("SET enable_external_file_cache = false")
@@ -98,17 +78,19 @@ def table(run: OpenRun, question: Question) -> pa.Table:
 
 
 def _answer(run: OpenRun, question: Question, fetch: Callable[[duckdb.DuckDBPyConnection, str], T]) -> T:
+    ways = ways_of((*question.pieces, *question.said))
     connection = _database(run.catalog.folder.parent)
     timer = threading.Timer(TIMEOUT_S, connection.interrupt)
     timer.start()
     try:
         for name, other in question.tables.items():
             connection.register(name, other)
-        for prefix, pieces in ((ROWS, question.pieces), (SAID, question.said)):
-            for number, piece in enumerate(pieces):
-                if piece.table is not None:
-                    connection.register(f"{prefix}{number}", piece.table)
-        return fetch(connection, f"WITH {_rows(question)} {question.sql}")
+        folder = run.catalog.folder.resolve()
+        base = Reading(folder, question.pieces, question.named)
+        said = Reading(folder, question.said, prefix="said")
+        for name, other in (*base.tables().items(), *said.tables().items()):
+            connection.register(name, other)
+        return fetch(connection, f"WITH {definition(base, said)} {question.sql}")
     except duckdb.InterruptException as error:
         raise BadQuery(f"the query took longer than {TIMEOUT_S:.0f} s: narrow its steps or splits") from error
     except duckdb.OutOfMemoryException as error:
@@ -119,47 +101,11 @@ def _answer(run: OpenRun, question: Question, fetch: Callable[[duckdb.DuckDBPyCo
         with _lock:
             # some errors leave a database that answers nothing any more
             _databases.pop(run.catalog.folder.parent, None)
-        read = [piece.path for piece in (*question.pieces, *question.said) if piece.path]
-        if run.heal(read) or isinstance(error, duckdb.IOException):
+        if distrust([*ways.whole, *ways.partly]):
+            return _answer(run, question, fetch)  # asked again without them
+        if run.heal(ways.alone) or isinstance(error, duckdb.IOException):
             raise SourceChanged("the index changed while it was read, and is made again: ask again") from error
         raise BadQuery(str(error).splitlines()[0]) from error
     finally:
         timer.cancel()
         connection.close()
-
-
-def _rows(question: Question) -> str:
-    """The definition of `rows`: what the pieces hold, with what annotations say of it."""
-    base = _union(question.pieces, ROWS, question.named)
-    if not question.said:
-        return f"rows AS ({base})"
-    there = {column.name for column in question.named} | set(dict(FIXED))
-    there |= {metric_column(name) for piece in question.pieces for name in piece.metrics}
-    there |= {tag_column(name) for piece in question.pieces for name in piece.tags}
-    said = [*SAID_COLUMNS, *dict.fromkeys(metric_column(name) for piece in question.said for name in piece.metrics)]
-    said += dict.fromkeys(tag_column(name) for piece in question.said for name in piece.tags)
-    columns = [quote(column) for column in said]
-    newest = ", ".join(f"arg_max({column}, row(source, byte_start, nth)) AS {column}" for column in columns)
-    newer = {c: f"coalesce(own.{c}, whole.{c}{f', base.{c}' if name in there else ''}) AS {c}"
-             for c, name in zip(columns, said, strict=True)}  # fmt: skip
-    replaced = ", ".join(newer[quote(name)] for name in said if name in there)
-    added = "".join(f", {newer[quote(name)]}" for name in said if name not in there)
-    return f"""base AS ({base}), said AS ({_union(question.said, SAID)}),
-    newest AS (
-        SELECT uid, {newest} FROM said
-        WHERE uid IN (SELECT uid FROM base UNION SELECT trace_id FROM base) AND uid <> '' GROUP BY uid
-    ),
-    rows AS (
-        SELECT base.* REPLACE ({replaced}){added} FROM base
-        LEFT JOIN newest AS own ON own.uid = base.uid LEFT JOIN newest AS whole ON whole.uid = base.trace_id
-    )"""
-
-
-def _union(pieces: Sequence[Piece], prefix: str, named: Sequence[Column] = ()) -> str:
-    files = ", ".join(_literal(str(piece.path.resolve())) for piece in pieces if piece.path)
-    parts = [f"SELECT * FROM read_parquet([{files}], union_by_name = true)"] if files else []
-    parts += [f"SELECT * FROM {prefix}{number}" for number, piece in enumerate(pieces) if piece.table is not None]
-    if named:
-        nulls = ", ".join(f"NULL::{column.kind} AS {quote(column.name)}" for column in named)
-        parts.append(f"SELECT {nulls} WHERE false")
-    return " UNION ALL BY NAME ".join(parts)

@@ -21,6 +21,7 @@ from rolloupe.model import SampleKey
 from rolloupe.query import engine
 from rolloupe.query.engine import Question
 from rolloupe.query.records import SampleItem, SamplePage, SampleQuery
+from rolloupe.query.rows import quote
 from rolloupe.query.single import locate
 from rolloupe.query.terms import FILE_ORDER, Terms, is_one_step, terms_of
 
@@ -248,7 +249,7 @@ def _what_is_shown(snapshot: Snapshot, places: pa.Table) -> list[Shown]:
 
 
 def _shown_sql(metrics: Iterable[str], tags: Iterable[str], repeats: bool) -> str:
-    columns = ", ".join(map(engine.quote, (*ITEM, *map(metric_column, metrics), *map(tag_column, tags))))
+    columns = ", ".join(map(quote, (*ITEM, *map(metric_column, metrics), *map(tag_column, tags))))
     using = f"USING ({', '.join(PLACE)})"
     if not repeats:
         return f"SELECT nth, 0, {columns} FROM rows JOIN places {using}"

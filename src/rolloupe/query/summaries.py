@@ -8,8 +8,9 @@ from rolloupe.index import OpenRun, Sketch, Snapshot, StepKey, column_of
 from rolloupe.index.columns import NUMERIC, kind_of
 from rolloupe.index.sketch import Moments
 from rolloupe.query import engine
-from rolloupe.query.engine import Column, Question
+from rolloupe.query.engine import Question
 from rolloupe.query.records import GroupSummary, SeriesPoint, SplitSummary, Stats, StepSummary
+from rolloupe.query.rows import Column, quote
 
 NONE = Moments()
 
@@ -106,7 +107,7 @@ def series(run: OpenRun, name: str, split: str | None = None) -> list[SeriesPoin
 def _said_moments(run: OpenRun, snapshot: Snapshot, name: str) -> dict[StepKey, Moments]:
     """The moments of a column of which annotations say something: those of the sketches are of older values."""
     column = column_of(name, snapshot.metrics, snapshot.tags) or name
-    value = engine.quote(column)
+    value = quote(column)
     sql = f"""
     SELECT split, step, count({value}), sum({value}), var_pop({value}) * count({value}), min({value}), max({value})
     FROM rows WHERE isfinite({value}) GROUP BY split, step"""

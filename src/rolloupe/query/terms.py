@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 from rolloupe.errors import BadQuery
 from rolloupe.index import Piece, Snapshot, column_of, metric_column
 from rolloupe.index.columns import NUMERIC, kind_of
-from rolloupe.query import engine
-from rolloupe.query.engine import Column
 from rolloupe.query.records import Condition, SampleQuery
+from rolloupe.query.rows import Column, quote
 
 OPERATORS = frozenset(["=", "!=", "<", "<=", ">", ">="])
 NUMBERS = frozenset(["step", *NUMERIC])
-METRIC = engine.quote(metric_column(""))[:-1]
+METRIC = quote(metric_column(""))[:-1]
 """How the quoted column of a sample metric begins."""
 
 FILE_ORDER = "source, ordinal, byte_start, part"
@@ -94,7 +93,7 @@ def _column(snapshot: Snapshot, name: str) -> str:
     column = column_of(name, snapshot.metrics, snapshot.tags)
     if column is None:
         raise BadQuery(f"no column {name!r}; {_known_columns(snapshot, name)}")
-    return engine.quote(column)
+    return quote(column)
 
 
 def _known_columns(snapshot: Snapshot, name: str) -> str:
