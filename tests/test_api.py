@@ -30,7 +30,7 @@ def many(demo_runs: Path) -> Iterator[Runs]:
 
 def test_the_public_names_are_a_list() -> None:
     assert rolloupe.__all__ == [
-        "BadQuery", "Condition", "NotFound", "NotRecognised", "Problem", "RolloupeError", "Run", "Runs", "Sample",
+        "BadQuery", "Condition", "NotFound", "NotRecognised", "Problem", "Recorder", "RolloupeError", "Run", "Runs", "Sample",
         "SampleItem", "SampleKey", "SampleQuery", "SourceChanged", "UnreadablePath", "__version__", "errors", "open",
     ]  # fmt: skip
     assert set(rolloupe.__all__) <= set(dir(rolloupe))
