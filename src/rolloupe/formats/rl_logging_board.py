@@ -122,6 +122,10 @@ class RLLoggingBoard(JsonlFormat):
             ]
         return found
 
+    def may_cut(self, key: str) -> bool:
+        """See `JsonlFormat`."""
+        return key in ARRAYS or key not in _KNOWN
+
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `JsonlFormat`."""
         if record.keys().isdisjoint(("prompt", "response", "reward", "response_tokens")):
@@ -234,7 +238,7 @@ def _token_count(pieces: list[Any]) -> int:
 
 
 def _longest_array(record: Record) -> int | None:
-    return max((len(record[key]) for key in ARRAYS if isinstance(record.get(key), list)), default=None)
+    return max((length for key in ARRAYS if (length := tokens.length(record.get(key))) is not None), default=None)
 
 
 def _metrics(record: Record, reward: fields.Reward, counted: int | None) -> dict[str, float]:

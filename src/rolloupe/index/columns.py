@@ -11,10 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from rolloupe import text
+from rolloupe.index.entry import Entry
 from rolloupe.model import SampleRow
 
-PREVIEW_CHARS = 240
 MAX_METRICS = 512
 """Distinct sample metrics a segment holds as columns; more show in the sample alone, and a problem says so."""
 MAX_TAGS = 128
@@ -47,6 +46,9 @@ FIXED: tuple[tuple[str, pa.DataType], ...] = (
     ("prompt_preview", pa.string()),
     ("response_preview", pa.string()),
 )
+
+DICTIONARIES = [name for name, kind in FIXED if pa.types.is_dictionary(kind)]
+"""The columns that few values fill: in a file, too, these alone are stored by their values' numbers."""
 
 NUMERIC = ("reward", "advantage", "prompt_tokens", "response_tokens", "total_tokens", "response_chars", "turns")
 """The fixed columns that are numbers a person may chart, sort and filter by."""
@@ -88,41 +90,36 @@ def _int64(value: int | None) -> int | None:
     return value if value is None or -(2**63) <= value < 2**63 else None
 
 
-def _fixed_values(row: SampleRow, source: str, preview: str) -> tuple[Any, ...]:
+def _fixed_values(entry: Entry, source: str) -> tuple[Any, ...]:
+    row = entry.row
     return (
         row.split, row.step, row.group, row.index, row.ordinal, source, row.start, row.length, row.part,
         row.reward, row.advantage, row.status, row.status_raw, row.turns, _int64(row.prompt_tokens),
-        _int64(row.response_tokens), _int64(row.total_tokens), len(row.response), row.env, row.uid, row.discarded,
-        preview, " ".join(row.response[:PREVIEW_CHARS].split()),
+        _int64(row.response_tokens), _int64(row.total_tokens), entry.response_chars, row.env, row.uid, row.discarded,
+        entry.prompt_preview, entry.response_preview,
     )  # fmt: skip
 
 
-def names_of(rows: Sequence[SampleRow]) -> tuple[list[str], list[str], int]:
-    """The metric and tag names of some rows in order of appearance, and how many did not fit."""
-    metrics = list(dict.fromkeys(name for row in rows for name in row.metrics))
-    tags = list(dict.fromkeys(name for row in rows for name in row.tags))
+def names_of(entries: Sequence[Entry]) -> tuple[list[str], list[str], int]:
+    """The metric and tag names of some entries in order of appearance, and how many did not fit."""
+    metrics = list(dict.fromkeys(name for entry in entries for name in entry.row.metrics))
+    tags = list(dict.fromkeys(name for entry in entries for name in entry.row.tags))
     left_out = max(0, len(metrics) - MAX_METRICS) + max(0, len(tags) - MAX_TAGS)
     return metrics[:MAX_METRICS], tags[:MAX_TAGS], left_out
 
 
-def table_of(rows: Sequence[SampleRow], source: str) -> pa.Table:
-    """Build the scalar table of some rows of one source."""
-    previews: dict[str, str] = {}
-    records = []
-    for row in rows:
-        preview = previews.get(row.prompt)
-        if preview is None:
-            preview = previews[row.prompt] = text.preview(row.prompt, PREVIEW_CHARS)
-        records.append(_fixed_values(row, source, preview))
+def table_of(entries: Sequence[Entry], source: str) -> pa.Table:
+    """Build the scalar table of some entries of one source."""
+    records = [_fixed_values(entry, source) for entry in entries]
     columns = list(zip(*records, strict=True)) if records else [()] * len(FIXED)
     arrays = [pa.array(column, type=kind) for column, (_, kind) in zip(columns, FIXED, strict=True)]
     names = [name for name, _ in FIXED]
-    metrics, tags, _ = names_of(rows)
+    metrics, tags, _ = names_of(entries)
     for name in metrics:
-        arrays.append(pa.array([row.metrics.get(name) for row in rows], type=pa.float64()))
+        arrays.append(pa.array([entry.row.metrics.get(name) for entry in entries], type=pa.float64()))
         names.append(metric_column(name))
     for name in tags:
-        arrays.append(pa.array([row.tags.get(name) for row in rows], type=pa.string()))
+        arrays.append(pa.array([entry.row.tags.get(name) for entry in entries], type=pa.string()))
         names.append(tag_column(name))
     return pa.Table.from_arrays(arrays, names=names)
 

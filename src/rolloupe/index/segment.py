@@ -22,7 +22,8 @@ from msgspec import Struct
 
 from rolloupe.formats import by_name, compression_of, extent
 from rolloupe.index import fingerprint
-from rolloupe.index.columns import names_of, table_of, text_table_of
+from rolloupe.index.columns import DICTIONARIES, names_of, table_of, text_table_of
+from rolloupe.index.entry import Entry, entry_of
 from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.sketch import Sketch, sketches_of
 from rolloupe.model import Problem, RunInfo, SampleRow, Source
@@ -64,9 +65,9 @@ class SegmentMeta(Struct, kw_only=True):
 
 
 class Scan(NamedTuple):
-    """Rows and problems of a byte range, and how far they reach."""
+    """Entries and problems of a byte range, and how far they reach."""
 
-    rows: list[SampleRow]
+    rows: list[Entry]
     problems: list[Problem]
     stop: int
     unfinished: bool
@@ -106,13 +107,13 @@ def reaches(path: str, part: int) -> bool:
 
 def scan(run: RunInfo, source: Source, start: int, stop: int) -> Scan:
     """Scan the records that begin in `[start, stop)`."""
-    rows: list[SampleRow] = []
+    rows: list[Entry] = []
     problems: list[Problem] = []
     end, unfinished = start, False
     try:
         for item in by_name(run.format).scan(run, source, start, stop):
             if isinstance(item, SampleRow):
-                rows.append(item)
+                rows.append(entry_of(item))
                 end = max(end, item.start + item.length)
                 continue
             problems.append(item)
@@ -161,12 +162,21 @@ def build_text(folder: Path, run: RunInfo, source: Source, meta: SegmentMeta) ->
     state = fingerprint.state_of(source.path)
     if state is None or not fingerprint.still_holds(source.path, meta.fingerprint, state):
         return False
-    found = scan(run, source, meta.start, meta.stop)
-    rows = found.rows[: meta.rows]
+    rows = _rows(run, source, meta)
     if len(rows) == meta.rows:
         base = base_path(folder, meta.source, meta.part, meta.stop)
         _write_parquet(base.with_suffix(TEXT), text_table_of(rows))
     return len(rows) == meta.rows
+
+
+def _rows(run: RunInfo, source: Source, meta: SegmentMeta) -> list[SampleRow]:
+    """The rows of a segment with their texts, as far as they can be read."""
+    rows: list[SampleRow] = []
+    with contextlib.suppress(OSError):
+        for item in by_name(run.format).scan(run, source, meta.start, meta.stop):
+            if isinstance(item, SampleRow) and len(rows) < meta.rows:
+                rows.append(item)
+    return rows
 
 
 def _meta(run: RunInfo, source: Source, part: int, found: Scan, print_: Fingerprint) -> SegmentMeta:
@@ -183,15 +193,15 @@ def _meta(run: RunInfo, source: Source, part: int, found: Scan, print_: Fingerpr
     )  # fmt: skip
 
 
-def has_duplicates(rows: Sequence[SampleRow]) -> bool:
-    """True where two of the rows share a key."""
-    return len({(row.split, row.step, row.group, row.index) for row in rows}) < len(rows)
+def has_duplicates(entries: Sequence[Entry]) -> bool:
+    """True where two of the entries share a key."""
+    return len({(row.split, row.step, row.group, row.index) for row, *_ in entries}) < len(entries)
 
 
 def _write_parquet(path: Path, table: pa.Table) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     with _replacing(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd", compression_level=1)
+        pq.write_table(table, temporary, compression="zstd", compression_level=1, use_dictionary=DICTIONARIES)
         return temporary.stat().st_size
 
 

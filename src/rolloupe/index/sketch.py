@@ -5,7 +5,6 @@ of them merge exactly as if their values had been seen together (Chan, Golub and
 """
 
 import math
-import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
@@ -13,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 
 from rolloupe.index.columns import NUMERIC, names_of
-from rolloupe.model import SampleRow
+from rolloupe.index.entry import Entry
 
 STAMPS = 2**48
 """Small enough to be exact in a browser."""
@@ -63,29 +62,23 @@ def moments_of(values: Iterable[float | int | None]) -> Moments:
     return Moments(len(finite), total, m2, float(finite.min()), float(finite.max()))
 
 
-def sketches_of(rows: Sequence[SampleRow]) -> list[Sketch]:
-    """One sketch for each (split, step) among the rows."""
-    by_step: dict[tuple[str, int], list[SampleRow]] = defaultdict(list)
-    for row in rows:
-        by_step[row.split, row.step].append(row)
+def sketches_of(entries: Sequence[Entry]) -> list[Sketch]:
+    """One sketch for each (split, step) among the entries."""
+    by_step: dict[tuple[str, int], list[Entry]] = defaultdict(list)
+    for entry in entries:
+        by_step[entry.row.split, entry.row.step].append(entry)
     return [_sketch(split, step, members) for (split, step), members in by_step.items()]
 
 
-def _sketch(split: str, step: int, rows: list[SampleRow]) -> Sketch:
-    columns = {name: moments_of(_values(rows, name)) for name in NUMERIC}
-    metrics = {name: moments_of(row.metrics.get(name) for row in rows) for name in names_of(rows)[0]}
-    groups = len({row.group for row in rows})
+def _sketch(split: str, step: int, entries: list[Entry]) -> Sketch:
+    columns = {name: moments_of(_values(entries, name)) for name in NUMERIC}
+    metrics = {name: moments_of([entry.row.metrics.get(name) for entry in entries]) for name in names_of(entries)[0]}
+    groups = len({entry.row.group for entry in entries})
     keep = {name: moments for name, moments in columns.items() if moments.count}
-    return Sketch(split, step, len(rows), groups, keep, metrics, sum(map(_stamp, rows)) % STAMPS)
+    return Sketch(split, step, len(entries), groups, keep, metrics, sum(entry.stamp for entry in entries) % STAMPS)
 
 
-def _stamp(row: SampleRow) -> int:
-    """A number that tells a sample from another of the same place: of its numbers, and of the ends of its text."""
-    ends = f"{row.group} {row.index} {row.length} {row.reward!r} {row.response[:40]} {row.response[-40:]}"
-    return zlib.crc32(ends.encode("utf-8", "replace"))
-
-
-def _values(rows: list[SampleRow], name: str) -> Iterable[float | int | None]:
+def _values(entries: list[Entry], name: str) -> list[float | int | None]:
     if name == "response_chars":
-        return (len(row.response) for row in rows)
-    return (getattr(row, name) for row in rows)
+        return [entry.response_chars for entry in entries]
+    return [getattr(entry.row, name) for entry in entries]
