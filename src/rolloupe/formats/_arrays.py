@@ -8,6 +8,7 @@ object inside, not a piece of a text, and the last of its name.
 """
 
 import json
+import math
 import re
 import secrets
 from array import array
@@ -34,9 +35,31 @@ MAX_KEY_BYTES = 200
 _MARK = secrets.token_hex(16)
 """Nothing that a file holds, as it was made after the file."""
 
-_FIRST = frozenset(b"-0123456789N")
+_FIRST = frozenset(b"-0123456789NntfI")
 _key = re.compile(rb'"([^"\\\x00-\x1f]+)"[ \t\r]*:[ \t\r]*\Z')
 _decode = msgspec.json.Decoder().decode
+
+
+class Word(NamedTuple):
+    """What stands for a number in an array, and the digits that take its place while the array is read."""
+
+    name: bytes
+    digits: bytes
+    value: float
+
+
+def _word(name: bytes, value: float, sign: bytes = b"-") -> Word:
+    """Give a word digits that no file holds.
+
+    No digit, sign or point beside them makes another number of them: "1-9", "--9", "e3075" and "19e307" are none.
+    """
+    return Word(name, sign + b"9.%015de307" % secrets.randbelow(10**15), value)
+
+
+_WORDS = (
+    _word(b"null", math.nan), _word(b"NaN", math.nan), _word(b"true", 1.0), _word(b"false", 0.0),
+    _word(b"Infinity", math.inf, sign=b""),
+)  # fmt: skip
 
 
 class Cut(NamedTuple):
@@ -103,11 +126,23 @@ class Cutter:
                 start = stop
 
     def _values(self, data: bytes) -> Floats | list[Any] | None:
-        """Read a flat array: as float64, shape (T,), or as a list where something else than numbers is in it."""
+        """Read a flat array: as float64, shape (T,), or as a list where something else than such numbers is in it."""
+        words = [word for word in _WORDS if word.name[0] in data]
         try:
-            return self._read(data)
-        except (ValueError, TypeError, RuntimeError):  # not all numbers, or not all of 64 bits
+            return self._read_words(data, words) if words else self._read(data)
+        except (ValueError, TypeError, RuntimeError):
             return _elements(data)
+
+    def _read_words(self, data: bytes, words: list[Word]) -> Floats:
+        """Read an array in which words stand between numbers, to what `tokens.read_floats` makes of its list."""
+        for word in words:
+            data = data.replace(word.name, word.digits)
+        values = self._read(data).copy()
+        for word in words:
+            number = float(word.digits)
+            values[values == number] = word.value
+            values[values == -number] = -word.value
+        return values
 
 
 def _reader() -> Callable[[bytes], Floats]:
@@ -137,7 +172,7 @@ def _without(data: bytes, cuts: list[Cut]) -> bytes:
 
 
 def _elements(data: bytes) -> list[Any] | None:
-    """Read an array with null, NaN, infinities or huge integers in it; None for one with texts, or that is none."""
+    """Read an array with integers in it that no float holds; None for one with texts, or that is none."""
     if b'"' in data:
         return None
     found: list[Any]

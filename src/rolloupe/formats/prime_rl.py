@@ -128,6 +128,10 @@ class PrimeRL(JsonlFormat):
                 found.append(Source(path=path, name=name, split="train", step=step))
         return found
 
+    def may_cut(self, key: str) -> bool:
+        """See `JsonlFormat`."""
+        return key not in ("tokens", "token_ids")
+
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `JsonlFormat`."""
         columns = columns_of(record)

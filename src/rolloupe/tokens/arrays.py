@@ -1,5 +1,6 @@
 """Per-token arrays as frameworks store them: read from decoded JSON, and freed of padding."""
 
+import contextlib
 import math
 from array import array
 from collections.abc import Sequence
@@ -8,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+_PLAIN = {float, int, bool, type(None)}
 
 
 def read_floats(value: object) -> Floats | None:
@@ -23,7 +25,11 @@ def read_floats(value: object) -> Floats | None:
     try:
         return np.frombuffer(array("d", value))
     except (TypeError, OverflowError):
-        return np.array([_float(element) for element in value], dtype=np.float64)
+        pass
+    if set(map(type, value)) <= _PLAIN:  # NumPy reads None as NaN, but texts as the numbers that they spell
+        with contextlib.suppress(OverflowError):
+            return np.array(value, dtype=np.float64)
+    return np.array([_float(element) for element in value], dtype=np.float64)
 
 
 def length(value: object) -> int | None:
