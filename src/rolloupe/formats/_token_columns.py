@@ -126,6 +126,12 @@ def metrics_of(record: Record, columns: Columns) -> dict[str, float]:
     return found | _weighted(columns)
 
 
+def series_of(columns: Columns) -> dict[str, tokens.Floats]:
+    """The token series by name: those that have a value somewhere."""
+    found = {name: values for name in SERIES if (values := columns.floats(name)) is not None}
+    return {name: values for name, values in found.items() if not np.isnan(values).all()}
+
+
 def _weighted(columns: Columns) -> dict[str, float]:
     """How many tokens the cross-entropy alone trains. Without weights the RL loss has weight 1, the others none."""
     own, ce, ref = (columns.floats(key) for key in ("rl_weights", "ce_weights", "ref_kl_weights"))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rolloupe import tokens
 from rolloupe.formats import _fields as fields
 from rolloupe.formats._files import Entry, entries, files, folders, links_of, plain_name, stem
 from rolloupe.formats._jsonl import JsonlFormat, Record, step_of
@@ -26,6 +27,7 @@ from rolloupe.formats._token_columns import (
     columns_of,
     first_of,
     metrics_of,
+    series_of,
     shown,
     turns_of,
 )
@@ -159,6 +161,7 @@ class PrimeRL(JsonlFormat):
             env=fields.name(record.get("env_name")) or "",
             metrics=metrics_of(record, columns),
             tags=tags,
+            series=tokens.facts_of(series_of(columns)),
             prompt=shown(ids[:first]),
             response=shown(ids[first:]),
         )
@@ -167,11 +170,7 @@ class PrimeRL(JsonlFormat):
         """See `JsonlFormat`."""
         columns = columns_of(record)
         series = [TokenSeries(name="loss_mask", values=columns.mask.astype(np.float64).tolist())]
-        series += [
-            TokenSeries(name=name, values=values.tolist())
-            for name in SERIES
-            if (values := columns.floats(name)) is not None and not np.isnan(values).all()
-        ]
+        series += [TokenSeries(name=name, values=values.tolist()) for name, values in series_of(columns).items()]
         notes = [NO_TEXT, *columns.notes, *absences_of(columns)]
         return Sample(
             key=row.key,

@@ -27,6 +27,15 @@ def _moments(sketch: Sketch, name: str) -> Moments:
     return sketch.columns.get(name) or sketch.metrics.get(name) or NONE
 
 
+def _point(sketch: Sketch, name: str) -> SeriesPoint:
+    return SeriesPoint(sketch.split, sketch.step, stats_of(_moments(sketch, name), sketch.rows))
+
+
+def _token_point(sketch: Sketch, name: str) -> SeriesPoint:
+    moments = sketch.series[name].moments
+    return SeriesPoint(sketch.split, sketch.step, stats_of(moments, moments.count))
+
+
 def splits(run: OpenRun, *, count_groups: bool = True) -> list[SplitSummary]:
     """The splits of a run: `train` first, the others by name.
 
@@ -94,16 +103,25 @@ def columns(run: OpenRun) -> list[str]:
     return [*NUMERIC, *run.snapshot().metrics]
 
 
+def token_series_names(run: OpenRun) -> list[str]:
+    """The token series of which the index keeps something."""
+    return list(dict.fromkeys(name for sketch in run.snapshot().steps.values() for name in sketch.series))
+
+
 def series(run: OpenRun, name: str, split: str | None = None) -> list[SeriesPoint]:
-    """A sample metric by step, of one split or all. Raises `BadQuery`, naming the metrics there are."""
-    snapshot = run.snapshot()
-    if name not in columns(run):
-        raise BadQuery(f"no sample metric {name!r}; there are: {', '.join(columns(run)[:40])}")
-    points = [
-        SeriesPoint(s.split, s.step, stats_of(_moments(s, name), s.rows))
-        for s in snapshot.steps.values()
-        if split in (None, s.split)
-    ]
+    """A sample metric by step, of one split or all; or the token series of that name, where no sample metric has it.
+
+    A point of a token series is of the tokens that have a value, and there is none where none has. Raises `BadQuery`,
+    naming what there is.
+    """
+    sketches = [sketch for sketch in run.snapshot().steps.values() if split in (None, sketch.split)]
+    if name in columns(run):
+        points = [_point(sketch, name) for sketch in sketches]
+    elif name in (known := token_series_names(run)):
+        points = [_token_point(sketch, name) for sketch in sketches if name in sketch.series]
+    else:
+        also = f"; token series: {', '.join(known)}" if known else ""
+        raise BadQuery(f"no sample metric {name!r}; there are: {', '.join(columns(run)[:40])}{also}")
     return sorted(points, key=lambda point: (point.split, point.step))
 
 
