@@ -18,8 +18,12 @@ from rolloupe.formats import by_name
 from rolloupe.formats._arrays import Cutter
 from rolloupe.formats._jsonl import Unusable, parse
 from rolloupe.model import RunInfo, RunPart, SampleRow
+from tests.formats.support import load
 
-KEYS = ["logprobs", "ref_logprobs", "values", "entropy", "reward", "prompt", "error", "ä"]
+KEYS = [
+    "logprobs", "ref_logprobs", "values", "entropy", "reward", "prompt", "error", "ä", "token_ids", "loss_mask",
+    "response_tokens",
+]  # fmt: skip
 
 numbers = st.one_of(
     st.integers(-3, 3).map(str),
@@ -181,6 +185,27 @@ def scan(name: str, path: Path) -> list[str]:
     run = RunInfo(name="r", root=str(path), format=name, reason="", parts=(RunPart(str(path)),))
     (source,) = by_name(name).sources(run)
     return [repr(item) for item in by_name(name).scan(run, source, 0, 2**62)]
+
+
+@pytest.mark.parametrize("name", ["rl_logging_board", "prime_rl"])
+@given(data=st.data())
+def test_samples_are_those_of_lines_decoded_whole(
+    name: str, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "6.jsonl"
+    path.write_bytes(b"\n".join(data.draw(st.lists(lines(), max_size=4))))
+    with pytest.MonkeyPatch.context() as patch:
+        fast = loaded(name, path)
+        patch.setattr(arrays, "PATIENCE", 0)
+        assert fast == loaded(name, path)
+
+
+def loaded(name: str, path: Path) -> list[str]:
+    run = RunInfo(name="r", root=str(path), format=name, reason="", parts=(RunPart(str(path)),))
+    reader = by_name(name)
+    (source,) = reader.sources(run)
+    rows = [item for item in reader.scan(run, source, 0, 2**62) if isinstance(item, SampleRow)]
+    return [repr(load(reader, run, source, row)) for row in rows]
 
 
 def test_a_board_row_has_its_means_from_cut_arrays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

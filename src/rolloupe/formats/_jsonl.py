@@ -171,6 +171,8 @@ def replace_lone_surrogates(escaped: str) -> str:
 
 def _replaced(data: bytes) -> list[str]:
     """Say what of a line cannot be shown as it stands."""
+    if data.isascii() and not _surrogate.search(data):
+        return []
     try:
         decoded = data.decode()
     except UnicodeDecodeError:
@@ -229,6 +231,9 @@ class JsonlFormat:
     def prepared(self, run: RunInfo, record: Record) -> Record:  # noqa: ARG002
         """The object as `row` and `sample` are to read it, where a person has said how."""
         return record
+
+    series_keys: ClassVar[frozenset[str]] = frozenset()
+    """Keys whose lists `sample`, too, looks at with `tokens` alone: they are then arrays where a sample is loaded."""
 
     def may_cut(self, key: str) -> bool:  # noqa: ARG002
         """Tell whether `rows` looks at a list under this key with `tokens` alone, if at all.
@@ -311,7 +316,8 @@ class JsonlFormat:
         """See `Format`."""
         data = self.raw(source, locator)
         try:
-            record = self.prepared(run, parse(strip_bom(data, locator.start)))
+            read = parse if run.reading.fields else Cutter(parse, self.series_keys.__contains__).parse
+            record = self.prepared(run, read(strip_bom(data, locator.start)))
             rows = self._rows(run, source, record, locator.start, locator.length)
         except Unusable as error:
             raise _changed(source, locator.start, str(error)) from None

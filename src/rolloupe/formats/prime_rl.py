@@ -130,6 +130,8 @@ class PrimeRL(JsonlFormat):
                 found.append(Source(path=path, name=name, split="train", step=step))
         return found
 
+    series_keys = frozenset(ARRAYS - {"tokens", "token_ids"})
+
     def may_cut(self, key: str) -> bool:
         """See `JsonlFormat`."""
         return key not in ("tokens", "token_ids")
@@ -202,7 +204,7 @@ def _is_shown(key: str, value: object) -> bool:
     if value is None:
         return True
     if key in ARRAYS:
-        return isinstance(value, list)
+        return tokens.length(value) is not None
     if key in ("env_name", "training_mode", "run_id"):
         return fields.tag(value) is not None
     return fields.integer(value) is not None

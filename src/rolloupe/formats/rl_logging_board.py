@@ -122,6 +122,8 @@ class RLLoggingBoard(JsonlFormat):
             ]
         return found
 
+    series_keys = frozenset(ARRAYS)
+
     def may_cut(self, key: str) -> bool:
         """See `JsonlFormat`."""
         return key in ARRAYS or key not in _KNOWN
@@ -292,10 +294,14 @@ def _metrics(record: Record, reward: fields.Reward, arrays: Arrays) -> dict[str,
     return found | reward.metrics
 
 
+def _texts(values: list[Any]) -> list[str]:
+    return values if set(map(type, values)) <= {str} else [fields.as_text(value) for value in values]
+
+
 def _token_view(record: Record, notes: list[str]) -> tuple[list[str], list[TokenSeries]]:
     """Token strings and series of one length; says in `notes` what was cut."""
     pieces = record.get("response_tokens")
-    pieces = [fields.as_text(piece) for piece in pieces] if isinstance(pieces, list) else []
+    pieces = _texts(pieces) if isinstance(pieces, list) else []
     kept = _token_count(pieces)
     if kept < len(pieces):
         notes.append(f"response_tokens: shown up to the padding, {kept} of {len(pieces)}")
