@@ -3,11 +3,14 @@
     python benchmarks/index.py WORK_DIR [--rounds 7] [--megabytes 400]
 
 Writes two runs of the shapes that trainers write: light (18 kB of text a line) and heavy (six arrays with a number a
-token). Then times, interleaved, a newline scan, the scalar index with one process and with two, and plain parsers on
-the same files. Prints medians, ratios, and the peak memory of the processes that scan. Files are in the page cache.
+token), which is read both with aggregates (as RLLoggingBoard) and without any (as plain JSON lines). Then times,
+interleaved, a newline scan, the scalar index with one process and with two that have started already, and plain
+parsers on the same files. Prints medians, ratios, and the peak memory of the processes that scan. Files are in the
+page cache.
 """
 
 import argparse
+import importlib.util
 import json
 import random
 import resource
@@ -15,9 +18,13 @@ import shutil
 import statistics
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 
-from rolloupe.index import Library
+from rolloupe.formats import by_name, discover
+from rolloupe.index.segment import parts_of
+from rolloupe.index.worker import Answer, Job, Workers, perform
+from rolloupe.model import Reading
 
 WORDS = "the sum of both roots is seven so we check that by substitution and it holds for every integer ".split()
 SERIES = ("logprobs", "ref_logprobs", "values", "token_rewards", "advantages", "entropy")
@@ -73,12 +80,12 @@ def newlines(run: Path) -> None:
                     at = buffer.find(b"\n", at + 1, count)
 
 
-def parsed(run: Path) -> None:
-    """Parse every line with the standard library."""
+def parsed(run: Path, loads: Callable[[bytes], object]) -> None:
+    """Parse every line."""
     for path in run.rglob("*.jsonl"):
         with path.open("rb") as file:
             for line in file:
-                json.loads(line)
+                loads(line)
 
 
 def duck(run: Path) -> None:
@@ -90,12 +97,49 @@ def duck(run: Path) -> None:
         connection.execute(sql, [str(run / "**/*.jsonl")]).fetchall()
 
 
-def indexed(run: Path, work: Path, processes: int) -> None:
+def jobs_of(run: Path, work: Path, format: str) -> list[Job]:
+    """A job for each part of a run's files."""
+    (info,) = discover([run], Reading(format=format)).runs
+    reader = by_name(info.format)
+    return [
+        Job(folder=str(work), run=info, source=source, part=part)
+        for source in reader.sources(info)
+        for part in range(parts_of(reader.splittable, Path(source.path).stat().st_size))
+    ]
+
+
+def indexed(jobs: list[Job], submit: Callable[[Job], object]) -> None:
     """Make the scalar index from nothing."""
-    shutil.rmtree(work, ignore_errors=True)
-    with Library([run], index_dir=work, processes=processes) as library:
-        for one in library.runs:
-            one.wait()
+    shutil.rmtree(jobs[0].folder, ignore_errors=True)
+    for answer in [submit(job) for job in jobs]:
+        done = answer.result() if isinstance(answer, Future) else answer
+        assert isinstance(done, Answer) and not done.error
+
+
+def rivals(run: Path) -> dict[str, Callable[[], None]]:
+    """Other ways to read the same files."""
+    found = {"DuckDB read_ndjson": lambda: duck(run), "json.loads": lambda: parsed(run, json.loads)}
+    if importlib.util.find_spec("orjson"):
+        import orjson
+
+        found["orjson.loads"] = lambda: parsed(run, orjson.loads)
+    return found
+
+
+def measured(title: str, run: Path, tasks: dict[str, Callable[[], None]], rounds: int) -> None:
+    """Time tasks in turn, and print their medians."""
+    size = sum(path.stat().st_size for path in run.rglob("*.jsonl"))
+    taken: dict[str, list[float]] = {name: [] for name in tasks}
+    for _ in range(rounds):
+        for name, task in tasks.items():
+            began = time.perf_counter()
+            task()
+            taken[name].append(time.perf_counter() - began)
+    base = statistics.median(taken["newline scan"])
+    print(f"{title}: {size / 1e6:.0f} MB, medians of {rounds}")
+    for name, seconds in taken.items():
+        middle = statistics.median(seconds)
+        print(f"  {name:20} {size / 1e6 / middle:8.0f} MB/s   1/{middle / base:.1f} of the newline scan")
 
 
 def main() -> None:
@@ -105,28 +149,22 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--megabytes", type=int, default=400)
     given = parser.parse_args()
-    for make in (light, heavy):
+    workers = Workers(2)
+    for title, make, named in (
+        ("light", light, ""),
+        ("heavy, with aggregates", heavy, ""),
+        ("heavy, scalars alone", heavy, "generic"),
+    ):
         run = written(given.work / make.__name__, make, given.megabytes * 10**6)
-        size = sum(path.stat().st_size for path in run.rglob("*.jsonl"))
-        work = given.work / "index"
-        tasks: dict[str, Callable[[], None]] = {
+        jobs = jobs_of(run, given.work / "index", named)
+        indexed(jobs, workers.submit)  # both have started when all is done
+        ours: dict[str, Callable[[], None]] = {
             "newline scan": lambda run=run: newlines(run),
-            "index, 1 process": lambda run=run, work=work: indexed(run, work, 1),
-            "index, 2 processes": lambda run=run, work=work: indexed(run, work, 2),
-            "DuckDB read_ndjson": lambda run=run: duck(run),
-            "json.loads": lambda run=run: parsed(run),
+            "index, 1 process": lambda jobs=jobs: indexed(jobs, perform),
+            "index, 2 processes": lambda jobs=jobs: indexed(jobs, workers.submit),
         }
-        taken: dict[str, list[float]] = {name: [] for name in tasks}
-        for _ in range(given.rounds):
-            for name, task in tasks.items():
-                began = time.perf_counter()
-                task()
-                taken[name].append(time.perf_counter() - began)
-        base = statistics.median(taken["newline scan"])
-        print(f"{make.__name__}: {size / 1e6:.0f} MB, medians of {given.rounds}")
-        for name, seconds in taken.items():
-            middle = statistics.median(seconds)
-            print(f"  {name:20} {size / 1e6 / middle:8.0f} MB/s   1/{middle / base:.1f} of the newline scan")
+        measured(title, run, ours | ({} if named else rivals(run)), given.rounds)
+    workers.close()
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print(f"peak memory of a process that scans: {peak:.0f} MiB")
 

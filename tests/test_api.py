@@ -30,8 +30,9 @@ def many(demo_runs: Path) -> Iterator[Runs]:
 
 def test_the_public_names_are_a_list() -> None:
     assert rolloupe.__all__ == [
-        "BadQuery", "Condition", "NotFound", "NotRecognised", "Problem", "Recorder", "RolloupeError", "Run", "Runs", "Sample",
-        "SampleItem", "SampleKey", "SampleQuery", "SourceChanged", "UnreadablePath", "__version__", "errors", "open",
+        "BadQuery", "Condition", "NotFound", "NotRecognised", "Problem", "Recorder", "RolloupeError", "Run", "Runs",
+        "Sample", "SampleItem", "SampleKey", "SampleQuery", "SourceChanged", "UnreadablePath", "__version__", "errors",
+        "open",
     ]  # fmt: skip
     assert set(rolloupe.__all__) <= set(dir(rolloupe))
 
@@ -228,6 +229,17 @@ def test_the_examples_of_the_documentation_run(demo_runs: Path, capsys: pytest.C
     printed = capsys.readouterr().out
     assert "relax relax" in printed and "assistant" in printed and "does not exist" in printed
     assert isinstance(names["run"], Run)
+
+
+def test_the_most_extreme_tokens_of_a_step(demo_runs: Path) -> None:
+    with rolloupe.open(demo_runs / "rl_logging_board" / "gen_train_toy") as runs:
+        found = {one.name: one for one in runs.token_series(1)}
+        lowest = found["logprobs"].lowest[0]
+        (series,) = [one for one in runs.sample(lowest.key).series if one.name == "logprobs"]
+        assert series.values[lowest.token] == lowest.value == found["logprobs"].stats.min == min(series.values)
+        assert runs.series("logprobs").arrow()["stats_count"].to_pylist() == [477, 492, 495]
+        with pytest.raises(NotFound):
+            runs.token_series(99)
 
 
 def test_what_a_run_holds_beside_its_samples() -> None:

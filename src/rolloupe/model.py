@@ -133,6 +133,21 @@ class SampleKey(Struct, frozen=True, order=True):
         return cls(split, int(step), group, index, int(match["attempt"] or 0))
 
 
+class SeriesFacts(Struct, frozen=True):
+    """What a scan says of one token series of a sample: moments of the finite values that count, and its extremes.
+
+    `m2` is the sum of the squared distances from the mean; `min_at` and `max_at` are indices into the series.
+    """
+
+    count: int
+    sum: float
+    m2: float
+    min: float
+    min_at: int
+    max: float
+    max_at: int
+
+
 class SampleRow(Struct, kw_only=True):
     """What a scan says of one sample: everything a list, a filter or a chart needs, and where the rest lies."""
 
@@ -164,6 +179,8 @@ class SampleRow(Struct, kw_only=True):
     metrics: dict[str, float] = {}
     """Sample metrics by name."""
     tags: dict[str, str] = {}
+    series: dict[str, SeriesFacts] = {}
+    """Facts of the token series that `Sample.series` holds, by name, as far as a scan has them."""
     prompt: str = ""
     """The whole prompt as text (messages are joined), for search and preview."""
     response: str = ""

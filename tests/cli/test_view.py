@@ -73,7 +73,7 @@ def test_the_demo_shows_the_runs_that_come_with_the_package(asked: list[Any]) ->
         (["/no/such/run"], 3, "/no/such/run does not exist"),
         ([".", "--port", "70000"], 2, "--port"),
         ([".", "--token", "secret", "--no-token"], 2, "exclude each other"),
-        ([".", "--format", "nothing"], 2, "There are: tinker, prime_rl"),
+        ([".", "--format", "nothing"], 2, "There are: native, tinker"),
     ],
 )
 def test_what_cannot_be_shown(words: list[str], code: int, said: str) -> None:

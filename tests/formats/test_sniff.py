@@ -36,6 +36,13 @@ def test_of_a_value_that_is_cut_the_kind_is_seen() -> None:
     assert sniff.first_keys(b"[1, 2") == {}
 
 
+def test_keys_behind_a_long_text_are_seen(tmp_path: Path) -> None:
+    row = {"prompt": "p", "response": "x" * 300_000, "reward": 1.0, "step": 1, "logprobs": [0.5] * 300_000}
+    seen = sniff.look(str(write(tmp_path / "f.jsonl", row)))
+    assert not seen.whole
+    assert list(seen.objects[0]) == list(row)
+
+
 def test_a_file_that_changed_is_looked_at_again(tmp_path: Path) -> None:
     path = tmp_path / "f.jsonl"
     path.touch()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         SampleQuery,
         SeriesPoint,
         SplitSummary,
+        StepSeries,
         StepSummary,
     )
 
@@ -225,10 +226,24 @@ class Questions:
         return any(other.shared == key.shared for other in self.group_of(key))
 
     def series(self, sample_metric: str, split: str | None = None) -> "Listed[SeriesPoint]":
-        """A sample metric by step, of one split or of all: mean, deviation and extremes. `columns()` has the names."""
+        """A sample metric by step, of one split or of all: mean, deviation and extremes. `columns()` has the names.
+
+        Where no sample metric has the name, it is that of a token series, whose points are of tokens.
+        """
         from rolloupe import query
 
         return Listed(query.series(self._ready(), sample_metric, split))
+
+    def token_series(self, step: int, split: str | None = None) -> "list[StepSeries]":
+        """The token series of a step, over the tokens of its samples: `name`, `stats`, `lowest`, `highest`.
+
+        `lowest` and `highest` are the most extreme tokens, one a sample: `key`, `token` (its index in the sample's
+        series), `value`. Formats whose files hold no such numbers have none. Raises `NotFound` for a step without
+        samples.
+        """
+        from rolloupe import query
+
+        return query.token_series(self._ready(), split or self._first_split(), step)
 
     def columns(self) -> list[str]:
         """The names to sort, filter and draw by: `reward`, lengths, every sample metric."""

@@ -16,9 +16,10 @@ from rolloupe.formats import _fields as fields
 from rolloupe.formats._compressed import open_binary
 from rolloupe.formats._episodes import Compact, Node, as_dict, as_list
 from rolloupe.formats._files import Entry, files, folders, stem
-from rolloupe.formats._jsonl import BLOCK_BYTES, Record, Unusable, lines, parse
+from rolloupe.formats._jsonl import Record, Unusable, lines, parse
 
 INDEX: Final = ".index.jsonl"
+BLOCK_BYTES = 2**20
 MAX_SEARCH_BYTES: Final = 2**30
 """So much of an index, or of a stream without one, is searched for a trace."""
 

@@ -65,7 +65,7 @@ def number(value: object) -> float | None:
 
 def integer(value: object) -> int | None:
     """Read an integer that an index can hold: an int, a float without a fraction, or a text of digits."""
-    if isinstance(value, bool):
+    if value is None or isinstance(value, bool):
         return None
     if isinstance(value, str):
         value = int(value) if _DIGITS.fullmatch(value) else None
@@ -83,7 +83,7 @@ def is_too_large(value: object) -> bool:
 
 def count(value: object) -> int | None:
     """Read a number of things: an integer, not negative, stored as a number."""
-    found = None if isinstance(value, str) else integer(value)
+    found = None if value is None or isinstance(value, str) else integer(value)
     return found if found is not None and found >= 0 else None
 
 

@@ -35,6 +35,8 @@ SERIES = (
 )  # fmt: skip
 
 _TELLING = frozenset((*PROMPTS, *RESPONSES, *MESSAGES, *SCORES))
+_LISTS = _TELLING | {"error"}
+"""The keys whose value may be a list that counts for something."""
 
 Test = Callable[[object], bool]
 
@@ -148,6 +150,11 @@ def has_text(record: Record, roles: Roles) -> bool:
 def has_sample(record: Record, roles: Roles) -> bool:
     """Tell whether a row is a sample for certain: it has a text and a score."""
     return roles.score is not None and has_text(record, roles)
+
+
+def is_aside(key: str) -> bool:
+    """Tell whether a list under this key is nothing but a token series or an extra field."""
+    return key not in _LISTS
 
 
 def may_be_sample(record: Record) -> bool:

@@ -9,7 +9,8 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, NamedTuple
 
@@ -17,6 +18,7 @@ import msgspec
 
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import _fields as fields
+from rolloupe.formats._arrays import Cutter
 from rolloupe.formats._compressed import LFS_POINTER, damage_of, gaps_of, is_decoded, open_binary
 from rolloupe.formats._contents import Gap
 from rolloupe.formats._decoding import Damage
@@ -26,7 +28,10 @@ MAX_LINE_BYTES = 64 * 2**20
 """Longer lines are listed and readable raw, but not parsed."""
 
 TOO_LARGE = "is beyond 2^53: a browser cannot tell such a number from its neighbours"
-BLOCK_BYTES = 2**20
+BLOCK_BYTES = 2**18
+"""Small enough for the cache of a core: larger blocks were slower."""
+MIN_BLOCK_BYTES = 2**16
+"""So much is read where less was asked for: to the end of the line, most often."""
 RAW_BUFFER_BYTES = 2**13
 BOM = b"\xef\xbb\xbf"
 BLANK = b" \t\r"
@@ -36,6 +41,7 @@ MAX_LFS_POINTER_BYTES = 1024
 NOT_DOWNLOADED = "a Git LFS pointer: the file itself is not downloaded. Next: git lfs pull"
 
 Record = dict[str, Any]
+Reader = Callable[[bytes], Record]
 
 _decode = msgspec.json.Decoder().decode
 _surrogate = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -63,29 +69,44 @@ class Line(NamedTuple):
         return self.start + self.length
 
 
-def lines(file: BinaryIO, start: int, stop: int) -> Iterator[Line]:
+def lines(file: BufferedReader, start: int, stop: int) -> Iterator[Line]:
     """Yield every line whose first byte lies in `[start, stop)`; one that begins before `stop` is read to its end.
 
     Where a compressed stream stops short between two lines, an empty line without an end stands for the next.
     """
-    position = _line_start(file, start, stop)
+    position = read_to = _line_start(file, start, stop)
+    block = bytearray(min(BLOCK_BYTES, max(MIN_BLOCK_BYTES, stop - position)))
+    view = memoryview(block)
+    begun: list[bytes] = []
+    length = 0
     while position < stop:
-        data = file.readline(MAX_LINE_BYTES + 1)
-        if not data:
-            if damage_of(file):
-                yield Line(position, 0, b"", ended=False)
+        count = file.readinto(view[: max(MIN_BLOCK_BYTES, stop - read_to)])
+        if not count:
+            if length or damage_of(file):
+                yield Line(position, length, _joined(begun, b"", length), ended=False)
             return
-        ended = data.endswith(b"\n")
-        length = len(data) - ended
-        if length > MAX_LINE_BYTES:
-            rest, ended = _skip_line(file)
-            yield Line(position, length + rest - ended, None, ended)
-            position += length + rest
+        read_to += count
+        at = 0
+        while (end := block.find(b"\n", at, count)) >= 0:
+            length += end - at
+            yield Line(position, length, _joined(begun, view[at:end], length), ended=True)
+            position += length + 1
+            if position >= stop:
+                return
+            begun.clear()
+            length, at = 0, end + 1
+        length += count - at
+        if length <= MAX_LINE_BYTES:
+            begun.append(bytes(view[at:count]))
         else:
-            yield Line(position, length, data[:length] if ended else data, ended)
-            position += length + ended
-        if not ended:
-            return
+            begun.clear()
+
+
+def _joined(begun: list[bytes], last: bytes | memoryview, length: int) -> bytes | None:
+    """The pieces of a line together; None where they are too long."""
+    if length > MAX_LINE_BYTES:
+        return None
+    return b"".join([*begun, last]) if begun else bytes(last)
 
 
 def _line_start(file: BinaryIO, start: int, stop: int) -> int:
@@ -150,6 +171,8 @@ def replace_lone_surrogates(escaped: str) -> str:
 
 def _replaced(data: bytes) -> list[str]:
     """Say what of a line cannot be shown as it stands."""
+    if data.isascii() and not _surrogate.search(data):
+        return []
     try:
         decoded = data.decode()
     except UnicodeDecodeError:
@@ -209,6 +232,16 @@ class JsonlFormat:
         """The object as `row` and `sample` are to read it, where a person has said how."""
         return record
 
+    series_keys: ClassVar[frozenset[str]] = frozenset()
+    """Keys whose lists `sample`, too, looks at with `tokens` alone: they are then arrays where a sample is loaded."""
+
+    def may_cut(self, key: str) -> bool:  # noqa: ARG002
+        """Tell whether `rows` looks at a list under this key with `tokens` alone, if at all.
+
+        Long arrays of numbers under such keys are `tokens.Floats` in a scan, in place of lists.
+        """
+        return False
+
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """Make a row of one object. Raises `Unusable` where it is no sample."""
         raise NotImplementedError
@@ -226,37 +259,42 @@ class JsonlFormat:
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
         """See `Format`."""
-        with open_binary(source.path, BLOCK_BYTES) as file:
-            head = b"" if is_decoded(file) else file.read(MAX_LFS_POINTER_BYTES)
+        with open_binary(source.path, RAW_BUFFER_BYTES) as file:
+            decoded = is_decoded(file)
+            head = b"" if decoded else file.read(MAX_LFS_POINTER_BYTES)
             if is_lfs_pointer(head, len(head)):
                 if start == 0 < stop:
                     yield Problem(source=source.name, reason=NOT_DOWNLOADED, start=0, stop=len(head))
                 return
             told = start
+            read = parse if run.reading.fields else Cutter(parse, self.may_cut).parse
             for line in lines(file, start, stop):
+                if not decoded:
+                    yield from self._told(run, source, line, read, None, [])
+                    continue
                 gaps = [gap for gap in gaps_of(file) if told <= gap.start < stop]
                 yield from (_missing(source, gap) for gap in gaps if gap.start < line.start)
-                yield from self._told(run, source, line, damage_of(file), gaps_of(file))
+                yield from self._told(run, source, line, read, damage_of(file), gaps_of(file))
                 yield from (_missing(source, gap) for gap in gaps if line.start <= gap.start <= line.stop)
                 told = line.stop + 1
             yield from (_missing(source, gap) for gap in gaps_of(file) if told <= gap.start < stop)
 
     def _told(
-        self, run: RunInfo, source: Source, line: Line, damage: Damage | None, gaps: list[Gap]
+        self, run: RunInfo, source: Source, line: Line, read: Reader, damage: Damage | None, gaps: list[Gap]
     ) -> Iterator[Scanned]:
         """Yield what becomes of a line: nothing of a blank one; of one that damage cut, the damage."""
         cut = None if line.ended else damage
         torn = cut or any(gap.start == line.stop or gap.stop == line.start for gap in gaps)
         if line.data is None or strip_bom(line.data, line.start).strip(BLANK):
-            for item in self._items(run, source, line):
+            for item in self._items(run, source, line, read):
                 if not (torn and isinstance(item, Problem)):
                     yield item
         if cut:
             yield _stopped(source, line, cut)
 
-    def _items(self, run: RunInfo, source: Source, line: Line) -> list[Scanned]:
+    def _items(self, run: RunInfo, source: Source, line: Line, read: Reader) -> list[Scanned]:
         try:
-            return self._rows(run, source, self.prepared(run, _record(line)), line.start, line.length)
+            return self._rows(run, source, self.prepared(run, _record(line, read)), line.start, line.length)
         except Unusable as error:
             reason = str(error) if line.ended else f"the last line has no end yet ({error})"
         except Exception as error:  # a defect of ours must not cost the lines behind
@@ -278,7 +316,8 @@ class JsonlFormat:
         """See `Format`."""
         data = self.raw(source, locator)
         try:
-            record = self.prepared(run, parse(strip_bom(data, locator.start)))
+            read = parse if run.reading.fields else Cutter(parse, self.series_keys.__contains__).parse
+            record = self.prepared(run, read(strip_bom(data, locator.start)))
             rows = self._rows(run, source, record, locator.start, locator.length)
         except Unusable as error:
             raise _changed(source, locator.start, str(error)) from None
@@ -309,10 +348,10 @@ class JsonlFormat:
             raise _changed(source, start, error.strerror or str(error)) from None
 
 
-def _record(line: Line) -> Record:
+def _record(line: Line, read: Reader) -> Record:
     if line.data is None:
         raise Unusable(f"longer than {MAX_LINE_BYTES // 2**20} MiB: not parsed")
-    return parse(strip_bom(line.data, line.start))
+    return read(strip_bom(line.data, line.start))
 
 
 def _missing(source: Source, gap: Gap) -> Problem:

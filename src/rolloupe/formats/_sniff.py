@@ -80,7 +80,7 @@ def _look(path: str, _inode: int, size: int, _mtime_ns: int) -> Look:
             return Look(trouble=NOT_DOWNLOADED)
         whole = not file.peek(1)
         seen = _objects(data, whole=whole)
-        if not seen.objects and not whole:
+        if not (whole or (seen.objects and seen.whole)):  # the keys that tell may stand behind a long text
             data += file.read(MAX_BYTES - len(data))
             seen = _objects(data, whole=not file.peek(1))
         damage = damage_of(file)

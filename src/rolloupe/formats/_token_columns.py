@@ -5,6 +5,7 @@ dummies, and of the first token a probability across a packing boundary. Neither
 """
 
 from itertools import pairwise
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,24 +51,30 @@ class Columns:
         self._record = record
         self.notes: list[str] = []
         raw_ids = record.get("token_ids")
-        ids = [fields.integer(one) for one in raw_ids] if isinstance(raw_ids, list) else []
-        mask = record.get("loss_mask")
-        flags = [one is True or one == 1 for one in mask] if isinstance(mask, list) else []
-        present = {key: len(record[key]) for key in ARRAYS if isinstance(record.get(key), list)}
+        ids = _integers(raw_ids) if isinstance(raw_ids, list) else []
+        mask = tokens.read_floats(record.get("loss_mask"))
+        flags = np.zeros(0, dtype=np.bool_) if mask is None else mask == 1
+        present = {key: length for key in ARRAYS if (length := tokens.length(record.get(key))) is not None}
         lengths = {key: length for key, length in present.items() if key != "tokens" and length}
         self.length = min(lengths.values(), default=0)
         cut = {key: length for key, length in lengths.items() if length > self.length}
         if cut:
             listed = ", ".join(f"{key} has {length}" for key, length in cut.items())
             self.notes.append(f"arrays of unequal length, shown up to the shortest ({self.length}): {listed}")
-        if not flags and self.length:
+        if not len(flags) and self.length:
             self.notes.append("no loss_mask: nothing says which tokens were sampled, so no value is shown")
-        self.ids = [-1 if one is None else one for one in ids[: self.length]]
+        self.ids = ids[: self.length]
+        self._floats: dict[str, tokens.Floats | None] = {}
         self.mask: Mask = np.zeros(self.length, dtype=np.bool_)
         self.mask[: len(flags)] = flags[: self.length]
 
     def floats(self, key: str) -> tokens.Floats | None:
         """A column as float64, shape (T,), NaN outside of the mask; None where it is no array."""
+        if key not in self._floats:
+            self._floats[key] = self._masked(key)
+        return self._floats[key]
+
+    def _masked(self, key: str) -> tokens.Floats | None:
         found = tokens.read_floats(self._record.get(key))
         if found is None:
             return None
@@ -75,6 +82,15 @@ class Columns:
         if key in OF_TRAINER:
             values[:1] = np.nan
         return values
+
+
+def _integers(values: list[object]) -> list[int]:
+    """Token ids; -1 for what is none."""
+    if set(map(type, values)) == {int}:
+        whole = cast("list[int]", values)
+        if min(whole) >= -fields.MAX_INT64 and max(whole) <= fields.MAX_INT64:
+            return whole
+    return [-1 if (found := fields.integer(value)) is None else found for value in values]
 
 
 def columns_of(record: Record) -> Columns:
@@ -108,6 +124,12 @@ def metrics_of(record: Record, columns: Columns) -> dict[str, float]:
         if values is not None and (count := tokens.nan_sum(values)) is not None:
             found[key] = count
     return found | _weighted(columns)
+
+
+def series_of(columns: Columns) -> dict[str, tokens.Floats]:
+    """The token series by name: those that have a value somewhere."""
+    found = {name: values for name in SERIES if (values := columns.floats(name)) is not None}
+    return {name: values for name, values in found.items() if not np.isnan(values).all()}
 
 
 def _weighted(columns: Columns) -> dict[str, float]:

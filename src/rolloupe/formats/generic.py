@@ -19,6 +19,7 @@ from rolloupe.formats._generic_keys import (
     STEPS,
     Roles,
     has_sample,
+    is_aside,
     may_be_sample,
     roles_of,
 )
@@ -126,6 +127,10 @@ class Generic(JsonlFormat):
     def prepared(self, run: RunInfo, record: Record) -> Record:
         """See `JsonlFormat`."""
         return renamed(record, run.reading.fields) if run.reading.fields else record
+
+    def may_cut(self, key: str) -> bool:
+        """See `JsonlFormat`."""
+        return is_aside(key)
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `JsonlFormat`."""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rolloupe import tokens
 from rolloupe.formats import _fields as fields
 from rolloupe.formats._files import Entry, entries, files, folders, links_of, plain_name, stem
 from rolloupe.formats._jsonl import JsonlFormat, Record, step_of
@@ -26,6 +27,7 @@ from rolloupe.formats._token_columns import (
     columns_of,
     first_of,
     metrics_of,
+    series_of,
     shown,
     turns_of,
 )
@@ -128,6 +130,12 @@ class PrimeRL(JsonlFormat):
                 found.append(Source(path=path, name=name, split="train", step=step))
         return found
 
+    series_keys = frozenset(ARRAYS - {"tokens", "token_ids"})
+
+    def may_cut(self, key: str) -> bool:
+        """See `JsonlFormat`."""
+        return key not in ("tokens", "token_ids")
+
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `JsonlFormat`."""
         columns = columns_of(record)
@@ -155,6 +163,7 @@ class PrimeRL(JsonlFormat):
             env=fields.name(record.get("env_name")) or "",
             metrics=metrics_of(record, columns),
             tags=tags,
+            series=tokens.facts_of(series_of(columns)),
             prompt=shown(ids[:first]),
             response=shown(ids[first:]),
         )
@@ -163,11 +172,7 @@ class PrimeRL(JsonlFormat):
         """See `JsonlFormat`."""
         columns = columns_of(record)
         series = [TokenSeries(name="loss_mask", values=columns.mask.astype(np.float64).tolist())]
-        series += [
-            TokenSeries(name=name, values=values.tolist())
-            for name in SERIES
-            if (values := columns.floats(name)) is not None and not np.isnan(values).all()
-        ]
+        series += [TokenSeries(name=name, values=values.tolist()) for name, values in series_of(columns).items()]
         notes = [NO_TEXT, *columns.notes, *absences_of(columns)]
         return Sample(
             key=row.key,
@@ -199,7 +204,7 @@ def _is_shown(key: str, value: object) -> bool:
     if value is None:
         return True
     if key in ARRAYS:
-        return isinstance(value, list)
+        return tokens.length(value) is not None
     if key in ("env_name", "training_mode", "run_id"):
         return fields.tag(value) is not None
     return fields.integer(value) is not None

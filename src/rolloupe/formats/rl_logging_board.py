@@ -8,7 +8,7 @@ import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -122,6 +122,12 @@ class RLLoggingBoard(JsonlFormat):
             ]
         return found
 
+    series_keys = frozenset(ARRAYS)
+
+    def may_cut(self, key: str) -> bool:
+        """See `JsonlFormat`."""
+        return key in ARRAYS or key not in _KNOWN
+
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `JsonlFormat`."""
         if record.keys().isdisjoint(("prompt", "response", "reward", "response_tokens")):
@@ -132,6 +138,7 @@ class RLLoggingBoard(JsonlFormat):
         reward = fields.reward(record.get("reward"))
         pieces = record.get("response_tokens")
         counted = _token_count(pieces) if isinstance(pieces, list) and pieces else None
+        arrays = _arrays(record, counted)
         return SampleRow(
             split=source.split or "train",
             step=step if step is not None else (fields.step_in(name) or 0),
@@ -142,8 +149,9 @@ class RLLoggingBoard(JsonlFormat):
             length=length,
             reward=reward.value,
             response_tokens=counted if counted is not None else _longest_array(record),
-            metrics=_metrics(record, reward, counted),
+            metrics=_metrics(record, reward, arrays),
             tags=reward.tags,
+            series=tokens.facts_of(arrays.series()),
             prompt=prompt,
             response=_unpadded(fields.joined(record.get("response"))),
         )
@@ -233,11 +241,44 @@ def _token_count(pieces: list[Any]) -> int:
     return tokens.unpadded_length(pieces, PAD_TOKEN)
 
 
+class Arrays(NamedTuple):
+    """The per-token arrays of a record, and what follows from two of them."""
+
+    stored: dict[str, tokens.Floats]
+    derived: dict[str, tokens.Floats]
+    """`log_ratio` and `kl` of the response tokens, padding left out."""
+    lengths: dict[str, int]
+    """Of the stored ones, and of the token strings up to their padding where there are any."""
+
+    @property
+    def shortest(self) -> int:
+        """How many tokens have a value in every one of them."""
+        return min(self.lengths.values(), default=0)
+
+    def series(self) -> dict[str, tokens.Floats]:
+        """All of them, cut to one length."""
+        return {name: values[: self.shortest] for name, values in {**self.stored, **self.derived}.items()}
+
+
+def _arrays(record: Record, counted: int | None) -> Arrays:
+    stored = {key: found for key in ARRAYS if (found := tokens.read_floats(record.get(key))) is not None}
+    lengths = {key: len(found) for key, found in stored.items()}
+    if counted is not None:
+        lengths["response_tokens"] = counted
+    derived: dict[str, tokens.Floats] = {}
+    if "logprobs" in stored and "ref_logprobs" in stored:
+        both = ("logprobs", "ref_logprobs", "response_tokens")
+        stop = min(length for key, length in lengths.items() if key in both)
+        ratios = tokens.log_ratio(stored["logprobs"][:stop], stored["ref_logprobs"][:stop])
+        derived = {"log_ratio": ratios, "kl": tokens.board_kl(ratios)}
+    return Arrays(stored, derived, lengths)
+
+
 def _longest_array(record: Record) -> int | None:
-    return max((len(record[key]) for key in ARRAYS if isinstance(record.get(key), list)), default=None)
+    return max((length for key in ARRAYS if (length := tokens.length(record.get(key))) is not None), default=None)
 
 
-def _metrics(record: Record, reward: fields.Reward, counted: int | None) -> dict[str, float]:
+def _metrics(record: Record, reward: fields.Reward, arrays: Arrays) -> dict[str, float]:
     named = [*NUMBERS, *(key for key in record if key not in _KNOWN)]
     found = {key: value for key in named if (value := fields.number(record.get(key))) is not None}
     for gap, other in (("reward_gap", "ref_reward"), ("valid_reward_gap", "valid_reward")):
@@ -246,52 +287,31 @@ def _metrics(record: Record, reward: fields.Reward, counted: int | None) -> dict
     pieces = record.get("response_tokens")
     if isinstance(pieces, list):
         found["response_tokens_len"] = float(len(pieces))
-    return found | _ratio_metrics(_log_ratio(record, counted)) | reward.metrics
+    for name, values in arrays.derived.items():
+        for word, number in (("avg", tokens.nan_mean(values)), ("sum", tokens.nan_sum(values))):
+            if number is not None:
+                found[f"{word}_{name}"] = number
+    return found | reward.metrics
 
 
-def _ratio_metrics(ratios: tokens.Floats | None) -> dict[str, float]:
-    if ratios is None:
-        return {}
-    divergence = tokens.board_kl(ratios)
-    found = {
-        "avg_log_ratio": tokens.nan_mean(ratios),
-        "sum_log_ratio": tokens.nan_sum(ratios),
-        "avg_kl": tokens.nan_mean(divergence),
-        "sum_kl": tokens.nan_sum(divergence),
-    }
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def _log_ratio(record: Record, counted: int | None) -> tokens.Floats | None:
-    """Log ratios of the response tokens, padding left out; None unless both arrays are there."""
-    policy, reference = tokens.read_floats(record.get("logprobs")), tokens.read_floats(record.get("ref_logprobs"))
-    if policy is None or reference is None:
-        return None
-    stop = min(len(policy), len(reference), len(policy) if counted is None else counted)
-    return tokens.log_ratio(policy[:stop], reference[:stop])
+def _texts(values: list[Any]) -> list[str]:
+    return values if set(map(type, values)) <= {str} else [fields.as_text(value) for value in values]
 
 
 def _token_view(record: Record, notes: list[str]) -> tuple[list[str], list[TokenSeries]]:
     """Token strings and series of one length; says in `notes` what was cut."""
     pieces = record.get("response_tokens")
-    pieces = [fields.as_text(piece) for piece in pieces] if isinstance(pieces, list) else []
+    pieces = _texts(pieces) if isinstance(pieces, list) else []
     kept = _token_count(pieces)
     if kept < len(pieces):
         notes.append(f"response_tokens: shown up to the padding, {kept} of {len(pieces)}")
-    arrays = {key: found for key in ARRAYS if (found := tokens.read_floats(record.get(key))) is not None}
-    lengths = {key: len(found) for key, found in arrays.items()}
-    if pieces:
-        lengths["response_tokens"] = kept
-    shortest = min(lengths.values(), default=0)
-    cut = {key: length for key, length in lengths.items() if length > shortest}
+    arrays = _arrays(record, kept if pieces else None)
+    shortest = arrays.shortest
+    cut = {key: length for key, length in arrays.lengths.items() if length > shortest}
     if cut:
         listed = ", ".join(f"{key} has {length}" for key, length in cut.items())
         notes.append(f"arrays of unequal length, shown up to the shortest ({shortest}): {listed}")
-    series = [TokenSeries(name=key, values=found[:shortest].tolist()) for key, found in arrays.items()]
-    ratios = _log_ratio(record, shortest)
-    if ratios is not None:
-        series.append(TokenSeries(name="log_ratio", values=ratios.tolist()))
-        series.append(TokenSeries(name="kl", values=tokens.board_kl(ratios).tolist()))
+    series = [TokenSeries(name=name, values=values.tolist()) for name, values in arrays.series().items()]
     return pieces[:shortest], series
 
 

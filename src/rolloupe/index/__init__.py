@@ -1,12 +1,14 @@
 """The index: sources scanned into immutable Parquet segments, kept up to date while a run grows."""
 
 from rolloupe.index.columns import column_of, metric_column, tag_column
+from rolloupe.index.extremes import Extreme
 from rolloupe.index.library import Library
 from rolloupe.index.run import OpenRun
 from rolloupe.index.sketch import Sketch
-from rolloupe.index.snapshot import Piece, Segment, Snapshot, StepKey
+from rolloupe.index.snapshot import Piece, Segment, Snapshot, StepKey, extreme_tokens
 
 __all__ = [
+    "Extreme",
     "Library",
     "OpenRun",
     "Piece",
@@ -15,6 +17,7 @@ __all__ = [
     "Snapshot",
     "StepKey",
     "column_of",
+    "extreme_tokens",
     "metric_column",
     "tag_column",
 ]

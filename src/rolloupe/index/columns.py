@@ -12,10 +12,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from rolloupe import text
+from rolloupe.index.entry import Entry
 from rolloupe.model import Annotation, SampleRow
 
-PREVIEW_CHARS = 240
 MAX_METRICS = 512
 """Distinct sample metrics a segment holds as columns; more show in the sample alone, and a problem says so."""
 MAX_TAGS = 128
@@ -90,12 +89,13 @@ def _int64(value: int | None) -> int | None:
     return value if value is None or -(2**63) <= value < 2**63 else None
 
 
-def _fixed_values(row: SampleRow, source: str, preview: str) -> tuple[Any, ...]:
+def _fixed_values(entry: Entry, source: str) -> tuple[Any, ...]:
+    row = entry.row
     return (
         row.split, row.step, row.group, row.index, row.ordinal, source, row.start, row.length, row.part,
         row.reward, row.advantage, row.status, row.status_raw, row.turns, _int64(row.prompt_tokens),
-        _int64(row.response_tokens), _int64(row.total_tokens), len(row.response), row.env, row.uid, row.trace_id,
-        row.discarded, preview, " ".join(row.response[:PREVIEW_CHARS].split()),
+        _int64(row.response_tokens), _int64(row.total_tokens), entry.response_chars, row.env, row.uid, row.trace_id,
+        row.discarded, entry.prompt_preview, entry.response_preview,
     )  # fmt: skip
 
 
@@ -107,19 +107,13 @@ def names_of(rows: Sequence[SampleRow] | Sequence[Annotation]) -> tuple[list[str
     return metrics[:MAX_METRICS], tags[:MAX_TAGS], left_out
 
 
-def table_of(rows: Sequence[SampleRow], source: str) -> pa.Table:
-    """Build the scalar table of some rows of one source."""
-    previews: dict[str, str] = {}
-    records = []
-    for row in rows:
-        preview = previews.get(row.prompt)
-        if preview is None:
-            preview = previews[row.prompt] = text.preview(row.prompt, PREVIEW_CHARS)
-        records.append(_fixed_values(row, source, preview))
+def table_of(entries: Sequence[Entry], source: str) -> pa.Table:
+    """Build the scalar table of some entries of one source."""
+    records = [_fixed_values(entry, source) for entry in entries]
     columns = list(zip(*records, strict=True)) if records else [()] * len(FIXED)
     arrays = [pa.array(column, type=kind) for column, (_, kind) in zip(columns, FIXED, strict=True)]
     names = [name for name, _ in FIXED]
-    return _with_names(pa.Table.from_arrays(arrays, names=names), rows)
+    return _with_names(pa.Table.from_arrays(arrays, names=names), [entry.row for entry in entries])
 
 
 SAID = ("advantage", "discarded")

@@ -23,6 +23,7 @@ from msgspec import Struct
 from rolloupe.formats import by_name, compression_of, extent
 from rolloupe.index import fingerprint
 from rolloupe.index.columns import annotations_of, names_of, table_of, text_table_of
+from rolloupe.index.entry import Entry, entry_of
 from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.sketch import Sketch, sketches_of
 from rolloupe.model import Annotation, Problem, RunInfo, SampleRow, Source
@@ -73,7 +74,7 @@ class Scan(NamedTuple):
     """What a byte range of a source holds, and how far that reaches."""
 
     source: Source
-    rows: list[SampleRow]
+    rows: list[Entry]
     annotations: list[Annotation]
     problems: list[Problem]
     stop: int
@@ -82,7 +83,7 @@ class Scan(NamedTuple):
     @property
     def named(self) -> list[SampleRow] | list[Annotation]:
         """What has sample metrics and tags."""
-        return self.annotations if self.source.annotates else self.rows
+        return self.annotations if self.source.annotates else [entry.row for entry in self.rows]
 
     def table(self) -> pa.Table:
         """The scalars, as they lie in a segment."""
@@ -124,7 +125,7 @@ def reaches(path: str, part: int) -> bool:
 
 def scan(run: RunInfo, source: Source, start: int, stop: int) -> Scan:
     """Scan the records that begin in `[start, stop)`."""
-    rows: list[SampleRow] = []
+    rows: list[Entry] = []
     annotations: list[Annotation] = []
     problems: list[Problem] = []
     end, unfinished = start, False
@@ -136,7 +137,7 @@ def scan(run: RunInfo, source: Source, start: int, stop: int) -> Scan:
                 end = end if item.transient else max(end, item.stop or end)
                 continue
             if isinstance(item, SampleRow):
-                rows.append(item)
+                rows.append(entry_of(item))
             else:
                 annotations.append(item)
             end = max(end, item.start + item.length)
@@ -180,12 +181,21 @@ def build_text(folder: Path, run: RunInfo, source: Source, meta: SegmentMeta) ->
     state = fingerprint.state_of(source.path)
     if state is None or not fingerprint.still_holds(source.path, meta.fingerprint, state):
         return False
-    found = scan(run, source, meta.start, meta.stop)
-    rows = found.rows[: meta.rows]
+    rows = _rows(run, source, meta)
     if len(rows) == meta.rows:
         base = base_path(folder, meta.source, meta.part, meta.stop)
         write_parquet(base.with_suffix(TEXT), text_table_of(rows))
     return len(rows) == meta.rows
+
+
+def _rows(run: RunInfo, source: Source, meta: SegmentMeta) -> list[SampleRow]:
+    """The rows of a segment with their texts, as far as they can be read."""
+    rows: list[SampleRow] = []
+    with contextlib.suppress(OSError):
+        for item in by_name(run.format).scan(run, source, meta.start, meta.stop):
+            if isinstance(item, SampleRow) and len(rows) < meta.rows:
+                rows.append(item)
+    return rows
 
 
 def _meta(run: RunInfo, source: Source, part: int, found: Scan, print_: Fingerprint) -> SegmentMeta:
@@ -202,16 +212,24 @@ def _meta(run: RunInfo, source: Source, part: int, found: Scan, print_: Fingerpr
     )  # fmt: skip
 
 
-def has_duplicates(rows: Sequence[SampleRow]) -> bool:
-    """True where two of the rows share a key."""
-    return len({(row.split, row.step, row.group, row.index) for row in rows}) < len(rows)
+def has_duplicates(entries: Sequence[Entry]) -> bool:
+    """True where two of the entries share a key."""
+    return len({(row.split, row.step, row.group, row.index) for row, *_ in entries}) < len(entries)
 
 
 def write_parquet(path: Path, table: pa.Table, row_group_size: int | None = None) -> int:
     """Write a file of the index, under a temporary name first. Returns its size."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    few = [field.name for field in table.schema if pa.types.is_dictionary(field.type)]  # values, stored by number
     with _replacing(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd", compression_level=1, row_group_size=row_group_size)
+        pq.write_table(
+            table,
+            temporary,
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=few or False,
+            row_group_size=row_group_size,
+        )
         return temporary.stat().st_size
 
 

@@ -5,7 +5,6 @@ of them merge exactly as if their values had been seen together (Chan, Golub and
 """
 
 import math
-import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
@@ -13,7 +12,12 @@ import numpy as np
 from msgspec import Struct
 
 from rolloupe.index.columns import NUMERIC, names_of
-from rolloupe.model import SampleRow
+from rolloupe.index.entry import Entry
+from rolloupe.index.extremes import Extremes, extremes_of
+from rolloupe.model import SeriesFacts
+
+MAX_SERIES = 64
+"""Token series that a segment keeps something of; more show in the sample alone."""
 
 STAMPS = 2**48
 """Small enough to be exact in a browser."""
@@ -38,6 +42,21 @@ class Moments(Struct, array_like=True):
         return Moments(count, self.sum + other.sum, m2, min(self.min, other.min), max(self.max, other.max))
 
 
+class SeriesSketch(Struct, array_like=True):
+    """A token series of one step: moments over its tokens, and its most extreme ones.
+
+    The extremes are of one piece of the index: sums over pieces leave them out.
+    """
+
+    moments: Moments
+    lowest: Extremes = Extremes()
+    highest: Extremes = Extremes()
+
+    def merge(self, other: "SeriesSketch") -> "SeriesSketch":
+        """The moments of both together."""
+        return SeriesSketch(self.moments.merge(other.moments))
+
+
 class Sketch(Struct, array_like=True):
     """One step of one split within a segment: rows, distinct groups, and moments by column or sample metric."""
 
@@ -49,6 +68,8 @@ class Sketch(Struct, array_like=True):
     metrics: dict[str, Moments]
     stamp: int = 0
     """Changes where the samples of the step do: a sum over them, so that the stamps of parts add."""
+    series: dict[str, SeriesSketch] = {}
+    """By token series."""
 
 
 def moments_of(values: Iterable[float | int | None]) -> Moments:
@@ -63,29 +84,46 @@ def moments_of(values: Iterable[float | int | None]) -> Moments:
     return Moments(len(finite), total, m2, float(finite.min()), float(finite.max()))
 
 
-def sketches_of(rows: Sequence[SampleRow]) -> list[Sketch]:
-    """One sketch for each (split, step) among the rows."""
-    by_step: dict[tuple[str, int], list[SampleRow]] = defaultdict(list)
-    for row in rows:
-        by_step[row.split, row.step].append(row)
-    return [_sketch(split, step, members) for (split, step), members in by_step.items()]
+def sketches_of(entries: Sequence[Entry]) -> list[Sketch]:
+    """One sketch for each (split, step) among the entries."""
+    series = list(dict.fromkeys(name for entry in entries for name in entry.row.series))[:MAX_SERIES]
+    by_step: dict[tuple[str, int], list[Entry]] = defaultdict(list)
+    for entry in entries:
+        by_step[entry.row.split, entry.row.step].append(entry)
+    return [_sketch(split, step, members, series) for (split, step), members in by_step.items()]
 
 
-def _sketch(split: str, step: int, rows: list[SampleRow]) -> Sketch:
-    columns = {name: moments_of(_values(rows, name)) for name in NUMERIC}
-    metrics = {name: moments_of(row.metrics.get(name) for row in rows) for name in names_of(rows)[0]}
-    groups = len({row.group for row in rows})
+def _sketch(split: str, step: int, entries: list[Entry], series: list[str]) -> Sketch:
+    columns = {name: moments_of(_values(entries, name)) for name in NUMERIC}
+    names = names_of([entry.row for entry in entries])[0]
+    metrics = {name: moments_of([entry.row.metrics.get(name) for entry in entries]) for name in names}
+    groups = len({entry.row.group for entry in entries})
     keep = {name: moments for name, moments in columns.items() if moments.count}
-    return Sketch(split, step, len(rows), groups, keep, metrics, sum(map(_stamp, rows)) % STAMPS)
+    stamp = sum(entry.stamp for entry in entries) % STAMPS
+    found = {name: sketch for name in series if (sketch := _series(entries, name)).moments.count}
+    return Sketch(split, step, len(entries), groups, keep, metrics, stamp, found)
 
 
-def _stamp(row: SampleRow) -> int:
-    """A number that tells a sample from another of the same place: of its numbers, and of the ends of its text."""
-    ends = f"{row.group} {row.index} {row.length} {row.reward!r} {row.response[:40]} {row.response[-40:]}"
-    return zlib.crc32(ends.encode("utf-8", "replace"))
+def _series(entries: list[Entry], name: str) -> SeriesSketch:
+    moments = merged_moments([facts for entry in entries if (facts := entry.row.series.get(name)) is not None])
+    lowest, highest = (extremes_of(entries, name, highest=way) for way in (False, True))
+    return SeriesSketch(moments, lowest, highest)
 
 
-def _values(rows: list[SampleRow], name: str) -> Iterable[float | int | None]:
+def merged_moments(some: Sequence[SeriesFacts]) -> Moments:
+    """The moments of all values together."""
+    if not some:
+        return Moments()
+    counts, sums = (np.array(column, dtype=np.float64) for column in ([f.count for f in some], [f.sum for f in some]))
+    with np.errstate(all="ignore"):
+        means = sums / counts
+        apart = counts * (means - sums.sum() / counts.sum()) ** 2
+        m2 = sum(f.m2 for f in some) + float(apart.sum())
+    lowest, highest = min(f.min for f in some), max(f.max for f in some)
+    return Moments(sum(f.count for f in some), float(sums.sum()), m2, lowest, highest)
+
+
+def _values(entries: list[Entry], name: str) -> list[float | int | None]:
     if name == "response_chars":
-        return (len(row.response) for row in rows)
-    return (getattr(row, name) for row in rows)
+        return [entry.response_chars for entry in entries]
+    return [getattr(entry.row, name) for entry in entries]

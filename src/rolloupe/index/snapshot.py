@@ -3,16 +3,19 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import replace
 
 from rolloupe.index.columns import SAID
+from rolloupe.index.extremes import Extreme, most_extreme
 from rolloupe.index.segment import SegmentMeta
-from rolloupe.index.sketch import STAMPS, Moments, Sketch
+from rolloupe.index.sketch import STAMPS, Moments, SeriesSketch, Sketch
 from rolloupe.model import Problem
+
+Summed = TypeVar("Summed", Moments, SeriesSketch)
 
 StepKey = tuple[str, int]
 """Split and step."""
@@ -89,6 +92,18 @@ class Snapshot(NamedTuple):
         return frozenset([*SAID, *names] if self.annotations else [])
 
 
+def extreme_tokens(snapshot: Snapshot, key: StepKey, name: str) -> tuple[list[Extreme], list[Extreme]]:
+    """The lowest and the highest tokens of a series at a step, over all pieces of it; the most extreme first."""
+    low: list[Extreme] = []
+    high: list[Extreme] = []
+    for piece in {id(piece): piece for piece in snapshot.pieces.get(key, ())}.values():
+        for sketch in piece.sketches:
+            if (sketch.split, sketch.step) == key and (held := sketch.series.get(name)) is not None:
+                low += held.lowest.unpacked(piece.source)
+                high += held.highest.unpacked(piece.source)
+    return most_extreme(low, highest=False), most_extreme(high, highest=True)
+
+
 def snapshot_of(
     version: str,
     segments: tuple[Segment, ...],
@@ -145,9 +160,9 @@ def _summed(pieces: Iterable[Piece], stamp: int) -> dict[StepKey, Sketch]:
 
 def _added(a: Sketch, b: Sketch) -> Sketch:
     columns, metrics = _merged(a.columns, b.columns), _merged(a.metrics, b.metrics)
-    return Sketch(a.split, a.step, a.rows + b.rows, -1, columns, metrics, (a.stamp + b.stamp) % STAMPS)
+    series = _merged(a.series, b.series)
+    return Sketch(a.split, a.step, a.rows + b.rows, -1, columns, metrics, (a.stamp + b.stamp) % STAMPS, series)
 
 
-def _merged(a: dict[str, Moments], b: dict[str, Moments]) -> dict[str, Moments]:
-    empty = Moments()
-    return {name: a.get(name, empty).merge(b.get(name, empty)) for name in dict.fromkeys([*a, *b])}
+def _merged(a: dict[str, Summed], b: dict[str, Summed]) -> dict[str, Summed]:
+    return {**a, **b, **{name: a[name].merge(b[name]) for name in a if name in b}}

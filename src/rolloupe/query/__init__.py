@@ -13,9 +13,11 @@ from rolloupe.query.beside import (
     metric_rows,
     metrics,
 )
+from rolloupe.query.extremes import token_series
 from rolloupe.query.listing import every, samples, table
 from rolloupe.query.records import (
     Condition,
+    ExtremeToken,
     GroupSummary,
     SampleItem,
     SamplePage,
@@ -23,13 +25,15 @@ from rolloupe.query.records import (
     SeriesPoint,
     SplitSummary,
     Stats,
+    StepSeries,
     StepSummary,
 )
 from rolloupe.query.single import neighbours, raw, read, sample
-from rolloupe.query.summaries import columns, groups, series, splits, steps
+from rolloupe.query.summaries import columns, groups, series, splits, steps, token_series_names
 
 __all__ = [
     "Condition",
+    "ExtremeToken",
     "GroupSummary",
     "MetricPoint",
     "SampleItem",
@@ -38,6 +42,7 @@ __all__ = [
     "SeriesPoint",
     "SplitSummary",
     "Stats",
+    "StepSeries",
     "StepSummary",
     "checkpoints",
     "code_diff",
@@ -61,4 +66,6 @@ __all__ = [
     "splits",
     "steps",
     "table",
+    "token_series",
+    "token_series_names",
 ]

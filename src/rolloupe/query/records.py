@@ -81,11 +81,31 @@ class GroupSummary(NamedTuple):
 
 
 class SeriesPoint(NamedTuple):
-    """A sample metric at a step."""
+    """A sample metric or a token series at a step."""
 
     split: str
     step: int
     stats: Stats
+
+
+class ExtremeToken(NamedTuple):
+    """A token at which a series is extreme: the sample it is of, and its index in the sample's series."""
+
+    key: SampleKey
+    token: int
+    value: float
+
+
+class StepSeries(NamedTuple):
+    """A token series at a step, over the tokens of all samples; absent values are left out and not counted.
+
+    `lowest` and `highest` are of different samples each, the most extreme first.
+    """
+
+    name: str
+    stats: Stats
+    lowest: list[ExtremeToken]
+    highest: list[ExtremeToken]
 
 
 class SampleItem(NamedTuple):

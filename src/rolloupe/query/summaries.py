@@ -2,6 +2,7 @@
 
 import math
 from collections import defaultdict
+from collections.abc import Mapping
 
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun, Sketch, Snapshot, StepKey, column_of
@@ -25,6 +26,16 @@ def stats_of(moments: Moments, rows: int) -> Stats:
 
 def _moments(sketch: Sketch, name: str) -> Moments:
     return sketch.columns.get(name) or sketch.metrics.get(name) or NONE
+
+
+def _point(sketch: Sketch, name: str, said: Mapping[StepKey, Moments]) -> SeriesPoint:
+    moments = said.get((sketch.split, sketch.step)) or _moments(sketch, name)
+    return SeriesPoint(sketch.split, sketch.step, stats_of(moments, sketch.rows))
+
+
+def _token_point(sketch: Sketch, name: str) -> SeriesPoint:
+    moments = sketch.series[name].moments
+    return SeriesPoint(sketch.split, sketch.step, stats_of(moments, moments.count))
 
 
 def splits(run: OpenRun, *, count_groups: bool = True) -> list[SplitSummary]:
@@ -90,17 +101,27 @@ def columns(run: OpenRun) -> list[str]:
     return [*NUMERIC, *run.snapshot().metrics]
 
 
+def token_series_names(run: OpenRun) -> list[str]:
+    """The token series of which the index keeps something."""
+    return list(dict.fromkeys(name for sketch in run.snapshot().steps.values() for name in sketch.series))
+
+
 def series(run: OpenRun, name: str, split: str | None = None) -> list[SeriesPoint]:
-    """A sample metric by step, of one split or all. Raises `BadQuery`, naming the metrics there are."""
+    """A sample metric by step, of one split or all; or the token series of that name, where no sample metric has it.
+
+    A point of a token series is of the tokens that have a value, and there is none where none has. Raises `BadQuery`,
+    naming what there is.
+    """
     snapshot = run.snapshot()
-    if name not in columns(run):
-        raise BadQuery(f"no sample metric {name!r}; there are: {', '.join(columns(run)[:40])}")
-    said = _said_moments(run, snapshot, name) if name in snapshot.annotated() else {}
-    points = [
-        SeriesPoint(s.split, s.step, stats_of(said.get(key) or _moments(s, name), s.rows))
-        for key, s in snapshot.steps.items()
-        if split in (None, s.split)
-    ]
+    sketches = [sketch for sketch in snapshot.steps.values() if split in (None, sketch.split)]
+    if name in columns(run):
+        said = _said_moments(run, snapshot, name) if name in snapshot.annotated() else {}
+        points = [_point(sketch, name, said) for sketch in sketches]
+    elif name in (known := token_series_names(run)):
+        points = [_token_point(sketch, name) for sketch in sketches if name in sketch.series]
+    else:
+        also = f"; token series: {', '.join(known)}" if known else ""
+        raise BadQuery(f"no sample metric {name!r}; there are: {', '.join(columns(run)[:40])}{also}")
     return sorted(points, key=lambda point: (point.split, point.step))
 
 

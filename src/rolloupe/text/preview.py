@@ -15,15 +15,43 @@ _USER = (
 _MARKER = re.compile(
     r"<\|[^|<>\n]{1,40}\|>(?:(?:user|assistant|system|tool)\n)?|<｜[^｜\n]{1,40}｜>|\[/?INST\]|</?s>|<(?:start|end)_of_turn>(?:user\n|model\n)?"
 )
+_LONGEST_MARKER = 64
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 def preview(text: str, limit: int = 240) -> str:
     """Return the start of the last turn of the user in a templated prompt, else of the text; one line of `limit`."""
-    start = max((place + len(mark) for mark in _USER if (place := text.rfind(mark)) >= 0), default=0)
+    start = _last_question(text)
     if not start and is_bare(text):
         text = text[: text.rfind("\nassistant")]
         start = max((m.end() for m in BARE.finditer(text)), default=0)
-    window = text[start : start + limit * WINDOW]
-    plain = " ".join(_CONTROL.sub(" ", _MARKER.sub(" ", window)).split())
+    # What the end of a window cuts is at most a marker: with more than that to spare, the rest changes nothing.
+    plain = _plain(text[start : start + 2 * limit])
+    if len(plain) <= limit + _LONGEST_MARKER and len(text) > start + 2 * limit:
+        plain = _plain(text[start : start + limit * WINDOW])
     return clean(plain if len(plain) <= limit else f"{plain[:limit].rstrip()}…")
+
+
+def _last_question(text: str) -> int:
+    """Where the last turn of the user begins, by any template; 0 where there is none."""
+    start = 0
+    if "<" in text or ("[" in text and "[INST]" in text):
+        for mark in _USER:
+            if (place := text.rfind(mark, max(0, start - len(mark)))) >= 0:
+                start = max(start, place + len(mark))
+    return start
+
+
+def _plain(window: str) -> str:
+    if "<" in window or "[" in window:
+        window = _MARKER.sub(" ", window)
+    if not window.isprintable():
+        window = _CONTROL.sub(" ", window)
+    return one_line(window)
+
+
+def one_line(text: str) -> str:
+    """Return a text with every run of white space as one blank, and none at its ends."""
+    if text.isprintable() and "  " not in text:  # then all its white space is single blanks
+        return text.strip(" ")
+    return " ".join(text.split())

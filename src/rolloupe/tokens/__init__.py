@@ -4,7 +4,18 @@ Owns formulas and the alignment of per-token arrays; reads no files and knows no
 not count are absent, never zero.
 """
 
-from rolloupe.tokens.arrays import Floats, read_floats, unpadded_length
+from rolloupe.tokens.arrays import Floats, length, read_floats, unpadded_length
+from rolloupe.tokens.facts import facts_of
 from rolloupe.tokens.ratios import board_kl, log_ratio, nan_mean, nan_sum
 
-__all__ = ["Floats", "board_kl", "log_ratio", "nan_mean", "nan_sum", "read_floats", "unpadded_length"]
+__all__ = [
+    "Floats",
+    "board_kl",
+    "facts_of",
+    "length",
+    "log_ratio",
+    "nan_mean",
+    "nan_sum",
+    "read_floats",
+    "unpadded_length",
+]

@@ -26,7 +26,7 @@ def board_kl(log_ratios: Floats) -> Floats:
 
 def nan_mean(values: Floats) -> float | None:
     """Return the mean over what is not NaN (`numpy.nanmean`); None where nothing is. An infinity makes it infinite."""
-    kept = values[~np.isnan(values)]
+    kept = _present(values)
     if not kept.size:
         return None
     with np.errstate(over="ignore", invalid="ignore"):
@@ -35,8 +35,13 @@ def nan_mean(values: Floats) -> float | None:
 
 def nan_sum(values: Floats) -> float | None:
     """Return the sum over what is not NaN (`numpy.nansum`, but None where nothing is)."""
-    kept = values[~np.isnan(values)]
+    kept = _present(values)
     if not kept.size:
         return None
     with np.errstate(over="ignore", invalid="ignore"):
         return float(kept.sum())
+
+
+def _present(values: Floats) -> Floats:
+    missing = np.isnan(values)
+    return values[~missing] if missing.any() else values

@@ -1,0 +1,38 @@
+"""What the index keeps of a row: its numbers and names, and of its texts their starts and lengths.
+
+A part of a source holds megabytes of text. A scan lets go of each row's as soon as it is read, so that they need not
+all find room in memory; those that the index holds whole are written from a scan of their own.
+"""
+
+import zlib
+from typing import NamedTuple
+
+from rolloupe import text
+from rolloupe.model import SampleRow
+
+PREVIEW_CHARS = 240
+
+
+class Entry(NamedTuple):
+    """A row whose texts are empty, and what stands for them."""
+
+    row: SampleRow
+    prompt_preview: str
+    response_preview: str
+    response_chars: int
+    stamp: int
+    """A number that tells a sample from another of the same place: of its numbers, and of the ends of its text."""
+
+
+def entry_of(row: SampleRow) -> Entry:
+    """Make an entry of a row, which loses its texts."""
+    prompt, response = row.prompt, row.response
+    row.prompt = row.response = ""
+    ends = f"{row.group} {row.index} {row.length} {row.reward!r} {response[:40]} {response[-40:]}"
+    return Entry(
+        row,
+        text.preview(prompt, PREVIEW_CHARS),
+        text.one_line(response[:PREVIEW_CHARS]),
+        len(response),
+        zlib.crc32(ends.encode("utf-8", "replace")),
+    )

@@ -1,0 +1,60 @@
+"""The token series of a step: their statistics, and where they are most extreme."""
+
+import pyarrow as pa
+
+from rolloupe.errors import NotFound
+from rolloupe.index import Extreme, OpenRun, Snapshot, StepKey, extreme_tokens
+from rolloupe.model import SampleKey
+from rolloupe.query import engine
+from rolloupe.query.engine import Question
+from rolloupe.query.records import ExtremeToken, StepSeries
+from rolloupe.query.summaries import stats_of
+from rolloupe.query.terms import FILE_ORDER
+
+Place = tuple[str, int, str]
+"""Source, first byte and part: what tells one row of the index from any other."""
+
+KEYS = f"""
+, counted AS (
+    SELECT source, byte_start, part, grp, idx,
+           row_number() OVER (same ORDER BY {FILE_ORDER}) AS n, count(*) OVER same AS m
+    FROM rows WHERE split = ? AND step = ? WINDOW same AS (PARTITION BY grp, idx)
+)
+SELECT source, byte_start, part, grp, idx, CASE WHEN n = m THEN 0 ELSE n END
+FROM counted SEMI JOIN places USING (source, byte_start, part)
+"""
+
+
+def token_series(run: OpenRun, split: str, step: int) -> list[StepSeries]:
+    """Every token series of a step. Raises `NotFound` where the step has no sample; empty where it has no series."""
+    snapshot, key = run.snapshot(), (split, step)
+    sketch = snapshot.steps.get(key)
+    if sketch is None:
+        raise NotFound(f"no samples at step {step} of split {split!r} in run {run.id!r}")
+    extremes = {name: extreme_tokens(snapshot, key, name) for name in sketch.series}
+    keys = _keys(run, snapshot, key, [one for pair in extremes.values() for some in pair for one in some])
+    found = []
+    for name, (low, high) in extremes.items():
+        moments = sketch.series[name].moments
+        found.append(StepSeries(name, stats_of(moments, moments.count), _tokens(low, keys), _tokens(high, keys)))
+    return found
+
+
+def _tokens(some: list[Extreme], keys: dict[Place, SampleKey]) -> list[ExtremeToken]:
+    """The tokens by the samples that they are of; without those whose sample has left the index since."""
+    return [
+        ExtremeToken(keys[place], one.token, one.value)
+        for one in some
+        if (place := (one.source, one.start, one.part)) in keys
+    ]
+
+
+def _keys(run: OpenRun, snapshot: Snapshot, key: StepKey, some: list[Extreme]) -> dict[Place, SampleKey]:
+    places = {(one.source, one.start, one.part) for one in some}
+    if not places:
+        return {}
+    columns = zip(*sorted(places), strict=True)
+    table = pa.table(dict(zip(("source", "byte_start", "part"), map(list, columns), strict=True)))
+    pieces = snapshot.holding([key[0]], key[1], key[1])
+    answer = engine.ask(run, Question(pieces, KEYS, list(key), tables={"places": table}))
+    return {(source, start, part): SampleKey(*key, group, index, n) for source, start, part, group, index, n in answer}

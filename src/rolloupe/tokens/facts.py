@@ -1,0 +1,58 @@
+"""What a scan says of token series, so that none of their values need be kept: moments and extremes, a series each."""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from rolloupe.model import SeriesFacts
+from rolloupe.tokens.arrays import Floats
+
+AT_ONCE = 2**15
+"""So many values are looked at together: many short series cost little more than one, long ones leave the cache."""
+
+
+def facts_of(series: Mapping[str, Floats]) -> dict[str, SeriesFacts]:
+    """Return the facts of series of one length, each of shape (T,), over their finite values; no facts where none is.
+
+    Of equal extremes the first token counts. Squares are of distances from the mean: others lose digits.
+    """
+    values = list(series.values())
+    if not values or not len(values[0]):
+        return {}
+    if len(values) * len(values[0]) <= AT_ONCE:
+        together = np.stack(values)
+        with np.errstate(all="ignore"):
+            sums = together.sum(axis=1)
+        if np.isfinite(sums).all():  # then every value is
+            return dict(zip(series, _facts(together, sums), strict=True))
+    found = {name: _facts_of_one(one) for name, one in series.items()}
+    return {name: facts for name, facts in found.items() if facts is not None}
+
+
+def _facts(values: Floats, sums: Floats) -> list[SeriesFacts]:
+    """Of finite `values`, shape (S, T), a row a series, and their `sums`, shape (S,)."""
+    series, length = values.shape
+    with np.errstate(all="ignore"):  # 1e308 + 1e308 is inf, and that is the honest sum
+        centred = values - (sums / length)[:, None]
+        m2s = np.square(centred, out=centred).sum(axis=1)
+    min_at, max_at, rows = values.argmin(axis=1), values.argmax(axis=1), np.arange(series)
+    columns = (sums, m2s, values[rows, min_at], min_at, values[rows, max_at], max_at)
+    return [SeriesFacts(length, *facts) for facts in zip(*(column.tolist() for column in columns), strict=True)]
+
+
+def _facts_of_one(values: Floats) -> SeriesFacts | None:
+    with np.errstate(all="ignore"):
+        total = values.sum()
+    if math.isfinite(total):
+        return _facts(values[None, :], np.array([total]))[0]
+    finite = np.isfinite(values)
+    kept = values[finite]
+    if not len(kept):
+        return None
+    with np.errstate(all="ignore"):
+        (facts,) = _facts(kept[None, :], np.array([kept.sum()]))
+    places = np.flatnonzero(finite)
+    return SeriesFacts(
+        facts.count, facts.sum, facts.m2, facts.min, int(places[facts.min_at]), facts.max, int(places[facts.max_at])
+    )
