@@ -15,11 +15,11 @@ import json
 import random
 import resource
 import shutil
-import statistics
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
+from statistics import median
 
 from rolloupe.formats import by_name, discover
 from rolloupe.index.segment import parts_of
@@ -29,6 +29,7 @@ from rolloupe.model import Reading
 WORDS = "the sum of both roots is seven so we check that by substitution and it holds for every integer ".split()
 SERIES = ("logprobs", "ref_logprobs", "values", "token_rewards", "advantages", "entropy")
 FILES = 8
+SCAN, TWO = "newline scan", "index, 2 processes"
 
 
 def words(rng: random.Random, count: int) -> str:
@@ -127,19 +128,20 @@ def rivals(run: Path) -> dict[str, Callable[[], None]]:
 
 
 def measured(title: str, run: Path, tasks: dict[str, Callable[[], None]], rounds: int) -> None:
-    """Time tasks in turn, and print their medians."""
-    size = sum(path.stat().st_size for path in run.rglob("*.jsonl"))
-    taken: dict[str, list[float]] = {name: [] for name in tasks}
+    """Time tasks in turn, and print their medians; by this process's CPU time, too, which other work disturbs less."""
+    size = sum(path.stat().st_size for path in run.rglob("*.jsonl")) / 1e6
+    wall: dict[str, list[float]] = {name: [] for name in tasks}
+    cpu: dict[str, list[float]] = {name: [] for name in tasks}
     for _ in range(rounds):
         for name, task in tasks.items():
-            began = time.perf_counter()
+            began, began_cpu = time.perf_counter(), time.process_time()
             task()
-            taken[name].append(time.perf_counter() - began)
-    base = statistics.median(taken["newline scan"])
-    print(f"{title}: {size / 1e6:.0f} MB, medians of {rounds}")
-    for name, seconds in taken.items():
-        middle = statistics.median(seconds)
-        print(f"  {name:20} {size / 1e6 / middle:8.0f} MB/s   1/{middle / base:.1f} of the newline scan")
+            wall[name].append(time.perf_counter() - began)
+            cpu[name].append(time.process_time() - began_cpu)
+    print(f"{title}: {size:.0f} MB, medians of {rounds}; rate, and how it stands to the newline scan")
+    for name in tasks:
+        told = [f"{size / (it := median(of[name])):7.0f} MB/s 1/{it / median(of[SCAN]):.1f}" for of in (wall, cpu)]
+        print(f"  {name:20} {told[0]}" + ("" if name == TWO else f"   of CPU time {told[1]}"))
 
 
 def main() -> None:
@@ -159,9 +161,9 @@ def main() -> None:
         jobs = jobs_of(run, given.work / "index", named)
         indexed(jobs, workers.submit)  # both have started when all is done
         ours: dict[str, Callable[[], None]] = {
-            "newline scan": lambda run=run: newlines(run),
+            SCAN: lambda run=run: newlines(run),
             "index, 1 process": lambda jobs=jobs: indexed(jobs, perform),
-            "index, 2 processes": lambda jobs=jobs: indexed(jobs, workers.submit),
+            TWO: lambda jobs=jobs: indexed(jobs, workers.submit),
         }
         measured(title, run, ours | ({} if named else rivals(run)), given.rounds)
     workers.close()

@@ -132,7 +132,7 @@ class RLLoggingBoard(JsonlFormat):
         """See `JsonlFormat`."""
         if record.keys().isdisjoint(("prompt", "response", "reward", "response_tokens")):
             raise Unusable("an object without prompt, response or reward is no sample")
-        name = stem(Path(source.path).name)
+        name = stem(os.path.basename(source.path))
         step = _step(record.get("step"))
         prompt = _unpadded(fields.joined(record.get("prompt")))
         reward = fields.reward(record.get("reward"))
@@ -257,7 +257,8 @@ class Arrays(NamedTuple):
 
     def series(self) -> dict[str, tokens.Floats]:
         """All of them, cut to one length."""
-        return {name: values[: self.shortest] for name, values in {**self.stored, **self.derived}.items()}
+        stop = self.shortest
+        return {name: values[:stop] for name, values in {**self.stored, **self.derived}.items()}
 
 
 def _arrays(record: Record, counted: int | None) -> Arrays:
@@ -288,9 +289,8 @@ def _metrics(record: Record, reward: fields.Reward, arrays: Arrays) -> dict[str,
     if isinstance(pieces, list):
         found["response_tokens_len"] = float(len(pieces))
     for name, values in arrays.derived.items():
-        for word, number in (("avg", tokens.nan_mean(values)), ("sum", tokens.nan_sum(values))):
-            if number is not None:
-                found[f"{word}_{name}"] = number
+        if both := tokens.mean_and_sum(values):
+            found[f"avg_{name}"], found[f"sum_{name}"] = both
     return found | reward.metrics
 
 

@@ -6,7 +6,7 @@ not count are absent, never zero.
 
 from rolloupe.tokens.arrays import Floats, length, read_floats, unpadded_length
 from rolloupe.tokens.facts import facts_of
-from rolloupe.tokens.ratios import board_kl, log_ratio, nan_mean, nan_sum
+from rolloupe.tokens.ratios import board_kl, log_ratio, mean_and_sum, nan_mean, nan_sum
 
 __all__ = [
     "Floats",
@@ -14,6 +14,7 @@ __all__ = [
     "facts_of",
     "length",
     "log_ratio",
+    "mean_and_sum",
     "nan_mean",
     "nan_sum",
     "read_floats",

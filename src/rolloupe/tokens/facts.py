@@ -21,7 +21,7 @@ def facts_of(series: Mapping[str, Floats]) -> dict[str, SeriesFacts]:
     if not values or not len(values[0]):
         return {}
     if len(values) * len(values[0]) <= AT_ONCE:
-        together = np.stack(values)
+        together = np.concatenate(values).reshape(len(values), -1)
         with np.errstate(all="ignore"):
             sums = together.sum(axis=1)
         if np.isfinite(sums).all():  # then every value is
