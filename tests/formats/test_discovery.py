@@ -236,7 +236,7 @@ def test_a_forced_format_that_reads_nothing_is_an_error(tmp_path: Path, format: 
 
 
 def test_an_unknown_format_is_an_error_that_names_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(NotRecognised, match="native, tinker, prime_rl, prime_rl_traces, relax, rl_logging_board, generic"):
+    with pytest.raises(NotRecognised, match=r"native, tinker, .*, rl_logging_board, generic"):
         discover([tmp_path], Reading(format="telescope"))
 
 

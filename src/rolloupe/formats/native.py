@@ -3,6 +3,7 @@
 Text and numbers are JSON lines; token series lie in small Parquet parts, which a line names by number and row.
 """
 
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from rolloupe.model import (
     Sample,
     SampleRow,
     Scanned,
+    SeriesFacts,
     Source,
     TokenSeries,
 )
@@ -149,6 +151,7 @@ class Native(JsonlFormat):
             discarded=_word(record.get("discarded")) or "",
             metrics=_numbers(record.get("metrics")),
             tags=_words(record.get("tags")),
+            series=_facts(record),
             prompt=prompt,
             response=fields.joined(record.get("response")),
         )
@@ -278,6 +281,20 @@ def _words(value: object) -> dict[str, str]:
     return {name: found for name, one in named if (found := fields.tag(one)) is not None}
 
 
+def _facts(record: Record) -> dict[str, SeriesFacts]:
+    """What a line says of its token series."""
+    series = record.get("series")
+    told = series.get("facts") if isinstance(series, dict) else None
+    found = {}
+    for name, values in told.items() if isinstance(told, dict) else ():
+        row = [fields.number(value) for value in values] if isinstance(values, list) and len(values) == 7 else [None]
+        whole = [n for n in row if n is not None and math.isfinite(n)]
+        if len(whole) == 7 and whole[0] >= 1:
+            count, total, m2, low, low_at, high, high_at = whole
+            found[name] = SeriesFacts(int(count), total, m2, low, int(low_at), high, int(high_at))
+    return found
+
+
 def _extra(record: Record) -> dict[str, Any]:
     """Every member that is shown nowhere else, those that are of a wrong type included."""
     found = {}
@@ -351,4 +368,15 @@ def _add_series(run: RunInfo, source: str, record: Record, sample: Sample) -> No
     held = {one.name: one for one in sample.series}
     for name, values in found.series.items():
         held[name] = TokenSeries(name=name, values=values.tolist(), offset=max(0, count - len(values)))
-    sample.series = list(held.values())
+    sample.series = _under_the_mask(held)
+
+
+def _under_the_mask(series: dict[str, TokenSeries]) -> list[TokenSeries]:
+    """The series, absent where the loss mask is 0: what was not sampled has no logprob that means anything."""
+    mask = series.get("loss_mask")
+    for one in series.values():
+        if mask is not None and one is not mask:
+            flags = mask.values[max(0, len(mask.values) - len(one.values)) :]
+            kept = zip(one.values, flags, strict=False)
+            one.values = [value if flag else math.nan for value, flag in kept] + one.values[len(flags) :]
+    return list(series.values())

@@ -1,14 +1,16 @@
 """The arrays of one sample: copied, counted, and placed among its tokens."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 
+from rolloupe import tokens
 from rolloupe.record.plain import Array, array
 
 IDS = "token_ids"
+MASK = "loss_mask"
 RESERVED = ("uid",)
 
 
@@ -36,13 +38,13 @@ def series_of(token_ids: Any, series: Mapping[str, Any] | None) -> dict[str, Arr
 
 
 def sized(
-    arrays: Mapping[str, Array], prompt_tokens: int | None, response_tokens: int | None, tokens: Sequence[str] | None
+    arrays: Mapping[str, Array], prompt_tokens: int | None, response_tokens: int | None, pieces: Sequence[str] | None
 ) -> Sized:
     """Count tokens: a series that is shorter than `token_ids` belongs to the last of them, the response."""
     ids = arrays.get(IDS)
     others = {name: values for name, values in arrays.items() if name != IDS}
     shortest = min((len(values) for values in others.values()), default=None)
-    response = response_tokens if response_tokens is not None else len(tokens) if tokens is not None else shortest
+    response = response_tokens if response_tokens is not None else len(pieces) if pieces is not None else shortest
     if response is None and ids is not None and prompt_tokens is not None:
         response = len(ids) - prompt_tokens
     prompt = prompt_tokens
@@ -50,22 +52,17 @@ def sized(
         prompt = len(ids) - response
     counts = {"prompt_tokens": prompt, "response_tokens": response}
     known = {name: count for name, count in counts.items() if count is not None}
-    return Sized(known, {"facts": {name: facts(values) for name, values in others.items()}} if others else {})
+    return Sized(known, {"facts": facts(others)} if others else {})
 
 
-def facts(values: Array) -> list[float | int | None]:
-    """Return count, sum, m2, min, min_at, max, max_at of the finite values; m2 is the centred sum of squares."""
-    finite = np.isfinite(values)
-    if not finite.any():
-        return [0, 0.0, 0.0, None, None, None, None]
-    all_ = bool(finite.all())
-    kept = values if all_ else values[finite]
-    total = float(kept.sum(dtype=np.float64))
-    mean = total / len(kept)
-    spread = kept - np.float64(mean)
-    low, high = (int(find(values if all_ else np.where(finite, values, fill))) for find, fill in _ENDS)
-    m2 = float(np.dot(spread, spread))
-    return [len(kept), total, m2 if math.isfinite(m2) else None, float(values[low]), low, float(values[high]), high]
-
-
-_ENDS = ((np.argmin, np.inf), (np.argmax, -np.inf))
+def facts(arrays: Mapping[str, Array]) -> dict[str, list[float]]:
+    """Return count, sum, m2, min, min_at, max, max_at of the finite values under the loss mask, by series."""
+    mask = arrays.get(MASK)
+    by_length: dict[int, dict[str, tokens.Floats]] = {}
+    for name, values in arrays.items():
+        counted = values.astype(np.float64)
+        if mask is not None and name != MASK and len(values) <= len(mask):
+            counted[mask[len(mask) - len(values) :] == 0] = np.nan
+        by_length.setdefault(len(values), {})[name] = counted
+    found = {name: one for group in by_length.values() for name, one in tokens.facts_of(group).items()}
+    return {name: [*msgspec.structs.astuple(found[name])] for name in arrays if name in found}

@@ -1,0 +1,42 @@
+"""Processes that record at once, and processes that are killed."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import rolloupe
+from tests.record.kills import check, kill_recorders
+
+PROGRAM = """
+import sys
+from rolloupe.record import Recorder
+
+with Recorder(sys.argv[1], code=None, strict=True) as record:
+    for step in range(20):
+        for index in range(10):
+            record.sample(
+                step=step, group=0, index=f"{sys.argv[2]}-{index}", response="x" * 2000, series={"a": [1.0] * 50}
+            )
+        record.metrics(step, {f"loss/{sys.argv[2]}": 1.0})
+        record.step_end(step)
+"""
+
+
+def test_what_was_acknowledged_survives_the_death_of_the_process(tmp_path: Path) -> None:
+    acknowledged = kill_recorders(tmp_path / "run", kills=8)
+    assert acknowledged
+    check(tmp_path / "run", tmp_path / "index", acknowledged)
+
+
+def test_eight_processes_write_one_run_at_once(tmp_path: Path) -> None:
+    started = [subprocess.Popen([sys.executable, "-c", PROGRAM, str(tmp_path / "run"), str(n)]) for n in range(8)]
+    assert [process.wait(120) for process in started] == [0] * 8
+    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
+        run = runs.runs[0]
+        assert run.problems() == []
+        found = {(sample.key.step, sample.key.index) for sample in run.samples()}
+        assert found == {(step, f"{n}-{index}") for step in range(20) for n in range(8) for index in range(10)}
+        assert {name for name in run.metric_names() if name.startswith("loss/")} == {f"loss/{n}" for n in range(8)}
+        assert len(list((tmp_path / "run/samples").iterdir())) == 8
+        (series,) = run.sample("train/19/0/7-9").series
+        assert series.values == [1.0] * 50
