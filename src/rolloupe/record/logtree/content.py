@@ -1,6 +1,6 @@
 """What can be logged: texts, tables, details, formatters, conversations. Nothing here raises, whatever it is given."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from rolloupe.record.logtree.messages import messages_of
@@ -126,7 +126,8 @@ def table_from_dict(
     sort_by: str | None = None,
 ) -> None:
     """Log a table of keys and values; `sort_by` is "key", "value" or None. What cannot be sorted stays as it is."""
-    if not here():
+    if not here() or not isinstance(data, Mapping):
+        log_text(f"{caption}: {text_of(data)}" if caption else text_of(data))
         return
     items = list(data.items())
     if sort_by in ("key", "value"):
@@ -138,13 +139,18 @@ def table_from_dict_of_lists(
     columns: Mapping[str, Sequence[Any]], *, caption: str | None = None, order: Sequence[str] | None = None
 ) -> None:
     """Log a table by columns, in the order given; where they differ in length, the shorter ones end in empty cells."""
-    if not here() or not columns:
+    if not here() or not isinstance(columns, Mapping):
+        table(columns, caption=caption)
         return
     names = list(order or columns)
-    held = [list(columns.get(name, ())) for name in names]
+    held = [_listed(columns.get(name, ())) for name in names]
     longest = max(map(len, held), default=0)
     rows = [[column[at] if at < len(column) else "" for column in held] for at in range(longest)]
-    _captioned([names, *rows], caption, header=True)
+    _captioned([names, *rows] if names else [], caption, header=True)
+
+
+def _listed(value: object) -> list[Any]:
+    return list(value) if isinstance(value, Iterable) and not isinstance(value, str | bytes) else [value]
 
 
 def _captioned(rows: Sequence[Sequence[Any]], caption: str | None, *, header: bool) -> None:

@@ -42,7 +42,7 @@ def _log_trajectory(record: Record) -> None:
             "total_return": _shown(record["total_reward"]),
         }
         logtree.table_from_dict(totals, caption="Episode totals")
-        if record["trajectory_metrics"]:
+        if isinstance(record["trajectory_metrics"], dict) and record["trajectory_metrics"]:
             logtree.table_from_dict(record["trajectory_metrics"], caption="Trajectory metrics")
 
 
