@@ -15,10 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolloupe.formats._logtree import conversations, read_page, read_tree
+from rolloupe.formats.tinker import Tinker
 from rolloupe.model import LogNode
 from rolloupe.record import logtree
-from tests.formats.support import texts, values
+from tests.formats.support import only_run, samples, texts, values
 
+DOCUMENT = Path(__file__).parents[2] / "docs/logtree.md"
 DEMO = Path(__file__).parents[1] / "data/tinker/quirks/logtree_demo_logtree.json"
 HOSTILE = "</pre></div><script>alert(1)</script><img src=x onerror=alert(1)>\"' & \ud800 \0"
 
@@ -114,7 +116,7 @@ def test_the_tree_is_the_one_that_the_cookbook_makes() -> None:
     expected = json.loads(DEMO.read_text())
     assert list(trace.to_dict()) == list(expected)
     made = trace.to_dict()["root"]["children"]
-    raw = ('<strong>raw</strong>', "<i>x</i>", "<em class='x'>raw html</em>")
+    raw = ("<strong>raw</strong>", "<i>x</i>", "<em class='x'>raw html</em>")
     kept = [child for child in expected["root"]["children"] if child["children"] not in [[one] for one in raw]]
     at = next(n for n, child in enumerate(kept) if child["children"] == ["df"])  # of pandas
     kept[at : at + 2] = []
@@ -221,13 +223,16 @@ def outline(trace: logtree.Trace, tmp_path: Path) -> LogNode:
 
 
 def test_an_exception_is_recorded_once_in_its_scope_and_goes_on(tmp_path: Path) -> None:
+    def fail() -> None:
+        with contextlib.suppress(KeyError), logtree.scope_header("caught"):
+            raise KeyError("k")
+        with logtree.scope_header("inner"):
+            raise ValueError("<b> & &lt;")
+
     path = tmp_path / "train.html"
-    with pytest.raises(ValueError, match="<b>"), logtree.init_trace("T", path) as trace:
-        with logtree.scope_header("outer"):
-            with contextlib.suppress(KeyError), logtree.scope_header("caught"):
-                raise KeyError("k")
-            with logtree.scope_header("inner"):
-                raise ValueError("<b> & &lt;")
+    opened = logtree.init_trace("T", path)
+    with pytest.raises(ValueError, match="<b>"), opened as trace, logtree.scope_header("outer"):
+        fail()
     outer = outline(trace, tmp_path).children[0]
     caught, inner = outer.children
     assert [(one.kind, one.title) for one in caught.children] == [("exception", "Exception: KeyError: 'k'")]
@@ -378,6 +383,27 @@ def test_messages_of_every_kind(tmp_path: Path) -> None:
     assert len(trace.get_html()) < 20_000
 
 
+def test_the_example_of_the_documentation_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        exec(compile(code, "logtree.md", "exec"), {"__name__": "example"})
+        run = only_run(tmp_path / "runs/first")
+        found = samples(run)
+        assert [sample.row.reward for sample in found if sample.key.group == "5"] == [1.0, 0.0] * 6
+        assert [sample.row.response for sample in found[:4]] == ["4", "5", "4", "5"]
+        tree = Tinker().logtree(run, "train", 2)
+        assert tree is not None
+        assert len({node.attrs["data-group"] for node in tree.children}) == 4
+    assert len((tmp_path / "runs/first/metrics.jsonl").read_bytes().splitlines()) == 3
+
+
+def test_the_documentation_names_every_function() -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    assert [name for name in logtree.__all__ if name not in ("Formatter", "Trace") and name not in text] == []
+    assert list(logtree.__all__) == sorted(logtree.__all__)
+
+
 said = st.dictionaries(
     st.sampled_from(["role", "content", "tool_calls", "unparsed_tool_calls", "name"]) | texts, values, max_size=5
 )
@@ -388,20 +414,20 @@ def test_whatever_is_logged_it_is_written_and_read(
     tmp_path_factory: pytest.TempPathFactory, messages: Any, value: Any, text: str
 ) -> None:
     base = tmp_path_factory.getbasetemp() / "any"
-    with logtree.init_trace(text, f"{base}.html", json_path=f"{base}_logtree.json"):
-        with logtree.scope_header(text, group=value, trajectory=text):
-            logtree.conversation(messages)
-            logtree.conversation(value)
-            logtree.table(value, caption=text)
-            logtree.table([value, {text: value}])
-            logtree.table_from_dict({1: value, text: value}, sort_by="key")
-            logtree.table_from_dict_of_lists({text: [value], "x": []})
-            logtree.table_from_dict(value)
-            logtree.table_from_dict_of_lists(value)
-            logtree.table_from_dict_of_lists({text: value})
-            logtree.details(text, summary=text)
-            logtree.log_html(text)
-            logtree.log_formatter(value)
+    trace = logtree.init_trace(text, f"{base}.html", json_path=f"{base}_logtree.json")
+    with trace, logtree.scope_header(text, group=value, trajectory=text):
+        logtree.conversation(messages)
+        logtree.conversation(value)
+        logtree.table(value, caption=text)
+        logtree.table([value, {text: value}])
+        logtree.table_from_dict({1: value, text: value}, sort_by="key")
+        logtree.table_from_dict_of_lists({text: [value], "x": []})
+        logtree.table_from_dict(value)
+        logtree.table_from_dict_of_lists(value)
+        logtree.table_from_dict_of_lists({text: value})
+        logtree.details(text, summary=text)
+        logtree.log_html(text)
+        logtree.log_formatter(value)
     tree = read_tree(f"{base}_logtree.json")
     read_page(f"{base}.html")
     assert len(list(conversations(tree))) >= 2

@@ -1,8 +1,9 @@
-"""The cookbook's files, written: byte for byte its own, whatever the values are, and read back by its reader and ours."""
+"""The cookbook's files, written: byte for byte its own, whatever the values are, and read by its reader and ours."""
 
 import dataclasses
 import enum
 import functools
+import importlib
 import json
 import math
 import sys
@@ -15,7 +16,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolloupe.formats import by_name
 from rolloupe.formats._jsonl import parse
 from rolloupe.formats.tinker import Tinker
 from rolloupe.model import Sample
@@ -25,8 +25,7 @@ from tests.formats.support import only_run, rows, samples, texts, values
 
 DATA = Path(__file__).parents[1] / "data/tinker"
 LINES = sorted(DATA.glob("**/*.jsonl")) + sorted(DATA.glob("**/*.pre_resume_*"))
-reader = by_name("tinker")
-assert isinstance(reader, Tinker)
+reader = Tinker()
 
 
 def log_in(folder: Path, **options: Any) -> tinker.Log:
@@ -96,9 +95,7 @@ class Group:
                 metrics={"correct": np.float32(reward)}, logs={"note": (1, "a")},
             )  # fmt: skip
             more = {"messages": said(text, str(number))} if messages else {}
-            self.trajectories_G.append(
-                SimpleNamespace(transitions=[step], final_ob=SimpleNamespace(length=0), **more)
-            )
+            self.trajectories_G.append(SimpleNamespace(transitions=[step], final_ob=SimpleNamespace(length=0), **more))
 
 
 def said(question: str, answer: str) -> list[dict[str, Any]]:
@@ -407,11 +404,9 @@ def test_a_group_within_a_trajectory_s_section_is_another_s(tmp_path: Path) -> N
 
 
 def test_the_cookbook_s_store_reads_it(tmp_path: Path) -> None:
-    pytest.importorskip("tinker_cookbook")
-    from tinker_cookbook.stores.registry import RunRegistry
-    from tinker_cookbook.stores.storage import LocalStorage
-    from tinker_cookbook.stores.training_store import TrainingRunStore
-
+    stores = "tinker_cookbook.stores"
+    storage = pytest.importorskip(f"{stores}.storage")
+    training, registry = (importlib.import_module(f"{stores}.{name}") for name in ("training_store", "registry"))
     log = log_in(tmp_path / "run", config={"lr": 1.0}, layout="folders")
     for step in range(2):
         with log.trace("train", step):
@@ -420,7 +415,7 @@ def test_the_cookbook_s_store_reads_it(tmp_path: Path) -> None:
             log.rollouts("eval/a b", step, [Group(0.5)])
         log.metrics(step, {"env/all/reward/total": np.float32(0.5)})
     log.checkpoint("000002", 2, state_path="tinker://x", custom=1)
-    store = TrainingRunStore(LocalStorage(tmp_path / "run"))
+    store = training.TrainingRunStore(storage.LocalStorage(tmp_path / "run"))
     assert store.read_config() == {"lr": 1.0}
     assert [row["step"] for row in store.read_metrics()] == [0, 1]
     assert [(one.iteration, one.has_train_rollouts, one.has_train_logtree, one.eval_labels)
@@ -432,7 +427,7 @@ def test_the_cookbook_s_store_reads_it(tmp_path: Path) -> None:
     tree = store.read_logtree(1)
     assert tree is not None and tree["title"] == "RL Iteration 1"
     assert [one["name"] for one in store.read_checkpoints()] == ["000002"]
-    (run,) = RunRegistry([LocalStorage(tmp_path)]).get_runs()
+    (run,) = registry.RunRegistry([storage.LocalStorage(tmp_path)]).get_runs()
     assert (run.iteration_count, run.has_config, run.has_metrics, run.has_checkpoints) == (2, True, True, True)
     before = (tmp_path / "run/metrics.jsonl").read_bytes()
     assert store.truncate_metrics(1) == 1
