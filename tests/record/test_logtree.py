@@ -238,7 +238,8 @@ def test_an_exception_is_recorded_once_in_its_scope_and_goes_on(tmp_path: Path) 
     assert [(one.kind, one.title) for one in caught.children] == [("exception", "Exception: KeyError: 'k'")]
     (failed,) = inner.children
     assert (failed.kind, failed.title) == ("exception", "Exception: ValueError: <b> & &lt;")
-    assert "Traceback" in failed.children[0].text
+    assert "Traceback" in failed.children[0].text and "in fail\n" in failed.children[0].text
+    assert "scopes.py" not in failed.children[0].text
     assert path.read_text().count("Traceback (most recent call last)") == 2
 
 

@@ -48,7 +48,7 @@ def test_files_of_lines_are_written_as_they_were(path: Path, tmp_path: Path) -> 
         written = log.path("train", 0, "_rollout_summaries.jsonl")
     elif path.name == "checkpoints.jsonl":
         for record in records:
-            log.checkpoint(**record)
+            log.checkpoint(record.pop("name"), **record)
         written = tmp_path / "checkpoints.jsonl"
     else:
         for record in records:
@@ -136,7 +136,9 @@ def test_groups_of_dicts_with_messages_and_stop_reasons(tmp_path: Path) -> None:
     assert (sample.row.prompt_tokens, sample.row.response_tokens, sample.row.env) == (2, 3, "x")
 
 
-dirty = st.one_of(values, st.sampled_from([np.float32(1.5), np.array([1, 2]), b"x", object(), {1, 2}, 10**5000, 1j]))
+DEEP = json.loads("[" * 400 + "]" * 400)
+odd = [np.float32(1.5), np.array([1, 2]), b"x", object(), {1, 2}, 10**5000, 1j, DEEP, {"a/b é \ud800": DEEP}]
+dirty = st.one_of(values, st.sampled_from(odd))
 dicts = st.dictionaries(texts | st.integers() | st.none() | st.tuples(st.integers()), dirty, max_size=4)
 transitions = st.dictionaries(
     st.sampled_from(["ob", "ac", "ob_len", "reward", "episode_done", "metrics", "logs"]), dirty | dicts, max_size=6
@@ -148,12 +150,12 @@ groups = st.fixed_dictionaries(
     {"trajectories_G": st.lists(trajectories, max_size=3)},
     optional={
         "final_rewards_G": st.lists(dirty, max_size=3), "metrics_G": st.lists(dicts | dirty, max_size=3),
-        "tags": st.lists(texts, max_size=3), "sampling_client_step": dirty, "group_idx": dirty,
+        "tags": st.lists(texts, max_size=3) | dirty, "sampling_client_step": dirty, "group_idx": dirty,
     },
 )  # fmt: skip
 
 
-@given(st.lists(groups, max_size=3), texts)
+@given(st.lists(groups, max_size=3), texts | st.sampled_from(["eval/a/b", "eval/日本", "train", "../x"]))
 def test_whatever_groups_hold_each_trajectory_is_a_record(
     tmp_path_factory: pytest.TempPathFactory, some: Any, name: str
 ) -> None:
@@ -261,19 +263,21 @@ def test_a_structure_that_holds_itself_is_cut(tmp_path: Path) -> None:
 def test_the_last_checkpoint_is_one_to_go_on_from(tmp_path: Path) -> None:
     log = log_in(tmp_path)
     assert log.last_checkpoint() is None
-    log.checkpoint("000002", 2, state_path="tinker://a", sampler_path="tinker://b", loop={"seed": np.int64(3)})
-    log.checkpoint("000003", 3, sampler_path="tinker://c", final=None)
+    log.checkpoint("000002", batch=2, state_path="tinker://a", sampler_path="tinker://b", loop={"seed": np.int64(3)})
+    log.checkpoint("000003", batch=3, sampler_path="tinker://c", final=None)
     with (tmp_path / "checkpoints.jsonl").open("a") as file:
         file.write('{"name": "000004", "state_pa')
     again = log_in(tmp_path)
     assert again.last_checkpoint() == {
         "name": "000002", "batch": 2, "state_path": "tinker://a", "sampler_path": "tinker://b", "loop": {"seed": 3},
     }  # fmt: skip
-    again.checkpoint("000005", 5, state_path="tinker://d")
+    again.checkpoint("000005", batch=5, state_path="tinker://d")
     found = again.last_checkpoint()
     assert found is not None and found["name"] == "000005"
+    again.checkpoint("000006", epoch=0, batch=6)
+    assert (tmp_path / "checkpoints.jsonl").read_text().endswith('{"name": "000006", "epoch": 0, "batch": 6}\n')
     again.metrics(0, {})
-    assert [point.name for point in reader.checkpoints(only_run(tmp_path))] == ["000002", "000003", "000005"]
+    assert [point.name for point in reader.checkpoints(only_run(tmp_path))] == ["000002", "000003", "000005", "000006"]
 
 
 def test_resuming_drops_what_is_trained_again_as_the_cookbook_does(tmp_path: Path) -> None:
@@ -414,7 +418,7 @@ def test_the_cookbook_s_store_reads_it(tmp_path: Path) -> None:
         with log.trace("eval/a b", step):
             log.rollouts("eval/a b", step, [Group(0.5)])
         log.metrics(step, {"env/all/reward/total": np.float32(0.5)})
-    log.checkpoint("000002", 2, state_path="tinker://x", custom=1)
+    log.checkpoint("000002", batch=2, state_path="tinker://x", custom=1)
     store = training.TrainingRunStore(storage.LocalStorage(tmp_path / "run"))
     assert store.read_config() == {"lr": 1.0}
     assert [row["step"] for row in store.read_metrics()] == [0, 1]

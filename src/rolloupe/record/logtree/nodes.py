@@ -43,9 +43,12 @@ def attributes(given: Mapping[str, object]) -> dict[str, str]:
     """Return attributes of an element as they may stand in a page.
 
     `class_` is `class`, `data__x` is `data-x`, and so is every other name that could do more than mark its element.
+    What is None is left out.
     """
     found = {}
     for key, value in given.items():
+        if value is None:
+            continue
         name = "class" if key == "class_" else _NOT_IN_NAMES.sub("-", key.replace("__", "-", 1).lower())
         if name in PLACES or not (name in _PLAIN_ATTRS or name.startswith(("data-", "aria-"))):
             name = f"data-{name}"

@@ -122,7 +122,7 @@ def _content(content: Any) -> Iterator[str]:
             shown = _escaped(part["thinking"])
             yield f'<details class="lt-thinking-part"><summary>Thinking</summary><pre>{shown}</pre></details>'
         elif "image" in str(part.get("type")):
-            yield '<span class="lt-image-part">[Image]</span>'
+            yield '<br><span class="lt-image-part">[Image]</span>'
         else:
             yield f"<pre>{_escaped(json.dumps(part, ensure_ascii=False))}</pre>"
 

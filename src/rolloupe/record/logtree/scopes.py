@@ -4,13 +4,14 @@ Where that is, is a context variable of an immutable value: a task of asyncio wr
 created, whatever other tasks do at the same time. Threads inherit nothing; `carried` takes a function to one.
 """
 
+import contextlib
 import functools
 import inspect
 import logging
 import os
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar, copy_context
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +24,9 @@ from rolloupe.record.values import dumped, text_of
 
 MAX_SCOPES = 40
 """Scopes within scopes; what is logged deeper stands in the last of them."""
+
+_OWN_FILES = (__file__, contextlib.__file__)
+"""What an exception passes on its way through scopes says nothing of where it came from."""
 
 _MARK = "__rolloupe_logged__"
 
@@ -105,13 +109,14 @@ def _at(place: _Place | None) -> Iterator[None]:
 def _record(place: _Place, error: BaseException) -> None:
     if getattr(error, _MARK, None) is place.trace:
         return
-    with suppress(Exception):
+    with contextlib.suppress(Exception):
         setattr(error, _MARK, place.trace)
     told = text_of(error)
     summary = f"Exception: {type(error).__name__}: {told}" if told else f"Exception: {type(error).__name__}"
-    frames = "".join(traceback.format_exception(error))
+    frames = traceback.TracebackException.from_exception(error)
+    frames.stack[:] = [frame for frame in frames.stack if frame.filename not in _OWN_FILES]
     attrs = {"class": "lt-exc lt-escaped", "open": "open"}
-    told_whole: list[Node | str] = [Node("summary", {}, [summary]), Node("pre", {}, [frames])]
+    told_whole: list[Node | str] = [Node("summary", {}, [summary]), Node("pre", {}, ["".join(frames.format())])]
     place.node.children.append(Node("details", attrs, told_whole))
 
 

@@ -87,15 +87,13 @@ class Log:
         row |= {f"metrics/{key}" if key == _STEP else key: value for key, value in named.items()}
         whole_files.append(self.log_path / METRICS, as_line(row))
 
-    def checkpoint(self, name: str, batch: int | None = None, **more: object) -> None:
-        """Append a checkpoint to `checkpoints.jsonl`. `batch` is the iteration to go on with.
+    def checkpoint(self, name: str, **values: object) -> None:
+        """Append a checkpoint to `checkpoints.jsonl`, with whatever state of the loop there is to keep.
 
-        Of the rest, `epoch`, `final`, `state_path` and `sampler_path` have a meaning to the cookbook; without a
-        `state_path` it does not resume from it. What is None is left out.
+        `batch` is the iteration to go on with, `state_path` where the state lies: without one the cookbook does not
+        resume from it. `epoch`, `final` and `sampler_path` mean something to it, too. None is left out.
         """
-        known = {key: more.pop(key, None) for key in ("epoch", "final", "state_path", "sampler_path")}
-        given = {"name": name, "batch": batch} | known
-        record = {key: value for key, value in given.items() if value is not None} | more
+        record = {"name": name} | {key: value for key, value in values.items() if value is not None}
         whole_files.append(self.log_path / CHECKPOINTS, as_line(record))
 
     def last_checkpoint(self, required: str = "state_path") -> Record | None:

@@ -96,9 +96,10 @@ def _more(trajectory: Any) -> Record:
 
 def _member(value: Any, name: str, default: Any) -> Any:
     """Return a member of an object or of a dict."""
-    if isinstance(value, Mapping):
-        return value.get(name, default)
-    return getattr(value, name, default)
+    try:
+        return value.get(name, default) if isinstance(value, Mapping) else getattr(value, name, default)
+    except Exception:  # a property that fails
+        return default
 
 
 def _listed(value: Any, *names: str) -> list[Any]:
@@ -112,9 +113,9 @@ def _listed(value: Any, *names: str) -> list[Any]:
 def _tags(given: Any, group: Any) -> list[str]:
     tags = _member(given, "tags", _member(group, "tags", None))
     if tags is None:
-        builder = _member(given, "env_group_builder", None)
-        tags = builder.logging_tags() if hasattr(builder, "logging_tags") else []
-    return [text_of(tag) for tag in ([tags] if isinstance(tags, str) else tags)]
+        told = _member(_member(given, "env_group_builder", None), "logging_tags", None)
+        tags = told() if callable(told) else []
+    return [text_of(tag) for tag in (tags if isinstance(tags, list | tuple | set | frozenset) else [tags])]
 
 
 def _length(value: Any, name: str) -> int:
