@@ -36,6 +36,11 @@ def test_importing_the_package_is_light() -> None:
     assert loaded_after("import rolloupe, rolloupe.model, rolloupe.errors") == set()
 
 
+@pytest.mark.parametrize("module", ["record", "record.logtree", "record.tinker"])
+def test_importing_what_a_trainer_needs_is_light(module: str) -> None:
+    assert loaded_after(f"import rolloupe.{module}") == set()
+
+
 def test_the_check_of_what_is_loaded_can_fail() -> None:
     assert loaded_after("import duckdb") >= {"duckdb"}
 

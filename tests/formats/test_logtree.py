@@ -180,3 +180,20 @@ def test_whatever_a_tree_holds_it_is_read_and_can_be_sent(
 @given(st.text(st.sampled_from("<>/!-pdivsecton abl=\"'&;[?x\n"), max_size=200))
 def test_whatever_a_page_holds_it_is_read(tmp_path_factory: pytest.TempPathFactory, body: str) -> None:
     repr(page(tmp_path_factory.getbasetemp(), body)).encode()
+
+
+def test_calls_of_tools_in_a_page_are_calls(tmp_path: Path) -> None:
+    call = '<div class="lt-tool-call-part"><span class="lt-tool-call-name">f</span><code>{"a": "&lt;"}</code></div>'
+    odd = '<div class="lt-tool-call-part">f()</div>'
+    message = f'<div class="lt-message lt-message-assistant"><div class="lt-message-content">{call}{odd}</div></div>'
+    (talk,) = conversations(page(tmp_path, f'<div class="lt-conversation">{message}</div>'))
+    made, told = talk.node.turns[0].parts
+    assert made.call is not None and (made.call.name, made.call.arguments) == ("f", '{"a": "<"}')
+    assert (told.kind, told.text) == ("text", "f()")
+
+
+@pytest.mark.parametrize(("mark", "shown"), [("lt-exc", "E: &lt;b&gt;"), ("lt-exc lt-escaped", "E: <b>")])
+def test_a_summary_of_an_exception_is_as_its_writer_has_it(tmp_path: Path, mark: str, shown: str) -> None:
+    made = node("details", node("summary", "E: &lt;b&gt;"), _class=mark)
+    (found,) = tree(tmp_path, made).children
+    assert (found.kind, found.title, found.attrs) == ("exception", shown, {})

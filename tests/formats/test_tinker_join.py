@@ -160,6 +160,23 @@ def test_attributes_name_group_and_trajectory(tmp_path: Path) -> None:
     assert loose(tmp_path) == []
 
 
+def test_of_attributes_the_inner_ones_count_and_another_group_forgets_the_trajectory(tmp_path: Path) -> None:
+    records = [trajectory(0, 1.0), trajectory(0, 1.0, group=1)]
+    ours = section("Inner", talk(("user", "q"), ("assistant", "ours")), data_group="1", data_traj_idx="0")
+    whose = section("Inner", talk(("user", "q"), ("assistant", "whose?")), data_group="1")
+    first, second = loaded(tmp_path, records, section("Outer", ours, whose, data_group="0", data_traj_idx="0"))
+    assert (said(first), said(second)[1]) == ([("assistant", "")], ("assistant", "ours"))
+    assert loose(tmp_path) == ["Outer 1 / Inner"]
+
+
+def test_a_conversation_that_stands_aside_is_nobody_s_transcript(tmp_path: Path) -> None:
+    judge = talk(("user", "Is it right?"), ("assistant", "no")) | {"attrs": {"data-aside": "aside"}}
+    own = talk(("user", "q"), ("assistant", "yes"))
+    (found,) = loaded(tmp_path, [trajectory(0, 1.0)], section("R", own, judge, data_group="0", data_trajectory="0"))
+    assert said(found) == [("user", "q"), ("assistant", "yes")]
+    assert loose(tmp_path) == ["R 1"]
+
+
 def test_what_was_logged_of_a_whole_conversation_ties_it() -> None:
     run = only_run(FLAT)
     found = {(s.key.group, s.key.index): s for s in samples(run) if (s.key.split, s.key.step) == ("eval/test", 0)}

@@ -32,6 +32,9 @@ _BLOCKS = {*_HEADINGS, "section", "div", "details", "table", "p", "pre"}
 _ESCAPED = {*_HEADINGS, "p", "pre", "summary", "th", "td"}
 """Tags whose text is escaped and never markup."""
 
+ESCAPED = "lt-escaped"
+"""What an exception is marked with whose summary is escaped like all else."""
+
 _TAG = re.compile(r"<[a-zA-Z/!?][^<>]*>")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 
@@ -180,7 +183,8 @@ class _Outline:
         for child in children(element):
             if not node.title and tag_of(child) in titles:
                 # the cookbook writes the summary of an exception as it is, unlike all else
-                node.title = text.clean(plain(child)) if node.kind == "exception" else self._all(child)
+                raw = node.kind == "exception" and ESCAPED not in words(element)
+                node.title = text.clean(plain(child)) if raw else self._all(child)
             elif _is(child, "div", body):
                 kept += children(child)
             else:
@@ -266,7 +270,7 @@ def _is_message(element: Any) -> bool:
 
 
 def _shown_turn(message: Element) -> Turn:
-    """Read a message back from a page, where calls of tools are not shown."""
+    """Read a message back from a page; on the cookbook's, calls of tools are not shown."""
     role = next((w.removeprefix("lt-message-") for w in words(message) if w.startswith("lt-message-")), "unknown")
     content = first_below(message, "lt-message-content")
     found: list[Part] = []
@@ -278,12 +282,24 @@ def _shown_turn(message: Element) -> Turn:
     return Turn(role=text.clean(role), parts=found)
 
 
+def _shown_call(element: Element, shown: str) -> Part:
+    """Read a call as our pages show it: the name and the arguments, each an element."""
+    name = first_below(element, "lt-tool-call-name")
+    arguments = next((child for child in children(element) if tag_of(child) == "code"), None)
+    if name is None or arguments is None:
+        return Part(kind="text", text=shown)
+    call = ToolCall(name=text.clean(plain(name)), arguments=text.clean(plain(arguments)))
+    return Part(kind="tool_call", text=f"{call.name}({call.arguments})", call=call)
+
+
 def _shown_parts(element: Element) -> list[Part]:
     shown = text.clean(plain(element))
     kinds = words(element)
     if "lt-thinking-part" in kinds:
         body = next((c for c in children(element) if tag_of(c) == "pre"), element)
         return [Part(kind="think", text=text.clean(plain(body)))]
+    if "lt-tool-call-part" in kinds:
+        return [_shown_call(element, shown)]
     if "lt-image-part" in kinds:
         return [Part(kind="image", text="image")]
     return text.parts(shown)

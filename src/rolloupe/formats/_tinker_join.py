@@ -7,7 +7,8 @@ of a group in the order in which rollouts end. What ties them are the numbers th
 - Within it, a conversation fits a trajectory if reward, `format` and `correct` are the same (for the triples of a
   single-turn environment), or if what the assistant said is (where that was logged). It is tied if all that fit are
   the same text, there is one conversation for each trajectory, and its length does not contradict.
-- An outline whose sections carry the indices as attributes needs none of this.
+- An outline whose sections carry the indices as attributes needs none of this: they are trusted before all else. Our
+  own outlines do.
 """
 
 import re
@@ -34,6 +35,9 @@ _INDICES = {
     "index": ("trajectory", "traj", "traj-idx", "trajectory-idx", "trajectory-index"),
     "turn": ("turn", "step", "turn-idx", "step-idx", "turn-index"),
 }
+ASIDE = "aside"
+"""What a conversation is marked with that is about a trajectory without being its own, such as a judge's."""
+
 _TRAJECTORY = re.compile(r"Trajectory ([0-9]{1,9}) Episode")
 _TURN = re.compile(r"Turn ([0-9]{1,9})")
 
@@ -132,13 +136,17 @@ def _by_attributes(root: LogNode, groups: dict[str, dict[str, Record]]) -> tuple
 
 
 def _indices(logged: Logged) -> dict[str, str]:
-    found = {}
+    """Return what the nodes around a conversation say of its place; within another group nothing else holds on."""
+    found: dict[str, str] = {}
     for node in (*logged.path, logged.node):
-        for key, value in node.attrs.items():
-            plain = key.lower().removeprefix("data-").replace("_", "-")
-            for what, names in _INDICES.items():
-                if plain in names:
-                    found[what] = value
+        own = {key.lower().removeprefix("data-").replace("_", "-"): value for key, value in node.attrs.items()}
+        if ASIDE in own:
+            return {}
+        for what, names in _INDICES.items():
+            value = next((own[name] for name in names if name in own), None)
+            if value is not None:
+                inner = list(_INDICES)[list(_INDICES).index(what) + 1 :]
+                found = {key: known for key, known in found.items() if key not in inner} | {what: value}
     return found
 
 

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rolloupe import text
 from rolloupe.formats import _fields as fields
 from rolloupe.formats import _tinker_steps as steps
 from rolloupe.formats._files import files, links_of
 from rolloupe.formats._generic_keys import has_sample, roles_of
 from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable, parse, step_of, strip_bom
+from rolloupe.formats._logtree import turns_of
 from rolloupe.formats._sniff import Look, look, look_into
 from rolloupe.formats._tinker_join import Tied, place_of
 from rolloupe.formats._tinker_names import (
@@ -329,9 +329,9 @@ def _turns(record: Record) -> tuple[list[Turn], bool]:
     """Return the turns of a record, and whether its steps found their places among them."""
     taken = steps.steps_of(record)
     conversation = record.get("conversation")
-    if not fields.is_messages(conversation):
+    if not (isinstance(conversation, list) and fields.is_messages(conversation)):
         return steps.logged_turns(taken), True
-    turns = text.from_messages(conversation)
+    turns = turns_of(conversation)
     placed = steps.aligned(turns, taken)
     if not placed:
         first = next((at for at, turn in enumerate(turns) if turn.role == "assistant"), len(turns))

@@ -1,0 +1,160 @@
+"""What can be logged: texts, tables, details, formatters, conversations. Nothing here raises, whatever it is given."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from rolloupe.record.logtree.messages import messages_of
+from rolloupe.record.logtree.nodes import Node, attributes, from_html, marked, table_of
+from rolloupe.record.logtree.page import conversation as conversation_html
+from rolloupe.record.logtree.scopes import add, here
+from rolloupe.record.values import jsonable, text_of
+
+
+class Formatter(Protocol):
+    """What can show itself: as HTML, of which the known elements are kept, or as data, which is kept whole.
+
+    For data it has `to_data() -> dict`, as the cookbook's formatters do; `{"type": "conversation", "messages": [...]}`
+    is a conversation.
+    """
+
+    def to_html(self) -> str:
+        """Return HTML."""
+        ...
+
+
+class ConversationFormatter(NamedTuple):
+    """Messages for `log_formatter`, as the cookbook's formatter of this name. `conversation` is the shorter way."""
+
+    messages: Sequence[object]
+
+    def to_html(self) -> str:
+        """Return the conversation as HTML."""
+        return "".join(conversation_html(messages_of(self.messages)))
+
+    def to_data(self) -> dict[str, Any]:
+        """Return the conversation as a logtree's JSON holds it."""
+        return {"type": "conversation", "messages": messages_of(self.messages)}
+
+
+def log_text(text: str, *, div_class: str | None = None) -> None:
+    """Log a paragraph."""
+    if here():
+        add(marked("div", text_of(div_class), text_of(text)) if div_class else marked("p", "lt-p", text_of(text)))
+
+
+def log_html(html: str, *, div_class: str | None = None) -> None:
+    """Log the text of some HTML and, of its markup, the known elements without attributes."""
+    if here():
+        made = from_html(text_of(html))
+        made.attrs = {"class": text_of(div_class)} if div_class else {}
+        add(made)
+
+
+def log_formatter(formatter: Formatter) -> None:
+    """Log an object by its `to_data()`, where it has that and it returns a dict, else by its `to_html()`."""
+    if not here():
+        return
+    data, error = _called(getattr(formatter, "to_data", None))
+    if isinstance(data, Mapping) and data.get("type") == "conversation":
+        conversation(data.get("messages"))
+    elif isinstance(data, Mapping):
+        add(Node("div", {}, [], jsonable(data)))
+    else:
+        html, error = _called(getattr(formatter, "to_html", None)) if not error else (None, error)
+        log_text(f"({type(formatter).__name__} could not be shown: {error})") if error else log_html(text_of(html))
+
+
+def _called(method: Callable[[], Any] | None) -> tuple[Any, str]:
+    """Return what a formatter says, and in words why it could not."""
+    try:
+        return (method() if callable(method) else None), ""
+    except Exception as error:
+        return None, f"{type(error).__name__}: {text_of(error)}"
+
+
+def conversation(messages: object, *, aside: bool = False, **attrs: object) -> None:
+    """Log the messages of a conversation: `{role, content, tool_calls ...}` each, or objects with such members.
+
+    Within scopes that name a group and a trajectory, or with `group=` and `trajectory=` here, it is shown with that
+    rollout. `aside` is for one that is about a rollout without being its own, such as a judge's.
+    """
+    if here():
+        marks = attributes({**attrs, "aside": "aside"} if aside else attrs)
+        add(Node("div", marks, [], {"type": "conversation", "messages": messages_of(messages)}))
+
+
+def details(text: str, *, summary: str = "Details", pre: bool = True) -> None:
+    """Log a text that is folded up until it is opened; `pre` shows it in a fixed pitch."""
+    if here():
+        body = marked("pre" if pre else "div", "lt-details-body", text_of(text))
+        add(marked("details", "lt-details", Node("summary", {}, [text_of(summary)]), body))
+
+
+def header(text: str, *, level: int | None = None) -> None:
+    """Log a heading, by default one level below that of the section."""
+    if place := here():
+        found = max(1, min(6, place.level + 1 if level is None else level))
+        add(marked(f"h{found}", f"lt-h{found}", text_of(text)))
+
+
+def table(obj: Any, *, caption: str | None = None) -> None:
+    """Log a table: a list of dicts, a list of lists without a header, a DataFrame of pandas, or a dict of two columns.
+
+    Anything else is logged as text.
+    """
+    if not here():
+        return
+    if hasattr(obj, "to_dict") and hasattr(obj, "columns"):
+        obj = obj.to_dict("records")
+    if isinstance(obj, Mapping):
+        table_from_dict(obj, caption=caption)
+    elif not isinstance(obj, list | tuple):
+        log_text(f"{caption}: {text_of(obj)}" if caption else text_of(obj))
+    elif obj and all(isinstance(row, Mapping) for row in obj):
+        columns = list(dict.fromkeys(key for row in obj for key in row))
+        _captioned([columns, *([row.get(key, "") for key in columns] for row in obj)], caption, header=True)
+    else:
+        _captioned([row if isinstance(row, list | tuple) else [row] for row in obj], caption, header=False)
+
+
+def table_from_dict(
+    data: Mapping[Any, Any],
+    *,
+    caption: str | None = None,
+    key_header: str = "key",
+    value_header: str = "value",
+    sort_by: str | None = None,
+) -> None:
+    """Log a table of keys and values; `sort_by` is "key", "value" or None. What cannot be sorted stays as it is."""
+    if not here() or not isinstance(data, Mapping):
+        log_text(f"{caption}: {text_of(data)}" if caption else text_of(data))
+        return
+    items = list(data.items())
+    if sort_by in ("key", "value"):
+        items, _ = _called(lambda: sorted(items, key=lambda item: item[sort_by == "value"]))
+    _captioned([[key_header, value_header], *(items or data.items())], caption, header=True)
+
+
+def table_from_dict_of_lists(
+    columns: Mapping[str, Sequence[Any]], *, caption: str | None = None, order: Sequence[str] | None = None
+) -> None:
+    """Log a table by columns, in the order given; where they differ in length, the shorter ones end in empty cells."""
+    if not here() or not isinstance(columns, Mapping):
+        table(columns, caption=caption)
+        return
+    names = list(order or columns)
+    held = [_listed(columns.get(name, ())) for name in names]
+    longest = max(map(len, held), default=0)
+    rows = [[column[at] if at < len(column) else "" for column in held] for at in range(longest)]
+    _captioned([names, *rows] if names else [], caption, header=True)
+
+
+def _listed(value: object) -> list[Any]:
+    return list(value) if isinstance(value, Iterable) and not isinstance(value, str | bytes) else [value]
+
+
+def _captioned(rows: Sequence[Sequence[Any]], caption: str | None, *, header: bool) -> None:
+    if caption:
+        add(marked("div", "lt-table-caption", text_of(caption)))
+    if rows:
+        add(table_of(rows, header=header))

@@ -1,0 +1,143 @@
+"""Groups of rollouts as the records of `*_rollout_summaries.jsonl`, version 1: one object a trajectory.
+
+Groups are known by what they have, not by type: the cookbook's objects, wrapped or not, and dicts with the same names.
+What is missing or of another type costs that value, never the record.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rolloupe.record.logtree.messages import messages_of
+from rolloupe.record.values import jsonable, text_of
+
+SCHEMA = 1
+
+Record = dict[str, Any]
+
+_MISSING = object()
+
+
+def serialize_rollout_summaries(
+    *,
+    split: str,
+    iteration: int,
+    trajectory_groups_P: Sequence[Any],  # noqa: N803 (the cookbook's name)
+    taglist_P: Sequence[Sequence[str]],  # noqa: N803
+    sampling_client_steps_P: Sequence[int | None] | None = None,  # noqa: N803
+) -> list[Record]:
+    """Return one record a trajectory, as the cookbook's function of this name does."""
+    steps = sampling_client_steps_P or [None] * len(trajectory_groups_P)
+    groups = [
+        {"trajectory_group": group, "tags": tags, "sampling_client_step": step}
+        for group, tags, step in zip(trajectory_groups_P, taglist_P, steps, strict=True)
+    ]
+    return records_of(split, iteration, groups)
+
+
+def records_of(split: str, iteration: int, groups: Iterable[Any]) -> list[Record]:
+    """Return one record a trajectory; `split` is `train` or `eval/{label}`, the label as in the names of files.
+
+    A group's number is its own `group_idx`, where it has one, else its place among those given.
+    """
+    found = []
+    for number, given in enumerate(groups):
+        group = _member(given, "trajectory_group", given)
+        shared = {
+            "schema_version": SCHEMA,
+            "split": split,
+            "iteration": iteration,
+            "group_idx": _member(given, "group_idx", _member(group, "group_idx", number)),
+        }
+        facts = {"tags": _tags(given, group), "sampling_client_step": _member(given, "sampling_client_step", None)}
+        found += [shared | {"traj_idx": index} | facts | rest for index, rest in enumerate(_trajectories(group))]
+    return [jsonable(record) for record in found]
+
+
+def _trajectories(group: Any) -> list[Record]:
+    trajectories = _listed(group, "trajectories_G", "trajectories")
+    finals = _listed(group, "final_rewards_G", "final_rewards")
+    metrics = _listed(group, "metrics_G", "metrics")
+    found = []
+    for index, trajectory in enumerate(trajectories):
+        steps = [
+            _step(number, one) for number, one in enumerate(_listed(trajectory, "transitions", "steps", "transition"))
+        ]
+        final = jsonable(finals[index]) if index < len(finals) else _member(trajectory, "final_reward", 0.0)
+        record = {
+            "total_reward": _total([step["reward"] for step in steps], final),
+            "final_reward": final,
+            "trajectory_metrics": metrics[index] if index < len(metrics) else {},
+            "steps": steps,
+            "final_ob_len": _length(trajectory, "final_ob"),
+        }
+        found.append(record | _more(trajectory))
+    return found
+
+
+def _step(number: int, transition: Any) -> Record:
+    return {
+        "step_idx": number,
+        "ob_len": _length(transition, "ob"),
+        "ac_len": _length(transition, "ac"),
+        "reward": jsonable(_member(transition, "reward", 0.0)),
+        "episode_done": _member(transition, "episode_done", False),
+        "metrics": _member(transition, "metrics", {}),
+        "logs": _member(transition, "logs", {}),
+    }
+
+
+def _more(trajectory: Any) -> Record:
+    """What the cookbook knows of a trajectory and leaves out; readers of version 1 pass over it."""
+    reason = _member(trajectory, "stop_reason", None)
+    more = {} if reason is None else {"stop_reason": text_of(reason)}
+    messages = _member(trajectory, "messages", _member(trajectory, "conversation", None))
+    return more if messages is None else more | {"conversation": messages_of(messages)}
+
+
+def _member(value: Any, name: str, default: Any) -> Any:
+    """Return a member of an object or of a dict."""
+    try:
+        return value.get(name, default) if isinstance(value, Mapping) else getattr(value, name, default)
+    except Exception:  # a property that fails
+        return default
+
+
+def _listed(value: Any, *names: str) -> list[Any]:
+    for name in names:
+        found = _member(value, name, _MISSING)
+        if found is not _MISSING and isinstance(found, Iterable) and not isinstance(found, str | bytes | Mapping):
+            return list(found)
+    return []
+
+
+def _tags(given: Any, group: Any) -> list[str]:
+    tags = _member(given, "tags", _member(group, "tags", None))
+    if tags is None:
+        told = _member(_member(given, "env_group_builder", None), "logging_tags", None)
+        tags = told() if callable(told) else []
+    return [text_of(tag) for tag in (tags if isinstance(tags, list | tuple | set | frozenset) else [tags])]
+
+
+def _length(value: Any, name: str) -> int:
+    """Return the number of tokens of an observation or an action, however it is given: `ob`, or `ob_len`."""
+    known = jsonable(_member(value, f"{name}_len", None))
+    if isinstance(known, int):
+        return known
+    held = _member(value, name, None)
+    held = _member(held, "tokens", held)
+    length = jsonable(_member(held, "length", held))
+    if isinstance(length, int) and not isinstance(length, bool):
+        return length
+    try:
+        return len(held)
+    except TypeError:
+        return 0
+
+
+def _total(rewards: list[Any], final: Any) -> Any:
+    """Return the sum of rewards that are numbers; whole numbers stay whole."""
+    found = [value for value in [*rewards, jsonable(final)] if isinstance(value, int | float)]
+    try:
+        return sum(found[:-1]) + found[-1] if found else None
+    except OverflowError:  # an integer beyond all floats, and a float
+        return sum(float("inf") if value > 0 else float("-inf") for value in found if abs(value) > 1e300)

@@ -1,0 +1,204 @@
+"""Runs of any layout written in that of the Tinker cookbook."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from rolloupe.model import MetricRow, Sample, Turn
+from rolloupe.record import whole_files
+from rolloupe.record.base import Left
+from rolloupe.record.logtree.messages import messages_of
+from rolloupe.record.tinker.log import Log
+from rolloupe.record.tinker.names import ROLLOUTS, Layout
+from rolloupe.record.tinker.outline import log_group
+from rolloupe.record.tinker.records import SCHEMA, Record
+from rolloupe.record.values import as_line, jsonable
+
+MAX_DIGITS = 11
+"""Longer names of digits may be hashes of prompts."""
+
+_OWN = {"final_reward", "sampling_client_step"}
+"""Sample metrics that have a key of their own in a record."""
+
+_OF_THE_LAYOUT = {
+    "schema_version", "split", "iteration", "group_idx", "traj_idx", "tags", "sampling_client_step", "total_reward",
+    "final_reward", "trajectory_metrics", "steps", "final_ob_len", "conversation", "status", "stop_reason",
+}  # fmt: skip
+
+
+class Writer:
+    """Writes a run as rollout summaries with the conversation in each record, and outlines of the first groups.
+
+    The conversation is a key that version 1 does not have and its readers pass over: an outline holds the text of a few
+    groups alone. `log` is the run's `Log`, for its configuration, checkpoints and code.
+    """
+
+    name: ClassVar[str] = "tinker"
+
+    def __init__(self, path: str | Path, *, layout: Layout = "flat", num_groups_to_log: int = 4) -> None:
+        self.log = Log(path, layout=layout, num_groups_to_log=num_groups_to_log, code=False)
+
+    def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
+        """See `Writer` of `base`. One sample is held at a time, and those of the groups that are logged."""
+        left: dict[str, int] = {}
+        numbers = _Places()
+        logged: dict[Any, list[Record]] = {}
+        with whole_files.replacing(self.log.path(split, step, ROLLOUTS)) as file:
+            for sample in samples:
+                record = _record(self.log.split(split), step, sample, numbers, left)
+                file.write(as_line(record))
+                if record["group_idx"] in logged or len(logged) < self.log.num_groups_to_log:
+                    logged.setdefault(record["group_idx"], []).append(jsonable(record))
+        if logged:
+            with self.log.trace(split, step):
+                for records in logged.values():
+                    log_group(records)
+        return left
+
+    def metrics(self, rows: Sequence[MetricRow]) -> Left:
+        """See `Writer` of `base`."""
+        for row in rows:
+            when = {"time": row.time_s} if row.step is None and row.time_s is not None else {}
+            self.log.metrics(row.step, {**when, **row.values})
+        late = sum(row.step is not None and row.time_s is not None for row in rows)
+        return {"times of metric rows": late} if late else {}
+
+    def close(self) -> None:
+        """See `Writer` of `base`."""
+
+
+class _Numbers:
+    """Whole numbers for names: their own where they are short ones, else the next that is free."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, int] = {}
+        self._taken: set[int] = set()
+
+    def of(self, name: str) -> int:
+        """Return the number of a name."""
+        if name not in self._known:
+            own = name.isascii() and name.isdecimal() and len(name) <= MAX_DIGITS and str(int(name)) == name
+            number = int(name) if own else len(self._taken)
+            while number in self._taken:
+                number += 1
+            self._known[name] = number
+            self._taken.add(number)
+        return self._known[name]
+
+
+class _Places:
+    """The numbers of groups, and of trajectories in each."""
+
+    def __init__(self) -> None:
+        self._groups = _Numbers()
+        self._indices: dict[str, _Numbers] = {}
+
+    def of(self, group: str, index: str) -> tuple[int, int]:
+        """Return the numbers of a group and of a sample in it."""
+        return self._groups.of(group), self._indices.setdefault(group, _Numbers()).of(index)
+
+
+def _record(split: str, step: int, sample: Sample, numbers: _Places, left: dict[str, int]) -> Record:
+    row = sample.row
+    group, index = numbers.of(sample.key.group, sample.key.index)
+    answers = [turn for turn in sample.turns if turn.origin == "response" and turn.role == "assistant"]
+    steps = [_step(number, turn, len(answers)) for number, turn in enumerate(answers)]
+    _count_tokens(steps, sample)
+    metrics = _beyond(row.metrics, steps)
+    paid = sum(one["reward"] for one in steps)
+    final = row.metrics.get("final_reward", 0.0 if row.reward is None else row.reward - paid)
+    record: Record = {
+        "schema_version": SCHEMA,
+        "split": split,
+        "iteration": step,
+        "group_idx": group,
+        "traj_idx": index,
+        "tags": _tags(sample),
+        "sampling_client_step": row.metrics.get("sampling_client_step"),
+        "total_reward": row.reward,
+        "final_reward": final,
+        "trajectory_metrics": metrics | ({} if row.advantage is None else {"advantage": row.advantage}),
+        "steps": steps,
+        "final_ob_len": sample.extra.get("final_ob_len", 0),
+        "conversation": messages_of(sample.turns),
+    }
+    _count_left(sample, record, left)
+    return record | _status(sample) | _extra(sample)
+
+
+def _step(number: int, turn: Turn, count: int) -> Record:
+    return {
+        "step_idx": number,
+        "ob_len": turn.metrics.get("ob_len"),
+        "ac_len": turn.tokens,
+        "reward": 0.0 if turn.reward is None else turn.reward,
+        "episode_done": number == count - 1,
+        "metrics": {key: value for key, value in turn.metrics.items() if key != "ob_len"},
+        "logs": turn.logs,
+    }
+
+
+def _count_tokens(steps: list[Record], sample: Sample) -> None:
+    """Give steps the counts that only the sample has."""
+    row = sample.row
+    if steps and steps[0]["ob_len"] is None:
+        steps[0]["ob_len"] = row.prompt_tokens
+    if len(steps) == 1 and steps[0]["ac_len"] is None:
+        steps[0]["ac_len"] = row.response_tokens
+
+
+def _beyond(metrics: dict[str, float], steps: list[Record]) -> dict[str, float]:
+    """Return the sample metrics that its steps do not tell. A reader takes the mean over all that have a metric."""
+    found = {}
+    for key, value in metrics.items():
+        told = [one["metrics"][key] for one in steps if key in one["metrics"]]
+        if key in _OWN or (told and sum(told) / len(told) == value):
+            continue
+        found[key] = value
+        for one in steps:
+            one["metrics"].pop(key, None)
+    return found
+
+
+def _tags(sample: Sample) -> list[str]:
+    """Return tags as a list, the environment first. Those that were read from such a list are that list again."""
+    row = sample.row
+    if set(row.tags) == {"tags"}:
+        return row.tags["tags"].split(", ")
+    named = [f"{key}={value}" for key, value in row.tags.items()]
+    return [row.env, *named] if row.env or named else []
+
+
+def _status(sample: Sample) -> Record:
+    """Return how a sample ended: in the framework's own word alone where a reader takes that for the same."""
+    from rolloupe.formats._tinker_steps import status
+
+    row = sample.row
+    own: Record = {"stop_reason": row.status_raw} if row.status_raw else {}
+    return own if status(own) == (row.status, row.status_raw) else {"status": row.status, **own}
+
+
+def _extra(sample: Sample) -> Record:
+    row = sample.row
+    named = {"uid": row.uid, "trace_id": row.trace_id, "discarded": row.discarded, "label": sample.label}
+    found = {key: value for key, value in named.items() if value}
+    return found | {key: value for key, value in sample.extra.items() if key not in _OF_THE_LAYOUT}
+
+
+def _count_left(sample: Sample, record: Record, left: dict[str, int]) -> None:
+    """Count what a record does not hold."""
+    row, steps = sample.row, record["steps"]
+    renumbered = (str(record["group_idx"]), str(record["traj_idx"])) != (sample.key.group, sample.key.index)
+    clashing = [key for key in sample.extra if key in _OF_THE_LAYOUT and key not in ("schema_version", "final_ob_len")]
+    found = {
+        "names of groups and samples (numbered)": renumbered,
+        "token ids": bool(sample.token_ids),
+        "token strings": bool(sample.tokens),
+        "token series": len(sample.series),
+        "reference responses": bool(sample.ref_turns) or sample.ref_reward is not None,
+        "token counts": row.response_tokens is not None and any(one["ac_len"] is None for one in steps),
+        "extra fields": len(clashing),
+    }
+    for what, number in found.items():
+        if number:
+            left[what] = left.get(what, 0) + int(number)

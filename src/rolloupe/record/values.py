@@ -1,0 +1,186 @@
+"""What a trainer hands over, as values that every JSON library's `dumps` takes. Nothing here raises.
+
+NumPy and torch are known by what their objects can do, not by name, so neither needs to be there.
+"""
+
+import contextlib
+import dataclasses
+import enum
+import json
+from collections.abc import Callable, Mapping
+from pathlib import PurePath
+from types import ModuleType
+from typing import Any
+
+MAX_DEPTH = 90
+"""What lies deeper is told in a word. Readers of these files stop at a hundred levels or soon after."""
+
+MAX_INT_BITS = 14_000
+"""Python refuses to print integers of more than 4,300 digits, which have 14,285 bits."""
+
+MAX_ARRAY = 1000
+"""Longer arrays in a configuration are told by type and shape."""
+
+TOO_DEEP = "(nested too deeply to be written)"
+CIRCLE = "(holds itself)"
+
+_Convert = Callable[[Any, int, frozenset[int]], Any]
+
+
+def dumped(value: object, *, indent: int | None = None) -> bytes:
+    """Encode a value as the cookbook does: ASCII, the standard library's separators, NaN and infinities bare."""
+    return json.dumps(value, indent=indent).encode("ascii")
+
+
+def as_line(record: Mapping[Any, Any]) -> bytes:
+    """Encode a record as one JSON line, with its end."""
+    return dumped(jsonable(record)) + b"\n"
+
+
+def text_of(value: object) -> str:
+    """Return any object as text."""
+    try:
+        return str(value)
+    except Exception:
+        return f"({type(value).__name__} that cannot be shown)"
+
+
+def scalar(value: object) -> Any:
+    """Return a number of NumPy or torch as Python's own; anything else as it is."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    item = getattr(value, "item", None)
+    if not callable(item):
+        return value
+    try:
+        found = item()
+        return found if found is None or isinstance(found, str | int | float) else float(found)
+    except Exception:  # more than one element, or no number at all
+        return value
+
+
+def jsonable(value: object) -> Any:
+    """Return any object as what JSON can hold, as the cookbook's records of rollouts have it.
+
+    Numbers of NumPy and torch become Python's, tuples lists, keys texts, and all else the text of `str`. A whole number
+    too long to be printed becomes its hexadecimal digits; a structure that is too deep or holds itself is cut.
+    """
+    return _jsonable(value, 0, frozenset())
+
+
+def _jsonable(value: Any, depth: int, above: frozenset[int]) -> Any:
+    value = scalar(value)
+    if value is None or isinstance(value, str | float | bool):
+        return value
+    if isinstance(value, int):
+        return value if value.bit_length() <= MAX_INT_BITS else hex(value)
+    held = _held(value, depth, above, _jsonable)
+    return text_of(value) if held is _NOTHING else held
+
+
+_NOTHING = object()
+
+
+def _held(value: Any, depth: int, above: frozenset[int], convert: _Convert) -> Any:
+    """Convert what a mapping or a list holds; `_NOTHING` for what is neither."""
+    if not isinstance(value, Mapping | list | tuple):
+        return _NOTHING
+    if id(value) in above:
+        return CIRCLE
+    if depth >= MAX_DEPTH:
+        return TOO_DEEP
+    inside = above | {id(value)}
+    if isinstance(value, Mapping):
+        return {_key(key): convert(member, depth + 1, inside) for key, member in list(value.items())}
+    return [convert(member, depth + 1, inside) for member in list(value)]
+
+
+def _key(key: object) -> str:
+    if isinstance(key, int) and key.bit_length() > MAX_INT_BITS:
+        return hex(key)
+    return str(key) if isinstance(key, str) else text_of(scalar(key))
+
+
+def settings(value: object) -> Any:
+    """Return a configuration as what JSON can hold: its fields, never `{}`, so that it tells what ran.
+
+    Functions and classes are their qualified names, objects their fields and the name of their class. What has a
+    `to_dict` is what that returns, as the cookbook has it.
+    """
+    return _setting(value, 0, frozenset())
+
+
+def _setting(value: Any, depth: int, above: frozenset[int]) -> Any:
+    value = scalar(value.value if isinstance(value, enum.Enum) else value)
+    if value is None or isinstance(value, str | int | float):
+        return _jsonable(value, depth, above)
+    held = _held(value, depth, above, _setting)
+    if held is not _NOTHING:
+        return held
+    if isinstance(value, set | frozenset):
+        return sorted((_setting(member, depth + 1, above) for member in value), key=repr)
+    if isinstance(value, ModuleType | PurePath):
+        return value.__name__ if isinstance(value, ModuleType) else str(value)
+    if hasattr(value, "__qualname__"):  # a function, a class
+        return qualified(value)
+    return _object(value, depth, above)
+
+
+def _object(value: Any, depth: int, above: frozenset[int]) -> Any:
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return _array(value, depth)
+    if id(value) in above or depth >= MAX_DEPTH:
+        return qualified(type(value))
+    inside = above | {id(value)}
+    if hasattr(value, "func") and hasattr(value, "keywords"):  # functools.partial
+        parts = {"partial": value.func, "args": list(getattr(value, "args", ())), **value.keywords}
+        return _held(parts, depth, inside, _setting)
+    fields, named = _fields(value)
+    if fields is None:
+        return text_of(value)
+    known = {} if named else {"class": qualified(type(value))}
+    return known | {key: _setting(member, depth + 1, inside) for key, member in fields.items()}
+
+
+def _array(value: Any, depth: int) -> Any:
+    try:
+        if int(value.size() if callable(value.size) else value.size) <= MAX_ARRAY:
+            return _jsonable(value.tolist(), depth, frozenset())
+    except Exception:
+        return f"array of {text_of(value.dtype)}, shape {text_of(value.shape)}"
+    return f"array of {text_of(value.dtype)}, shape {text_of(tuple(value.shape))}"
+
+
+def _fields(value: Any) -> tuple[dict[str, Any] | None, bool]:
+    """Return the fields of an object, and whether it chose them itself."""
+    for method in ("to_dict", "model_dump"):
+        dump = getattr(value, method, None)
+        if callable(dump):
+            with contextlib.suppress(Exception):
+                return {_key(key): member for key, member in dump().items()}, method == "to_dict"
+    return _declared(value), False
+
+
+def _declared(value: Any) -> dict[str, Any] | None:
+    if dataclasses.is_dataclass(value):
+        names = [field.name for field in dataclasses.fields(value)]
+    else:
+        # chz, attrs and msgspec list their fields; a plain object's are its public attributes
+        listed = getattr(value, "__chz_fields__", None) or getattr(value, "__struct_fields__", None)
+        if listed is None and not hasattr(value, "__dict__"):
+            return None
+        names = [str(name) for name in (listed or vars(value)) if not str(name).startswith(("_", "X_"))]
+    found = {}
+    for name in names:
+        try:
+            found[name] = getattr(value, name)
+        except Exception:
+            found[name] = "(cannot be read)"
+    return found
+
+
+def qualified(value: Any) -> str:
+    """Return the name by which a function or a class can be imported."""
+    module = getattr(value, "__module__", None)
+    name = text_of(getattr(value, "__qualname__", type(value).__qualname__))
+    return f"{module}.{name}" if isinstance(module, str) else name
