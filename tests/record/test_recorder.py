@@ -367,10 +367,10 @@ def test_the_configuration_says_what_everything_is(tmp_path: Path) -> None:
     config = opened(tmp_path / "run").config
     assert config["fn"] == "shutil.copy"
     assert config["cls"] == "rolloupe.record.recorder.Recorder"
-    assert config["part"] == {"partial": "max", "args": [1], "key": "len"}
+    assert config["part"] == {"partial": "builtins.max", "args": [1], "key": "builtins.len"}
     assert config["lambda"].endswith("<lambda>")
     assert (config["path"], config["set"], config["3"], config["lr"]) == ("/a", [1], "three", 0.5)
-    assert config["array"] == "array of float64, shape (2, 3)"
+    assert config["array"] == [[0.0] * 3] * 2
     assert math.isnan(config["nan"])
 
 
@@ -387,9 +387,10 @@ def test_the_state_of_the_code_is_kept(tmp_path: Path) -> None:
     with recorder(tmp_path / "run", code=code):
         pass
     diff = opened(tmp_path / "run").code_diff()
-    assert "# HEAD " in diff
+    assert diff.startswith("### repo: ")
+    assert "-- not staged --" in diff
     assert "-one\n+two\n" in diff
-    assert "'new.py'" in diff
+    assert "-- untracked --\nnew.py\n" in diff
 
 
 texts = st.text(st.characters(codec=None), max_size=20)

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from rolloupe.record.arrays import Array
 from rolloupe.record.lines import Lines, encoded
 from rolloupe.record.parts import write_part
-from rolloupe.record.plain import Array
 
 REST_S = 1.0
 """What was recorded is written after this long at the latest: who watches sees it within two seconds."""

@@ -10,19 +10,21 @@ MAX_UNTRACKED = 1_000
 
 
 def code_diff(folder: str | os.PathLike[str]) -> str:
-    """Return it as text; empty where the folder is in no repository, or there is no git."""
-    head = _git(folder, "rev-parse", "HEAD")
-    if head is None and _git(folder, "rev-parse", "--git-dir") is None:
-        return ""
-    branch = (_git(folder, "rev-parse", "--abbrev-ref", "HEAD") or "").strip()
-    told = [f"# HEAD {(head or 'none yet').strip()} ({branch})\n"]
+    """Return it as text, which says so where the folder is in no repository, or there is no git."""
+    top = _git(folder, "rev-parse", "--show-toplevel")
+    if top is None:
+        return f"### module: {Path(folder).resolve().name} (not in a git repository)\n"
+    root = top.strip()
+    head = (_git(root, "rev-parse", "HEAD") or "no commit yet").strip()
+    told = [f"### repo: {root} @ {head}\n"]
     for title, arguments in (("staged", ("diff", "--cached")), ("not staged", ("diff",))):
-        told += [f"\n# {title}\n", _git(folder, *arguments, "--no-ext-diff", "--no-color") or ""]
-    untracked = (_git(folder, "ls-files", "--others", "--exclude-standard", "-z") or "").split("\0")[:-1]
-    told += ["\n# untracked\n", *(f"# {name!r}\n" for name in untracked[:MAX_UNTRACKED])]
-    if len(untracked) > MAX_UNTRACKED:
-        told.append(f"# and {len(untracked) - MAX_UNTRACKED} more\n")
-    return "".join(told)
+        diff = _git(root, *arguments, "--no-ext-diff", "--no-textconv", "--no-color")
+        told += [f"-- {title} --\n{diff}"] if diff else []
+    untracked = (_git(root, "ls-files", "--others", "--exclude-standard", "-z") or "").split("\0")[:-1]
+    if untracked:
+        more = [f"({len(untracked) - MAX_UNTRACKED:,} more)"] if len(untracked) > MAX_UNTRACKED else []
+        told.append("\n".join(["-- untracked --", *untracked[:MAX_UNTRACKED], *more, ""]))
+    return "".join(told) if len(told) > 1 else f"{told[0]}(no local changes)\n"
 
 
 def _git(folder: str | os.PathLike[str], *arguments: str) -> str | None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rolloupe.record.plain import Array
+from rolloupe.record.arrays import Array
 
 Floats = NDArray[np.float64]
 

@@ -13,7 +13,7 @@ from rolloupe.errors import UnreadablePath
 from rolloupe.model import Checkpoint
 from rolloupe.record.code import code_diff
 from rolloupe.record.lines import encoded
-from rolloupe.record.plain import jsonable
+from rolloupe.record.values import jsonable, settings
 
 MARKER = "rolloupe.json"
 LAYOUT = "rolloupe"
@@ -56,7 +56,7 @@ class Folder:
 
     def config(self, config: object) -> None:
         """Keep the configuration; another one than the last is kept beside it. Raises `OSError`."""
-        text = json.dumps(jsonable(config), indent=2, ensure_ascii=False) + "\n"
+        text = json.dumps(settings(config), indent=2, ensure_ascii=False) + "\n"
         place = self.path / "config.json"
         if place.exists():
             if place.read_bytes() == text.encode("utf-8", "replace"):
@@ -67,8 +67,7 @@ class Folder:
 
     def code(self, folder: str | os.PathLike[str]) -> None:
         """Keep what the code differs by. Raises `OSError`."""
-        if diff := code_diff(folder):
-            self._write("code.diff", diff)
+        self._write("code.diff", code_diff(folder))
 
     def attempt(self, producer: str) -> None:
         """Note that a process began to record. Raises `OSError`."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rolloupe.record.plain import Array
+from rolloupe.record.arrays import Array
 
 if TYPE_CHECKING:
     import pyarrow as pa

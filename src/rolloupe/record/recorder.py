@@ -19,11 +19,12 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, SupportsIndex, TypeAlias, TypeVar, cast
 
 from rolloupe.model import Checkpoint
+from rolloupe.record.arrays import Array, number, numbers, weight
 from rolloupe.record.background import Background, Item
 from rolloupe.record.derived import StepSums
 from rolloupe.record.folder import CHECKPOINTS, Folder
-from rolloupe.record.plain import Array, jsonable, number, numbers, scalar, weight
 from rolloupe.record.samples import series_of, sized
+from rolloupe.record.values import jsonable, scalar
 
 CAPACITY_BYTES = 512 * 2**20
 """So much may wait to be written before token series are let go."""

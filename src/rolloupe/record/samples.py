@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 
 from rolloupe import tokens
-from rolloupe.record.plain import Array, array
+from rolloupe.record.arrays import Array, array
 
 IDS = "token_ids"
 MASK = "loss_mask"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rolloupe.record import logtree, whole_files
-from rolloupe.record.code_diff import code_diff
+from rolloupe.record.code import code_diff
 from rolloupe.record.tinker.names import (
     CHECKPOINTS,
     CONFIG,

@@ -1,0 +1,68 @@
+"""Numbers that a trainer hands over: copied, so that nothing here keeps a reference to a caller's buffer.
+
+NumPy and torch are known by what their objects can do, not by name, so torch need not be there.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rolloupe.record.values import scalar
+
+Array = NDArray[np.float32] | NDArray[np.int32]
+
+
+def array(values: object) -> Array:
+    """Copy numbers, one a token, to float32, or to int32 where they are whole numbers or truth values; shape (T,).
+
+    Takes lists, NumPy and torch arrays of any type and device; None among the numbers becomes NaN. Raises `TypeError`
+    and `ValueError` for what holds no numbers, or has more than one axis of a length other than 1.
+    """
+    if hasattr(values, "detach"):  # torch, wherever the tensor lies
+        tensor: Any = values.detach()
+        values = (tensor.float() if tensor.is_floating_point() else tensor).cpu().numpy()
+    if isinstance(values, list | tuple) and None in values:
+        values = [np.nan if value is None else value for value in values]
+    found = np.asarray(values)
+    if found.ndim != 1:
+        found = found.reshape(-1) if found.size == max(found.shape, default=1) else _refused(found)
+    if found.dtype.kind in "iub" and (found.dtype.itemsize < 4 or _fits(found)):
+        return found.astype(np.int32)
+    if found.dtype.kind not in "fiub" and found.size:
+        raise TypeError(f"an array of {found.dtype} holds no numbers")
+    with np.errstate(over="ignore"):
+        return found.astype(np.float32)
+
+
+def _refused(found: NDArray[Any]) -> NDArray[Any]:
+    raise ValueError(f"an array of shape {found.shape}: one number a token is wanted")
+
+
+def _fits(found: NDArray[Any]) -> bool:
+    limits = np.iinfo(np.int32)
+    return not found.size or bool(found.min() >= limits.min and found.max() <= limits.max)
+
+
+def number(value: object) -> float | None:
+    """Return a number as a float; None for None. Raises `TypeError` for what is none."""
+    value = scalar(value)
+    if value is not None and not isinstance(value, int | float):
+        raise TypeError(f"a number is wanted, not {type(value).__qualname__}")
+    return None if value is None else float(value)
+
+
+def numbers(values: Mapping[Any, object] | None) -> dict[str, float]:
+    """Return what is a number among named values, with names as texts."""
+    found = {str(name): scalar(value) for name, value in (values or {}).items()}
+    return {name: float(value) for name, value in found.items() if isinstance(value, int | float)}
+
+
+def weight(value: object) -> int:
+    """Return about how many bytes a plain value takes in memory."""
+    if isinstance(value, str):
+        return 50 + len(value)
+    if isinstance(value, dict):
+        return 100 + sum(weight(key) + weight(member) for key, member in value.items())
+    return 60 + sum(map(weight, value)) if isinstance(value, list) else 30
