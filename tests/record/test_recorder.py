@@ -428,3 +428,28 @@ def test_whatever_is_recorded_can_be_read(tmp_path_factory: pytest.TempPathFacto
             assert all(any(np.array_equal(v, g, equal_nan=True) for g in got.values()) for v in wanted.values())
             reward = found[uid].row.reward
             assert (reward is None) == (row["reward"] is None)
+
+
+def test_groups_of_trajectories_are_taken_as_they_are(tmp_path: Path) -> None:
+    def transition(ob: list[int], ac: list[int], **more: Any) -> dict[str, Any]:
+        return {"ob": ob, "ac": {"tokens": ac, "logprobs": [-0.5] * len(ac)}, "reward": 0.25, **more}
+
+    one_row = [transition([1, 2], [3]), transition([1, 2, 3, 4], [5, 6], metrics={"format": 1.0})]
+    two_rows = [transition([1], [2]), transition([7, 8], [9])]
+    group = {
+        "trajectories_G": [{"transitions": one_row}, {"transitions": two_rows}], "final_rewards_G": [1.0, 0.0],
+        "metrics_G": [{"solved": True}, {}],
+    }  # fmt: skip
+    with recorder(tmp_path / "run") as record:
+        uids = record.group(group, step=1, group="g", decode=lambda ids: " ".join(map(str, ids)), env="e")
+        assert len(uids) == 3
+    run = opened(tmp_path / "run")
+    found = list(run.samples())
+    assert [(s.key.index, s.reward, s.turns, s.prompt_tokens, s.response_tokens) for s in found] == [
+        ("0", 1.5, 2, 2, 3), ("1", 0.5, 1, 1, 1), ("1.1", 0.5, 1, 2, 1),
+    ]  # fmt: skip
+    first = run.sample(found[0].key)
+    assert (first.prompt_text, first.response_text, first.token_ids) == ("1 2", "3 4 5 6", [1, 2, 3, 4, 5, 6])
+    assert series(first)["loss_mask"] == [0, 0, 1, 0, 1, 1]
+    assert np.isnan(series(first)["logprobs"]).tolist() == [True, True, False, True, False, False]
+    assert found[0].metrics == {"solved": 1.0, "format": 1.0}

@@ -15,6 +15,7 @@ from typing import Any
 from rolloupe.record.arrays import Array
 from rolloupe.record.lines import Lines, encoded
 from rolloupe.record.parts import write_part
+from rolloupe.record.samples import facts
 
 REST_S = 1.0
 """What was recorded is written after this long at the latest: who watches sees it within two seconds."""
@@ -51,7 +52,14 @@ class Background:
     """Writes the files of one producer."""
 
     def __init__(
-        self, root: Path, producer: str, *, capacity_bytes: int, block: bool, trouble: Callable[[Exception, int], None]
+        self,
+        root: Path,
+        producer: str,
+        *,
+        capacity_bytes: int,
+        block: bool,
+        seen: Callable[[Item], None],
+        trouble: Callable[[Exception, int], None],
     ) -> None:
         self.root = root
         self.producer = producer
@@ -61,6 +69,8 @@ class Background:
         """Lines that could not be written, by kind."""
         self._capacity = capacity_bytes
         self._block = block
+        self._seen = seen
+        """Called with each line before it is written."""
         self._trouble = trouble
         self._files = {kind: Lines(root, kind, producer) for kind in ("samples", "annotations", "metrics")}
         self._part = _last_part(root / "tokens" / producer)
@@ -154,6 +164,8 @@ class Background:
 
     def _write(self, batch: list[Item]) -> None:
         """Write the part first: a line that stands must not name what is not there."""
+        for item in batch:
+            self._look_at(item)
         with_series = [item for item in batch if item.series]
         if with_series:
             self._part += 1
@@ -169,6 +181,14 @@ class Background:
             item.record["series"] = {"part": self._part, "row": row, **item.record.get("series", {})}
         for kind, file in self._files.items():
             self._append(kind, file, [item for item in batch if item.kind == kind])
+
+    def _look_at(self, item: Item) -> None:
+        try:
+            self._seen(item)
+            if found := facts(item.series):
+                item.record["series"] = {"facts": found}
+        except Exception as error:  # what follows from a sample must not cost it
+            self._trouble(error, 0)
 
     def _append(self, kind: str, file: Lines, items: list[Item]) -> None:
         for item in items:

@@ -6,6 +6,7 @@ sums over tokens by the number of tokens, never means of means.
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,24 +45,22 @@ class StepSums:
         self._logprobs: dict[str, Floats] = {}
         """Of the sampled tokens, by uid, until the trainer's own arrive."""
 
-    def add(
-        self, uid: str, env: str, group: str, reward: float | None, counts: Mapping[str, float],
-        metrics: Mapping[str, float], series: Mapping[str, Array],
-    ) -> None:  # fmt: skip
-        """Add a sample. `counts` has `turns` and, where known, `response_tokens` and `prompt_tokens`."""
-        for name in {"all", env} - {""}:
+    def add(self, record: Mapping[str, Any], series: Mapping[str, Array]) -> None:
+        """Add a sample by its record, and as many of its series as there was room for."""
+        reward, turns = record.get("reward"), int(record.get("turns", 1))
+        group = record.get("group") or str(record.get("prompt"))
+        for name in {"all", record.get("env", "")} - {""}:
             means = self._means[name]
             means["reward/total"].add(reward)
             means["total_episodes"].add(1.0)
-            means["turns_per_episode"].add(counts["turns"])
-            turns = int(counts["turns"])
-            means["ac_tokens_per_turn"].add(counts.get("response_tokens"), turns)
-            means["ob_tokens_per_turn"].add(counts.get("prompt_tokens"), turns)
-            for metric, value in metrics.items():
+            means["turns_per_episode"].add(turns)
+            means["ac_tokens_per_turn"].add(record.get("response_tokens"), turns)
+            means["ob_tokens_per_turn"].add(record.get("prompt_tokens"), turns)
+            for metric, value in record.get("metrics", {}).items():
                 means[metric].add(value)
             if reward is not None:
                 self._rewards[name, group].append(reward)
-        self._add_series(uid, series)
+        self._add_series(record["uid"], series)
 
     def annotate(self, uid: str, series: Mapping[str, Array]) -> None:
         """Add what the trainer computed for a sample of the step."""

@@ -2,7 +2,6 @@
 
 import json
 import os
-import secrets
 import socket
 import time
 from collections.abc import Iterator, Mapping
@@ -11,6 +10,7 @@ from typing import Any
 
 from rolloupe.errors import UnreadablePath
 from rolloupe.model import Checkpoint
+from rolloupe.record import whole_files
 from rolloupe.record.code import code_diff
 from rolloupe.record.lines import encoded
 from rolloupe.record.values import jsonable, settings
@@ -81,14 +81,8 @@ class Folder:
         )  # fmt: skip
 
     def append(self, name: str, record: dict[str, Any]) -> None:
-        """Add a line to a file that several processes may write: one write, and a torn end is left behind first."""
-        handle = os.open(self.path / name, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-        try:
-            size = os.fstat(handle).st_size
-            torn = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
-            os.write(handle, (b"\n" if torn else b"") + encoded(record) + b"\n")
-        finally:
-            os.close(handle)
+        """Add a line to a file that several processes may write. Raises `OSError`."""
+        whole_files.append(self.path / name, encoded(record) + b"\n")
 
     def last_checkpoint(self) -> Checkpoint | None:
         """The checkpoint that was noted last."""
@@ -119,9 +113,4 @@ class Folder:
                 yield row
 
     def _write(self, name: str, text: str) -> None:
-        temporary = self.path / f".{name}.{os.getpid()}-{secrets.token_hex(4)}.tmp"
-        try:
-            temporary.write_bytes(text.encode("utf-8", "replace"))
-            os.replace(temporary, self.path / name)
-        finally:
-            temporary.unlink(missing_ok=True)
+        whole_files.write(self.path / name, text.encode("utf-8", "replace"))

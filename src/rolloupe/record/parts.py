@@ -1,12 +1,12 @@
 """Token series written: one Parquet part with a row a sample, put in its place when it is whole."""
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rolloupe.record import whole_files
 from rolloupe.record.arrays import Array
 
 if TYPE_CHECKING:
@@ -20,23 +20,18 @@ def write_part(path: Path, rows: Sequence[tuple[str, Mapping[str, Array]]]) -> N
     """Write `uid` and the series of some samples. Raises `OSError`."""
     import pyarrow.parquet as pq
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     table, floats = _table(rows)
     values = sum(len(one) for _, series in rows for one in series.values())
-    try:
+    with whole_files.replacing(path) as file:
         pq.write_table(
             table,
-            temporary,
+            file,
             compression="zstd",
             use_dictionary=False,
             use_byte_stream_split=[f"{name}.list.element" for name in floats if "." not in name] or False,
             row_group_size=max(1, len(rows) * ROW_GROUP_VALUES // max(1, values)),
             write_statistics=False,
         )
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _table(rows: Sequence[tuple[str, Mapping[str, Array]]]) -> "tuple[pa.Table, list[str]]":

@@ -23,7 +23,8 @@ from rolloupe.record.arrays import Array, number, numbers, weight
 from rolloupe.record.background import Background, Item
 from rolloupe.record.derived import StepSums
 from rolloupe.record.folder import CHECKPOINTS, Folder
-from rolloupe.record.samples import series_of, sized
+from rolloupe.record.samples import counts_of, series_of
+from rolloupe.record.trajectories import Decode, samples_of
 from rolloupe.record.values import jsonable, scalar
 
 CAPACITY_BYTES = 512 * 2**20
@@ -122,6 +123,7 @@ class Recorder:
                 self.producer,
                 capacity_bytes=self._capacity,
                 block=self._block,
+                seen=self._seen,
                 trouble=self._trouble,
             )
             try:
@@ -187,36 +189,43 @@ class Recorder:
         are not given.
         """
         arrays = series_of(token_ids, series)
-        counts = sized(arrays, prompt_tokens, response_tokens, tokens)
+        counts = counts_of(arrays, prompt_tokens, response_tokens, tokens)
         uid = uid or secrets.token_hex(8)
         name = str(scalar(group)) if group is not None else ""
         record: dict[str, Any] = {"uid": uid, "split": split, "step": operator.index(step), "group": name}
         record |= {
             "index": self._index(split, record["step"], name, index), "reward": number(reward),
             "advantage": number(advantage), "status": status, "discarded": discarded, "env": env,
-            "label": None if label is None else str(jsonable(label)), "turns": turns, **counts.named,
+            "label": None if label is None else str(jsonable(label)), "turns": turns, **counts,
             "metrics": numbers(metrics), "tags": {str(k): str(scalar(v)) for k, v in (tags or {}).items()},
             "prompt": jsonable(prompt), "response": jsonable(response), "ref_response": jsonable(ref_response),
             "ref_reward": number(ref_reward), "tokens": None if tokens is None else [str(one) for one in tokens],
-            "series": counts.series, "extra": jsonable(extra),
+            "extra": jsonable(extra),
         }  # fmt: skip
         if not name:
             del record["group"]  # the reader takes a hash of the prompt
         record = {key: value for key, value in record.items() if value not in (None, "", {})}
         self._put("samples", record, arrays)
         if split == "train":
-            sums = self._sums_of(record["step"])
-            sums.add(
-                uid,
-                env,
-                name or str(prompt)[:1000],
-                record.get("reward"),
-                {"turns": turns or 1, **counts.named},
-                record.get("metrics", {}),
-                arrays,
-            )
             self._steps_of[uid] = record["step"]
         return uid
+
+    def group(
+        self, trajectory_group: Any, *, step: SupportsIndex, group: object, decode: Decode | None = None, **sample: Any
+    ) -> list[str]:
+        """Record a group of trajectories as trainers hold them; returns the uids of its samples.
+
+        `trajectory_group` has `trajectories_G`, `final_rewards_G` and `metrics_G`, as objects or as a dict; `decode`
+        makes text of token ids. Takes what `sample` takes, for all of them.
+        """
+        try:
+            found = list(samples_of(trajectory_group, decode))
+        except Exception as error:
+            if self._strict:
+                raise
+            self._report(error, 1)
+            return []
+        return [self.sample(step=step, group=group, **{**one, **sample}) for one in found]
 
     @_guarded(None)
     def metrics(self, step: SupportsIndex | None, values: Mapping[str, object]) -> None:
@@ -246,14 +255,11 @@ class Recorder:
         `discarded=""` takes a discard back. A `series` is for the response, or for all tokens of the sample.
         """
         arrays = series_of(None, series)
-        counts = sized(arrays, None, None, None)
         record = {
             "uid": uid, "advantage": number(advantage), "discarded": discarded, "metrics": numbers(metrics),
-            "tags": {str(k): str(scalar(v)) for k, v in (tags or {}).items()}, "series": counts.series,
+            "tags": {str(k): str(scalar(v)) for k, v in (tags or {}).items()},
         }  # fmt: skip
         self._put("annotations", {k: v for k, v in record.items() if v is not None and v != {}}, arrays)
-        if (step := self._steps_of.get(uid)) is not None and arrays:
-            self._sums_of(step).annotate(uid, arrays)
 
     def discard(self, uid: str, reason: str) -> None:
         """Record that a sample is not trained on, and why: `zero_advantage`, `stale`, `filtered`, ..."""
@@ -294,6 +300,7 @@ class Recorder:
     def step_end(self, step: SupportsIndex) -> None:
         """End a step: add the metrics that follow from its samples, and wait until all of it is written."""
         step = operator.index(step)
+        self._background.flush()
         derived: dict[str, float] = {"progress/batch": float(step), "time/total": time.monotonic() - self._began_s}
         self._began_s = time.monotonic()
         if (sums := self._sums.pop(step, None)) is not None:
@@ -367,6 +374,17 @@ class Recorder:
             if self._strict:
                 raise
             self._report(error, 0)
+
+    def _seen(self, item: Item) -> None:
+        """Add what follows from a line to the sums of its step; called by the thread that writes."""
+        record = item.record
+        step = self._steps_of.get(record.get("uid", ""))
+        if step is None:
+            return
+        if item.kind == "samples":
+            self._sums_of(step).add(record, item.series)
+        else:
+            self._sums_of(step).annotate(record["uid"], item.series)
 
     def _trouble(self, error: Exception, lines: int) -> None:
         """Called by the thread that writes."""

@@ -1,7 +1,7 @@
 """The arrays of one sample: copied, counted, and placed among its tokens."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -12,13 +12,6 @@ from rolloupe.record.arrays import Array, array
 IDS = "token_ids"
 MASK = "loss_mask"
 RESERVED = ("uid",)
-
-
-class Sized(NamedTuple):
-    """Counts of tokens by name, as far as they are known; and what a line says of the series."""
-
-    named: dict[str, int]
-    series: dict[str, Any]
 
 
 def series_of(token_ids: Any, series: Mapping[str, Any] | None) -> dict[str, Array]:
@@ -37,9 +30,9 @@ def series_of(token_ids: Any, series: Mapping[str, Any] | None) -> dict[str, Arr
     return found
 
 
-def sized(
+def counts_of(
     arrays: Mapping[str, Array], prompt_tokens: int | None, response_tokens: int | None, pieces: Sequence[str] | None
-) -> Sized:
+) -> dict[str, int]:
     """Count tokens: a series that is shorter than `token_ids` belongs to the last of them, the response."""
     ids = arrays.get(IDS)
     others = {name: values for name, values in arrays.items() if name != IDS}
@@ -51,8 +44,7 @@ def sized(
     if prompt is None and ids is not None and response is not None and response < len(ids):
         prompt = len(ids) - response
     counts = {"prompt_tokens": prompt, "response_tokens": response}
-    known = {name: count for name, count in counts.items() if count is not None}
-    return Sized(known, {"facts": facts(others)} if others else {})
+    return {name: count for name, count in counts.items() if count is not None}
 
 
 def facts(arrays: Mapping[str, Array]) -> dict[str, list[float]]:
@@ -60,6 +52,8 @@ def facts(arrays: Mapping[str, Array]) -> dict[str, list[float]]:
     mask = arrays.get(MASK)
     by_length: dict[int, dict[str, tokens.Floats]] = {}
     for name, values in arrays.items():
+        if name == IDS:
+            continue
         counted = values.astype(np.float64)
         if mask is not None and name != MASK and len(values) <= len(mask):
             counted[mask[len(mask) - len(values) :] == 0] = np.nan

@@ -4,17 +4,16 @@ Groups are known by what they have, not by type: the cookbook's objects, wrapped
 What is missing or of another type costs that value, never the record.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from rolloupe.record.duck import listed, member, tags_of
 from rolloupe.record.logtree.messages import messages_of
 from rolloupe.record.values import jsonable, text_of
 
 SCHEMA = 1
 
 Record = dict[str, Any]
-
-_MISSING = object()
 
 
 def serialize_rollout_summaries(
@@ -41,28 +40,28 @@ def records_of(split: str, iteration: int, groups: Iterable[Any]) -> list[Record
     """
     found = []
     for number, given in enumerate(groups):
-        group = _member(given, "trajectory_group", given)
+        group = member(given, "trajectory_group", given)
         shared = {
             "schema_version": SCHEMA,
             "split": split,
             "iteration": iteration,
-            "group_idx": _member(given, "group_idx", _member(group, "group_idx", number)),
+            "group_idx": member(given, "group_idx", member(group, "group_idx", number)),
         }
-        facts = {"tags": _tags(given, group), "sampling_client_step": _member(given, "sampling_client_step", None)}
+        facts = {"tags": tags_of(given, group), "sampling_client_step": member(given, "sampling_client_step", None)}
         found += [shared | {"traj_idx": index} | facts | rest for index, rest in enumerate(_trajectories(group))]
     return [jsonable(record) for record in found]
 
 
 def _trajectories(group: Any) -> list[Record]:
-    trajectories = _listed(group, "trajectories_G", "trajectories")
-    finals = _listed(group, "final_rewards_G", "final_rewards")
-    metrics = _listed(group, "metrics_G", "metrics")
+    trajectories = listed(group, "trajectories_G", "trajectories")
+    finals = listed(group, "final_rewards_G", "final_rewards")
+    metrics = listed(group, "metrics_G", "metrics")
     found = []
     for index, trajectory in enumerate(trajectories):
         steps = [
-            _step(number, one) for number, one in enumerate(_listed(trajectory, "transitions", "steps", "transition"))
+            _step(number, one) for number, one in enumerate(listed(trajectory, "transitions", "steps", "transition"))
         ]
-        final = jsonable(finals[index]) if index < len(finals) else _member(trajectory, "final_reward", 0.0)
+        final = jsonable(finals[index]) if index < len(finals) else member(trajectory, "final_reward", 0.0)
         record = {
             "total_reward": _total([step["reward"] for step in steps], final),
             "final_reward": final,
@@ -79,53 +78,29 @@ def _step(number: int, transition: Any) -> Record:
         "step_idx": number,
         "ob_len": _length(transition, "ob"),
         "ac_len": _length(transition, "ac"),
-        "reward": jsonable(_member(transition, "reward", 0.0)),
-        "episode_done": _member(transition, "episode_done", False),
-        "metrics": _member(transition, "metrics", {}),
-        "logs": _member(transition, "logs", {}),
+        "reward": jsonable(member(transition, "reward", 0.0)),
+        "episode_done": member(transition, "episode_done", False),
+        "metrics": member(transition, "metrics", {}),
+        "logs": member(transition, "logs", {}),
     }
 
 
 def _more(trajectory: Any) -> Record:
     """What the cookbook knows of a trajectory and leaves out; readers of version 1 pass over it."""
-    reason = _member(trajectory, "stop_reason", None)
+    reason = member(trajectory, "stop_reason", None)
     more = {} if reason is None else {"stop_reason": text_of(reason)}
-    messages = _member(trajectory, "messages", _member(trajectory, "conversation", None))
+    messages = member(trajectory, "messages", member(trajectory, "conversation", None))
     return more if messages is None else more | {"conversation": messages_of(messages)}
-
-
-def _member(value: Any, name: str, default: Any) -> Any:
-    """Return a member of an object or of a dict."""
-    try:
-        return value.get(name, default) if isinstance(value, Mapping) else getattr(value, name, default)
-    except Exception:  # a property that fails
-        return default
-
-
-def _listed(value: Any, *names: str) -> list[Any]:
-    for name in names:
-        found = _member(value, name, _MISSING)
-        if found is not _MISSING and isinstance(found, Iterable) and not isinstance(found, str | bytes | Mapping):
-            return list(found)
-    return []
-
-
-def _tags(given: Any, group: Any) -> list[str]:
-    tags = _member(given, "tags", _member(group, "tags", None))
-    if tags is None:
-        told = _member(_member(given, "env_group_builder", None), "logging_tags", None)
-        tags = told() if callable(told) else []
-    return [text_of(tag) for tag in (tags if isinstance(tags, list | tuple | set | frozenset) else [tags])]
 
 
 def _length(value: Any, name: str) -> int:
     """Return the number of tokens of an observation or an action, however it is given: `ob`, or `ob_len`."""
-    known = jsonable(_member(value, f"{name}_len", None))
+    known = jsonable(member(value, f"{name}_len", None))
     if isinstance(known, int):
         return known
-    held = _member(value, name, None)
-    held = _member(held, "tokens", held)
-    length = jsonable(_member(held, "length", held))
+    held = member(value, name, None)
+    held = member(held, "tokens", held)
+    length = jsonable(member(held, "length", held))
     if isinstance(length, int) and not isinstance(length, bool):
         return length
     try:

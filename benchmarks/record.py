@@ -1,0 +1,139 @@
+"""What recording costs a training loop, and what it leaves on disk, against JSON of the same rows.
+
+    python benchmarks/record.py WORK_DIR [--rounds 5]
+
+A step is 512 samples of 4,096 tokens with six float series. The loop trains a two-layer perceptron on every token, in
+NumPy on one thread. It runs without a recorder, with one given arrays, and with one given lists, in turn; after each
+call the buffers are overwritten. Then the same rows are written with `json` and `orjson`.
+"""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import argparse
+import json
+import shutil
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rolloupe.record import Recorder
+
+SAMPLES, TOKENS, WIDTH = 512, 4096, 96
+SERIES = ("logprobs", "trainer_logprobs", "ref_logprobs", "entropy", "advantages", "importance_ratio")
+TEXT = "so we add both sides and find that the sum is seven, which is what was asked for, and then check it. " * 160
+
+Give = Callable[[int, dict[str, Any]], None]
+
+
+def rollout(rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Series as a trainer has them: logprobs mostly near zero, ratios near one, one advantage for all tokens."""
+    logprobs = -rng.exponential(0.35, TOKENS).astype(np.float32)
+    noise = [rng.normal(0, 0.02, TOKENS).astype(np.float32) for _ in range(2)]
+    trained, reference = logprobs + noise[0], logprobs + noise[1]
+    return {
+        "logprobs": logprobs, "trainer_logprobs": trained, "ref_logprobs": reference,
+        "entropy": rng.exponential(0.4, TOKENS).astype(np.float32),
+        "advantages": np.full(TOKENS, rng.normal(), np.float32), "importance_ratio": np.exp(trained - logprobs),
+    }  # fmt: skip
+
+
+def train(given: list[dict[str, np.ndarray]], give: Give | None) -> tuple[float, float]:
+    """One step over all samples; returns its seconds, and the seconds of CPU time of the process."""
+    rng = np.random.default_rng(0)
+    inputs = rng.normal(size=(TOKENS, WIDTH)).astype(np.float32)
+    first, second = (rng.normal(size=(WIDTH, WIDTH)).astype(np.float32) / 10 for _ in range(2))
+    buffers = {name: np.empty(TOKENS, np.float32) for name in SERIES}
+    began, cpu = time.perf_counter(), time.process_time()
+    for index, series in enumerate(given):
+        hidden = np.maximum(inputs @ first, 0)
+        error = hidden @ second - inputs
+        second -= 1e-6 * (hidden.T @ error)
+        first -= 1e-6 * (inputs.T @ ((error @ second.T) * (hidden > 0)))
+        for name, values in series.items():
+            buffers[name][:] = values
+        if give is not None:
+            give(index, dict(buffers))
+    return time.perf_counter() - began, time.process_time() - cpu
+
+
+def recorded(path: Path, given: list[Any], how: Callable[[Any], Any]) -> tuple[float, float, float]:
+    """A step with a recorder: seconds of the loop, until all is written, and of CPU time until then."""
+    shutil.rmtree(path, ignore_errors=True)
+    lists = [{name: how(values) for name, values in series.items()} for series in given]
+    with Recorder(path, code=None, strict=True, capacity_bytes=2**31) as recorder:
+
+        def give(index: int, buffers: dict[str, Any]) -> None:
+            series = buffers if how is np.asarray else lists[index]
+            group, place = divmod(index, 8)
+            recorder.sample(step=0, group=group, index=place, prompt="What?", response=TEXT, reward=1.0, series=series)
+
+        began, cpu = time.perf_counter(), time.process_time()
+        loop, _ = train(given, give)
+        recorder.step_end(0)
+        took, spent = time.perf_counter() - began, time.process_time() - cpu
+        assert not recorder.failures
+    return loop, took, spent
+
+
+def dumped(path: Path, given: list[dict[str, np.ndarray]], dumps: Callable[[Any], bytes]) -> tuple[float, int]:
+    """Write the rows as JSON lines; returns seconds of CPU time, and bytes."""
+    cpu = time.process_time()
+    with path.open("wb") as file:
+        for index, series in enumerate(given):
+            row = {"step": 0, "group": index // 8, "index": index % 8, "prompt": "What is it?", "response": TEXT}
+            file.write(dumps({**row, **{name: values.tolist() for name, values in series.items()}}) + b"\n")
+    return time.process_time() - cpu, path.stat().st_size
+
+
+def size_of(folder: Path) -> int:
+    """Bytes of the files below a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("work", type=Path)
+    parser.add_argument("--rounds", type=int, default=5)
+    args = parser.parse_args()
+    args.work.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng(1)
+    given = [rollout(rng) for _ in range(SAMPLES)]
+    train(given[:20], None)
+    bare, arrays, lists = [], [], []
+    for _ in range(args.rounds):
+        bare.append(train(given, None))
+        arrays.append(recorded(args.work / "arrays", given, np.asarray))
+        lists.append(recorded(args.work / "lists", given, lambda values: values.tolist()))
+    base = statistics.median(loop for loop, _ in bare)
+    base_cpu = statistics.median(cpu for _, cpu in bare)
+    print(f"a step of {SAMPLES} x {TOKENS} tokens x {len(SERIES)} series, without a recorder: {base:.2f} s")
+    for name, taken in (("arrays", arrays), ("lists", lists)):
+        loop, whole, cpu = (statistics.median(column) for column in zip(*taken, strict=True))
+        print(
+            f"  recorder given {name:6}: loop {loop / base - 1:+.1%}, with step_end {whole / base - 1:+.1%}, "
+            f"CPU of recording {cpu - base_cpu:.2f} s"
+        )
+    here = size_of(args.work / "arrays")
+    print(f"  on disk: {here / 1e6:.1f} MB, {here / SAMPLES / TOKENS:.1f} bytes a token for six series and the text")
+    rivals: dict[str, Callable[[Any], bytes]] = {"json": lambda row: json.dumps(row).encode()}
+    try:
+        import orjson
+
+        rivals["orjson"] = orjson.dumps
+    except ImportError:
+        pass
+    for name, dumps in rivals.items():
+        cpu, size = dumped(args.work / f"{name}.jsonl", given, dumps)
+        print(f"  {name}: {cpu:.2f} s of CPU, {size / 1e6:.1f} MB: {size / here:.1f} times as much on disk")
+
+
+if __name__ == "__main__":
+    main()
