@@ -37,6 +37,5 @@ def test_eight_processes_write_one_run_at_once(tmp_path: Path) -> None:
         found = {(sample.key.step, sample.key.index) for sample in run.samples()}
         assert found == {(step, f"{n}-{index}") for step in range(20) for n in range(8) for index in range(10)}
         assert {name for name in run.metric_names() if name.startswith("loss/")} == {f"loss/{n}" for n in range(8)}
-        assert len(list((tmp_path / "run/samples").iterdir())) == 8
         (series,) = run.sample("train/19/0/7-9").series
         assert series.values == [1.0] * 50

@@ -1,5 +1,6 @@
 """What a training loop records is what can be read again; and nothing that goes wrong reaches the loop."""
 
+import enum
 import errno
 import functools
 import json
@@ -7,11 +8,14 @@ import math
 import os
 import shutil
 import subprocess
+import sys
 import threading
+import uuid
 import warnings
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -56,7 +60,7 @@ def test_what_is_recorded_is_what_is_read(tmp_path: Path) -> None:
             tags={"kind": "add"}, token_ids=[1, 2, 3, 4, 5], extra={"seed": 9, "path": Path("/x")}, ref_response="5",
             ref_reward=0.0, series={"logprobs": [-0.5, None, -1.5], "loss_mask": [0, 0, 1, 1, 1]},
         )  # fmt: skip
-        record.metrics(7, {"loss": 0.5, "name": "text"})
+        record.metrics(7, {"loss": 0.5})
         record.checkpoint("000007", step=7, paths={"model": tmp_path / "m.pt"}, loop_state={"rng": [1, 2]})
         record.step_end(7)
     run = opened(tmp_path / "run")
@@ -64,7 +68,7 @@ def test_what_is_recorded_is_what_is_read(tmp_path: Path) -> None:
     sample = run.sample("train/7/3/b")
     row = sample.row
     assert (row.uid, row.reward, row.advantage, row.status, row.env) == (uid, 1.5, -0.25, "truncated", "sums")
-    assert (row.metrics, row.tags) == ({"format": 1.0}, {"kind": "add"})
+    assert (row.metrics, row.tags) == ({"format": 1.0}, {"no": "number", "kind": "add"})
     assert (row.prompt_tokens, row.response_tokens, row.total_tokens) == (2, 3, 5)
     assert [(turn.role, turn.origin) for turn in sample.turns] == [("user", "prompt"), ("assistant", "response")]
     assert (sample.label, sample.ref_reward, sample.token_ids) == ("4", 0.0, [1, 2, 3, 4, 5])
@@ -207,13 +211,17 @@ def test_a_run_that_goes_on_keeps_all_and_its_last_attempt_counts(tmp_path: Path
     assert (run.config, json.loads((tmp_path / "run/config.1.json").read_text())) == ({"attempt": 1}, {"attempt": 0})
 
 
-def test_two_recorders_at_once_have_files_of_their_own(tmp_path: Path) -> None:
-    with recorder(tmp_path / "run") as one, recorder(tmp_path / "run") as other:
-        assert (one.producer, other.producer) == ("rank0", "rank0-2")
-        for record in (one, other):
-            record.sample(step=0, group="g", response=record.producer)
+def test_another_recorder_of_this_process_takes_the_place_of_the_former(tmp_path: Path) -> None:
+    for reward in (0.0, 1.0):  # a cell of a notebook that is run again
+        record = recorder(tmp_path / "run")
+        assert record.producer == "rank0"
+        for _ in range(2):
+            record.sample(step=0, group="g", reward=reward)
+    record.close()
     run = opened(tmp_path / "run")
-    assert sorted(sample.key.index for sample in run.samples()) == ["0", "rank0-2-0"]
+    assert [(str(sample.key), sample.reward) for sample in run.samples()] == [
+        ("train/0/g/0~1", 0.0), ("train/0/g/1~1", 0.0), ("train/0/g/0", 1.0), ("train/0/g/1", 1.0),
+    ]  # fmt: skip
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -317,15 +325,14 @@ def test_a_full_disk_ends_nothing_and_is_told_once(tmp_path: Path, monkeypatch: 
     assert ([sample.key.index for sample in run.samples()], run.problems()) == (["before", "after"], [])
 
 
-def test_a_folder_that_vanished_is_made_again(tmp_path: Path) -> None:
-    with recorder(tmp_path / "run") as record:
+def test_a_run_that_vanished_is_made_again_and_its_loss_is_told(tmp_path: Path) -> None:
+    with recorder(tmp_path / "run", strict=False) as record:
         record.sample(step=0, group="g", index="before", series={"a": [1.0]})
         record.flush()
-        shutil.rmtree(tmp_path / "run/samples")
-        shutil.rmtree(tmp_path / "run/tokens")
+        shutil.rmtree(tmp_path / "run")
         record.sample(step=0, group="g", index="after", series={"a": [2.0]})
-        record.flush()
-        assert record.failures == {}
+        with pytest.warns(RecorderWarning, match="are gone"):
+            record.step_end(0)
     run = opened(tmp_path / "run")
     assert [series(run.sample(sample.key)) for sample in run.samples()] == [{"a": [2.0]}]
 
@@ -333,15 +340,19 @@ def test_a_folder_that_vanished_is_made_again(tmp_path: Path) -> None:
 def test_misuse_is_reported_and_training_goes_on(tmp_path: Path) -> None:
     with recorder(tmp_path / "run", strict=False) as record:
         wrong: list[dict[str, Any]] = [
-            {"reward": "high"}, {"step": "one"}, {"series": {"a": [[1, 2], [3, 4]]}}, {"series": {"a": ["x"]}},
+            {"reward": "high"}, {"series": {"a": [[1, 2], [3, 4]]}}, {"series": {"a": ["x"]}}, {"turns": 1.5},
+            {"metrics": {"odd": [1, 2]}},
         ]  # fmt: skip
         for more in wrong:
             with pytest.warns(RecorderWarning):
-                assert record.sample(**{"step": 0, **more}) == ""
-        record.sample(step=0, group="g", response="good")
-    assert sum(record.failures.values()) == 4
-    assert len(list(opened(tmp_path / "run").samples())) == 1
-    with recorder(tmp_path / "strict") as strict, pytest.raises(TypeError, match="series 'a'"):
+                assert record.sample(**{"step": 0, "group": "g", "response": "good", **more})
+        with pytest.warns(RecorderWarning):
+            assert record.sample(step=cast(int, "one")) == ""
+        with pytest.raises(TypeError, match="promt"):
+            record.sample(step=0, promt="a wrong name")  # type: ignore[call-arg]
+    assert sum(record.failures.values()) == 6
+    assert [sample.response for sample in opened(tmp_path / "run").samples()] == ["good"] * 5
+    with recorder(tmp_path / "strict") as strict, pytest.raises(ValueError, match="series 'a'"):
         strict.sample(step=0, series={"a": ["x"]})
 
 
@@ -453,3 +464,177 @@ def test_groups_of_trajectories_are_taken_as_they_are(tmp_path: Path) -> None:
     assert series(first)["loss_mask"] == [0, 0, 1, 0, 1, 1]
     assert np.isnan(series(first)["logprobs"]).tolist() == [True, True, False, True, False, False]
     assert found[0].metrics == {"solved": 1.0, "format": 1.0}
+
+
+def test_what_trainers_give_is_taken(tmp_path: Path) -> None:
+    class Ended(enum.Enum):
+        DONE = "completed"
+
+    uid = uuid.uuid4()
+    with recorder(tmp_path / "run") as record:
+        record.sample(
+            step=1, group="g", uid=uid, status=Ended.DONE, turns=np.int64(2), prompt_tokens=np.int64(3), env=Path("e"),
+            reward={"score": np.float32(0.5), "format": 1, "judge": "good"},
+            metrics={"lang": "en", "cost": Decimal("1.5")},
+        )  # fmt: skip
+        record.annotate(str(uid), advantage=1)
+    (sample,) = opened(tmp_path / "run").samples()
+    assert (sample.uid, sample.status, sample.turns, sample.prompt_tokens, sample.env) == (
+        str(uid),
+        "completed",
+        2,
+        3,
+        "e",
+    )
+    assert (sample.reward, sample.advantage) == (0.5, 1.0)
+    assert sample.metrics == {"reward.score": 0.5, "reward.format": 1.0, "cost": 1.5}
+    assert sample.tags == {"judge": "good", "lang": "en"}
+
+
+def test_the_mask_says_what_the_response_is(tmp_path: Path) -> None:
+    with recorder(tmp_path / "run") as record:
+        uid = record.sample(
+            step=0, group="g", token_ids=[1, 2, 3, 4, 5],
+            series={"logprobs": [9, 9, -1, -9, -2], "loss_mask": [0, 0, 1, 0, 1], "entropy": [1, 100, 1]},
+        )  # fmt: skip
+        record.annotate(uid, series={"trainer_logprobs": [7, 7, 7]})
+        record.annotate(uid, series={"trainer_logprobs": [-1, 7, -3], "ref_logprobs": [8, 8, -1, 8, -2]})
+        record.step_end(0)
+    run = opened(tmp_path / "run")
+    (sample,) = run.samples()
+    assert (sample.prompt_tokens, sample.response_tokens) == (2, 3)
+    assert run.metrics("optim/entropy")[0].value == 1.0
+    assert run.metrics("optim/kl_sample_train_v1")[0].value == 0.5
+    assert run.metrics("optim/kl_ref_k1")[0].value == -0.5
+    shown = series(run.sample(sample.key))
+    assert np.array_equal(shown["logprobs"], [np.nan, np.nan, -1, np.nan, -2], equal_nan=True)
+    assert np.array_equal(shown["entropy"], [1, np.nan, 1], equal_nan=True)
+
+
+def test_a_mask_that_comes_later_counts_for_all(tmp_path: Path) -> None:
+    with recorder(tmp_path / "run") as record:
+        uid = record.sample(step=0, group="g", uid="ü", series={"logprobs": [-1, -2], "loss_mask": [0, 1]})
+        record.annotate(uid, series={"loss_mask": [1, 1]}, advantage=2.0)
+    sample = opened(tmp_path / "run").sample("train/0/g/0")
+    assert (series(sample)["logprobs"], sample.row.advantage) == ([-1.0, -2.0], 2.0)
+
+
+def test_sums_of_all_processes_make_the_means_of_a_run(tmp_path: Path) -> None:
+    with recorder(tmp_path / "run", producer="rank0") as one, recorder(tmp_path / "run", producer="rank10") as other:
+        for index in range(4):
+            one.sample(step=0, group="a", index=index, reward=0.0)
+        other.sample(step=0, group="b", index=0, reward=1.0)
+        other.sample(step=0, group="b", index=1, reward=math.nan)
+        for record in (one, other):
+            record.step_end(0)
+    run = opened(tmp_path / "run")
+    wanted = {
+        "env/all/reward/total": 0.2, "env/all/total_episodes": 6.0, "env/all/by_group/frac_all_bad": 0.5,
+        "env/all/by_group/frac_all_good": 0.5, "env/all/by_group/frac_mixed": 0.0,
+    }  # fmt: skip
+    assert {name: run.metrics(name)[0].value for name in wanted} == wanted
+
+
+def test_evaluations_have_metrics_of_their_own(tmp_path: Path) -> None:
+    with recorder(tmp_path / "run") as record:
+        record.samples([{"reward": 1.0}, {"reward": 0.0}], step=3, split="eval/held_out", group="g")
+        record.step_end(3)
+    assert opened(tmp_path / "run").metrics("eval/held_out/env/all/reward/total")[0].value == 0.5
+
+
+def test_a_sample_of_another_run_can_be_recorded(tmp_path: Path) -> None:
+    with recorder(tmp_path / "run") as record:
+        record.sample(
+            step=1, group="g", prompt="<|im_start|>user\nhi<|im_end|>", response="<think>x</think> y", reward=1.0,
+            series={"a": [1.0]}, extra={"k": 1},
+        )  # fmt: skip
+    one = opened(tmp_path / "run").sample("train/1/g/0")
+    with recorder(tmp_path / "copy/run") as record:
+        record.samples([one], step=2)
+    other = opened(tmp_path / "copy/run").sample("train/2/g/0")
+    assert (other.turns, other.prompt_text, other.response_text) == (one.turns, one.prompt_text, one.response_text)
+    assert (other.extra, series(other), other.row.uid) == (one.extra, series(one), one.row.uid)
+
+
+def test_threads_may_record_while_a_step_ends(tmp_path: Path) -> None:
+    with recorder(tmp_path / "run") as record:
+        stop = threading.Event()
+
+        def roll_out(thread: int) -> None:
+            for index in range(10_000):
+                if stop.is_set():
+                    return
+                record.sample(step=index // 50, group=thread, index=index, reward=1.0, env=f"e{index % 7}")
+
+        threads = [threading.Thread(target=roll_out, args=(n,)) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        for step in range(40):
+            record.step_end(step)
+        stop.set()
+        for thread in threads:
+            thread.join()
+        assert record.failures == {}
+
+
+def test_trouble_of_the_writing_thread_hangs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise MemoryError("no more")
+
+    monkeypatch.setattr("rolloupe.record.background.Background._append", fail)
+    record = recorder(tmp_path / "run", strict=False)  # warnings are errors in this test
+    record.sample(step=0)
+    record.step_end(0)
+    record.close()
+    assert record.failures == {"MemoryError: no more": 2}
+
+
+def test_a_script_that_ends_without_a_word_loses_nothing(tmp_path: Path) -> None:
+    program = """
+import sys
+from multiprocessing import Process
+import rolloupe
+
+def child():
+    recorder = rolloupe.Recorder(sys.argv[1], code=None, producer="child")
+    recorder.sample(step=0, group="g", index="c", series={"a": [2.0]})
+
+if __name__ == "__main__":
+    rolloupe.Recorder(sys.argv[1], code=None).sample(step=0, group="g", index="p", series={"a": [1.0]})
+    process = Process(target=child)
+    process.start()
+    process.join()
+"""
+    script = tmp_path / "script.py"
+    script.write_text(program)
+    subprocess.run([sys.executable, script, tmp_path / "run"], check=True, capture_output=True)
+    run = opened(tmp_path / "run")
+    assert {s.key.index: series(run.sample(s.key)) for s in run.samples()} == {"p": {"a": [1.0]}, "c": {"a": [2.0]}}
+
+
+@pytest.mark.parametrize("producer", ["../../esc", "a/b", "x" * 300, ".hidden", "a\0b", "\ud800"])
+def test_a_producer_is_a_name_and_no_path(tmp_path: Path, producer: str) -> None:
+    with recorder(tmp_path / "run", producer=producer) as record:
+        record.sample(step=0)
+    assert len(list(opened(tmp_path / "run").samples())) == 1
+    assert {path.name for path in tmp_path.iterdir()} == {"run", "index"}
+
+
+def test_a_configuration_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/config.json").write_text('{"architectures": ["Model"]}')
+    for attempt in range(2):
+        with recorder(tmp_path / "run", config={"lr": attempt}):
+            pass
+    assert json.loads((tmp_path / "run/config.json").read_text()) == {"architectures": ["Model"]}
+    assert opened(tmp_path / "run").config == {"lr": 1}
+
+
+def test_a_path_that_holds_something_else_is_refused(tmp_path: Path) -> None:
+    for number, content in enumerate(['{"layout": "other"}', "[", "[" * 100_000, "null"]):
+        place = tmp_path / str(number)
+        place.mkdir()
+        (place / "rolloupe.json").write_text(content)
+        with pytest.raises(UnreadablePath):
+            recorder(place)
+        assert (place / "rolloupe.json").read_text() == content

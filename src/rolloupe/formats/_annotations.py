@@ -5,7 +5,7 @@ trace's lines stand. A line has `info` for the trace, and for each branch arrays
 and of the first token. Newest wins.
 """
 
-import json
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -116,12 +116,18 @@ def _last_rows(path: str, value: str, producer: str, notes: list[str], key: str 
 
 def _rows_of(path: str, value: str, producer: str, notes: list[str], key: str) -> Iterator[Record]:
     with open_binary(path) as file:
-        for line in lines_with(file, json.dumps(value).encode()):
+        for line in lines_with(file, _needle(value)):
             record = _read(line)
-            if record is not None and record.get(key) == value:
+            if record is not None and fields.name(record.get(key)) == value:
                 yield record
         if file.tell() >= MAX_SEARCH_BYTES:
             notes.append(f"annotations of {producer}: only the first GiB of {Path(path).name} was searched")
+
+
+def _needle(value: str) -> bytes:
+    """Bytes that stand in every line that says a value, whether JSON has it escaped or not."""
+    plain = max(re.split(r"[^A-Za-z0-9 _.:-]", value), key=len)
+    return plain.encode() or b'"'
 
 
 def lines_with(file: Any, needle: bytes) -> Iterator[bytes]:

@@ -3,7 +3,6 @@
 Every function takes whatever JSON can hold and never raises; what is of the wrong type is absent.
 """
 
-import hashlib
 import json
 import math
 import re
@@ -17,6 +16,8 @@ MAX_TAG_CHARS = 64
 
 MAX_NAME_CHARS = 200
 """A group or sample name that is longer is replaced by its hash, to keep addresses short."""
+
+digest = text.digest
 
 MAX_DEPTH = 100
 TOO_DEEP = "(nested too deeply to be shown: see the raw record)"
@@ -90,7 +91,7 @@ def count(value: object) -> int | None:
 def name(value: object) -> str | None:
     """Read what a framework calls something: a text or an integer. A long one becomes its hash."""
     if isinstance(value, str):
-        return (value if len(value) <= MAX_NAME_CHARS else digest(value)) or None
+        return (value if len(value) <= MAX_NAME_CHARS else text.digest(value)) or None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     if isinstance(value, float):
@@ -101,11 +102,6 @@ def name(value: object) -> str | None:
 def tag(value: object) -> str | None:
     """Read a short text."""
     return value if isinstance(value, str) and 0 < len(value) <= MAX_TAG_CHARS else None
-
-
-def digest(prompt: str) -> str:
-    """Return the group of samples that share this prompt where the framework names none: 12 hex digits."""
-    return hashlib.blake2b(prompt.encode("utf-8", "replace"), digest_size=6).hexdigest()
 
 
 def reward(value: object) -> Reward:

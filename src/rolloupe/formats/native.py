@@ -5,9 +5,13 @@ Text and numbers are JSON lines; token series lie in small Parquet parts, which 
 
 import math
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from rolloupe import text, tokens
 from rolloupe.formats import _annotations as annotations
 from rolloupe.formats import _fields as fields
 from rolloupe.formats import _trainer_files as trainer
@@ -177,29 +181,28 @@ class Native(JsonlFormat):
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
         """See `JsonlFormat`: add token series, and what annotations say."""
         _add_series(run, sample.locator.source, record, sample)
-        if not sample.row.uid:
-            return
-        for entry in files(os.path.join(run.root, "annotations"), links_of(run)):
+        noted = files(os.path.join(run.root, "annotations"), links_of(run)) if sample.row.uid else []
+        for entry in sorted(noted, key=lambda entry: text.natural(entry.name)):
             said, notes = annotations.about(entry.path, "uid", sample.row.uid)
             sample.notes += notes
             for one in said:
                 _fold(sample.row, _annotation(one, 0, 0))
                 _add_series(run, f"annotations/{entry.name}", one, sample)
+        _under_the_mask(sample.series)
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
         """See `TrainerFiles`."""
-        rows = []
-        for entry in files(os.path.join(run.root, "metrics"), links_of(run)):
-            for row in trainer.records(entry.path):
-                values = row.get("values")
-                named = values.items() if isinstance(values, dict) else ()
-                own = {f"metric.{name}" if name in ("step", "time") else name: value for name, value in named}
-                rows.append({**own, "step": row.get("step"), "time": row.get("time")})
-        return trainer.merged_metrics(rows)
+        rows = [
+            row
+            for entry in files(os.path.join(run.root, "metrics"), links_of(run))
+            for row in _latest_sums(trainer.records(entry.path))
+        ]
+        flat = [{**_named(row.get("values")), "step": row.get("step"), "time": row.get("time")} for row in rows]
+        return trainer.merged_metrics([*_summed(rows), *flat])
 
     def config(self, run: RunInfo) -> dict[str, Any]:
         """See `TrainerFiles`."""
-        found = trainer.read_json(_file(run, "config.json"))
+        found = trainer.read_json(_file(run, "config.rolloupe.json") or _file(run, "config.json"))
         return found if isinstance(found, dict) else {"config": found} if found is not None else {}
 
     def checkpoints(self, run: RunInfo) -> list[Checkpoint]:
@@ -368,15 +371,46 @@ def _add_series(run: RunInfo, source: str, record: Record, sample: Sample) -> No
     held = {one.name: one for one in sample.series}
     for name, values in found.series.items():
         held[name] = TokenSeries(name=name, values=values.tolist(), offset=max(0, count - len(values)))
-    sample.series = _under_the_mask(held)
+    sample.series = list(held.values())
 
 
-def _under_the_mask(series: dict[str, TokenSeries]) -> list[TokenSeries]:
-    """The series, absent where the loss mask is 0: what was not sampled has no logprob that means anything."""
-    mask = series.get("loss_mask")
-    for one in series.values():
-        if mask is not None and one is not mask:
-            flags = mask.values[max(0, len(mask.values) - len(one.values)) :]
-            kept = zip(one.values, flags, strict=False)
-            one.values = [value if flag else math.nan for value, flag in kept] + one.values[len(flags) :]
-    return list(series.values())
+def _under_the_mask(series: list[TokenSeries]) -> None:
+    """Have the series absent where the loss mask is 0: what was not sampled has no logprob that means anything."""
+    mask = next((np.array(one.values) for one in series if one.name == "loss_mask"), None)
+    for one in series:
+        if mask is not None and one.name != "loss_mask":
+            one.values = tokens.under_mask(np.array(one.values), mask).tolist()
+
+
+def _named(values: object) -> dict[str, Any]:
+    """Metrics of a line, under names that do not clash with those of the line itself."""
+    named = values.items() if isinstance(values, dict) else ()
+    return {f"metric.{name}" if name in ("step", "time") else name: value for name, value in named}
+
+
+def _latest_sums(rows: Iterable[Record]) -> list[Record]:
+    """The lines of a producer; of those with sums for one step the last counts, as where a step was done again."""
+    found = list(rows)
+    last = {fields.integer(row.get("step")): at for at, row in enumerate(found) if isinstance(row.get("sums"), dict)}
+    return [
+        row if last.get(fields.integer(row.get("step"))) == at else {**row, "sums": None}
+        for at, row in enumerate(found)
+    ]
+
+
+def _summed(rows: Iterable[Record]) -> list[Record]:
+    """Means over all producers, from their sums and counts; a sum with count 0 is a total."""
+    totals: dict[tuple[int | None, str], list[float]] = {}
+    for row in rows:
+        step, sums = fields.integer(row.get("step")), row.get("sums")
+        for name, pair in sums.items() if isinstance(sums, dict) else ():
+            told = [fields.number(one) for one in pair] if isinstance(pair, list) and len(pair) == 2 else [None]
+            known = [one for one in told if one is not None]
+            if len(known) == 2:
+                held = totals.setdefault((step, name), [0.0, 0.0])
+                held[0] += known[0]
+                held[1] += known[1]
+    means: dict[int | None, Record] = {}
+    for (step, name), (total, count) in totals.items():
+        means.setdefault(step, {})[name] = total / count if count else total
+    return [{**_named(values), "step": step} for step, values in means.items()]

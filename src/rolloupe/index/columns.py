@@ -6,12 +6,12 @@ compares column names without regard to case and metric names come from hostile 
 """
 
 import hashlib
-import re
 from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
+from rolloupe import text
 from rolloupe.index.entry import Entry
 from rolloupe.model import Annotation, SampleRow
 
@@ -119,12 +119,10 @@ def table_of(entries: Sequence[Entry], source: str) -> pa.Table:
 SAID = ("advantage", "discarded")
 """The fixed columns of which annotations may say something newer."""
 
-_NUMBER = re.compile("[0-9]+")
-
 
 def annotations_of(found: Sequence[Annotation], source: str) -> pa.Table:
     """Build the table of some annotations of one source: what is newer has the greater `source`, `nth`."""
-    place = _NUMBER.sub(lambda match: match[0].zfill(20), source)
+    place = text.natural(source)
     columns = {
         "uid": pa.array([one.uid for one in found], pa.string()),
         "source": pa.array([place] * len(found), pa.dictionary(pa.int32(), pa.string())),

@@ -3,13 +3,10 @@
 NumPy and torch are known by what their objects can do, not by name, so torch need not be there.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from rolloupe.record.values import scalar
 
 Array = NDArray[np.float32] | NDArray[np.int32]
 
@@ -43,20 +40,6 @@ def _refused(found: NDArray[Any]) -> NDArray[Any]:
 def _fits(found: NDArray[Any]) -> bool:
     limits = np.iinfo(np.int32)
     return not found.size or bool(found.min() >= limits.min and found.max() <= limits.max)
-
-
-def number(value: object) -> float | None:
-    """Return a number as a float; None for None. Raises `TypeError` for what is none."""
-    value = scalar(value)
-    if value is not None and not isinstance(value, int | float):
-        raise TypeError(f"a number is wanted, not {type(value).__qualname__}")
-    return None if value is None else float(value)
-
-
-def numbers(values: Mapping[Any, object] | None) -> dict[str, float]:
-    """Return what is a number among named values, with names as texts."""
-    found = {str(name): scalar(value) for name, value in (values or {}).items()}
-    return {name: float(value) for name, value in found.items() if isinstance(value, int | float)}
 
 
 def weight(value: object) -> int:

@@ -7,15 +7,16 @@ When the queue is full the oldest token series go first; text and numbers are ke
 import os
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from rolloupe.record.arrays import Array
 from rolloupe.record.lines import Lines, encoded
-from rolloupe.record.parts import write_part
+from rolloupe.record.parts import import_arrow, write_part
 from rolloupe.record.samples import facts
+from rolloupe.record.trouble import Trouble
 
 REST_S = 1.0
 """What was recorded is written after this long at the latest: who watches sees it within two seconds."""
@@ -49,7 +50,7 @@ class Item:
 
 
 class Background:
-    """Writes the files of one producer."""
+    """Writes the files of one producer. `seen` is called with each line before it is written, in the writing thread."""
 
     def __init__(
         self,
@@ -59,30 +60,34 @@ class Background:
         capacity_bytes: int,
         block: bool,
         seen: Callable[[Item], None],
-        trouble: Callable[[Exception, int], None],
+        trouble: Trouble,
     ) -> None:
         self.root = root
         self.producer = producer
         self.dropped = 0
         """Token series that did not fit."""
-        self.lost: Counter[str] = Counter()
-        """Lines that could not be written, by kind."""
         self._capacity = capacity_bytes
         self._block = block
         self._seen = seen
-        """Called with each line before it is written."""
         self._trouble = trouble
         self._files = {kind: Lines(root, kind, producer) for kind in ("samples", "annotations", "metrics")}
         self._part = _last_part(root / "tokens" / producer)
         self._queue: deque[Item] = deque()
+        self._rich: deque[Item] = deque()
+        """Those of the queue that have token series."""
         self._queued_bytes = 0
         self._given = self._done = 0
         self._urgent = self._closed = False
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
+    @property
+    def vanished(self) -> int:
+        """How often a file was gone that had been written to."""
+        return sum(file.vanished for file in self._files.values())
+
     def claim(self) -> bool:
-        """Take the producer's name for this process; False where another one that lives has it."""
+        """Take the producer's name for this process; False where another one that lives has it. Raises `OSError`."""
         return self._files["samples"].claim()
 
     def put(self, item: Item) -> None:
@@ -90,12 +95,14 @@ class Background:
         with self._changed:
             while self._queued_bytes + item.size_bytes > self._capacity and self._queue:
                 if self._block:
-                    self._urgent = True
-                    self._changed.notify_all()
+                    self._hurry()
                     self._changed.wait(REST_S)
                 elif not self._shed(item):
                     break
             self._queue.append(item)
+            if item.series:
+                self._rich.append(item)
+                import_arrow()
             self._queued_bytes += item.size_bytes
             self._given += 1
             self._start()
@@ -103,24 +110,29 @@ class Background:
 
     def _shed(self, coming: Item) -> bool:
         """Make room by letting go of the oldest token series that wait; False where there are none."""
-        for item in (*self._queue, coming):
-            if item.series:
-                self.dropped += len(item.series)
-                freed = item.shed()
-                if item is not coming:
-                    self._queued_bytes -= freed
-                return True
-        return False
+        if self._rich:
+            item = self._rich.popleft()
+            self.dropped += len(item.series)
+            self._queued_bytes -= item.shed()
+        elif coming.series:
+            self.dropped += len(coming.series)
+            coming.shed()
+        else:
+            return False
+        return True
 
     def flush(self) -> None:
         """Wait until all that was put is written, or could not be."""
         with self._changed:
             wanted = self._given
             while self._done < wanted:
-                self._urgent = True
-                self._start()
-                self._changed.notify_all()
+                self._hurry()
                 self._changed.wait(REST_S)
+
+    def _hurry(self) -> None:
+        self._urgent = True
+        self._start()
+        self._changed.notify_all()
 
     def close(self) -> None:
         """Write what waits, end the thread, let go of the files."""
@@ -130,6 +142,10 @@ class Background:
             self._changed.notify_all()
         if self._thread is not None:
             self._thread.join()
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Let go of the files, as a process must that was forked off from the one whose they are."""
         for file in self._files.values():
             file.close()
 
@@ -139,25 +155,32 @@ class Background:
             self._thread.start()
 
     def _loop(self) -> None:
-        while True:
-            with self._changed:
-                while not self._queue and not self._closed:
-                    self._changed.wait()
-                if not self._queue:
-                    return
-                until = time.monotonic() + REST_S
-                while not self._is_due() and (rest := until - time.monotonic()) > 0:
-                    self._changed.wait(rest)
-                batch = list(self._queue)
-                self._queue.clear()
-                self._urgent = False
-                self._changed.notify_all()
+        while batch := self._batch():
             for group in _batches(batch):
-                self._write(group)
-                with self._changed:
-                    self._queued_bytes -= sum(item.size_bytes for item in group)
-                    self._done += len(group)
-                    self._changed.notify_all()
+                try:
+                    self._write(group)
+                except BaseException as error:  # whatever it is, whoever waits must not wait for ever
+                    self._trouble.report(error, len(group))
+                finally:
+                    with self._changed:
+                        self._queued_bytes -= sum(item.size_bytes for item in group)
+                        self._done += len(group)
+                        self._changed.notify_all()
+
+    def _batch(self) -> list[Item]:
+        """Wait for what is to be written now; nothing once the recorder is closed."""
+        with self._changed:
+            while not self._queue and not self._closed:
+                self._changed.wait()
+            until = time.monotonic() + REST_S
+            while self._queue and not self._is_due() and (rest := until - time.monotonic()) > 0:
+                self._changed.wait(rest)
+            batch = list(self._queue)
+            self._queue.clear()
+            self._rich.clear()
+            self._urgent = False
+            self._changed.notify_all()
+        return batch
 
     def _is_due(self) -> bool:
         return self._urgent or self._closed or self._queued_bytes >= min(BATCH_BYTES, self._capacity // 2)
@@ -168,19 +191,11 @@ class Background:
             self._look_at(item)
         with_series = [item for item in batch if item.series]
         if with_series:
-            self._part += 1
-            path = self.root / "tokens" / self.producer / f"{self._part:06d}.parquet"
-            try:
-                write_part(path, [(item.record["uid"], item.series) for item in with_series])
-            except Exception as error:
-                self._trouble(error, 0)
-                for item in with_series:
-                    self.dropped += len(item.series)
-                    item.shed()
+            self._write_part(with_series)
         for row, item in enumerate(item for item in with_series if item.series):
             item.record["series"] = {"part": self._part, "row": row, **item.record.get("series", {})}
         for kind, file in self._files.items():
-            self._append(kind, file, [item for item in batch if item.kind == kind])
+            self._append(file, [item for item in batch if item.kind == kind])
 
     def _look_at(self, item: Item) -> None:
         try:
@@ -188,18 +203,33 @@ class Background:
             if found := facts(item.series):
                 item.record["series"] = {"facts": found}
         except Exception as error:  # what follows from a sample must not cost it
-            self._trouble(error, 0)
+            self._trouble.report(error)
 
-    def _append(self, kind: str, file: Lines, items: list[Item]) -> None:
+    def _write_part(self, items: list[Item]) -> None:
+        self._part += 1
+        path = self.root / "tokens" / self.producer / f"{self._part:06d}.parquet"
+        try:
+            write_part(path, [(item.record["uid"], item.series) for item in items])
+        except Exception as error:
+            self._trouble.report(error, len(items), "token series")
+            for item in items:
+                self.dropped += len(item.series)
+                item.shed()
+
+    def _append(self, file: Lines, items: list[Item]) -> None:
+        lines = []
         for item in items:
             if item.dropped:
                 item.record["dropped"] = item.dropped
                 item.record.pop("series", None)
+            try:
+                lines.append(encoded(item.record))
+            except Exception as error:
+                self._trouble.report(error)
         try:
-            file.append([encoded(item.record) for item in items])
+            file.append(lines)
         except Exception as error:
-            self.lost[kind] += len(items)
-            self._trouble(error, len(items))
+            self._trouble.report(error, len(lines))
 
 
 def _batches(items: list[Item]) -> list[list[Item]]:

@@ -1,132 +1,113 @@
-"""What follows from the samples of a step: means, shares of groups, and divergences, under the names of the field.
+"""What follows from the samples of a step: means, shares of groups, divergences, under the names of the field.
 
-Sums over what was recorded by this process; a metric that the trainer logged itself is left alone. Token means are
-sums over tokens by the number of tokens, never means of means.
+All are sums and counts, so that those of several processes add up to the run's. Values that are not finite are left
+out. Token means are sums over tokens by their number, never means of means.
 """
 
+import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from rolloupe import tokens
 from rolloupe.record.arrays import Array
+from rolloupe.record.samples import MASK
 
-Floats = NDArray[np.float64]
+USED = ("logprobs", "trainer_logprobs", "ref_logprobs", "entropy", MASK)
+"""The series that something follows from."""
 
+HELD_BYTES = 256 * 2**20
+"""So much of them is held for a step until it ends; of what comes then no divergence is told."""
 
-class Mean:
-    """A sum and how many it is of."""
-
-    __slots__ = ("count", "sum")
-
-    def __init__(self) -> None:
-        self.sum = 0.0
-        self.count = 0
-
-    def add(self, value: float | None, count: int = 1) -> None:
-        """Add values by their sum; None adds nothing."""
-        if value is not None and count:
-            self.sum += value
-            self.count += count
+Sums = dict[str, list[float]]
+"""By name, a sum and how many values it is of; 0 for a total."""
 
 
 class StepSums:
     """The sums of one step of training."""
 
-    def __init__(self, good: float, bad: float) -> None:
-        self._good, self._bad = good, bad
-        self._means: dict[str, dict[str, Mean]] = defaultdict(lambda: defaultdict(Mean))
-        """By environment, `all` among them, and name."""
+    def __init__(self, low: float, high: float) -> None:
+        self._middle = (low + high) / 2
+        self._sums: dict[str, Sums] = defaultdict(lambda: defaultdict(lambda: [0.0, 0]))
+        """By environment, `all` among them."""
         self._rewards: dict[tuple[str, str], list[float]] = defaultdict(list)
         """By environment and group."""
-        self._tokens: dict[str, Mean] = defaultdict(Mean)
-        self._logprobs: dict[str, Floats] = {}
-        """Of the sampled tokens, by uid, until the trainer's own arrive."""
+        self._series: dict[str, dict[str, Array]] = {}
+        """By uid: the newest of each name."""
+        self._held_bytes = 0
+        self._tokens: Sums = defaultdict(lambda: [0.0, 0])
 
     def add(self, record: Mapping[str, Any], series: Mapping[str, Array]) -> None:
         """Add a sample by its record, and as many of its series as there was room for."""
         reward, turns = record.get("reward"), int(record.get("turns", 1))
-        group = record.get("group") or str(record.get("prompt"))
-        for name in {"all", record.get("env", "")} - {""}:
-            means = self._means[name]
-            means["reward/total"].add(reward)
-            means["total_episodes"].add(1.0)
-            means["turns_per_episode"].add(turns)
-            means["ac_tokens_per_turn"].add(record.get("response_tokens"), turns)
-            means["ob_tokens_per_turn"].add(record.get("prompt_tokens"), turns)
+        for env in {"all", record.get("env", "")} - {""}:
+            sums = self._sums[env]
+            sums["total_episodes"][0] += 1
+            _add(sums["reward/total"], reward)
+            _add(sums["turns_per_episode"], turns)
+            _add(sums["ac_tokens_per_turn"], record.get("response_tokens"), turns)
+            _add(sums["ob_tokens_per_turn"], record.get("prompt_tokens"), turns)
             for metric, value in record.get("metrics", {}).items():
-                means[metric].add(value)
-            if reward is not None:
-                self._rewards[name, group].append(reward)
-        self._add_series(record["uid"], series)
+                _add(sums[metric], value)
+            if reward is not None and math.isfinite(reward):
+                self._rewards[env, record["group"]].append(reward)
+        self.annotate(record["uid"], series)
 
     def annotate(self, uid: str, series: Mapping[str, Array]) -> None:
-        """Add what the trainer computed for a sample of the step."""
-        trainer = series.get("trainer_logprobs")
-        sampled = self._logprobs.get(uid)
-        if trainer is not None and sampled is not None and len(trainer) == len(sampled):
-            self._add_kl(sampled, trainer.astype(np.float64))
+        """Add series that were learned of a sample of the step; those that it had before under a name go."""
+        used = {name: series[name] for name in USED if name in series}
+        size = sum(values.nbytes for values in used.values())
+        if used and self._held_bytes + size <= HELD_BYTES:
+            self._held_bytes += size
+            self._series.setdefault(uid, {}).update(used)
 
-    def _add_series(self, uid: str, series: Mapping[str, Array]) -> None:
-        """Of arrays over all tokens the mask says which were sampled; without one, arrays are of the response."""
-        logprobs = series.get("logprobs")
-        mask = series.get("loss_mask")
-        for name in ("entropy",):
-            if (values := _masked(series.get(name), mask)) is not None:
-                self._tokens[f"optim/{name}"].add(float(values.sum()), len(values))
-        if logprobs is None:
-            return
-        sampled = logprobs.astype(np.float64)
-        if mask is not None and len(mask) == len(sampled):
-            sampled = np.where(mask > 0, sampled, np.nan)
-        self._logprobs[uid] = sampled
-        self.annotate(uid, series)
-        reference = series.get("ref_logprobs")
-        policy = series.get("trainer_logprobs", logprobs)
-        if reference is not None and len(reference) == len(policy):
-            gap = _finite(np.where(np.isnan(sampled), np.nan, 0.0) + policy.astype(np.float64) - reference)
-            self._tokens["optim/kl_ref_k1"].add(float(gap.sum()), len(gap))
-            with np.errstate(over="ignore"):
-                self._tokens["optim/kl_ref_k3"].add(float((np.expm1(-gap) + gap).sum()), len(gap))
+    def settle(self) -> None:
+        """Take the series into the sums, and let go of them: what is annotated later counts no more."""
+        for series in self._series.values():
+            for name, values in _tokens(series).items():
+                self._tokens[name][0] += float(values.sum())
+                self._tokens[name][1] += len(values)
+        self._series.clear()
+        self._held_bytes = HELD_BYTES  # no more are held
 
-    def _add_kl(self, sampled: Floats, trainer: Floats) -> None:
-        gap = _finite(sampled - trainer)
-        self._tokens["optim/kl_sample_train_v1"].add(float(gap.sum()), len(gap))
-        self._tokens["optim/kl_sample_train_v2"].add(float((gap * gap).sum()) / 2, len(gap))
-
-    def metrics(self) -> dict[str, float]:
+    def sums(self) -> Sums:
         """Everything that follows, by name."""
-        envs = [name for name in self._means if name != "all"]
-        shown = ["all", *envs] if len(envs) > 1 else ["all"]
-        found = {}
-        for env in shown if "all" in self._means else []:
-            for name, mean in self._means[env].items():
-                if mean.count:
-                    found[f"env/{env}/{name}"] = mean.sum if name == "total_episodes" else mean.sum / mean.count
-            groups = [rewards for (name, _), rewards in self._rewards.items() if name == env]
-            found |= {f"env/{env}/by_group/{name}": share for name, share in self._shares(groups).items()}
-        return found | {name: mean.sum / mean.count for name, mean in self._tokens.items() if mean.count}
+        found: Sums = {}
+        envs = [env for env in self._sums if env != "all"]
+        for env in ["all", *envs] if len(envs) > 1 else ["all"]:
+            own = {name: pair for name, pair in self._sums[env].items() if pair[1] or name == "total_episodes"}
+            found |= {f"env/{env}/{name}": pair for name, pair in (own | self._shares(env)).items()}
+        self.settle()
+        found |= {f"optim/{name}": pair for name, pair in self._tokens.items()}
+        return {name: pair for name, pair in found.items() if pair[1] or name.endswith("total_episodes")}
 
-    def _shares(self, groups: Sequence[Sequence[float]]) -> dict[str, float]:
-        several = [rewards for rewards in groups if len(rewards) > 1]
-        if not several:
-            return {}
-        good = sum(min(rewards) >= self._good for rewards in several)
-        bad = sum(max(rewards) <= self._bad for rewards in several)
-        mixed = sum(min(rewards) < max(rewards) for rewards in several)
-        counted = {"frac_mixed": mixed, "frac_all_good": good, "frac_all_bad": bad}
-        return {name: count / len(several) for name, count in counted.items()}
+    def _shares(self, env: str) -> Sums:
+        """Groups whose rewards differ; of the others, those above the middle of the range and those that are not."""
+        groups = [rewards for (own, _), rewards in self._rewards.items() if own == env]
+        mixed = sum(min(rewards) < max(rewards) for rewards in groups)
+        good = sum(min(rewards) == max(rewards) > self._middle for rewards in groups)
+        counted = {"frac_mixed": mixed, "frac_all_good": good, "frac_all_bad": len(groups) - mixed - good}
+        return {f"by_group/{name}": [float(count), len(groups)] for name, count in counted.items() if groups}
 
 
-def _masked(values: Array | None, mask: Array | None) -> Floats | None:
-    if values is None:
-        return None
-    found = values.astype(np.float64)
-    return _finite(found[mask > 0] if mask is not None and len(mask) == len(found) else found)
+def _add(pair: list[float], value: float | None, count: int = 1) -> None:
+    if value is not None and count > 0 and math.isfinite(value):
+        pair[0] += value
+        pair[1] += count
 
 
-def _finite(values: Floats) -> Floats:
-    kept: Floats = values[np.isfinite(values)]
-    return kept
+def _tokens(series: Mapping[str, Array]) -> dict[str, tokens.Floats]:
+    """By name, a value for each sampled token that has one."""
+    mask = series.get(MASK)
+    known = {name: tokens.under_mask(values, mask) for name, values in series.items() if name != MASK}
+    found = {"entropy": known["entropy"]} if "entropy" in known else {}
+    sampled = known.get("logprobs")
+    trained = known.get("trainer_logprobs")
+    if sampled is not None and trained is not None:
+        gap = tokens.log_ratio(*tokens.same_end(sampled, trained))
+        found |= {"kl_sample_train_v1": gap, "kl_sample_train_v2": tokens.kl_k2(gap)}
+    policy = sampled if trained is None else trained
+    if policy is not None and (reference := known.get("ref_logprobs")) is not None:
+        gap = tokens.log_ratio(*tokens.same_end(policy, reference))
+        found |= {"kl_ref_k1": gap, "kl_ref_k3": tokens.kl_k3(gap)}
+    return {name: tokens.finite(values) for name, values in found.items()}

@@ -1,10 +1,12 @@
 """The files of a run that are not a producer's own: what it is, its configuration, code, attempts and checkpoints."""
 
+import contextlib
 import json
 import os
 import socket
 import time
 from collections.abc import Iterator, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,8 @@ from rolloupe.record.lines import encoded
 from rolloupe.record.values import jsonable, settings
 
 MARKER = "rolloupe.json"
+CONFIG = "config.json"
+OWN_CONFIG = "config.rolloupe.json"
 LAYOUT = "rolloupe"
 VERSION = 1
 CHECKPOINTS = "checkpoints.jsonl"
@@ -26,48 +30,72 @@ class Folder:
     """The folder of a run."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path).expanduser().absolute()
+        try:
+            self.path = Path(path).expanduser().absolute()
+        except (RuntimeError, ValueError) as error:
+            raise UnreadablePath(f"nothing can be recorded at {str(path)!r}: {error}") from None
+        self._is_foreign = False
+        """True where a configuration of something else was there before: it is left alone."""
 
     def make(self, ranges: Mapping[str, Any]) -> None:
         """Make it, or go on with the one there is. Raises `UnreadablePath` where that cannot be."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             held = self._marker()
-            if held.get("version", VERSION) > VERSION:
-                raise UnreadablePath(
-                    f"{self.path} was recorded in version {held['version']} of the layout, and {VERSION} is written "
-                    "here. Next: update Rolloupe, or record to another folder"
-                )
-            marker = {"layout": LAYOUT, "version": VERSION, **{k: v for k, v in held.items() if k in ranges}}
-            marker |= {key: value for key, value in ranges.items() if value is not None}
+            self._is_foreign = held is None and (self.path / CONFIG).exists()
+            marker = {"layout": LAYOUT, "version": VERSION, **{k: v for k, v in (held or {}).items() if k in ranges}}
+            marker |= {key: jsonable(value) for key, value in ranges.items() if value is not None}
             if marker != held:
-                self._write(MARKER, json.dumps(jsonable(marker), indent=2) + "\n")
-        except OSError as error:
+                self._write(MARKER, json.dumps(marker, indent=2) + "\n")
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
             raise UnreadablePath(
-                f"nothing can be recorded at {self.path}: {error.strerror or error}. Next: name another folder"
+                f"nothing can be recorded at {self.path}: {reason}. Next: name another folder"
             ) from None
 
-    def _marker(self) -> dict[str, Any]:
+    def is_made(self) -> bool:
+        """Tell whether the run is there."""
+        return (self.path / MARKER).exists()
+
+    def _marker(self) -> dict[str, Any] | None:
+        """What the marker says; None where there is none. Raises `OSError`, and `ValueError` for another kind."""
         try:
-            held = json.loads((self.path / MARKER).read_bytes())
-        except (OSError, ValueError):
-            return {}
-        return held if isinstance(held, dict) and isinstance(held.get("version", 0), int) else {}
+            data = (self.path / MARKER).read_bytes()
+        except FileNotFoundError:
+            return None
+        try:
+            held = json.loads(data)
+        except (ValueError, RecursionError):
+            raise ValueError(f"its {MARKER} cannot be read") from None
+        if not isinstance(held, dict) or held.get("layout") != LAYOUT:
+            raise ValueError(f"its {MARKER} is not one of Rolloupe")
+        if not isinstance(held.get("version"), int) or held["version"] > VERSION:
+            raise ValueError(
+                f"it was recorded in version {held.get('version')} of the layout, and {VERSION} is written here: "
+                "update Rolloupe"
+            )
+        return held
 
     def config(self, config: object) -> None:
         """Keep the configuration; another one than the last is kept beside it. Raises `OSError`."""
         text = json.dumps(settings(config), indent=2, ensure_ascii=False) + "\n"
-        place = self.path / "config.json"
-        if place.exists():
-            if place.read_bytes() == text.encode("utf-8", "replace"):
-                return
-            number = next(n for n in range(1, 10**6) if not (self.path / f"config.{n}.json").exists())
-            place.rename(self.path / f"config.{number}.json")
-        self._write("config.json", text)
+        self._keep(OWN_CONFIG if self._is_foreign or (self.path / OWN_CONFIG).exists() else CONFIG, text)
 
     def code(self, folder: str | os.PathLike[str]) -> None:
-        """Keep what the code differs by. Raises `OSError`."""
-        self._write("code.diff", code_diff(folder))
+        """Keep what the code differs by; what it differed by before is kept beside it. Raises `OSError`."""
+        self._keep("code.diff", code_diff(folder))
+
+    def _keep(self, name: str, text: str) -> None:
+        """Write a file, after giving another name to what is there already, unless it is the same."""
+        place, data = self.path / name, text.encode("utf-8", "replace")
+        with contextlib.suppress(FileNotFoundError):
+            if place.read_bytes() == data:
+                return
+            for number in count(1):
+                with contextlib.suppress(FileExistsError):
+                    os.link(place, place.with_suffix(f".{number}{place.suffix}"))
+                    break
+        whole_files.write(place, data)
 
     def attempt(self, producer: str) -> None:
         """Note that a process began to record. Raises `OSError`."""
@@ -107,7 +135,7 @@ class Folder:
         for line in data.split(b"\n"):
             try:
                 row = json.loads(line.decode("utf-8", "replace"))
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(row, dict):
                 yield row

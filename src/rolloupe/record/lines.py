@@ -32,6 +32,8 @@ class Lines:
         self._torn = root / "torn" / f"{producer}.jsonl"
         self._handle: int | None = None
         self._identity = (0, 0)
+        self.vanished = 0
+        """How often the file was gone when it was to be written."""
 
     def append(self, lines: Sequence[bytes]) -> None:
         """Write lines at the end, all of them or, where that fails, none. Raises `OSError`."""
@@ -62,7 +64,8 @@ class Lines:
             self._handle = None
 
     def _opened(self) -> int:
-        if self._handle is not None and _identity_of(self.path) != self._identity:  # its folder vanished
+        if self._handle is not None and _identity_of(self.path) != self._identity:
+            self.vanished += 1
             self.close()
         if self._handle is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)

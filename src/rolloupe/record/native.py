@@ -3,15 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import msgspec
 import numpy as np
 
-from rolloupe.formats import _fields as fields
-from rolloupe.model import Checkpoint, MetricRow, Sample, Turn
+from rolloupe.model import Checkpoint, MetricRow, Sample
 from rolloupe.record.base import Left
-from rolloupe.record.logtree.messages import messages_of
+from rolloupe.record.of_model import given_of
 from rolloupe.record.recorder import Recorder
 
 
@@ -27,20 +26,7 @@ class Writer:
         """See `Writer` of `base`."""
         left: Counter[str] = Counter()
         for sample in samples:
-            row = sample.row
-            prompt = [turn for turn in sample.turns if turn.origin == "prompt"]
-            response = [turn for turn in sample.turns if turn.origin == "response"]
-            self.recorder.sample(
-                step=step, split=split, group=row.group, index=row.index, uid=row.uid, reward=row.reward,
-                advantage=row.advantage, status=row.status_raw or ("" if row.status == "unknown" else row.status),
-                discarded=row.discarded, label=sample.label or None, env=row.env, metrics=row.metrics, tags=row.tags,
-                turns=row.turns, prompt_tokens=row.prompt_tokens, response_tokens=row.response_tokens,
-                prompt=_side(prompt, sample.prompt_text, fields.prompt_turns(sample.prompt_text)),
-                response=_side(response, sample.response_text, fields.response_turns(sample.response_text)),
-                ref_response=messages_of(sample.ref_turns) if sample.ref_turns else None, ref_reward=sample.ref_reward,
-                tokens=sample.tokens or None, token_ids=sample.token_ids or None,
-                series={one.name: one.values for one in sample.series}, extra=sample.extra,
-            )  # fmt: skip
+            self.recorder.sample(**{**given_of(sample), "split": split, "step": step})
             left.update(_left(sample))
         return left
 
@@ -59,11 +45,6 @@ class Writer:
     def close(self) -> None:
         """See `Writer` of `base`."""
         self.recorder.close()
-
-
-def _side(turns: list[Turn], text: str, of_text: list[Turn]) -> Any:
-    """A prompt or a response: the text where it says all that its turns do, else messages."""
-    return text if turns == of_text else messages_of(turns)
 
 
 def _left(sample: Sample) -> dict[str, int]:

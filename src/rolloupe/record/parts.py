@@ -16,6 +16,14 @@ ROW_GROUP_VALUES = 2**20
 """About so many values lie in a row group: what is read and decoded for one sample."""
 
 
+def import_arrow() -> None:
+    """Import what writing needs: while Python shuts down it is too late. The first array imports pandas, if it can."""
+    import pyarrow as pa
+    import pyarrow.parquet  # noqa: F401
+
+    pa.array([0])
+
+
 def write_part(path: Path, rows: Sequence[tuple[str, Mapping[str, Array]]]) -> None:
     """Write `uid` and the series of some samples. Raises `OSError`."""
     import pyarrow.parquet as pq

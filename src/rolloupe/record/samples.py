@@ -1,50 +1,39 @@
-"""The arrays of one sample: copied, counted, and placed among its tokens."""
+"""The token series of one sample: what they say of its length, and the facts that its line tells of them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import msgspec
 import numpy as np
 
 from rolloupe import tokens
-from rolloupe.record.arrays import Array, array
+from rolloupe.record.arrays import Array
 
 IDS = "token_ids"
 MASK = "loss_mask"
-RESERVED = ("uid",)
-
-
-def series_of(token_ids: Any, series: Mapping[str, Any] | None) -> dict[str, Array]:
-    """Copy the arrays of a sample, `token_ids` first. Raises `TypeError` and `ValueError`, naming the series."""
-    given = {**({} if token_ids is None else {IDS: token_ids}), **(series or {})}
-    found = {}
-    for name, values in given.items():
-        if values is None:
-            continue
-        try:
-            copied = array(values)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"series {name!r}: {error}") from None
-        if len(copied):
-            found[f"series.{name}" if name in RESERVED else str(name)] = copied
-    return found
 
 
 def counts_of(
     arrays: Mapping[str, Array], prompt_tokens: int | None, response_tokens: int | None, pieces: Sequence[str] | None
 ) -> dict[str, int]:
-    """Count tokens: a series that is shorter than `token_ids` belongs to the last of them, the response."""
-    ids = arrays.get(IDS)
-    others = {name: values for name, values in arrays.items() if name != IDS}
-    shortest = min((len(values) for values in others.values()), default=None)
-    response = response_tokens if response_tokens is not None else len(pieces) if pieces is not None else shortest
+    """Return `prompt_tokens` and `response_tokens`, as far as they are given or follow from the arrays.
+
+    A series that is shorter than `token_ids` is of the response; where all are as long, the loss mask says where the
+    response begins.
+    """
+    ids, mask = arrays.get(IDS), arrays.get(MASK)
+    lengths = [len(values) for name, values in arrays.items() if name != IDS]
+    shortest = min(lengths, default=None)
+    response = response_tokens if response_tokens is not None else len(pieces) if pieces is not None else None
     if response is None and ids is not None and prompt_tokens is not None:
         response = len(ids) - prompt_tokens
-    prompt = prompt_tokens
-    if prompt is None and ids is not None and response is not None and response < len(ids):
-        prompt = len(ids) - response
+    if response is None and mask is not None and shortest == len(mask) and mask.any():
+        response = len(mask) - int(np.argmax(mask != 0))
+    response = shortest if response is None else response
+    prompt, whole = prompt_tokens, max((len(values) for values in arrays.values()), default=0)
+    if prompt is None and response is not None and response < whole:
+        prompt = whole - response
     counts = {"prompt_tokens": prompt, "response_tokens": response}
-    return {name: count for name, count in counts.items() if count is not None}
+    return {name: count for name, count in counts.items() if count is not None and count >= 0}
 
 
 def facts(arrays: Mapping[str, Array]) -> dict[str, list[float]]:
@@ -52,11 +41,8 @@ def facts(arrays: Mapping[str, Array]) -> dict[str, list[float]]:
     mask = arrays.get(MASK)
     by_length: dict[int, dict[str, tokens.Floats]] = {}
     for name, values in arrays.items():
-        if name == IDS:
-            continue
-        counted = values.astype(np.float64)
-        if mask is not None and name != MASK and len(values) <= len(mask):
-            counted[mask[len(mask) - len(values) :] == 0] = np.nan
-        by_length.setdefault(len(values), {})[name] = counted
+        if name != IDS:
+            counted = tokens.under_mask(values, None if name == MASK else mask)
+            by_length.setdefault(len(values), {})[name] = counted
     found = {name: one for group in by_length.values() for name, one in tokens.facts_of(group).items()}
     return {name: [*msgspec.structs.astuple(found[name])] for name in arrays if name in found}

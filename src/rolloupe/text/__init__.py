@@ -7,7 +7,19 @@ linear in the text. Nothing is lost: joining the parts of the turns gives back t
 from rolloupe.text.blocks import parts
 from rolloupe.text.cleaning import clean
 from rolloupe.text.messages import from_messages, joined
+from rolloupe.text.names import digest, natural
 from rolloupe.text.preview import one_line, preview
 from rolloupe.text.templates import split_prompt, split_response
 
-__all__ = ["clean", "from_messages", "joined", "one_line", "parts", "preview", "split_prompt", "split_response"]
+__all__ = [
+    "clean",
+    "digest",
+    "from_messages",
+    "joined",
+    "natural",
+    "one_line",
+    "parts",
+    "preview",
+    "split_prompt",
+    "split_response",
+]

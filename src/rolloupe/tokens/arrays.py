@@ -4,6 +4,7 @@ import contextlib
 import math
 from array import array
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,3 +55,28 @@ def unpadded_length(tokens: Sequence[object], pad: str) -> int:
     if not tokens or tokens[-1] != pad:
         return len(tokens)
     return tokens.index(pad)
+
+
+def under_mask(values: NDArray[Any], mask: NDArray[Any] | None) -> Floats:
+    """Return values as float64, shape (T,), NaN where the mask is 0; without a mask all of them.
+
+    The two are aligned at their ends, where the response is: of the values before the begin of a mask none counts.
+    """
+    found = values.astype(np.float64)
+    if mask is not None:
+        covered = min(len(found), len(mask))
+        found[: len(found) - covered] = np.nan
+        found[len(found) - covered :][mask[len(mask) - covered :] == 0] = np.nan
+    return found
+
+
+def same_end(one: Floats, other: Floats) -> tuple[Floats, Floats]:
+    """Return two arrays cut to the length of the shorter one, aligned at their ends."""
+    length = min(len(one), len(other))
+    return one[len(one) - length :], other[len(other) - length :]
+
+
+def finite(values: Floats) -> Floats:
+    """Return the values that are finite."""
+    kept: Floats = values[np.isfinite(values)]
+    return kept

@@ -24,6 +24,21 @@ def board_kl(log_ratios: Floats) -> Floats:
         return np.expm1(log_ratios) - log_ratios
 
 
+def kl_k2(log_ratios: Floats) -> Floats:
+    """Return `d * d / 2` for `d = logprobs - ref_logprobs`, shape (T,); NaN where d is. Source: Schulman's k2."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return log_ratios * log_ratios / 2
+
+
+def kl_k3(log_ratios: Floats) -> Floats:
+    """Return `exp(-d) - 1 + d` for `d = logprobs - ref_logprobs`, shape (T,), at least 0; NaN where d is.
+
+    For tokens sampled from the policy an estimate of the KL from policy to reference. Source: Schulman's k3.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.expm1(-log_ratios) + log_ratios
+
+
 def nan_mean(values: Floats) -> float | None:
     """Return the mean over what is not NaN (`numpy.nanmean`); None where nothing is. An infinity makes it infinite."""
     found = mean_and_sum(values)

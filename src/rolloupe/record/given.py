@@ -1,0 +1,115 @@
+"""Values as trainers give them, read one by one: what cannot be read is reported and costs itself alone."""
+
+import enum
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from rolloupe.record.arrays import Array, array
+from rolloupe.record.logtree.messages import messages_of
+from rolloupe.record.trouble import Trouble
+from rolloupe.record.values import jsonable, scalar, text_of
+
+T = TypeVar("T")
+
+MAX_NAME_CHARS = 200
+RESERVED = ("uid",)
+
+
+def word(value: object) -> str:
+    """Return a text; an empty one for None."""
+    value = value.value if isinstance(value, enum.Enum) else value
+    return "" if value is None else value if isinstance(value, str) else text_of(scalar(value))
+
+
+def name(value: object) -> str:
+    """Return what something is called by, such that every file can hold it."""
+    return word(value).encode("utf-8", "replace").decode()[:MAX_NAME_CHARS]
+
+
+def count(value: object) -> int | None:
+    """Return a whole number. Raises `TypeError` for what is none."""
+    found = scalar(value)
+    if isinstance(found, float) and found.is_integer():
+        return int(found)
+    return None if found is None else operator.index(found)
+
+
+def number(value: object) -> float | None:
+    """Return a number. Raises `TypeError` and `ValueError` for what is none; a text is none."""
+    found = scalar(value)
+    if isinstance(found, str):
+        raise TypeError("a number is wanted, not a text")
+    return None if found is None else float(found)
+
+
+def messages(value: object) -> Any:
+    """Return a prompt or a response as it is kept: a text, or a list of messages as dicts."""
+    if isinstance(value, list | tuple) and any(hasattr(one, "role") for one in value):
+        return messages_of(value)
+    return jsonable(value)
+
+
+def turns_in(response: object) -> int | None:
+    """Return how many messages of a response the model wrote; None where it is none of several."""
+    listed = response if isinstance(response, list) else []
+    own = sum(isinstance(one, dict) and one.get("role") == "assistant" for one in listed)
+    return own if own > 1 else None
+
+
+class Given:
+    """Reads what a call was given."""
+
+    def __init__(self, trouble: Trouble) -> None:
+        self._trouble = trouble
+
+    def take(self, what: str, read: Callable[[Any], T], value: object) -> T | None:
+        """Read one value; None where it cannot be read."""
+        try:
+            return read(value)
+        except Exception as error:
+            self._trouble.met(error, where=what)
+            return None
+
+    def numbers(self, what: str, values: object) -> tuple[dict[str, float], dict[str, str]]:
+        """Read named numbers; texts among them are returned apart."""
+        found: dict[str, float] = {}
+        words: dict[str, str] = {}
+        for key, value in self._items(what, values):
+            if isinstance(value, str):
+                words[name(key)] = value
+            elif (read := self.take(f"{what} {name(key)!r}", number, value)) is not None:
+                found[name(key)] = read
+        return found, words
+
+    def words(self, what: str, values: object) -> dict[str, str]:
+        """Read named texts."""
+        return {name(key): word(value) for key, value in self._items(what, values)}
+
+    def arrays(self, token_ids: object, series: object) -> dict[str, Array]:
+        """Copy the arrays of a sample, `token_ids` first; empty ones are left out."""
+        given = [] if token_ids is None else [("token_ids", token_ids)]
+        found = {}
+        for key, values in (*given, *self._items("series", series)):
+            named = name(key)
+            copied = None if values is None else self.take(f"series {named!r}", array, values)
+            if copied is not None and len(copied):
+                found[f"series.{named}" if named in RESERVED else named] = copied
+        return found
+
+    def reward(self, value: object) -> tuple[float | None, dict[str, float], dict[str, str]]:
+        """Read a reward: a number; of a mapping `score`, else `reward`, else its only number; its parts are metrics."""
+        if not isinstance(value, Mapping):
+            return self.take("reward", number, value), {}, {}
+        parts, words = self.numbers("reward", value)
+        only = next(iter(parts.values())) if len(parts) == 1 else None
+        return (
+            parts.get("score", parts.get("reward", only)),
+            {f"reward.{key}": one for key, one in parts.items()},
+            words,
+        )
+
+    def _items(self, what: str, values: object) -> Iterable[tuple[Any, Any]]:
+        if values is None:
+            return ()
+        return self.take(what, lambda held: list(dict(held).items()), values) or ()

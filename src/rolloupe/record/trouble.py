@@ -1,0 +1,67 @@
+"""What went wrong while recording: counted, told once, never raised unless a recorder is strict."""
+
+import contextlib
+import sys
+import threading
+import warnings
+from collections import Counter, deque
+
+from rolloupe.record.values import text_of
+
+MAX_REASONS = 100
+MAX_CHARS = 500
+OTHER = "other reasons"
+
+
+class RecorderWarning(UserWarning):
+    """Something was not recorded; training goes on."""
+
+
+class Trouble:
+    """The troubles of one recorder; any thread may report."""
+
+    def __init__(self, *, strict: bool) -> None:
+        self.strict = strict
+        self.counts: Counter[str] = Counter()
+        """By reason, how many values, calls or lines."""
+        self._untold: deque[str] = deque()
+        self._raised: BaseException | None = None
+        self._lock = threading.Lock()
+
+    def met(self, error: BaseException, count: int = 1, where: str = "") -> None:
+        """Raise the error of a call where the recorder is strict, else report it. `where` says what it is about."""
+        if self.strict:
+            if where:
+                raise ValueError(f"{where}: {text_of(error)}") from error
+            raise error
+        self.report(error, count, where)
+
+    def report(self, error: BaseException | str, count: int = 1, where: str = "") -> None:
+        """Count it; it is told by the next call of the training loop. Never raises."""
+        told = error if isinstance(error, str) else f"{type(error).__name__}: {text_of(error)}"
+        reason = f"{where}: {told}"[:MAX_CHARS] if where else told[:MAX_CHARS]
+        with self._lock:
+            if isinstance(error, BaseException):
+                self._raised = self._raised or error
+            if reason not in self.counts and len(self.counts) >= MAX_REASONS:
+                reason = OTHER
+            if reason not in self.counts:
+                self._untold.append(reason)
+            self.counts[reason] += max(1, count)
+
+    def tell(self) -> None:
+        """Warn of what has not been told yet, in the thread of the caller. Never raises."""
+        while self._untold:
+            with contextlib.suppress(IndexError):
+                told = f"not everything is recorded: {self._untold.popleft()}"
+                try:
+                    warnings.warn(told, RecorderWarning, stacklevel=4)
+                except Exception:  # warnings are errors here, and training must go on
+                    with contextlib.suppress(Exception):
+                        print(told, file=sys.stderr)
+
+    def raise_met(self) -> None:
+        """Raise what the writing thread met, once, where the recorder is strict."""
+        error, self._raised = self._raised, None
+        if self.strict and error is not None:
+            raise error
