@@ -27,6 +27,7 @@ from rolloupe.query.records import (
 )
 from rolloupe.query.single import neighbours, raw, read, sample
 from rolloupe.query.summaries import columns, groups, series, splits, steps
+from rolloupe.query.whole import whole
 
 __all__ = [
     "Condition",
@@ -61,4 +62,5 @@ __all__ = [
     "splits",
     "steps",
     "table",
+    "whole",
 ]

@@ -5,6 +5,33 @@ not count are absent, never zero.
 """
 
 from rolloupe.tokens.arrays import Floats, read_floats, unpadded_length
-from rolloupe.tokens.ratios import board_kl, log_ratio, nan_mean, nan_sum
+from rolloupe.tokens.ratios import (
+    DPPO,
+    DPPO_MASK,
+    Flags,
+    board_kl,
+    dppo_flags,
+    importance_ratio,
+    log_ratio,
+    mismatch_kl,
+    nan_mean,
+    nan_sum,
+    prob_delta,
+)
 
-__all__ = ["Floats", "board_kl", "log_ratio", "nan_mean", "nan_sum", "read_floats", "unpadded_length"]
+__all__ = [
+    "DPPO",
+    "DPPO_MASK",
+    "Flags",
+    "Floats",
+    "board_kl",
+    "dppo_flags",
+    "importance_ratio",
+    "log_ratio",
+    "mismatch_kl",
+    "nan_mean",
+    "nan_sum",
+    "prob_delta",
+    "read_floats",
+    "unpadded_length",
+]
