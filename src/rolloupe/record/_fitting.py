@@ -32,8 +32,8 @@ class Tally:
     def add(self, words: Iterable[str]) -> None:
         """Count what one sample lost."""
         for word in dict.fromkeys(words):
-            known = word in self.found or len(self.found) < MAX_WORDS
-            self.found[word[:MAX_WORD_CHARS] if known else THE_REST] += 1
+            short = word[:MAX_WORD_CHARS]
+            self.found[short if short in self.found or len(self.found) < MAX_WORDS else THE_REST] += 1
 
     def add_whole(self, word: str) -> None:
         """Count a sample that was left out."""

@@ -45,7 +45,7 @@ def plain(value: Any, *, nan: bool = False, depth: int = MAX_DEPTH) -> Any:
     if value is None or isinstance(value, str | bool):
         return str(value) if isinstance(value, str) else value
     if isinstance(value, int):
-        return int(value) if value.bit_length() <= MAX_BITS else _number(math.copysign(math.inf, value), nan)
+        return int(value) if value.bit_length() <= MAX_BITS else _number(math.inf if value > 0 else -math.inf, nan)
     if isinstance(value, float):
         return _number(value, nan)
     if depth == 0:

@@ -52,6 +52,12 @@ class Exporter(Protocol):
         """End the last step."""
         ...
 
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
 
 def setup_token_export(
     output_dir: str | PathLike[str],
@@ -120,7 +126,9 @@ class DisabledTokenExporter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
 
