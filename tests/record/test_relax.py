@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from rolloupe.record.relax import record_of, save_eval_summary_jsonl, save_rollout_result_jsonl
+from rolloupe.record.rl_logging_board import save_rollout_jsonl
 from tests.formats.support import only_run, rows, samples
 
 
@@ -153,6 +154,15 @@ def test_nowhere_to_write_is_told_and_no_more(tmp_path: Path, caplog: pytest.Log
         save_rollout_result_jsonl(tmp_path, 0, [{"prompt": "p"}])
     assert "training goes on" in caplog.text
     save_rollout_result_jsonl(SimpleNamespace(rollout_result_dir=None), 0, [{}], strict=True)
+
+
+@pytest.mark.parametrize(("path", "step", "samples"), [(3, 0, []), ("p", "x", []), ("p", 0, 5), ("p", None, [None])])
+def test_nonsense_does_not_end_training(tmp_path: Path, path: Any, step: Any, samples: Any) -> None:
+    place = tmp_path / path if isinstance(path, str) else path
+    save_rollout_result_jsonl(place, step, samples)
+    save_eval_summary_jsonl(place, step, samples)
+    save_eval_summary_jsonl(place, step, {"a": samples, "b": {"samples": samples}, "c": {}})
+    save_rollout_jsonl(place, step, samples)
 
 
 def test_a_file_that_is_named_is_the_file(tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def _of(turns: list[Turn], origin: str) -> list[Turn]:
 
 
 def _lost_turns(turns: list[Turn], held: list[Turn]) -> Iterator[str]:
-    if [turn.role for turn in turns] != [turn.role for turn in held]:
+    if turns and [turn.role for turn in turns] != [turn.role for turn in held]:
         yield "turns and their roles"
     elif said(turns) != said(held):
         yield "parts of turns"

@@ -40,8 +40,8 @@ def save_rollout_result_jsonl(path: Any, rollout_id: int, samples: Iterable[Any]
             `metadata`, `weight_versions`, `multimodal_inputs`, `multimodal_train_inputs`.
         strict: raise what goes wrong; else it is logged, as Relax does.
     """
-    rows = ((sample, index, None) for index, sample in enumerate(samples))
-    _save(path, "train", rollout_id, rows, strict=strict)
+    guard = Guard(f"Relax's results of step {rollout_id}", strict=strict)
+    guard.call(lambda: _save(path, "train", rollout_id, _numbered(samples), strict=strict), None)
 
 
 def save_eval_summary_jsonl(path: Any, rollout_id: int, data: Mapping[str, Any], *, strict: bool = False) -> None:
@@ -50,26 +50,33 @@ def save_eval_summary_jsonl(path: Any, rollout_id: int, data: Mapping[str, Any],
     `data` holds `{"samples": [...]}`, or the samples alone, for each data set by its name; they are numbered from 0 in
     each. Everything else is as in `save_rollout_result_jsonl`.
     """
-    rows = (
-        (sample, index, str(name))
-        for name, info in data.items()
-        for index, sample in enumerate((info.get("samples") if isinstance(info, Mapping) else info) or ())
-    )
-    _save(path, "eval", rollout_id, rows, strict=strict)
+    guard = Guard(f"Relax's evaluation of step {rollout_id}", strict=strict)
+    guard.call(lambda: _save(path, "eval", rollout_id, _of_data_sets(data), strict=strict), None)
 
 
 Rows = Iterable[tuple[Any, int, str | None]]
 """Samples with their number and data set."""
 
 
+def _numbered(samples: Iterable[Any]) -> Rows:
+    for index, sample in enumerate(samples):
+        yield sample, index, None
+
+
+def _of_data_sets(data: Mapping[str, Any]) -> Rows:
+    for name, info in data.items():
+        samples = info.get("samples") if isinstance(info, Mapping) else info
+        for index, sample in enumerate(samples or ()):
+            yield sample, index, str(name)
+
+
 def _save(path: Any, folder: str, rollout_id: int, rows: Rows, *, strict: bool) -> None:
     place = getattr(path, "rollout_result_dir", path)
     if place is None or place == "":
         return
-    guard = Guard(f"Relax's {folder} results of step {rollout_id}", strict=strict)
     whole = Path(place)
     target = whole if whole.suffix == ".jsonl" else whole / folder / f"{int(rollout_id)}.jsonl"
-    guard.call(lambda: write_whole(target, _lines(rows, int(rollout_id), strict=strict)), None)
+    write_whole(target, _lines(rows, int(rollout_id), strict=strict))
 
 
 def _lines(rows: Rows, rollout_id: int, *, strict: bool) -> Iterator[bytes]:

@@ -57,10 +57,13 @@ def save_rollout_jsonl(
         decimals: round the numbers of arrays to so many places; they are most of such a file.
         strict: raise what goes wrong; else it is logged.
     """
-    place = Path(path)
-    target = place if place.suffix == ".jsonl" else place / f"rank_{rank}.jsonl"
     guard = Guard(f"RLLoggingBoard's file of step {step}", strict=strict)
-    guard.call(lambda: append(target, b"".join(_lines(samples, int(step), decimals))), None)
+    guard.call(lambda: _save(Path(path), int(step), samples, rank, decimals), None)
+
+
+def _save(place: Path, step: int, samples: Iterable[Any], rank: int, decimals: int | None) -> None:
+    target = place if place.suffix == ".jsonl" else place / f"rank_{rank}.jsonl"
+    append(target, b"".join(_lines(samples, step, decimals)))
 
 
 def _lines(samples: Iterable[Any], step: int, decimals: int | None) -> Iterator[bytes]:
