@@ -30,6 +30,5 @@ def test_the_command_runs(demo_runs: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", list(WRITERS))
-def test_every_layout_is_named(name: str) -> None:
-    assert f"`{name}`" in PAGE
+def test_every_layout_is_named_in_the_help(name: str) -> None:
     assert re.search(rf"\b{name}\b", rolloupe("convert", "--help").out)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolloupe.formats import by_name, discover
+from rolloupe.formats.base import StepStates
 from rolloupe.model import Locator, Part, Reading, Sample, SampleKey, SampleRow, TokenSeries, Turn
 from rolloupe.record._fitting import MAX_WORD_CHARS, lost
 from rolloupe.record.base import Left
@@ -19,6 +20,7 @@ from rolloupe.record.rl_logging_board import save_rollout_jsonl
 from rolloupe.record.writers import WRITERS, writer_of
 from tests.formats.support import numbers, only_run, samples, texts, values
 
+LAYOUTS = ("prime_rl", "relax", "rl_logging_board")
 DATA = Path(__file__).parents[1] / "data"
 
 clean = texts.map(lambda text: text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
@@ -75,7 +77,7 @@ def read(layout: str, folder: Path) -> list[Sample]:
     return [sample for run in found for sample in samples(run)]
 
 
-@pytest.mark.parametrize("layout", list(WRITERS))
+@pytest.mark.parametrize("layout", LAYOUTS)
 @given(some=st.lists(made(), max_size=3))
 def test_every_sample_is_there_and_what_it_lost_was_said(
     layout: str, some: list[Sample], tmp_path_factory: pytest.TempPathFactory
@@ -216,12 +218,40 @@ def test_an_evaluation_of_the_board_lies_beside_training(demo_runs: Path, tmp_pa
         assert names[1] == first or names[0] == first
 
 
-@pytest.mark.parametrize("layout", list(WRITERS))
+@pytest.mark.parametrize("layout", LAYOUTS)
 def test_steps_that_no_file_is_named_after_are_left_out(layout: str, tmp_path: Path, demo_runs: Path) -> None:
     some = samples(only_run(DATA / "prime_rl/mini/v4_pr2641"))
     left = writer_of(layout, tmp_path).write("train", -(2**60), some)
     assert sum(count for word, count in left.items() if word.startswith("samples of steps")) == len(some)
     assert not list(tmp_path.rglob("*.jsonl"))
+
+
+SOURCES = (
+    "prime_rl/exports/v4_pr2641", "prime_rl/mini/v7_head", "prime_rl/traces", "tinker/sync_run", "generic/verl",
+    "generic/verifiers",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("place", SOURCES)
+def test_what_was_written_is_recognised_as_what_it_is(layout: str, place: str, tmp_path: Path) -> None:
+    theirs = [one for one in samples(only_run(DATA / place)) if one.row.split == "train"]
+    writer = writer_of(layout, tmp_path)
+    whole = 0
+    for step in dict.fromkeys(one.row.step for one in theirs):
+        left = writer.write("train", step, [one for one in theirs if one.row.step == step])
+        whole += left.get("samples without token ids", 0)
+    writer.close()
+    if whole == len(theirs):
+        assert layout == "prime_rl" and list(tmp_path.iterdir()) == []
+        return
+    run = only_run(tmp_path)
+    mine = samples(run)
+    assert (run.format, len(mine), whole) == (layout, len(theirs), 0)
+    kept = [(one.row.step, one.row.reward) for one in mine]
+    assert sorted(kept, key=str) == sorted(((one.row.step, one.row.reward) for one in theirs), key=str)
+    reader = by_name(layout)
+    assert not isinstance(reader, StepStates) or reader.step_states(run) == {}
 
 
 def test_no_layout_is_written_under_another_name() -> None:

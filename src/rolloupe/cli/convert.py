@@ -10,6 +10,7 @@ from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.query import steps_of
 from rolloupe.cli.terminal import number, print_table, tell
 from rolloupe.errors import NotFound
+from rolloupe.record.writers import WRITERS
 
 EXAMPLES = (
     Example("rolloupe convert RUN_DIR relax_run --to relax", "A whole run, for Relax's viewer"),
@@ -23,8 +24,6 @@ SHOWN = 40
 
 def layout_of(ctx: click.Context, param: click.Parameter, value: str) -> str:
     """Check the name of a layout."""
-    from rolloupe.record.writers import WRITERS
-
     if value not in WRITERS:
         raise click.BadParameter(f"{value!r} cannot be written. There are: {', '.join(WRITERS)}", ctx, param)
     return value
@@ -35,7 +34,7 @@ def layout_of(ctx: click.Context, param: click.Parameter, value: str) -> str:
 @click.argument("target", metavar="DST")
 @click.option(
     "--to", "layout", required=True, callback=layout_of, metavar="FORMAT",
-    help="The layout to write: prime_rl, relax or rl_logging_board.",
+    help=f"The layout to write: {', '.join(WRITERS)}.",
 )  # fmt: skip
 @options.one_run
 @click.option("--split", "splits", multiple=True, metavar="NAME", help="Only this split; may be given several times.")
