@@ -4,6 +4,8 @@ import contextlib
 import json
 import logging
 import math
+import subprocess
+import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -292,6 +294,43 @@ def test_of_several_ranks_the_last_to_end_a_step_marks_it(tmp_path: Path) -> Non
     assert not (folder / "STABLE").exists()
     ranks[2].step_end(1)  # it had nothing to train on
     assert sorted(path.name for path in folder.iterdir()) == ["STABLE", "rank_0.jsonl", "rank_1.jsonl"]
+
+
+def test_marks_of_a_run_that_died_finish_no_step(tmp_path: Path) -> None:
+    dead = setup_token_export(tmp_path, rank=1, world_size=2, strict=True)
+    dead.export(1, batch())
+    dead.close()
+    ranks = [setup_token_export(tmp_path, rank=rank, world_size=2, strict=True) for rank in range(2)]
+    stable = tmp_path / "token_exports/step_1/STABLE"
+    for rank in ranks:
+        assert not stable.exists()
+        rank.export(1, batch())
+        rank.close()
+    assert stable.exists()
+
+
+WORKER = """
+import sys
+import numpy as np
+from rolloupe.record.prime_rl import setup_token_export
+folder, rank, size = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+batch = {"input_ids": np.arange(4), "position_ids": np.arange(4), "loss_mask": np.ones(4, bool)}
+with setup_token_export(folder, rank=rank, world_size=size, strict=True) as exporter:
+    for step in range(40):
+        exporter.export(step, batch if (step + rank) % 3 else None)
+"""
+
+
+def test_ranks_in_processes_of_their_own_finish_every_step(tmp_path: Path) -> None:
+    size = 4
+    command = [sys.executable, "-c", WORKER, str(tmp_path)]
+    workers = [subprocess.Popen([*command, str(rank), str(size)]) for rank in range(size)]
+    assert [worker.wait(60) for worker in workers] == [0] * size
+    folders = list((tmp_path / "token_exports").iterdir())
+    assert len(folders) == 40 and all((folder / "STABLE").exists() for folder in folders)
+    assert not list(tmp_path.rglob("*.ended"))
+    expected = sum((step + rank) % 3 != 0 for step in range(40) for rank in range(size))
+    assert len(rows(only_run(tmp_path))) == expected
 
 
 def test_a_restarted_step_takes_the_place_of_the_old(tmp_path: Path) -> None:

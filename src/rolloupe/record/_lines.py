@@ -91,7 +91,10 @@ def write_whole(path: Path, lines: Iterable[bytes]) -> None:
 
 
 def append(path: Path, data: bytes) -> None:
-    """Append lines in one write. A line that a crash left torn is ended first, so that it is lost alone."""
+    """Append lines in one write. A line that a crash left torn is ended first, so that it is lost alone.
+
+    Where another appends at that moment its line may look torn, and a blank line, which readers pass over, follows it.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
     try:

@@ -1,5 +1,6 @@
 """Where a rank writes its part of prime-rl's token export, and how a step comes to be marked as finished."""
 
+import contextlib
 from pathlib import Path
 
 from rolloupe.record._lines import append
@@ -25,6 +26,8 @@ class Place:
         self._world_size = world_size
         self._begun: set[int] = set()
         self._unmarked: set[int] = set()
+        if self._world_size > 1 and self.has_steps:
+            self._forget()
 
     @property
     def has_steps(self) -> bool:
@@ -69,6 +72,12 @@ class Place:
                 for mark in marks:
                     mark.unlink(missing_ok=True)
                 self._unmarked.discard(step)
+
+    def _forget(self) -> None:
+        """Take away the marks that this rank left in steps of an earlier process, which were never finished."""
+        with contextlib.suppress(OSError):
+            for mark in self.folder.glob(f"step_*/{self._mark(self.rank)}"):
+                mark.unlink(missing_ok=True)
 
     def _of(self, step: int) -> Path:
         return self.folder / f"step_{step}"
