@@ -15,6 +15,8 @@ from typing import Any, NamedTuple, Protocol
 
 from rolloupe.errors import NotFound, NotWritable
 from rolloupe.model import Checkpoint, MetricRow, Sample
+from rolloupe.record.base import Keeper
+from rolloupe.record.writers import check as check_layout
 from rolloupe.record.writers import writer_of
 
 Steps = tuple[int | None, int | None]
@@ -120,7 +122,7 @@ def convert(
     Raises `NotRecognised` for a layout that cannot be written, `NotFound` where there is nothing to convert,
     `NotWritable` for a target that must not be written to, `SourceChanged` where a file was rewritten meanwhile.
     """
-    writer_of(layout, target)
+    check_layout(layout)
     check(target, [Path(run.path), *paths], force=force)
     todo = _steps(run, splits, steps)
     if not todo:
@@ -141,11 +143,12 @@ def convert(
         for split, step, _ in todo:
             left.update(writer.write(split, step, counted(run.whole(step, split))))
         left.update(writer.metrics([row for row in run.metric_rows() if _is_within(row.step, steps)]))
+        more = run.config, run.checkpoints, run.code_diff()
+        left.update(writer.keep(*more) if isinstance(writer, Keeper) else _not_kept(*more))
         writer.close()
         if not any(folder.iterdir()):
             said = "; ".join(f"{count:,} {word}" for word, count in left.most_common(5))
             raise NotFound(f"{layout} can hold none of the {done:,} samples: {said}")
-        left.update(_beside_samples(run))
     if total > done:
         left["earlier attempts at a sample"] = total - done
     return Conversion(done, len(todo), {word: count for word, count in left.most_common() if count})
@@ -185,10 +188,13 @@ def _is_within(step: int | None, steps: Steps) -> bool:
     return (low is None or step >= low) and (high is None or step <= high)
 
 
-def _beside_samples(run: Convertible) -> dict[str, int]:
-    """What a run has that no layout is given: its configuration, checkpoints and code."""
-    found = {"configurations": int(bool(run.config)), "checkpoints": len(run.checkpoints)}
-    return found | {"differences of code": int(bool(run.code_diff()))}
+def _not_kept(config: Mapping[str, Any], checkpoints: Sequence[Checkpoint], code_diff: str) -> dict[str, int]:
+    """What a layout has no place for."""
+    return {
+        "configurations": int(bool(config)),
+        "checkpoints": len(checkpoints),
+        "differences of code": int(bool(code_diff)),
+    }
 
 
 @contextmanager

@@ -17,10 +17,15 @@ WRITERS: Final = {
 """Where the writer of each layout is; it is made from the folder that it writes to."""
 
 
-def writer_of(name: str, folder: Path) -> Writer:
-    """Return a writer of that layout into a folder. Raises `NotRecognised`, naming those there are."""
+def check(name: str) -> None:
+    """Raise `NotRecognised`, naming the layouts that can be written, where none is called so."""
     if name not in WRITERS:
         raise NotRecognised(f"no writable layout is called {name!r}. There are: {', '.join(WRITERS)}")
+
+
+def writer_of(name: str, folder: Path) -> Writer:
+    """Return a writer of that layout into a folder, which it may make at once. Raises as `check`."""
+    check(name)
     module, _, kind = WRITERS[name].partition(":")
     writer: Writer = getattr(import_module(module), kind)(folder)
     return writer
