@@ -25,7 +25,7 @@ import numpy as np
 
 from rolloupe.record import Recorder
 
-SAMPLES, TOKENS, WIDTH = 512, 4096, 96
+SAMPLES, TOKENS, WIDTH = 512, 4096, 128
 SERIES = ("logprobs", "trainer_logprobs", "ref_logprobs", "entropy", "advantages", "importance_ratio")
 TEXT = "so we add both sides and find that the sum is seven, which is what was asked for, and then check it. " * 160
 

@@ -45,7 +45,7 @@ def test_one_line_with_the_link_and_a_private_token(folder: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
-def test_it_ends_within_a_second_with_open_pages_and_streams(
+def test_it_ends_soon_with_open_pages_and_streams(
     folder: Path, tmp_path: Path, state: Path, signal_number: int
 ) -> None:
     relax_run(folder)

@@ -20,6 +20,7 @@ MAX_NAME_CHARS = 200
 digest = text.digest
 
 MAX_DEPTH = 100
+FLAT = {float, int, str, bool, type(None)}
 TOO_DEEP = "(nested too deeply to be shown: see the raw record)"
 
 MAX_STEP = 2**53
@@ -170,6 +171,8 @@ def showable(value: object) -> Any:
 
 def _members(value: list[object] | dict[str, object]) -> list[object]:
     members = value.values() if isinstance(value, dict) else value
+    if set(map(type, members)) <= FLAT:  # long arrays of numbers are the usual case
+        return []
     return [member for member in members if isinstance(member, list | dict)]
 
 

@@ -20,9 +20,9 @@ def array(values: object) -> Array:
     if hasattr(values, "detach"):  # torch, wherever the tensor lies
         tensor: Any = values.detach()
         values = (tensor.float() if tensor.is_floating_point() else tensor).cpu().numpy()
-    if isinstance(values, list | tuple) and None in values:
-        values = [np.nan if value is None else value for value in values]
     found = np.asarray(values)
+    if found.dtype == object and isinstance(values, list | tuple):
+        found = np.asarray([np.nan if value is None else value for value in values])
     if found.ndim != 1:
         found = found.reshape(-1) if found.size == max(found.shape, default=1) else _refused(found)
     if found.dtype.kind in "iub" and (found.dtype.itemsize < 4 or _fits(found)):

@@ -57,6 +57,8 @@ def plain(value: Any, depth: int = 0) -> Any:
         return f"(nested deeper than {MAX_DEPTH} levels: look at the raw record)"
     if isinstance(value, Mapping):
         return {str(key): plain(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list) and set(map(type, value)) == {float} and math.isfinite(sum(value)):
+        return value  # a long array of numbers that can all be sent as they are
     if isinstance(value, list | tuple):
         return [plain(item, depth + 1) for item in value]
     return str(value)
