@@ -109,11 +109,26 @@ def test_the_readme_names_the_commands_that_there_are(command: str) -> None:
     assert re.search(rf"(rolloupe|make) {command}\b|`{command}`", (ROOT / "README.md").read_text(encoding="utf-8"))
 
 
-def test_the_python_of_the_readme_runs(demo_runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
-    exec(code.replace("RUN_DIR", str(demo_runs / "rl_logging_board/eval_poem_task")))
+def test_the_python_of_the_readme_runs(
+    demo_runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading, recording = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    exec(reading.replace("RUN_DIR", str(demo_runs / "rl_logging_board/eval_poem_task")))
     printed = capsys.readouterr().out.splitlines()
     assert [line.split()[:2] for line in printed] == [[str(step), "128"] for step in range(0, 1200, 100)]
+    monkeypatch.chdir(tmp_path)
+    exec(recording)
+    assert recording.count("\n") <= 15
+    run = rolloupe.open("runs/first", index_dir=tmp_path / "index").runs[0]
+    assert [(step.step, step.samples, step.reward.mean) for step in run.steps()] == [(n, 4, 1.0) for n in range(3)]
+
+
+def test_the_example_of_recording_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/recording.md").read_text(encoding="utf-8"), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(code)
+    run = rolloupe.open("runs/first", index_dir=tmp_path / "index").runs[0]
+    assert [(step.step, step.samples) for step in run.steps()] == [(0, 2), (1, 2)]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())

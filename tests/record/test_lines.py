@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolloupe.formats._jsonl import parse
-from rolloupe.record._lines import append, encoded, write_whole
+from rolloupe.record._lines import encoded
+from rolloupe.record.whole_files import append, replacing, write
 from tests.formats.support import texts, values
 
 keys = texts | st.none() | st.integers() | st.tuples(st.integers())
@@ -46,14 +47,15 @@ def test_what_is_no_json_is_made_so() -> None:
 
 def test_a_file_is_whole_or_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "deep/file"
-    write_whole(path, [b"old\n"])
+    write(path, b"old\n")
 
-    def breaking() -> Any:
-        yield b"new\n"
-        raise KeyError
+    def break_off() -> None:
+        with replacing(path) as file:
+            file.write(b"new\n")
+            raise KeyError
 
     with pytest.raises(KeyError):
-        write_whole(path, breaking())
+        break_off()
     assert path.read_bytes() == b"old\n" and [one.name for one in path.parent.iterdir()] == ["file"]
 
 

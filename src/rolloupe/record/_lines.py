@@ -1,4 +1,4 @@
-"""JSON lines and how they reach a file: whole under a temporary name, or appended in one write.
+"""JSON lines of any value, and what keeps the trouble of writing them away from training.
 
 Any value becomes JSON: NaN and infinities as they are asked for, arrays of any library as lists, halves of surrogate
 pairs as escapes, anything else as the name of its type. Loads nothing but the standard library.
@@ -7,11 +7,8 @@ pairs as escapes, anything else as the name of its type. Loads nothing but the s
 import json
 import logging
 import math
-import os
 import re
-import secrets
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -77,37 +74,6 @@ def _key(key: Any) -> str:
     return "null" if key is None else str(key) if isinstance(key, int | float) else repr(key)[:200]
 
 
-def write_whole(path: Path, lines: Iterable[bytes]) -> None:
-    """Write a file under a temporary name and rename it into place: whoever reads it finds it whole, or the old one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with temporary.open("xb") as file:
-            file.writelines(lines)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def append(path: Path, data: bytes) -> None:
-    """Append lines in one write. A line that a crash left torn is ended first, so that it is lost alone.
-
-    Where another appends at that moment its line may look torn, and a blank line, which readers pass over, follows it.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
-    try:
-        size = os.fstat(handle).st_size
-        if size and data and os.pread(handle, 1, size - 1) != b"\n":
-            data = b"\n" + data
-        view = memoryview(data)
-        while view:
-            view = view[os.write(handle, view) :]
-    finally:
-        os.close(handle)
-
-
 class Guard:
     """Keeps what goes wrong while recording away from the training loop: counted, told of once, raised where asked."""
 
@@ -128,8 +94,3 @@ class Guard:
             if self.failures == 1:
                 log.warning("%s: not written, training goes on: %s: %s", self._what, type(error).__name__, error)
             return otherwise
-
-
-def member(sample: Any, name: str, default: Any = None) -> Any:
-    """Return what a sample has under a name, whether it is an object or a dict."""
-    return sample.get(name, default) if isinstance(sample, Mapping) else getattr(sample, name, default)

@@ -13,7 +13,7 @@ import numpy as np
 
 from rolloupe import tokens
 from rolloupe.record._arrays import array_of, flags_of, floats_of, ints_of, numbers
-from rolloupe.record._lines import member
+from rolloupe.record.duck import member
 
 VERSIONS = (1, 2, 4, 7)
 NUMBERS = ("mismatch_kl", "log_importance_ratio", "importance_ratio", "prob_delta")

@@ -3,7 +3,7 @@
 import contextlib
 from pathlib import Path
 
-from rolloupe.record._lines import append
+from rolloupe.record.whole_files import append
 
 EXPORTS = "token_exports"
 STABLE = "STABLE"

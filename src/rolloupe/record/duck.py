@@ -8,7 +8,7 @@ from rolloupe.record.values import text_of
 _MISSING = object()
 
 
-def member(value: Any, name: str, default: Any) -> Any:
+def member(value: Any, name: str, default: Any = None) -> Any:
     """Return a member of an object or of a dict."""
     try:
         return value.get(name, default) if isinstance(value, Mapping) else getattr(value, name, default)

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from rolloupe.model import MetricRow, Sample
-from rolloupe.record._lines import Guard, append, encoded, listed, log, member, write_whole
+from rolloupe.record._lines import Guard, encoded, listed, log
 from rolloupe.record.base import Left
+from rolloupe.record.duck import member
+from rolloupe.record.whole_files import append, replacing
 
 KEYS = (
     "rollout_id", "sample_index", "prompt", "response", "reward", "prompt_length", "response_length", "total_length",
@@ -76,7 +78,8 @@ def _save(path: Any, folder: str, rollout_id: int, rows: Rows, *, strict: bool) 
         return
     whole = Path(place)
     target = whole if whole.suffix == ".jsonl" else whole / folder / f"{int(rollout_id)}.jsonl"
-    write_whole(target, _lines(rows, int(rollout_id), strict=strict))
+    with replacing(target) as file:
+        file.writelines(_lines(rows, int(rollout_id), strict=strict))
 
 
 def _lines(rows: Rows, rollout_id: int, *, strict: bool) -> Iterator[bytes]:

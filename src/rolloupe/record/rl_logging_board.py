@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from rolloupe.model import MetricRow, Sample, TokenSeries
-from rolloupe.record._lines import Guard, append, encoded, listed, member
+from rolloupe.record._lines import Guard, encoded, listed
 from rolloupe.record.base import Left
+from rolloupe.record.duck import member
+from rolloupe.record.whole_files import append
 
 KEYS = (
     "prompt", "response", "reward", "step", "response_tokens", "logprobs", "ref_logprobs", "values", "token_rewards",

@@ -32,14 +32,17 @@ def write(path: Path, data: bytes) -> None:
         file.write(data)
 
 
-def append(path: Path, line: bytes) -> None:
-    """Add one line, its end included, in one piece; a torn last line gets its end first. Raises OSError."""
+def append(path: Path, lines: bytes) -> None:
+    """Add lines, their ends included, in one piece; a torn last line gets its end first. Raises OSError.
+
+    Where another appends at that moment its line may look torn, and a blank line, which readers pass over, follows it.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
     try:
         size = os.fstat(handle).st_size
         torn = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
-        data = memoryview(b"\n" + line if torn else line)
+        data = memoryview(b"\n" + lines if torn and lines else lines)
         while data:
             data = data[os.write(handle, data) :]
     finally:
