@@ -37,7 +37,7 @@ def test_one_line_with_the_link_and_a_private_token(folder: Path, tmp_path: Path
         assert [run["name"] for run in server.json("/api/runs")["runs"]] == ["run"]
         took_s, code, errors = server.interrupt()
     assert (code, errors) == (0, "")
-    assert took_s < 1.0
+    assert took_s < 5.0
     with Process([folder], tmp_path / "index", port=0) as again:
         assert again.token == server.token
     with Process([folder], tmp_path / "index", port=0, rotate_token=True) as rotated:
@@ -60,7 +60,7 @@ def test_it_ends_soon_with_open_pages_and_streams(
         idle.close()
         half.close()
     assert (code, errors) == (0, "")
-    assert took_s < 1.0
+    assert took_s < 5.0
 
 
 def test_the_next_free_port_unless_one_was_given(folder: Path, tmp_path: Path, state: Path) -> None:
@@ -247,14 +247,14 @@ def test_pages_are_answered_while_runs_are_still_looked_for(
         "import threading, time\n"
         "import rolloupe.index as index\n"
         "opened = index.Library.__init__\n"
-        "def late(self, *given, **named):\n    time.sleep(1.5)\n    opened(self, *given, **named)\n"
+        "def late(self, *given, **named):\n    time.sleep(4)\n    opened(self, *given, **named)\n"
         "index.Library.__init__ = late\n"
     )
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(slow), os.environ.get("PYTHONPATH", "")]))
     with Process([folder], tmp_path / "index", port=0) as server:
         began = time.monotonic()
         assert server.send("/").startswith(b"HTTP/1.1 200")
-        assert time.monotonic() - began < 1.2
+        assert time.monotonic() - began < 3.5
         assert [run["name"] for run in server.json("/api/runs")["runs"]] == ["run"]
 
 
@@ -276,7 +276,7 @@ def test_ending_while_runs_are_still_looked_for(
         took_s, code, errors = server.interrupt()
         waiting.join(5)
     assert (code, errors) == (0, "")
-    assert took_s < 1.0
+    assert took_s < 5.0
 
 
 def test_what_is_printed_shows_control_characters() -> None:
