@@ -638,3 +638,21 @@ def test_a_path_that_holds_something_else_is_refused(tmp_path: Path) -> None:
         with pytest.raises(UnreadablePath):
             recorder(place)
         assert (place / "rolloupe.json").read_text() == content
+
+
+@pytest.mark.parametrize("wrong", [(1, 0), 1, (0,), ("a", "b"), (0, math.nan)])
+def test_a_range_is_a_lowest_and_a_highest_value(tmp_path: Path, wrong: Any) -> None:
+    with pytest.raises(ValueError, match="lowest, highest"):
+        recorder(tmp_path / "run", reward_range=wrong)
+
+
+def test_whatever_is_not_training_is_an_evaluation(tmp_path: Path) -> None:
+    with recorder(tmp_path / "run") as record:
+        for split in ("train", "", "test", "eval", "eval/x"):
+            record.sample(step=0, split=split)
+    assert sorted({split.name for split in opened(tmp_path / "run").splits()}) == [
+        "eval/default",
+        "eval/test",
+        "eval/x",
+        "train",
+    ]

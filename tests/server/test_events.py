@@ -95,9 +95,9 @@ def test_silence_is_broken_by_a_comment(library: Library, monkeypatch: pytest.Mo
     monkeypatch.setattr(events, "KEEP_ALIVE_S", 0.01)
 
     async def scene() -> list[bytes]:
-        return await heads(Context(library, settings()).hub, 3)
+        return await heads(Context(library, settings()).hub, 8)
 
-    assert asyncio.run(scene())[2] == b": still here\n\n"
+    assert b": still here\n\n" in asyncio.run(scene())
 
 
 def test_of_many_runs_only_the_change_is_told(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:

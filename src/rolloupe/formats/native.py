@@ -38,7 +38,8 @@ from rolloupe.model import (
 
 MARKER = "rolloupe.json"
 VERSION = 1
-MAX_MARKER_BYTES = 2**20
+MAX_ERROR_CHARS = 4_000
+"""So much of what a failed rollout raised is shown with it, from its end; all of it is among the extra fields."""
 
 _WHAT = {
     MARKER: "what the run is", "config.json": "configuration", "code.diff": "changes of the code",
@@ -175,7 +176,8 @@ class Native(JsonlFormat):
             ref_turns=fields.response_turns(reference),
             ref_reward=fields.number(record.get("ref_reward")),
             tokens=[fields.as_text(piece) for piece in pieces] if isinstance(pieces, list) else [],
-            extra=_extra(record),
+            extra=(extra := _extra(record)),
+            notes=[f"error: {extra['error'][-MAX_ERROR_CHARS:]}"] if isinstance(extra.get("error"), str) else [],
         )
 
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:

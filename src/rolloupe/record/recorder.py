@@ -107,7 +107,7 @@ class Recorder:
         if on_full not in ("drop", "block"):
             raise ValueError(f"on_full is 'drop' or 'block', not {on_full!r}")
         self._folder = Folder(path)
-        self._ranges = {"reward_range": reward_range, "metric_ranges": dict(metric_ranges or {}) or None}
+        self._ranges = {"reward_range": _range(reward_range), "metric_ranges": dict(metric_ranges or {}) or None}
         self._wanted = _file_name(producer or f"rank{os.environ.get('RANK', '0')}")
         self._capacity, self._block = capacity_bytes, on_full == "block"
         self._trouble = Trouble(strict=strict)
@@ -194,7 +194,8 @@ class Recorder:
         """Record a sample; returns its uid, by which annotations are joined.
 
         `prompt` and `response` are texts or lists of chat messages. `group` is what the samples of one prompt share,
-        `index` what tells them apart (counted where not given), `split` is `train` or `eval/NAME`; `discarded` says
+        `index` what tells them apart (counted where not given), `split` is `train` or `eval/NAME` (any other name is
+        that of an evaluation); `discarded` says
         why the sample is not trained on. `tokens` are the response's tokens as texts; `token_ids`, shape (T,), those
         of prompt and response, or of the response alone. `series` has numbers a token by name, each for all of
         `token_ids` or for the last of them, the response: `logprobs` (at sampling), `trainer_logprobs`,
@@ -202,9 +203,7 @@ class Recorder:
         are not given. A value that cannot be read is left out, told and counted; the sample stands all the same.
         """
         take = self._given.take
-        number_of_step = count(step)
-        if number_of_step is None:
-            raise TypeError("a sample needs a step")
+        number_of_step = _step(step)
         arrays = self._given.arrays(token_ids, series)
         pieces = None if tokens is None else take("tokens", lambda held: [word(one) for one in held], tokens)
         told = take("prompt_tokens", count, prompt_tokens), take("response_tokens", count, response_tokens)
@@ -212,7 +211,7 @@ class Recorder:
         paid, parts, rated = self._given.reward(reward)
         numbers, words = self._given.numbers("metrics", metrics)
         asked, answer = messages(prompt), messages(response)
-        split, own = name(split) or "train", name(group) if group is not None else ""
+        split, own = _split(split), name(group) if group is not None else ""
         record: dict[str, Any] = {
             "uid": name(uid) or secrets.token_hex(8), "split": split, "step": number_of_step,
             "group": own or text.digest(text.joined(asked) if isinstance(asked, list) else word(asked)),
@@ -340,15 +339,13 @@ class Recorder:
         """End a step: add the metrics that follow from its samples, and wait until all of it is written."""
         self._background.flush()
         try:
-            self._end(count(step))
+            self._end(_step(step))
         finally:
             self._background.flush()
             self._see_what_vanished()
         self._trouble.raise_met()
 
-    def _end(self, step: int | None) -> None:
-        if step is None:
-            raise TypeError("a step that ends needs a number")
+    def _end(self, step: int) -> None:
         values = {"progress/batch": float(step), "time/total": time.monotonic() - self._began_s}
         self._began_s = time.monotonic()
         if self._background.dropped:
@@ -449,6 +446,38 @@ class Recorder:
             work()
         except Exception as error:
             self._trouble.met(error)
+
+
+def _step(step: object) -> int:
+    """Read a step. Raises `TypeError`, which names it: without a step nothing can be recorded."""
+    try:
+        found = count(step)
+    except Exception:
+        found = None
+    if found is None:
+        raise TypeError(f"step: a whole number is wanted, not {type(step).__name__}; this was not recorded")
+    return found
+
+
+def _split(split: object) -> str:
+    """Return the name of a split: what is not training is an evaluation."""
+    found = name(split) or "train"
+    if found == "train" or found.startswith("eval/"):
+        return found
+    return "eval/default" if found == "eval" else f"eval/{found}"
+
+
+def _range(given: object) -> tuple[float, float] | None:
+    """Read the lowest and the highest value. Raises `ValueError` for what is no such pair."""
+    if given is None:
+        return None
+    try:
+        low, high = (number(one) for one in cast("Sequence[object]", given))
+    except (TypeError, ValueError):
+        low = high = None
+    if low is None or high is None or not low < high:
+        raise ValueError(f"reward_range is (lowest, highest), not {given!r}")
+    return low, high
 
 
 def _file_name(producer: object) -> str:
