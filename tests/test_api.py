@@ -213,6 +213,14 @@ def test_a_path_that_is_missing() -> None:
         rolloupe.open("/no/such/run")
 
 
+def test_the_samples_of_a_step_are_read_whole_and_in_order(demo_runs: Path, tmp_path: Path) -> None:
+    with rolloupe.open(demo_runs / "relax", index_dir=tmp_path) as runs:
+        found = list(runs.whole(1))
+        assert [sample.key for sample in found] == [item.key for item in runs.samples(split="train", step=1)]
+        assert found[3].turns == runs.sample(found[3].key).turns
+        assert runs.metric_rows() == [] and list(runs.whole(99)) == []
+
+
 def test_the_documentation_names_every_method_and_public_name() -> None:
     text = (ROOT / "docs/python.md").read_text(encoding="utf-8")
     for name in vars(Questions):

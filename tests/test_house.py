@@ -41,11 +41,32 @@ def test_importing_what_a_trainer_needs_is_light(module: str) -> None:
     assert loaded_after(f"import rolloupe.{module}") == set()
 
 
+@pytest.mark.parametrize("module", ["prime_rl", "relax", "rl_logging_board", "writers", "base"])
+def test_importing_what_writes_is_light(module: str) -> None:
+    allowed = {"numpy"} if module == "prime_rl" else set()
+    assert loaded_after(f"import rolloupe.record.{module}") <= allowed
+
+
+def test_writing_is_light() -> None:
+    code = """
+import tempfile
+from rolloupe.record import prime_rl, relax, rl_logging_board
+folder = tempfile.mkdtemp()
+sample = {"prompt": "p", "response": "r", "reward": 1.0}
+batch = {"input_ids": [1, 2], "position_ids": [0, 1], "loss_mask": [False, True]}
+relax.save_rollout_result_jsonl(folder, 0, [sample], strict=True)
+rl_logging_board.save_rollout_jsonl(folder, 0, [sample], strict=True)
+with prime_rl.setup_token_export(folder, strict=True) as exporter:
+    assert exporter.export(0, batch) == 1
+"""
+    assert loaded_after(code) == {"numpy"}
+
+
 def test_the_check_of_what_is_loaded_can_fail() -> None:
     assert loaded_after("import duckdb") >= {"duckdb"}
 
 
-@pytest.mark.parametrize("command", ["", "view", "demo", "ls", "show", "query", "doctor"])
+@pytest.mark.parametrize("command", ["", "view", "demo", "ls", "show", "query", "doctor", "convert"])
 def test_help_is_light(command: str) -> None:
     arguments = ["rolloupe", *command.split(), "--help"]
     code = f"{HELP}    import sys; sys.argv = {arguments!r}; runpy.run_module('rolloupe', run_name='__main__')"

@@ -5,7 +5,8 @@
     ├── NotRecognised       nothing at a path that any format reads
     ├── NotFound            no such run, split, step or sample
     ├── BadQuery            a query that names an unknown column or cannot be read
-    └── SourceChanged       a file changed under a locator: ask again for the sample
+    ├── SourceChanged       a file changed under a locator: ask again for the sample
+    └── NotWritable         a place that must not be written to, or cannot be
 
 Each message says what failed, where, because of what, and what to do next. Trouble *in the data* is never an
 exception: it is a `rolloupe.model.Problem`, which is counted and shown.
@@ -34,3 +35,7 @@ class BadQuery(RolloupeError):
 
 class SourceChanged(RolloupeError):
     """Raised when a source no longer holds at a locator what was indexed there."""
+
+
+class NotWritable(RolloupeError):
+    """Raised when a place to write to is not empty, is part of what is read, or cannot be written."""

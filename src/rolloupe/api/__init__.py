@@ -4,7 +4,7 @@ Owns no question of its own: every method is one function of `rolloupe.query`. A
 waited for until its numbers are indexed, unless it was opened with `wait=False`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from os import PathLike
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias, overload
 
 from rolloupe.api.answers import Listed, Samples, html_table, shown
 from rolloupe.errors import BadQuery, NotFound
-from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, Problem, Reading, Sample, SampleKey
+from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, MetricRow, Problem, Reading, Sample, SampleKey
 
 if TYPE_CHECKING:
     from rolloupe.index import Library, OpenRun
@@ -195,6 +195,15 @@ class Questions:
 
         return shown(query.sample(self._ready(), _key(id)))
 
+    def whole(self, step: int, split: str | None = None) -> Iterator[Sample]:
+        """The samples of a step, whole, one after another; earlier attempts are left out.
+
+        What annotations say of a sample is in its `row`. Raises `SourceChanged` where a file was rewritten meanwhile.
+        """
+        from rolloupe import query
+
+        return query.whole(self._ready(), split or self._first_split(), step)
+
     def raw(self, id: str | SampleKey) -> RawRecord:
         """The record of a sample, as it stands in its file. Raises as `sample` does."""
         from rolloupe import query
@@ -262,6 +271,12 @@ class Questions:
         from rolloupe import query
 
         return query.metric_names(self._ready())
+
+    def metric_rows(self) -> list[MetricRow]:
+        """All of the trainer's metrics: a row a step, rows without a step last."""
+        from rolloupe import query
+
+        return query.metric_rows(self._ready())
 
     @property
     def config(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ Nothing heavy is imported before a command runs, so that `--help` answers at onc
 import click
 
 from rolloupe._version import __version__
+from rolloupe.cli.convert import convert
 from rolloupe.cli.demo import demo
 from rolloupe.cli.doctor import doctor
 from rolloupe.cli.frame import Commands
@@ -26,9 +27,9 @@ def main() -> None:
     PATH is a folder, one file, or several of them; a folder may hold many runs. Files are read where they lie and never
     changed. The index lies in your cache directory and can be deleted at any time.
 
-    Exit codes: 0 done, 1 nothing matched, 2 the command line cannot be understood, 3 a path cannot be read.
+    Exit codes: 0 done, 1 nothing matched, 2 the command line cannot be understood, 3 a path cannot be read or written.
     """
 
 
-for command in (view, demo, ls, show, query, doctor, index):
+for command in (view, demo, ls, show, query, doctor, index, convert):
     main.add_command(command)

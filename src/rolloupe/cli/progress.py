@@ -3,7 +3,7 @@
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -57,3 +57,27 @@ def _show(runs: "Runs", *, texts: bool) -> None:
             is_text = texts and all(run.wait(0) for run in runs)
             bar.update(task, completed=done, total=total or None, description="Texts" if is_text else "Indexing")
             time.sleep(STEP_S)
+
+
+@contextmanager
+def counting(doing: str, what: str) -> "Iterator[Callable[[int, int], None]]":
+    """Show how many of how many are done, once it takes long; yields what is to be called with both numbers."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    said = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn(what)
+    bar = Progress(*said, TimeRemainingColumn(), console=errors(), transient=True)
+    task = bar.add_task(doing, total=None)
+    began = time.monotonic()
+
+    def advanced(done: int, total: int) -> None:
+        if not bar.live.is_started and time.monotonic() - began > PATIENCE_S:
+            bar.start()
+        bar.update(task, completed=done, total=total)
+
+    try:
+        yield advanced
+    finally:
+        bar.stop()

@@ -23,6 +23,9 @@ from rolloupe.tokens import Floats
 MIN_LINE_BYTES = 2**15
 """A shorter line is decoded whole in less time than it takes to look for arrays."""
 
+MAX_ARRAY_BYTES = 4 * 2**20
+"""A longer one is decoded with its line: what simdjson takes for it, it keeps."""
+
 MIN_ARRAY_BYTES = 2**10
 MAX_LOOKS = 2_000
 """Brackets looked at in one line: a text may be full of them."""
@@ -117,7 +120,7 @@ class Cutter:
                 stop = data.find(b"]", start) + 1
                 if not stop:
                     return
-            if stop - start < MIN_ARRAY_BYTES or data[start + 1] not in _FIRST:
+            if not MIN_ARRAY_BYTES <= stop - start <= MAX_ARRAY_BYTES or data[start + 1] not in _FIRST:
                 continue
             match = _key.search(data, max(0, start - MAX_KEY_BYTES), start)
             key = match[1].decode("utf-8", "replace") if match else ""

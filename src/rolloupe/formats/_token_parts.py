@@ -1,5 +1,6 @@
 """Token series of the native layout: one row of a Parquet part, read without the rest of it."""
 
+import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -8,10 +9,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from rolloupe.formats._jsonl import regular
+
 MAX_ROW_GROUP_BYTES = 512 * 2**20
 """The writer makes row groups of a few MB; what claims to be much larger is not read."""
 
-MAX_COLUMNS = 256
+MAX_VALUES = 2**26
+"""So many values of a row group are decoded, whatever they take in the file."""
+
+MAX_COLUMNS = 4096
 
 
 class PartUnreadable(Exception):
@@ -34,18 +40,20 @@ def part_path(run_root: str, producer: str, part: int) -> Path:
 def read_row(path: Path, row: int) -> TokenRow:
     """Read one row of a part. Raises `PartUnreadable`."""
     try:
-        with pq.ParquetFile(path) as file:
+        with os.fdopen(regular(str(path), os.O_RDONLY), "rb") as opened, pq.ParquetFile(opened) as file:
             group, at = _place(file.metadata, row)
-            table = file.read_row_group(group).slice(at, 1)
+            table = file.read_row_group(group, use_threads=False).slice(at, 1)
     except FileNotFoundError:
         raise PartUnreadable(f"{path.name} is not there") from None
     except (OSError, pa.ArrowException, ValueError) as error:
         raise PartUnreadable(f"{path.name} cannot be read: {str(error).splitlines()[0][:200]}") from None
-    found = {name: _array(table[name]) for name in table.column_names if pa.types.is_list(table[name].type)}
+    columns = dict(zip(table.column_names, table.columns, strict=True))
+    found = {name: _array(column) for name, column in columns.items() if pa.types.is_list(column.type)}
     arrays = {name: values for name, values in found.items() if values is not None}
     ids = arrays.pop("token_ids", None)
-    uid = table["uid"][0].as_py() if "uid" in table.column_names else ""
-    return TokenRow(str(uid), [] if ids is None else [int(one) for one in np.nan_to_num(ids, nan=-1)], arrays)
+    is_whole = ids is not None and bool((np.abs(ids) < 2**53).all())
+    uid = columns["uid"][0].as_py() if "uid" in columns else ""
+    return TokenRow(str(uid), [int(one) for one in ids] if ids is not None and is_whole else [], arrays)
 
 
 def _place(metadata: pq.FileMetaData, row: int) -> tuple[int, int]:
@@ -55,7 +63,8 @@ def _place(metadata: pq.FileMetaData, row: int) -> tuple[int, int]:
     for group in range(metadata.num_row_groups):
         held = metadata.row_group(group)
         if left < held.num_rows:
-            if held.total_byte_size > MAX_ROW_GROUP_BYTES:
+            values = sum(held.column(number).num_values for number in range(held.num_columns))
+            if held.total_byte_size > MAX_ROW_GROUP_BYTES or values > MAX_VALUES:
                 raise ValueError("a row group is too large")
             return group, left
         left -= held.num_rows

@@ -95,6 +95,8 @@ class _Walk:
         self._claimed: set[str] = set()
         self._seen: set[tuple[int, int]] = set()
         self._empty: list[str] = []
+        self._whole: set[str] = set()
+        """Folders that a format names as a whole: what lies in them is its own."""
 
     def file(self, path: Path) -> list[RunInfo]:
         """The run that one file is, if it is one."""
@@ -130,6 +132,8 @@ class _Walk:
 
     def _visit(self, folder: str) -> list[str]:
         """Look at one folder; returns the folders in it that are to be visited."""
+        if folder in self._whole:
+            return []
         try:
             state = os.stat(folder)
             listed = entries(folder, self._link_root)
@@ -162,6 +166,7 @@ class _Walk:
                 folder = run.root if os.path.isdir(run.root) else os.path.dirname(run.root)
                 paths += [os.path.join(folder, *file.name.split("/")) for file in reader.files(run) if file.what]
             self._claimed.update(paths, map(os.path.dirname, paths))
+            self._whole.update(path for path in paths if os.path.isdir(path))
 
     def _note_unread(self, folder: str, listed: Iterable[Entry]) -> None:
         unread = []

@@ -292,7 +292,7 @@ def _facts(record: Record) -> dict[str, SeriesFacts]:
     for name, values in told.items() if isinstance(told, dict) else ():
         row = [fields.number(value) for value in values] if isinstance(values, list) and len(values) == 7 else [None]
         whole = [n for n in row if n is not None and math.isfinite(n)]
-        if len(whole) == 7 and whole[0] >= 1:
+        if len(whole) == 7 and whole[0] >= 1 and all(0 <= whole[at] <= fields.MAX_STEP for at in (0, 4, 6)):
             count, total, m2, low, low_at, high, high_at = whole
             found[name] = SeriesFacts(int(count), total, m2, low, int(low_at), high, int(high_at))
     return found

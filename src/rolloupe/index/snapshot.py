@@ -9,7 +9,7 @@ import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rolloupe.index.columns import SAID
+from rolloupe.index.columns import MAX_METRICS, MAX_TAGS, SAID
 from rolloupe.index.extremes import Extreme, most_extreme
 from rolloupe.index.segment import SegmentMeta
 from rolloupe.index.sketch import STAMPS, Moments, SeriesSketch, Sketch
@@ -88,8 +88,13 @@ class Snapshot(NamedTuple):
 
     def annotated(self) -> frozenset[str]:
         """The names of what annotations may say: fixed columns, sample metrics and tags."""
-        names = [name for piece in self.annotations for name in (*piece.metrics, *piece.tags)]
-        return frozenset([*SAID, *names] if self.annotations else [])
+        metrics, tags = self.said_names()
+        return frozenset([*SAID, *metrics, *tags] if self.annotations else [])
+
+    def said_names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The sample metrics and the tags of annotations that are joined: those beyond show in the sample alone."""
+        metrics, tags = _union(p.metrics for p in self.annotations), _union(p.tags for p in self.annotations)
+        return metrics[:MAX_METRICS], tags[:MAX_TAGS]
 
 
 def extreme_tokens(snapshot: Snapshot, key: StepKey, name: str) -> tuple[list[Extreme], list[Extreme]]:

@@ -30,6 +30,7 @@ from rolloupe.query.records import (
 )
 from rolloupe.query.single import neighbours, raw, read, sample
 from rolloupe.query.summaries import columns, groups, series, splits, steps, token_series_names
+from rolloupe.query.whole import whole
 
 __all__ = [
     "Condition",
@@ -68,4 +69,5 @@ __all__ = [
     "table",
     "token_series",
     "token_series_names",
+    "whole",
 ]

@@ -16,7 +16,7 @@ import pyarrow as pa
 from rolloupe.errors import BadQuery, SourceChanged
 from rolloupe.index import OpenRun, Piece
 from rolloupe.index.pack import distrust, ways_of
-from rolloupe.query.rows import Column, Reading, definition, literal
+from rolloupe.query.rows import Column, Reading, Said, definition, literal
 
 T = TypeVar("T")
 
@@ -47,11 +47,14 @@ def _locked(folder: Path) -> duckdb.DuckDBPyConnection:
     return connection
 
 
+NOTHING_SAID = Said()
+
+
 class Question(NamedTuple):
     """One statement over the rows of some pieces, which it names `rows`.
 
     `named` are the columns that it names and that some pieces, or all, may lack; `tables` are others that it names;
-    `said` are annotations of the rows, whose values take the place of older ones.
+    `said` are annotations of the rows. The rows as they were without these are called `base`.
     """
 
     pieces: Sequence[Piece]
@@ -59,7 +62,7 @@ class Question(NamedTuple):
     values: Sequence[Any] = ()
     named: Sequence[Column] = ()
     tables: Mapping[str, pa.Table] = MappingProxyType({})
-    said: Sequence[Piece] = ()
+    said: Said = NOTHING_SAID
 
 
 def ask(run: OpenRun, question: Question) -> list[tuple[Any, ...]]:
@@ -78,7 +81,7 @@ def table(run: OpenRun, question: Question) -> pa.Table:
 
 
 def _answer(run: OpenRun, question: Question, fetch: Callable[[duckdb.DuckDBPyConnection, str], T]) -> T:
-    ways = ways_of((*question.pieces, *question.said))
+    ways = ways_of((*question.pieces, *question.said.pieces))
     connection = _database(run.catalog.folder.parent)
     timer = threading.Timer(TIMEOUT_S, connection.interrupt)
     timer.start()
@@ -87,10 +90,10 @@ def _answer(run: OpenRun, question: Question, fetch: Callable[[duckdb.DuckDBPyCo
             connection.register(name, other)
         folder = run.catalog.folder.resolve()
         base = Reading(folder, question.pieces, question.named)
-        said = Reading(folder, question.said, prefix="said")
+        said = Reading(folder, question.said.pieces, prefix="said")
         for name, other in (*base.tables().items(), *said.tables().items()):
             connection.register(name, other)
-        return fetch(connection, f"WITH {definition(base, said)} {question.sql}")
+        return fetch(connection, f"WITH {definition(base, said, question.said)} {question.sql}")
     except duckdb.InterruptException as error:
         raise BadQuery(f"the query took longer than {TIMEOUT_S:.0f} s: narrow its steps or splits") from error
     except duckdb.OutOfMemoryException as error:

@@ -17,11 +17,12 @@ from msgspec.structs import replace
 
 from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun, Piece, Snapshot, StepKey, metric_column, tag_column
+from rolloupe.index.columns import SAID
 from rolloupe.model import SampleKey
 from rolloupe.query import engine
 from rolloupe.query.engine import Question
 from rolloupe.query.records import SampleItem, SamplePage, SampleQuery
-from rolloupe.query.rows import quote
+from rolloupe.query.rows import PLACE, Said, quote
 from rolloupe.query.single import locate
 from rolloupe.query.terms import FILE_ORDER, Terms, is_one_step, terms_of
 
@@ -30,8 +31,6 @@ PAGE_CELLS = 500_000
 MAX_PAGE = 5000
 MIN_PAGE = 100
 
-PLACE = ("source", "byte_start", "part")
-"""What tells one row of the index from any other."""
 SCOPE = ("split", "step")
 
 CHUNK = 20_000
@@ -213,10 +212,10 @@ def _where_they_are(pieces: Sequence[Piece], terms: Terms, limit: int | None, of
 
 
 ATTEMPTS = f"""
-, keys AS (SELECT DISTINCT split, step, grp, idx FROM rows SEMI JOIN places USING ({", ".join(PLACE)}))
+, keys AS (SELECT DISTINCT split, step, grp, idx FROM base SEMI JOIN places USING ({", ".join(PLACE)}))
 , counted AS (
     SELECT {", ".join(PLACE)}, row_number() OVER (same ORDER BY {FILE_ORDER}) AS n, count(*) OVER same AS m
-    FROM rows SEMI JOIN keys USING (split, step, grp, idx) WINDOW same AS (PARTITION BY split, step, grp, idx)
+    FROM base SEMI JOIN keys USING (split, step, grp, idx) WINDOW same AS (PARTITION BY split, step, grp, idx)
 )
 """
 """Of samples that share a key all but the last are earlier attempts, counted from 1."""
@@ -232,8 +231,8 @@ def _what_is_shown(snapshot: Snapshot, places: pa.Table) -> list[Shown]:
     repeats = snapshot.duplicates or any(len(snapshot.pieces.get(key, ())) > 1 for key in steps)
     numbered = places.select(PLACE).append_column("nth", pa.array(range(len(places)), pa.int64()))
     wanted = set(places["source"].to_pylist())
-    said = {name for piece in snapshot.annotations for name in piece.metrics}
-    said_tags = {name for piece in snapshot.annotations for name in piece.tags}
+    said, said_tags = snapshot.said_names()
+    told = Said(snapshot.annotations, [*SAID, *map(metric_column, said), *map(tag_column, said_tags)], places=True)
     alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[Piece]] = defaultdict(list)
     for piece in of_steps:
         if piece.source in wanted:
@@ -243,7 +242,7 @@ def _what_is_shown(snapshot: Snapshot, places: pa.Table) -> list[Shown]:
         sources = pa.array(sorted({piece.source for piece in own}), pa.string())
         rows = numbered.filter(pc.is_in(numbered["source"].cast(pa.string()), sources)) if len(alike) > 1 else numbered
         asked, sql = of_steps if repeats else own, _shown_sql(metrics, tags, repeats)
-        question = Question(asked, sql, tables={"places": rows}, said=snapshot.annotations)
+        question = Question(asked, sql, tables={"places": rows}, said=told)
         found.append(Shown(question, list(metrics), list(tags)))
     return found
 

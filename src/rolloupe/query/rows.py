@@ -31,6 +31,15 @@ def literal(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
+class Said(NamedTuple):
+    """Annotations of the rows, and the columns in question: what they say of these takes the place of older values."""
+
+    pieces: Sequence[Piece] = ()
+    columns: Sequence[str] = ()
+    places: bool = False
+    """True where only the rows at `places`, a table that the question brings along, need it."""
+
+
 class Reading(NamedTuple):
     """The pieces of one table, `named` columns that some or all may lack, and how tables in memory are called."""
 
@@ -75,26 +84,31 @@ class Reading(NamedTuple):
         return f"read_parquet([{names}], union_by_name = true)"
 
 
-def definition(base: Reading, said: Reading) -> str:
-    """The definition of `rows`: what is newest of what annotations say takes the place of what a sample says."""
-    if not said.pieces:
-        return f"rows AS ({base.sql()})"
+PLACE = ("source", "byte_start", "part")
+"""What tells one row of the index from any other."""
+
+
+def definition(base: Reading, said: Reading, asked: Said) -> str:
+    """The definition of `rows`, and of `base`, the rows without annotations."""
     there = {*dict(FIXED), *base.more(), *(column.name for column in base.named)}
-    columns = [*SAID, *said.more()]
+    columns = [column for column in (*SAID, *said.more()) if column in set(asked.columns)] if said.pieces else []
+    if not columns:
+        return f"base AS ({base.sql()}), rows AS (SELECT * FROM base)"
     newest = ", ".join(f"arg_max({quote(one)}, row(source, byte_start, nth)) AS {quote(one)}" for one in columns)
     replaced = ", ".join(_newer(one, known=True) for one in columns if one in there)
     added = "".join(f", {_newer(one, known=False)}" for one in columns if one not in there)
-    return f"""base AS ({base.sql()}), said AS ({said.sql()}),
+    wanted = f"SELECT * FROM base SEMI JOIN places USING ({', '.join(PLACE)})" if asked.places else "SELECT * FROM base"
+    return f"""base AS ({base.sql()}), said AS ({said.sql()}), wanted AS ({wanted}),
     newest AS (
         SELECT uid, {newest} FROM said
-        WHERE uid IN (SELECT uid FROM base UNION SELECT trace_id FROM base) AND uid <> '' GROUP BY uid
+        WHERE uid IN (SELECT uid FROM wanted UNION SELECT trace_id FROM wanted) AND uid <> '' GROUP BY uid
     ),
     rows AS (
-        SELECT base.* REPLACE ({replaced}){added} FROM base
-        LEFT JOIN newest AS own ON own.uid = base.uid LEFT JOIN newest AS whole ON whole.uid = base.trace_id
+        SELECT wanted.* REPLACE ({replaced}){added} FROM wanted
+        LEFT JOIN newest AS own ON own.uid = wanted.uid LEFT JOIN newest AS whole ON whole.uid = wanted.trace_id
     )"""
 
 
 def _newer(column: str, *, known: bool) -> str:
     name = quote(column)
-    return f"coalesce(own.{name}, whole.{name}{f', base.{name}' if known else ''}) AS {name}"
+    return f"coalesce(own.{name}, whole.{name}{f', wanted.{name}' if known else ''}) AS {name}"

@@ -11,7 +11,7 @@ from rolloupe.index.sketch import Moments
 from rolloupe.query import engine
 from rolloupe.query.engine import Question
 from rolloupe.query.records import GroupSummary, SeriesPoint, SplitSummary, Stats, StepSummary
-from rolloupe.query.rows import Column, quote
+from rolloupe.query.rows import Column, Said, quote
 
 NONE = Moments()
 
@@ -134,7 +134,9 @@ def _said_moments(run: OpenRun, snapshot: Snapshot, name: str) -> dict[StepKey, 
     FROM rows WHERE isfinite({value}) GROUP BY split, step"""
     pieces = snapshot.holding()
     named = [Column(column, kind)] if (kind := kind_of(column)) else []
-    answer = engine.ask(run, Question(pieces, sql, named=named, said=snapshot.annotations)) if pieces else []
+    answer = (
+        engine.ask(run, Question(pieces, sql, named=named, said=Said(snapshot.annotations, [column]))) if pieces else []
+    )
     return {(split, step): Moments(*numbers) for split, step, *numbers in answer}
 
 

@@ -2,14 +2,13 @@
 
 import difflib
 import math
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from rolloupe.errors import BadQuery
-from rolloupe.index import Piece, Snapshot, column_of, metric_column
+from rolloupe.index import Snapshot, column_of, metric_column
 from rolloupe.index.columns import NUMERIC, kind_of
 from rolloupe.query.records import Condition, SampleQuery
-from rolloupe.query.rows import Column, quote
+from rolloupe.query.rows import Column, Said, quote
 
 OPERATORS = frozenset(["=", "!=", "<", "<=", ">", ">="])
 NUMBERS = frozenset(["step", *NUMERIC])
@@ -33,8 +32,8 @@ class Terms(NamedTuple):
     own: str
     order: str
     named: list[Column]
-    said: Sequence[Piece]
-    """The annotations, where a column in use is one of which they may say something."""
+    said: Said
+    """The annotations, and the columns in use of which they may say something."""
 
 
 def terms_of(snapshot: Snapshot, query: SampleQuery, *, by_group: bool | None = None) -> Terms:
@@ -48,7 +47,8 @@ def terms_of(snapshot: Snapshot, query: SampleQuery, *, by_group: bool | None = 
     names = [condition.column for condition in query.where] + ([] if query.sort == "index" else [query.sort])
     found = {column_of(name, snapshot.metrics, snapshot.tags) for name in names}
     named = [Column(name, kind) for name in sorted(filter(None, found)) if (kind := kind_of(name))]
-    said = snapshot.annotations if not snapshot.annotated().isdisjoint(names) else ()
+    in_use = [] if snapshot.annotated().isdisjoint(names) else [column for column in found if column]
+    said = Said(snapshot.annotations if in_use else (), in_use)
     return Terms(where, _own(where, by_group=by_group), _order(snapshot, query, by_group=by_group), named, said)
 
 

@@ -6,9 +6,9 @@ never lost in silence.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
-from rolloupe.model import MetricRow, Sample
+from rolloupe.model import Checkpoint, MetricRow, Sample
 
 Left = Mapping[str, int]
 """What a layout could not hold: a word for it, and of how many samples or values it was left out."""
@@ -30,4 +30,13 @@ class Writer(Protocol):
 
     def close(self) -> None:
         """Write what is left. What was written stands when this returns."""
+        ...
+
+
+@runtime_checkable
+class Keeper(Protocol):
+    """A writer whose layout has a place for what a run has beside samples and metrics."""
+
+    def keep(self, config: Mapping[str, Any], checkpoints: Sequence[Checkpoint], code_diff: str) -> Left:
+        """Write the configuration, the checkpoints and what the code differed by; empty where there is none."""
         ...

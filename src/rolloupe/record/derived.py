@@ -19,6 +19,9 @@ USED = ("logprobs", "trainer_logprobs", "ref_logprobs", "entropy", MASK)
 HELD_BYTES = 256 * 2**20
 """So much of them is held for a step until it ends; of what comes then no divergence is told."""
 
+OWN = ("total_episodes", "reward/total", "turns_per_episode", "ac_tokens_per_turn", "ob_tokens_per_turn")
+"""What follows from samples themselves: a sample metric of the same name does not count."""
+
 Sums = dict[str, list[float]]
 """By name, a sum and how many values it is of; 0 for a total."""
 
@@ -48,7 +51,8 @@ class StepSums:
             _add(sums["ac_tokens_per_turn"], record.get("response_tokens"), turns)
             _add(sums["ob_tokens_per_turn"], record.get("prompt_tokens"), turns)
             for metric, value in record.get("metrics", {}).items():
-                _add(sums[metric], value)
+                if metric not in OWN:
+                    _add(sums[metric], value)
             if reward is not None and math.isfinite(reward):
                 self._rewards[env, record["group"]].append(reward)
         self.annotate(record["uid"], series)

@@ -83,7 +83,11 @@ class Folder:
 
     def code(self, folder: str | os.PathLike[str]) -> None:
         """Keep what the code differs by; what it differed by before is kept beside it. Raises `OSError`."""
-        self._keep("code.diff", code_diff(folder))
+        self.code_as(code_diff(folder))
+
+    def code_as(self, diff: str) -> None:
+        """Keep a difference of the code that is known. Raises `OSError`."""
+        self._keep("code.diff", diff)
 
     def _keep(self, name: str, text: str) -> None:
         """Write a file, after giving another name to what is there already, unless it is the same."""

@@ -83,12 +83,13 @@ class Lines:
 
     def _heal(self, handle: int) -> None:
         """Move the end of a line that a killed process left behind to `torn/`."""
-        size = os.fstat(handle).st_size
-        start, tail = size, b""
-        while start and b"\n" not in tail:
+        size = start = os.fstat(handle).st_size
+        pieces: list[bytes] = []
+        while start and (not pieces or b"\n" not in pieces[-1]):
             step = min(TAIL_BYTES, start)
             start -= step
-            tail = os.pread(handle, step, start) + tail
+            pieces.append(os.pread(handle, step, start))
+        tail = b"".join(reversed(pieces))
         rest = tail[tail.rfind(b"\n") + 1 :]
         if not rest:
             return

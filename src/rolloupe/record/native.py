@@ -1,15 +1,16 @@
 """Runs of any layout written in the native one."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 import numpy as np
 
 from rolloupe.model import Checkpoint, MetricRow, Sample
 from rolloupe.record.base import Left
+from rolloupe.record.folder import Folder
 from rolloupe.record.of_model import given_of
 from rolloupe.record.recorder import Recorder
 
@@ -19,8 +20,8 @@ class Writer:
 
     name: ClassVar[str] = "native"
 
-    def __init__(self, path: str | Path, *, config: object = None) -> None:
-        self.recorder = Recorder(path, config=config, code=None, strict=True, on_full="block")
+    def __init__(self, path: str | Path) -> None:
+        self.recorder = Recorder(path, code=None, strict=True, on_full="block")
 
     def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
         """See `Writer` of `base`."""
@@ -36,11 +37,17 @@ class Writer:
             self.recorder.metrics(row.step, row.values)
         return {}
 
-    def checkpoints(self, some: Iterable[Checkpoint]) -> None:
-        """Write checkpoints."""
-        for one in some:
-            if one.step is not None:
-                self.recorder.checkpoint(one.name, step=one.step, paths=one.paths, loop_state=one.extra)
+    def keep(self, config: Mapping[str, Any], checkpoints: Sequence[Checkpoint], code_diff: str) -> Left:
+        """See `Keeper` of `base`."""
+        folder = Folder(self.recorder.path)
+        if config:
+            folder.config(config)
+        if code_diff:
+            folder.code_as(code_diff)
+        for one in checkpoints:
+            self.recorder.checkpoint(one.name, step=one.step or 0, paths=one.paths, loop_state=one.extra)
+        without = sum(one.step is None for one in checkpoints)
+        return {"that a checkpoint has no step": without} if without else {}
 
     def close(self) -> None:
         """See `Writer` of `base`."""

@@ -19,7 +19,7 @@ ROW_GROUP_VALUES = 2**20
 def import_arrow() -> None:
     """Import what writing needs: while Python shuts down it is too late. The first array imports pandas, if it can."""
     import pyarrow as pa
-    import pyarrow.parquet  # noqa: F401
+    import pyarrow.parquet
 
     pa.array([0])
 

@@ -382,7 +382,7 @@ class Recorder:
             return
         self._closed = True
         atexit.unregister(self.close)
-        self._background.close()
+        self._keep(self._background.close)
         self._trouble.tell()
         self._trouble.raise_met()
 

@@ -6,20 +6,42 @@ not count are absent, never zero.
 
 from rolloupe.tokens.arrays import Floats, finite, length, read_floats, same_end, under_mask, unpadded_length
 from rolloupe.tokens.facts import facts_of
-from rolloupe.tokens.ratios import board_kl, kl_k2, kl_k3, log_ratio, mean_and_sum, nan_mean, nan_sum
+from rolloupe.tokens.ratios import (
+    DPPO,
+    DPPO_MASK,
+    Flags,
+    board_kl,
+    dppo_flags,
+    importance_ratio,
+    kl_k2,
+    kl_k3,
+    log_ratio,
+    mean_and_sum,
+    mismatch_kl,
+    nan_mean,
+    nan_sum,
+    prob_delta,
+)
 
 __all__ = [
+    "DPPO",
+    "DPPO_MASK",
+    "Flags",
     "Floats",
     "board_kl",
+    "dppo_flags",
     "facts_of",
     "finite",
+    "importance_ratio",
     "kl_k2",
     "kl_k3",
     "length",
     "log_ratio",
     "mean_and_sum",
+    "mismatch_kl",
     "nan_mean",
     "nan_sum",
+    "prob_delta",
     "read_floats",
     "same_end",
     "under_mask",

@@ -1,8 +1,16 @@
 """Ratios and divergences between two policies, per token. Natural logarithm; every array has shape (T,), T tokens."""
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from rolloupe.tokens.arrays import Floats
+
+Flags = NDArray[np.bool_]
+
+DPPO_MASK = 0.2
+"""How far a probability may have moved, either way, in prime-rl's default loss."""
 
 
 def log_ratio(logprobs: Floats, ref_logprobs: Floats) -> Floats:
@@ -20,6 +28,59 @@ def board_kl(log_ratios: Floats) -> Floats:
     Source: RLLoggingBoard, `kl`. The ratio is policy over reference, the other way round from Schulman's k3, which
     is an estimate of the KL only in that other direction; the board's sign is kept under the board's name.
     """
+    return _ratio_minus_log_minus_one(log_ratios)
+
+
+def importance_ratio(log_ratios: Floats) -> Floats:
+    """Return `exp(d)` for `d = trainer_logprobs - inference_logprobs`, shape (T,); NaN where d is NaN.
+
+    Source: prime-rl, `importance_ratio`. Of `d` see `log_ratio`; prime-rl calls it `log_importance_ratio`.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.exp(log_ratios)
+
+
+def mismatch_kl(log_ratios: Floats) -> Floats:
+    """Return `r - ln r - 1` with `r = exp(d)`, `d = trainer_logprobs - inference_logprobs`, shape (T,), at least 0.
+
+    NaN where d is NaN or +inf. An estimate of the KL from the policy that sampled to the one that is trained. Source:
+    prime-rl, `mismatch_kl`, which subtracts in float32: its values differ from these by up to 1e-6 max(1, r).
+    """
+    return _ratio_minus_log_minus_one(log_ratios)
+
+
+def prob_delta(logprobs: Floats, inference_logprobs: Floats) -> Floats:
+    """Return `exp(logprobs) - exp(inference_logprobs)`, shape (T,); NaN where either is NaN. Source: prime-rl."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.exp(logprobs) - np.exp(inference_logprobs)
+
+
+class DPPO(NamedTuple):
+    """Which tokens the DPPO mask leaves out of the loss, each of shape (T,)."""
+
+    masked: Flags
+    high: Flags
+    low: Flags
+
+
+def dppo_flags(
+    deltas: Floats, advantages: Floats, loss_mask: Flags, low: float = DPPO_MASK, high: float = DPPO_MASK
+) -> DPPO:
+    """Return the tokens whose probability has moved too far already, in the direction of their advantage.
+
+    With `deltas` from `prob_delta`: above `high` where the advantage is positive, below `-low` where it is not. At an
+    advantage of 0 the low rule decides and neither sub-flag is set. NaN exceeds nothing; outside of `loss_mask` nothing
+    is flagged. All arrays have shape (T,). Source: prime-rl, DPPO-Binary-TV in `trainer/rl/loss.py`.
+    """
+    with np.errstate(invalid="ignore"):
+        too_high, too_low = deltas > high, deltas < -low
+        positive, negative = advantages > 0, advantages < 0
+    masked = loss_mask & np.where(positive, too_high, too_low)
+    return DPPO(masked, loss_mask & positive & too_high, loss_mask & negative & too_low)
+
+
+def _ratio_minus_log_minus_one(log_ratios: Floats) -> Floats:
+    """`exp(d) - 1 - d`, with its digits where d is small."""
     with np.errstate(over="ignore", invalid="ignore"):
         return np.expm1(log_ratios) - log_ratios
 

@@ -1,13 +1,29 @@
 """What can be logged: texts, tables, details, formatters, conversations. Nothing here raises, whatever it is given."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from functools import wraps
+from typing import Any, NamedTuple, ParamSpec, Protocol
 
 from rolloupe.record.logtree.messages import messages_of
 from rolloupe.record.logtree.nodes import Node, attributes, from_html, marked, table_of
 from rolloupe.record.logtree.page import conversation as conversation_html
 from rolloupe.record.logtree.scopes import add, here
 from rolloupe.record.values import jsonable, text_of
+
+P = ParamSpec("P")
+
+
+def _harmless(log: Callable[P, None]) -> Callable[P, None]:
+    """Have a function raise nothing: an object that cannot be shown is told in a word."""
+
+    @wraps(log)
+    def logged(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            log(*args, **kwargs)
+        except Exception as error:
+            add(marked("p", "lt-p", f"({log.__name__}: could not be shown: {type(error).__name__})"))
+
+    return logged
 
 
 class Formatter(Protocol):
@@ -36,12 +52,14 @@ class ConversationFormatter(NamedTuple):
         return {"type": "conversation", "messages": messages_of(self.messages)}
 
 
+@_harmless
 def log_text(text: str, *, div_class: str | None = None) -> None:
     """Log a paragraph."""
     if here():
         add(marked("div", text_of(div_class), text_of(text)) if div_class else marked("p", "lt-p", text_of(text)))
 
 
+@_harmless
 def log_html(html: str, *, div_class: str | None = None) -> None:
     """Log the text of some HTML and, of its markup, the known elements without attributes."""
     if here():
@@ -50,6 +68,7 @@ def log_html(html: str, *, div_class: str | None = None) -> None:
         add(made)
 
 
+@_harmless
 def log_formatter(formatter: Formatter) -> None:
     """Log an object by its `to_data()`, where it has that and it returns a dict, else by its `to_html()`."""
     if not here():
@@ -72,6 +91,7 @@ def _called(method: Callable[[], Any] | None) -> tuple[Any, str]:
         return None, f"{type(error).__name__}: {text_of(error)}"
 
 
+@_harmless
 def conversation(messages: object, *, aside: bool = False, **attrs: object) -> None:
     """Log the messages of a conversation: `{role, content, tool_calls ...}` each, or objects with such members.
 
@@ -83,6 +103,7 @@ def conversation(messages: object, *, aside: bool = False, **attrs: object) -> N
         add(Node("div", marks, [], {"type": "conversation", "messages": messages_of(messages)}))
 
 
+@_harmless
 def details(text: str, *, summary: str = "Details", pre: bool = True) -> None:
     """Log a text that is folded up until it is opened; `pre` shows it in a fixed pitch."""
     if here():
@@ -90,6 +111,7 @@ def details(text: str, *, summary: str = "Details", pre: bool = True) -> None:
         add(marked("details", "lt-details", Node("summary", {}, [text_of(summary)]), body))
 
 
+@_harmless
 def header(text: str, *, level: int | None = None) -> None:
     """Log a heading, by default one level below that of the section."""
     if place := here():
@@ -97,6 +119,7 @@ def header(text: str, *, level: int | None = None) -> None:
         add(marked(f"h{found}", f"lt-h{found}", text_of(text)))
 
 
+@_harmless
 def table(obj: Any, *, caption: str | None = None) -> None:
     """Log a table: a list of dicts, a list of lists without a header, a DataFrame of pandas, or a dict of two columns.
 
@@ -117,6 +140,7 @@ def table(obj: Any, *, caption: str | None = None) -> None:
         _captioned([row if isinstance(row, list | tuple) else [row] for row in obj], caption, header=False)
 
 
+@_harmless
 def table_from_dict(
     data: Mapping[Any, Any],
     *,
@@ -135,6 +159,7 @@ def table_from_dict(
     _captioned([[key_header, value_header], *(items or data.items())], caption, header=True)
 
 
+@_harmless
 def table_from_dict_of_lists(
     columns: Mapping[str, Sequence[Any]], *, caption: str | None = None, order: Sequence[str] | None = None
 ) -> None:

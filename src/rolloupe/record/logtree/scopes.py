@@ -147,7 +147,7 @@ def init_trace(
 def _written(trace: Trace) -> bool:
     try:
         trace.write()
-    except OSError as error:
+    except (OSError, ValueError) as error:
         _log.warning("the outline %r could not be written: %s", trace.title, error)
         return False
     return trace.path is not None or trace.json_path is not None

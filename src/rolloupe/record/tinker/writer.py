@@ -1,10 +1,10 @@
 """Runs of any layout written in that of the Tinker cookbook."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rolloupe.model import MetricRow, Sample, Turn
+from rolloupe.model import Checkpoint, MetricRow, Sample, Turn
 from rolloupe.record import whole_files
 from rolloupe.record.base import Left
 from rolloupe.record.logtree.messages import messages_of
@@ -62,6 +62,17 @@ class Writer:
             self.log.metrics(row.step, {**when, **row.values})
         late = sum(row.step is not None and row.time_s is not None for row in rows)
         return {"times of metric rows": late} if late else {}
+
+    def keep(self, config: Mapping[str, Any], checkpoints: Sequence[Checkpoint], code_diff: str) -> Left:
+        """See `Keeper` of `base`."""
+        if config:
+            self.log.config(config)
+        if code_diff:
+            self.log.code_diff(code_diff)
+        for one in checkpoints:
+            batch = {} if one.step is None else {"batch": one.step}
+            self.log.checkpoint(one.name, **{**batch, **one.paths, **one.extra})
+        return {}
 
     def close(self) -> None:
         """See `Writer` of `base`."""

@@ -1,0 +1,92 @@
+"""`rolloupe convert`: a run in another layout."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rolloupe.cli import options, progress
+from rolloupe.cli.frame import NOTHING, OK, Command, Example
+from rolloupe.cli.query import steps_of
+from rolloupe.cli.terminal import number, print_table, tell
+from rolloupe.errors import NotFound
+from rolloupe.record.writers import WRITERS
+
+EXAMPLES = (
+    Example("rolloupe convert RUN_DIR relax_run --to relax", "A whole run, for Relax's viewer"),
+    Example("rolloupe convert RUN_DIR board --to rl_logging_board --split train --steps 0:99", "A part of it"),
+    Example("rolloupe convert RUNS_DIR out --to relax --run poems", "One of several runs"),
+)
+
+SHOWN = 40
+"""So many words of what the layout cannot hold; how many more there are is said below."""
+
+
+def layout_of(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """Check the name of a layout."""
+    if value not in WRITERS:
+        raise click.BadParameter(f"{value!r} cannot be written. There are: {', '.join(WRITERS)}", ctx, param)
+    return value
+
+
+@click.command(cls=Command, examples=EXAMPLES)
+@click.argument("source", metavar="SRC")
+@click.argument("target", metavar="DST")
+@click.option(
+    "--to", "layout", required=True, callback=layout_of, metavar="FORMAT",
+    help=f"The layout to write: {', '.join(WRITERS)}.",
+)  # fmt: skip
+@options.one_run
+@click.option("--split", "splits", multiple=True, metavar="NAME", help="Only this split; may be given several times.")
+@click.option("--steps", callback=steps_of, metavar="A:B", help="Only these steps, both ends included; or one step.")
+@click.option("--force", is_flag=True, help="Write into DST although it is not empty; files of other names stay.")
+@options.reading
+def convert(
+    source: str,
+    target: str,
+    layout: str,
+    run_id: str | None,
+    splits: tuple[str, ...],
+    steps: tuple[int | None, int | None] | None,
+    force: bool,
+    **reading: Any,
+) -> int:
+    """Write a run in another layout.
+
+    SRC is a folder or a file with one run, or with several of which --run names one. The folder DST is made; it must be
+    empty, and apart from SRC, which is only read. At the end it is said what the layout cannot hold, and of how many
+    samples. A conversion that breaks off leaves nothing behind.
+    """
+    if not target:
+        raise click.UsageError("An empty DST names nothing.", click.get_current_context())
+    from rolloupe.export import check
+    from rolloupe.export import convert as write
+
+    check(Path(target), [Path(source)], force=force)
+    with options.opened(options.place_of((source,), (), **reading)) as runs:
+        among = options.chosen(runs, run_id)
+        if not among:
+            options.explain_nothing(runs)
+            return NOTHING
+        if len(among) > 1:
+            names = ", ".join(run.id for run in among[:20])
+            raise NotFound(f"{len(among)} runs are at {source}: choose one with --run; they are {names}")
+        with progress.counting("Converting", "samples") as advanced:
+            done = write(
+                among[0], Path(target), layout, paths=(Path(source),), splits=splits,
+                steps=steps or (None, None), force=force, advanced=advanced,
+            )  # fmt: skip
+    tell(f"{done.samples:,} samples of {done.steps:,} steps, as {layout}.")
+    _tell_of_losses(layout, done.left)
+    return OK
+
+
+def _tell_of_losses(layout: str, left: dict[str, int]) -> None:
+    if not left:
+        tell(f"Nothing was left out: {layout} holds all of it.")
+        return
+    tell(f"What {layout} cannot hold:")
+    rows = [[number(count), word] for word, count in left.items()]
+    print_table(("of", "what"), rows[:SHOWN], numbers=("of",))
+    if len(rows) > SHOWN:
+        tell(f"and {len(rows) - SHOWN} more.")

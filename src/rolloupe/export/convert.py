@@ -1,0 +1,237 @@
+"""A run in another layout: its samples, step by step, through the writer of that layout.
+
+One sample is held at a time. Everything is written to a folder beside the target and moved into it at the end, so that
+a conversion that breaks off leaves the target as it was. What is read is never written to.
+"""
+
+import os
+import secrets
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from rolloupe.errors import NotFound, NotWritable
+from rolloupe.model import Checkpoint, MetricRow, Sample
+from rolloupe.record.base import Keeper
+from rolloupe.record.writers import check as check_layout
+from rolloupe.record.writers import writer_of
+
+Steps = tuple[int | None, int | None]
+
+
+class Named(Protocol):
+    """A split."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def samples(self) -> int:
+        """How many samples it has, earlier attempts included."""
+        ...
+
+
+class Numbered(Protocol):
+    """A step of a split."""
+
+    @property
+    def step(self) -> int:
+        """Its number."""
+        ...
+
+    @property
+    def samples(self) -> int:
+        """How many samples it has, earlier attempts included."""
+        ...
+
+
+class Convertible(Protocol):
+    """What is asked of a run; `rolloupe.Run` answers it."""
+
+    id: str
+    path: str
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """Its configuration."""
+        ...
+
+    @property
+    def checkpoints(self) -> Sequence[Checkpoint]:
+        """Its checkpoints."""
+        ...
+
+    def splits(self) -> Sequence[Named]:
+        """Its splits."""
+        ...
+
+    def steps(self, split: str | None = None) -> Sequence[Numbered]:
+        """The steps of a split, ascending."""
+        ...
+
+    def whole(self, step: int, split: str | None = None) -> Iterator[Sample]:
+        """The samples of a step."""
+        ...
+
+    def metric_rows(self) -> Sequence[MetricRow]:
+        """The trainer's metrics."""
+        ...
+
+    def code_diff(self) -> str:
+        """What its code differs by."""
+        ...
+
+
+class Conversion(NamedTuple):
+    """What was done: how much was read, and what could not be held, by a word for it and a count of samples."""
+
+    samples: int
+    steps: int
+    left: dict[str, int]
+
+
+def convert(
+    run: Convertible,
+    target: Path,
+    layout: str,
+    *,
+    paths: Sequence[Path] = (),
+    splits: Sequence[str] = (),
+    steps: Steps = (None, None),
+    force: bool = False,
+    advanced: Callable[[int, int], None] = lambda _done, _total: None,
+) -> Conversion:
+    """Write a run in another layout into the folder `target`.
+
+    Args:
+        run: the run.
+        target: a folder that is empty or not there yet; with `force` files of the same names in it are replaced, and
+            the others stay.
+        layout: the name of a writable layout.
+        paths: what else is read and must not be written to, beside `run.path`.
+        splits: the splits to convert, all of them unless told; `eval` stands for every `eval/...`.
+        steps: first and last step, both included.
+        force: write into a folder that is not empty.
+        advanced: called with how many samples are done, and how many there are.
+
+    Raises `NotRecognised` for a layout that cannot be written, `NotFound` where there is nothing to convert,
+    `NotWritable` for a target that must not be written to, `SourceChanged` where a file was rewritten meanwhile.
+    """
+    check_layout(layout)
+    check(target, [Path(run.path), *paths], force=force)
+    todo = _steps(run, splits, steps)
+    if not todo:
+        raise NotFound(f"run {run.id!r} has no samples there; `rolloupe ls PATH` lists its splits and steps")
+    total = sum(count for _, _, count in todo)
+    left: Counter[str] = Counter()
+    done = 0
+
+    def counted(found: Iterator[Sample]) -> Iterator[Sample]:
+        nonlocal done
+        for sample in found:
+            yield sample
+            done += 1
+            advanced(done, total)
+
+    with _beside(target) as folder:
+        writer = writer_of(layout, folder)
+        for split, step, _ in todo:
+            left.update(writer.write(split, step, counted(run.whole(step, split))))
+        left.update(writer.metrics([row for row in run.metric_rows() if _is_within(row.step, steps)]))
+        more = run.config, run.checkpoints, run.code_diff()
+        left.update(writer.keep(*more) if isinstance(writer, Keeper) else _not_kept(*more))
+        writer.close()
+        if not any(folder.iterdir()):
+            said = "; ".join(f"{count:,} {word}" for word, count in left.most_common(5))
+            raise NotFound(f"{layout} can hold none of the {done:,} samples: {said}")
+    if total > done:
+        left["earlier attempts at a sample"] = total - done
+    return Conversion(done, len(todo), {word: count for word, count in left.most_common() if count})
+
+
+def check(target: Path, sources: Sequence[Path], *, force: bool) -> None:
+    """Raise `NotWritable` where a folder must not be written to."""
+    place = target.resolve()
+    for source in (path.resolve() for path in sources):
+        if place == source or source in place.parents or place in source.parents:
+            raise NotWritable(f"{target} holds, or is part of, what is read at {source}: name a folder apart from it")
+    try:
+        if place.exists() and not place.is_dir():
+            raise NotWritable(f"{target} is a file: name a folder")
+        if not force and place.is_dir() and any(place.iterdir()):
+            raise NotWritable(f"{target} is not empty: name another folder, or add --force to write into it")
+    except OSError as error:
+        raise NotWritable(f"{target} cannot be looked at: {error.strerror or error}") from error
+
+
+def _steps(run: Convertible, splits: Sequence[str], steps: Steps) -> list[tuple[str, int, int]]:
+    """Splits, steps and how many samples they have, in order."""
+    known = run.splits()
+    names = [split.name for split in known]
+    for asked in splits:
+        if asked not in names and not (asked == "eval" and any(name.startswith("eval/") for name in names)):
+            raise NotFound(f"run {run.id!r} has no split {asked!r}; there are: {', '.join(names[:40]) or 'none'}")
+    wanted = [name for name in names if not splits or name in splits or ("eval" in splits and name.startswith("eval/"))]
+    listed = ((name, found) for name in wanted for found in run.steps(name))
+    return [(name, found.step, found.samples) for name, found in listed if _is_within(found.step, steps)]
+
+
+def _is_within(step: int | None, steps: Steps) -> bool:
+    low, high = steps
+    if step is None:
+        return low is None and high is None
+    return (low is None or step >= low) and (high is None or step <= high)
+
+
+def _not_kept(config: Mapping[str, Any], checkpoints: Sequence[Checkpoint], code_diff: str) -> dict[str, int]:
+    """What a layout has no place for."""
+    return {
+        "configurations": int(bool(config)),
+        "checkpoints": len(checkpoints),
+        "differences of code": int(bool(code_diff)),
+    }
+
+
+@contextmanager
+def _beside(target: Path) -> Iterator[Path]:
+    """Yield a folder beside the target whose files are moved into it at the end; on an error nothing is left of it."""
+    place = target.resolve()
+    made = [parent for parent in (place, *place.parents) if not parent.exists()]
+    temporary = place.with_name(f".{place.name[:100]}.{secrets.token_hex(4)}.part")
+    try:
+        temporary.mkdir(parents=True)
+        yield temporary
+        _move(temporary, place)
+    except OSError as error:
+        _remove(temporary, made)
+        raise NotWritable(f"{target} cannot be written: {error.strerror or error}") from error
+    except BaseException:
+        _remove(temporary, made)
+        raise
+
+
+def _move(folder: Path, place: Path) -> None:
+    """Move files to where they belong: all at once where nothing is there yet, else one by one."""
+    try:
+        folder.rename(place)  # where `place` is missing or empty
+    except OSError:
+        for path in sorted(path for path in folder.rglob("*") if not path.is_dir()):
+            goal = place / path.relative_to(folder)
+            goal.parent.mkdir(parents=True, exist_ok=True)
+            path.replace(goal)
+        shutil.rmtree(folder)
+
+
+def _remove(folder: Path, made: Sequence[Path]) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    for parent in made:
+        try:
+            os.rmdir(parent)
+        except OSError:
+            if parent.exists():
+                return

@@ -1,0 +1,70 @@
+"""The samples of a step, whole, one after another: for what copies a run."""
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from rolloupe.errors import SourceChanged
+from rolloupe.index import OpenRun
+from rolloupe.model import Locator, Sample
+from rolloupe.query import engine
+from rolloupe.query.engine import Question
+from rolloupe.query.listing import samples
+from rolloupe.query.records import SampleItem, SampleQuery
+
+PAGE = 500
+"""Samples that are looked up at a time; one alone is held whole."""
+
+PLACES = """
+, found AS (SELECT rows.*, nth FROM rows JOIN asked ON grp = asked.own_group AND idx = asked.own_index
+            WHERE split = ? AND step = ?)
+SELECT nth, arg_max(source, place), arg_max(byte_start, place), arg_max(byte_length, place), arg_max(part, place)
+FROM (SELECT *, row(source, ordinal, byte_start, part) AS place FROM found) GROUP BY nth ORDER BY nth
+"""
+"""Where the samples of a page lie; of several attempts the last."""
+
+
+def whole(run: OpenRun, split: str, step: int) -> Iterator[Sample]:
+    """Yield the samples of a step, read from their files, those of a group side by side; earlier attempts aside.
+
+    What annotations say of a sample (advantage, why it was discarded, metrics, tags) is in its row. Raises
+    `SourceChanged` where a file was rewritten meanwhile.
+    """
+    offset = 0
+    while True:
+        query = SampleQuery(splits=(split,), step_min=step, step_max=step, offset=offset, limit=PAGE)
+        page = samples(run, query).samples
+        yield from _read(run, [item for item in page if not item.key.attempt])
+        offset += len(page)
+        if len(page) < PAGE:
+            return
+
+
+def _read(run: OpenRun, items: Sequence[SampleItem]) -> Iterator[Sample]:
+    if not items:
+        return
+    key = items[0].key
+    pieces = run.snapshot().holding([key.split], key.step, key.step)
+    asked = pa.table({
+        "nth": range(len(items)), "own_group": [item.key.group for item in items],
+        "own_index": [item.key.index for item in items],
+    })  # fmt: skip
+    places = engine.ask(run, Question(pieces, PLACES, [key.split, key.step], tables={"asked": asked}))
+    for nth, name, start, length, part in places:
+        source = run.source(name)
+        if source is None:
+            raise SourceChanged(f"{name} is gone: the sample {items[nth].key} was in it when it was indexed")
+        found = run.format.load(run.info, source, Locator(source=name, start=start, length=length, part=part))
+        yield _annotated(found, items[nth])
+
+
+def _annotated(sample: Sample, item: SampleItem) -> Sample:
+    row = sample.row
+    if (row.split, row.step, row.group, row.index) != item.key.shared:
+        raise SourceChanged(f"{sample.locator.source} no longer holds {item.key}: convert again")
+    sample.key = item.key
+    row.advantage = item.advantage if row.advantage is None else row.advantage
+    row.discarded = row.discarded or item.discarded
+    row.metrics = row.metrics | item.metrics
+    row.tags = row.tags | item.tags
+    return sample

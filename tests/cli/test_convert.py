@@ -1,0 +1,208 @@
+"""`rolloupe convert`: what arrives, what is said, what is refused, and what is left when it breaks off."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rolloupe as package
+from rolloupe.model import Sample
+from rolloupe.record.relax import RelaxWriter
+from tests.cli.support import FORBIDDEN, on_terminal, rolloupe, row, write_run
+from tests.formats.support import only_run, samples
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_run_arrives_whole(run: Path, tmp_path: Path) -> None:
+    before = tree(run)
+    done = rolloupe("convert", run, tmp_path / "new/deep", "--to", "relax")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == "10 samples of 3 steps, as relax.\nNothing was left out: relax holds all of it.\n"
+    mine, theirs = samples(only_run(tmp_path / "new/deep")), samples(only_run(run))
+    assert [(s.key, s.turns, s.row.reward) for s in mine] == [(s.key, s.turns, s.row.reward) for s in theirs]
+    assert tree(run) == before
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["deep"]
+
+
+def test_what_is_lost_is_said(demo_runs: Path, tmp_path: Path) -> None:
+    done = rolloupe("convert", demo_runs / "rl_logging_board/gen_train_toy", tmp_path / "out", "--to", "relax")
+    assert done.out.startswith("48 samples of 3 steps, as relax.\nWhat relax cannot hold:\n")
+    assert "48  token series logprobs" in done.out and "48  response of the reference" in done.out
+
+
+@pytest.mark.parametrize(
+    ("words", "keys"),
+    [
+        (("--split", "train"), {("train", 0), ("train", 3)}), (("--split", "eval"), {("eval/gsm8k", 3)}),
+        (("--split", "eval/gsm8k", "--split", "train", "--steps", "3"), {("train", 3), ("eval/gsm8k", 3)}),
+        (("--steps", "1:"), {("train", 3), ("eval/gsm8k", 3)}), (("--steps", ":2"), {("train", 0)}),
+    ],
+)  # fmt: skip
+def test_splits_and_steps_are_chosen(
+    run: Path, tmp_path: Path, words: tuple[str, ...], keys: set[tuple[str, int]]
+) -> None:
+    assert rolloupe("convert", run, tmp_path / "out", "--to", "relax", *words).code == 0
+    assert {(one.row.split, one.row.step) for one in samples(only_run(tmp_path / "out"))} == keys
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("--to", "tiny"), 2), ((), 2), (("--to", "relax", "--split", "test"), 1),
+        (("--to", "relax", "--steps", "7:9"), 1), (("--to", "relax", "--run", "x"), 1),
+        (("--to", "relax", "--steps", "a"), 2), (("--to", "prime_rl"), 1),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_leaves_nothing(run: Path, tmp_path: Path, words: tuple[str, ...], code: int) -> None:
+    done = rolloupe("convert", run, tmp_path / "new/out", *words)
+    assert (done.code, done.out) == (code, "") and done.err
+    assert not (tmp_path / "new").exists()
+
+
+def test_what_is_missing_or_no_run(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert rolloupe("convert", tmp_path / "none", tmp_path / "out", "--to", "relax").code == 3
+    assert rolloupe("convert", tmp_path / "empty", tmp_path / "out", "--to", "relax").code == 1
+
+
+def test_one_of_several_runs_is_named(demo_runs: Path, tmp_path: Path) -> None:
+    source = demo_runs / "rl_logging_board"
+    done = rolloupe("convert", source, tmp_path / "out", "--to", "relax")
+    assert done.code == 1 and "choose one with --run" in done.err
+    assert rolloupe("convert", source, tmp_path / "out", "--to", "relax", "--run", "gen_train_toy").code == 0
+    assert len(samples(only_run(tmp_path / "out"))) == 48
+
+
+def test_a_folder_that_is_not_empty_is_refused_unless_forced(run: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    (out / "train").mkdir(parents=True)
+    (out / "train/0.jsonl").write_text("old")
+    (out / "notes").write_text("kept")
+    done = rolloupe("convert", run, out, "--to", "relax")
+    assert done.code == 3 and "--force" in done.err and tree(out) == {"train/0.jsonl": b"old", "notes": b"kept"}
+    assert rolloupe("convert", run, out, "--to", "relax", "--force").code == 0
+    assert sorted(tree(out)) == ["eval/3.jsonl", "notes", "train/0.jsonl", "train/3.jsonl"]
+    assert b"old" not in (out / "train/0.jsonl").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "run"]
+
+
+@pytest.mark.parametrize("place", [".", "rollout_result/train", "new", "..", "rollout_result/train/0.jsonl", "link"])
+def test_what_is_read_is_never_written_to(run: Path, place: str) -> None:
+    (run.parent / "link").symlink_to(run / "rollout_result")
+    (run / "link").symlink_to(run.parent / "link")
+    before = tree(run.parent)
+    done = rolloupe("convert", run, run / place, "--to", "relax", "--force")
+    assert done.code == 3 and done.err.startswith("Error: ")
+    assert tree(run.parent) == before
+
+
+def test_a_file_is_no_place_to_write_to(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    for target in ("file", "file/deep"):
+        assert rolloupe("convert", run, tmp_path / target, "--to", "relax").code == 3
+    assert (tmp_path / "file").read_text() == "x"
+    assert rolloupe("convert", run, "", "--to", "relax").code == 2
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left on device")])
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_conversion_that_breaks_off_leaves_nothing(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, exists: bool
+) -> None:
+    def broken(self: RelaxWriter, split: str, step: int, samples: Iterable[Sample]) -> Any:
+        (self._path / "half").write_text("half")
+        next(iter(samples))
+        raise error
+
+    monkeypatch.setattr(RelaxWriter, "write", broken)
+    out = tmp_path / "a/b/out"
+    if exists:
+        out.mkdir(parents=True)
+    done = rolloupe("convert", run, out, "--to", "relax")
+    assert done.code == (3 if isinstance(error, OSError) else 130)
+    assert out.exists() == exists and not list((tmp_path / "a").rglob("*part*"))
+    assert (tmp_path / "a").exists() == exists
+
+
+def test_hostile_text_and_numbers_arrive_and_steer_no_terminal(hostile_run: Path, tmp_path: Path) -> None:
+    out = tmp_path / "evil \x1b[31m out"
+    for layout in ("relax", "rl_logging_board"):
+        done = rolloupe("convert", hostile_run, out / layout, "--to", layout)
+        assert done.code == 0 and not set(FORBIDDEN) & set(done.out + done.err)
+        mine = {one.row.response for one in samples(only_run(out / layout))}
+        theirs = {one.row.response for one in samples(hostile_samples(hostile_run))}
+        assert mine == theirs
+    assert "reward that is not finite" in rolloupe("convert", hostile_run, out / "again", "--to", "relax").out
+    values = [json.loads(line)["reward"] for line in (out / "rl_logging_board/rank_0.jsonl").read_text().splitlines()]
+    assert sorted(map(str, values)) == ["-inf", "0.0", "1.0", "None", "nan"]
+
+
+def hostile_samples(run: Path) -> Any:
+    """The run without its damaged line."""
+    path = run / "rollout_result/train/0.jsonl"
+    path.write_text("".join(line for line in path.read_text().splitlines(keepends=True) if line.endswith("}\n")))
+    return only_run(run)
+
+
+def test_earlier_attempts_are_left_out_and_counted(tmp_path: Path) -> None:
+    source = write_run(tmp_path / "run", {0: [row(0, response="first"), row(1), row(0, response="second")]})
+    done = rolloupe("convert", source, tmp_path / "out", "--to", "relax")
+    assert "1  earlier attempts at a sample" in done.out
+    assert {one.row.response for one in samples(only_run(tmp_path / "out"))} == {"second", "Answer 1"}
+
+
+def test_a_step_larger_than_a_page_arrives_whole(tmp_path: Path) -> None:
+    source = write_run(tmp_path / "run", {0: [row(n) for n in range(1201)]})
+    assert "1,201 samples of 1 steps" in rolloupe("convert", source, tmp_path / "out", "--to", "relax").out
+    found = samples(only_run(tmp_path / "out"))
+    assert [one.row.index for one in found] == [str(n) for n in range(1201)]
+
+
+def test_what_annotations_say_arrives(tmp_path: Path) -> None:
+    source = DATA / "prime_rl/traces"
+    assert rolloupe("convert", source, tmp_path / "out", "--to", "relax", "--index-dir", tmp_path / "index").code == 0
+    found = samples(only_run(tmp_path / "out"))
+    with package.open(source, index_dir=tmp_path / "index") as runs:
+        said = {item.uid: item.advantage for item in runs.samples()}
+    assert {one.extra["uid"]: one.row.metrics["advantage"] for one in found} == said and len(said) == 6
+
+
+def test_all_that_lies_beside_samples_is_counted(tmp_path: Path) -> None:
+    done = rolloupe("convert", DATA / "tinker/sync_run", tmp_path / "out", "--to", "relax")
+    for said in ("rows of trainer metrics", "checkpoints", "configurations", "differences of code"):
+        assert said in done.out
+
+
+def test_a_compressed_source_is_one_like_any_other(run: Path, tmp_path: Path) -> None:
+    import gzip
+
+    for path in run.rglob("*.jsonl"):
+        path.with_name(path.name + ".gz").write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+    assert rolloupe("convert", run, tmp_path / "out", "--to", "relax").code == 0
+    assert len(samples(only_run(tmp_path / "out"))) == 10
+
+
+def test_on_a_terminal_too(run: Path, tmp_path: Path) -> None:
+    code, out = on_terminal("convert", run, tmp_path / "out", "--to", "rl_logging_board")
+    assert code == 0 and "10 samples of 3 steps" in out
+
+
+def test_where_nothing_may_be_written(run: Path, tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may write everywhere")
+    place = tmp_path / "closed"
+    place.mkdir(mode=0o500)
+    try:
+        assert rolloupe("convert", run, place / "out", "--to", "relax").code == 3
+    finally:
+        shutil.rmtree(place)
