@@ -20,19 +20,19 @@ class Settings:
     heads: int = 4
     drill_steps: int = 120
     drill_batch: int = 256
-    sft_steps: int = 380
-    sft_batch: int = 48
+    sft_steps: int = 400
+    sft_batch: int = 56
     sft_lr: float = 3e-3
     teacher: Teacher = field(default_factory=Teacher)
 
     # Rollouts.
-    prompts: int = 16
+    prompts: int = 20
     samples: int = 8
     temperature: float = 1.0
     longest_prompt: int = 56
     """In tokens. A longer story fails, as it would in a server with a context limit: an error, as data."""
     longest_response: int = 112
-    events: tuple[int, ...] = (2, 3, 3, 4)
+    events: tuple[int, ...] = (2, 2, 3, 3)
     """How many things happen in a story: one of these."""
     checking: Checking = "naive"
 
@@ -59,8 +59,8 @@ class Settings:
     eval_problems: int = 24
     eval_samples: int = 4
     checkpoint_every: int = 20
-    series_groups: int = 16
+    series_groups: int = 20
     """Of how many groups a step the token series are recorded; texts and numbers are recorded of all."""
 
 
-PRESETS = {"default": Settings(), "demo": Settings(prompts=12, series_groups=3)}
+PRESETS = {"default": Settings(), "demo": Settings(series_groups=3)}

@@ -96,7 +96,7 @@ class Teacher:
 
     slip: float = 0.12
     """The sum is wrong, and the story goes on from there."""
-    check: float = 0.03
+    check: float = 0.10
     """A line is added that does the sum again, rightly: a slip is noticed and corrected."""
     untidy: float = 0.15
     """The answer stands outside of its tags, or the thinking never ends."""
