@@ -56,7 +56,7 @@ class Training:
         self.recording = Recording(out, settings, self.vocabulary)
 
     def begin(self) -> None:
-        """Train supervised, and freeze what comes of it as the reference. What is looked at meanwhile has steps below 0."""
+        """Train supervised, and freeze what comes of it as the reference. What is seen meanwhile has steps below 0."""
         left = self.settings.drill_steps + self.settings.sft_steps
         for loss in supervise(self.learner, self.vocabulary, self.settings):
             left -= 1
@@ -227,7 +227,7 @@ def main() -> None:
         first = training.resume() if options.resume else None
         if first is None:
             training.begin()
-            first = 0
+            training.save(first := 0)
         training.run(first)
     except KeyboardInterrupt:
         print(f"Stopped. Next: the same command with --resume, or `rolloupe view {options.out}`")
