@@ -27,7 +27,7 @@ demo: install  ## set up, then show the bundled runs in the browser
 live: .venv/.torch web  ## train a small model on the CPU for some minutes, and follow it in the browser
 	@run=build/live/$$(date +%Y-%m-%d-%H%M%S); mkdir -p $$run; \
 	  $(PY) examples/tiny_grpo/train.py --out $$run & trainer=$$!; \
-	  trap 'kill $$trainer 2>/dev/null; wait $$trainer' EXIT; trap 'exit 130' INT TERM; \
+	  trap 'kill $$trainer 2>/dev/null; wait $$trainer' EXIT; trap 'exit 0' INT TERM; \
 	  $(PY) -m rolloupe view $$run $(ARGS)
 
 test: dev browser  ## set up, then lint, types, contracts and all tests, in a real Chromium too
