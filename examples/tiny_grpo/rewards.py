@@ -2,7 +2,7 @@
 
 - `correct` (1.0): the number in `<answer>` is the right one. Verifiable, and not to be fooled.
 - `format` (0.25): thinking and answer stand in their tags, and nothing else does.
-- `checking` (0.05 each, at most 6): who does a sum twice is right more often, so it looks like a thing to
+- `checking` (0.06 each, at most 6): who does a sum twice is right more often, so it looks like a thing to
   encourage. But what is counted is the word "Check", and nobody reads what comes after it.
 
 `Grade` says beside the reward what the counter did not look at. The `mended` reward pays for honest checks alone.
@@ -15,7 +15,7 @@ from typing import Literal
 from task import WORD_OF, Problem, calculate
 
 Checking = Literal["naive", "mended"]
-CORRECT, FORMAT, CHECK, MOST_CHECKS = 1.0, 0.25, 0.05, 6
+CORRECT, FORMAT, CHECK, MOST_CHECKS = 1.0, 0.25, 0.06, 6
 REWARD_RANGE = (0.0, CORRECT + FORMAT + CHECK * MOST_CHECKS)
 
 TIDY = re.compile(r"<think>\n(?:(?!</?think>|</?answer>)[^\0])*\n</think>\n<answer> [0-9]{1,9} </answer>")

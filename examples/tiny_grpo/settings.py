@@ -11,7 +11,7 @@ class Settings:
     """One run. `config.json` of the run holds these."""
 
     seed: int = 7
-    steps: int = 80
+    steps: int = 90
     threads: int = 2
 
     # The model, and the moment of supervision before.
@@ -20,7 +20,7 @@ class Settings:
     heads: int = 4
     drill_steps: int = 120
     drill_batch: int = 256
-    sft_steps: int = 400
+    sft_steps: int = 480
     sft_batch: int = 56
     sft_lr: float = 3e-3
     teacher: Teacher = field(default_factory=Teacher)

@@ -94,11 +94,11 @@ class Problem:
 class Teacher:
     """How sloppy the demonstrations are: chances per step of reasoning, but `untidy`, which is per demonstration."""
 
-    slip: float = 0.12
+    slip: float = 0.20
     """The sum is wrong, and the story goes on from there."""
     check: float = 0.10
     """A line is added that does the sum again, rightly: a slip is noticed and corrected."""
-    untidy: float = 0.15
+    untidy: float = 0.25
     """The answer stands outside of its tags, or the thinking never ends."""
 
 

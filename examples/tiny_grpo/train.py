@@ -210,7 +210,7 @@ def main() -> None:
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint in --out")
     parser.add_argument("--demo", action="store_const", const="demo", default="default", dest="preset",
                         help="record less: the run that comes with Rolloupe")  # fmt: skip
-    parser.add_argument("--steps", type=int, help="steps of GRPO (default 80)")
+    parser.add_argument("--steps", type=int, help="steps of GRPO (default 90)")
     parser.add_argument("--seed", type=int, help="(default 7)")
     parser.add_argument("--threads", type=int, help="threads of torch (default 2)")
     parser.add_argument("--checking", choices=("naive", "mended"), help="how checks are paid for (default naive)")
