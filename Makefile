@@ -16,13 +16,19 @@ endef
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check lint types contracts format python-tests web-tests browser web wheel install dev clean
+.PHONY: help demo live test check lint types contracts format python-tests web-tests browser web wheel install dev clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F '\t' '{ printf "make %-14s %s\n", $$1, $$2 }'
 
 demo: install  ## set up, then show the bundled runs in the browser
 	@$(PY) -m rolloupe demo $(ARGS)
+
+live: .venv/.torch web  ## train a small model on the CPU for some minutes, and follow it in the browser
+	@run=build/live/$$(date +%Y-%m-%d-%H%M%S); mkdir -p $$run; \
+	  $(PY) examples/tiny_grpo/train.py --out $$run & trainer=$$!; \
+	  trap 'kill $$trainer 2>/dev/null; wait $$trainer' EXIT; trap 'exit 0' INT TERM; \
+	  $(PY) -m rolloupe view $$run $(ARGS)
 
 test: dev browser  ## set up, then lint, types, contracts and all tests, in a real Chromium too
 	@$(MAKE) --no-print-directory check
@@ -88,6 +94,10 @@ web/dist/index.html: web/node_modules/.made $(WEB)
 
 .venv/.dev: .venv/.installed
 	$(PY) -m pip install --quiet --group dev
+	@touch $@
+
+.venv/.torch: .venv/.installed
+	$(PY) -m pip install --quiet --group live
 	@touch $@
 
 install: .venv/.installed web
