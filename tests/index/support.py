@@ -40,7 +40,7 @@ def opened(path: Path, index_dir: Path, **options: Any) -> Library:
     return library
 
 
-def eventually(check: Callable[[], bool], within_s: float = 5.0) -> float:
+def eventually(check: Callable[[], bool], within_s: float = 30.0) -> float:
     """Wait until a check holds, fail if it does not; returns the seconds it took."""
     began = time.monotonic()
     while time.monotonic() - began < within_s:

@@ -161,8 +161,10 @@ def build(folder: Path, run: RunInfo, source: Source, part: int) -> SegmentMeta 
         return None
     is_open = has_open_grid(splittable, source.path)
     start, stop = span_of(splittable, source.path, part, state.size)
+    # how far a stream reaches is asked before it is scanned: what comes between the two is scanned again, never lost
+    reached, file_bytes = extent(source.path, stop) if is_open else (stop, None)
     found = scan(run, source, start, stop)
-    stop, file_bytes = extent(source.path, stop) if is_open else (stop, None)
+    stop = reached
     covered = found.stop if found.unfinished else max(found.stop, stop)
     with open(source.path, "rb") as file:
         print_ = fingerprint.take(file, state, min(covered if file_bytes is None else file_bytes, state.size))
