@@ -46,8 +46,9 @@ def browser() -> "Iterator[Browser]":
     Playwright keeps an event loop running in this thread, in which no other test could run its own: so it ends with
     the module.
     """
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=30_000)  # a machine that does other things, too, may be slow: what is asserted is not time
     path = chromium.find()
     if path is None:
         if os.environ.get("ROLLOUPE_BROWSER") == "required":

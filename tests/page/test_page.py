@@ -106,7 +106,7 @@ def test_a_new_step_shows_within_a_second_in_an_open_page(page: Page, viewer: Vi
     at(page, 2, 0)
     page.wait_for_timeout(500)
     (run / "rollout_result" / "train" / "3.jsonl").write_bytes(lines([row(3, 0), row(3, 1)]))
-    expect(page.locator("body")).to_contain_text(re.compile(r"/ ?3\b|3 new|1 new|new step"), timeout=8000)
+    expect(page.locator("body")).to_contain_text(re.compile(r"/ ?3\b|3 new|1 new|new step"))
 
 
 def test_a_followed_run_moves_to_the_new_step(page: Page, viewer: Viewer, run: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_followed_run_moves_to_the_new_step(page: Page, viewer: Viewer, run: P
     page.keyboard.press("l")
     page.wait_for_timeout(500)
     (run / "rollout_result" / "train" / "3.jsonl").write_bytes(lines([row(3, 0), row(3, 1)]))
-    expect(page).to_have_url(re.compile(r"sample=train/3/"), timeout=5000)
+    expect(page).to_have_url(re.compile(r"sample=train/3/"))
 
 
 def test_hostile_text_stays_text(page: Page, tmp_path: Path) -> None:

@@ -254,6 +254,6 @@ def test_what_was_written_is_recognised_as_what_it_is(layout: str, place: str, t
     assert not isinstance(reader, StepStates) or reader.step_states(run) == {}
 
 
-def test_no_layout_is_written_under_another_name() -> None:
+def test_no_layout_is_written_under_another_name(tmp_path: Path) -> None:
     for name in WRITERS:
-        assert writer_of(name, Path("unused")).name == name == by_name(name).name
+        assert writer_of(name, tmp_path / name).name == name == by_name(name).name
