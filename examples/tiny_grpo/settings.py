@@ -63,4 +63,4 @@ class Settings:
     """Of how many groups a step the token series are recorded; texts and numbers are recorded of all."""
 
 
-PRESETS = {"default": Settings(), "demo": Settings(series_groups=3)}
+PRESETS = {"default": Settings(), "demo": Settings(series_groups=2)}

@@ -10,6 +10,8 @@ The same seed and number of threads give the same run.
 import argparse
 import copy
 import dataclasses
+import gzip
+import shutil
 import signal
 import statistics
 import time
@@ -209,7 +211,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("runs/tiny_grpo"), help="the folder of the run")
     parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint in --out")
     parser.add_argument("--demo", action="store_const", const="demo", default="default", dest="preset",
-                        help="record less: the run that comes with Rolloupe")  # fmt: skip
+                        help="record less, and keep no weights: the run that comes with Rolloupe")  # fmt: skip
     parser.add_argument("--steps", type=int, help="steps of GRPO (default 90)")
     parser.add_argument("--seed", type=int, help="(default 7)")
     parser.add_argument("--threads", type=int, help="threads of torch (default 2)")
@@ -223,16 +225,29 @@ def main() -> None:
         parser.error(f"there is a run in {options.out} already. Next: add --resume, or name another folder with --out")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     training = Training(options.out, settings)
+    is_done = False
     try:
         first = training.resume() if options.resume else None
         if first is None:
             training.begin()
             training.save(first := 0)
         training.run(first)
+        is_done = True
     except KeyboardInterrupt:
         print(f"Stopped. Next: the same command with --resume, or `rolloupe view {options.out}`")
     finally:
         training.recording.recorder.close()
+    if options.preset == "demo" and is_done:
+        shrink(options.out)
+
+
+def shrink(run: Path) -> None:
+    """Make a finished run small: without weights, so that it cannot be resumed, and its texts compressed."""
+    shutil.rmtree(run / "checkpoints")
+    for path in sorted(run.glob("*/*.jsonl")):
+        with path.open("rb") as text, gzip.GzipFile(f"{path}.gz", "wb", mtime=0) as compressed:
+            shutil.copyfileobj(text, compressed)
+        path.unlink()
 
 
 if __name__ == "__main__":
