@@ -48,7 +48,9 @@ def browser() -> "Iterator[Browser]":
     """
     from playwright.sync_api import expect, sync_playwright
 
-    expect.set_options(timeout=30_000)  # a machine that does other things, too, may be slow: what is asserted is not time
+    expect.set_options(
+        timeout=30_000
+    )  # a machine that does other things, too, may be slow: what is asserted is not time
     path = chromium.find()
     if path is None:
         if os.environ.get("ROLLOUPE_BROWSER") == "required":

@@ -55,7 +55,7 @@ def folder(tmp_path: Path) -> Path:
 
 def said(run: OpenRun, wanted: SampleQuery | None = None) -> dict[str, tuple[float | None, str, float | None]]:
     """By sample: advantage, why it was discarded, and the metric."""
-    found = query.samples(run, wanted or SampleQuery(), by_group=True).samples
+    found = query.samples(run, wanted or SampleQuery()).samples
     return {item.key.index: (item.advantage, item.discarded, item.metrics.get(METRIC)) for item in found}
 
 
@@ -100,7 +100,7 @@ def test_of_what_is_said_twice_the_newest_counts(folder: Path, tmp_path: Path) -
     with opened(folder, tmp_path / "index") as library:
         run = library.runs[0]
         assert said(run)["a:1"] == (2.0, "", None)
-        items = {item.key.index: item for item in query.samples(run, SampleQuery(), by_group=True).samples}
+        items = {item.key.index: item for item in query.samples(run, SampleQuery()).samples}
         assert items["b:0"].advantage == 1.0
         assert (items["a:0"].metrics, items["b:0"].metrics["old"]) == ({"old": 1.0, "x": 1.0}, 7.0)
         for item in items.values():

@@ -108,11 +108,13 @@ class Catalog:
     def pack(self, members: Iterable[Segment], pack: Pack) -> None:
         """Have segments read from a pack, as far as they still stand. Answers, and so the version, stay the same."""
         with self._lock:
+            first = 0
             for member in members:
                 key = (member.meta.source, member.meta.part)
                 held = self._segments.get(key)
                 if held is not None and held.meta is member.meta:
-                    self._segments[key] = held._replace(pack=pack)
+                    self._segments[key] = held._replace(pack=pack, first=first)
+                first += member.meta.rows
             self._snapshot = None
 
     def grow(self, key: PartKey, found: Scan) -> None:

@@ -107,27 +107,31 @@ def _own(pack: Path, name: str) -> str:
 class Ways(NamedTuple):
     """How pieces are read: segments alone, packs whole, and packs of which only the segments `names` are wanted."""
 
-    alone: list[Path]
+    alone: list[Piece]
     whole: list[Pack]
     partly: list[Pack]
     names: list[str]
+    packed: dict[Pack, list[Piece]]
+    """The pieces that are read from each pack, as they stand in it."""
 
 
 def ways_of(pieces: Iterable[Piece]) -> Ways:
     """The cheapest way to read the pieces that are on disk."""
-    ways = Ways([], [], [], [])
-    by_pack: dict[Pack | None, list[Path]] = {}
+    ways = Ways([], [], [], [], {})
+    by_pack: dict[Pack | None, list[Piece]] = {}
     for piece in pieces:
         if piece.path is not None:
-            by_pack.setdefault(piece.pack, []).append(piece.path)
-    for pack, paths in by_pack.items():
-        if pack is None or not pack.is_good or len(paths) < WORTH:
-            ways.alone.extend(paths)
-        elif len(paths) == pack.members:
+            by_pack.setdefault(piece.pack, []).append(piece)
+    for pack, members in by_pack.items():
+        if pack is None or not pack.is_good or len(members) < WORTH:
+            ways.alone.extend(members)
+            continue
+        ways.packed[pack] = sorted(members, key=lambda piece: piece.first)
+        if len(members) == pack.members:
             ways.whole.append(pack)
         else:
             ways.partly.append(pack)
-            ways.names.extend(_own(pack.path, path.stem) for path in paths)
+            ways.names.extend(_own(pack.path, piece.path.stem) for piece in members if piece.path is not None)
     return ways
 
 

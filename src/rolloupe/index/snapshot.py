@@ -35,6 +35,8 @@ class Segment(NamedTuple):
     meta: SegmentMeta
     path: Path
     pack: Pack | None = None
+    first: int = 0
+    """Where in the pack its rows begin."""
 
 
 class Piece(NamedTuple):
@@ -51,6 +53,7 @@ class Piece(NamedTuple):
     stop: int
     """How far into its source the rows reach."""
     pack: Pack | None = None
+    first: int = 0
 
 
 class Snapshot(NamedTuple):
@@ -141,8 +144,10 @@ def snapshot_of(
 
 
 def _on_disk(segment: Segment) -> Piece:
-    meta, path, pack = segment
-    return Piece(meta.source, path, None, meta.sketches, meta.metrics, meta.tags, meta.annotates, meta.stop, pack)
+    meta, path, pack, first = segment
+    return Piece(
+        meta.source, path, None, meta.sketches, meta.metrics, meta.tags, meta.annotates, meta.stop, pack, first
+    )
 
 
 def _union(lists: Iterable[Iterable[str]]) -> tuple[str, ...]:

@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from rolloupe.errors import BadQuery, SourceChanged
 from rolloupe.index import OpenRun, Piece
-from rolloupe.index.pack import distrust, ways_of
-from rolloupe.query.rows import Column, Reading, Said, definition, literal
+from rolloupe.index.pack import distrust
+from rolloupe.query.rows import Column, Place, Reading, Said, definition, literal
 
 T = TypeVar("T")
 
@@ -63,6 +63,8 @@ class Question(NamedTuple):
     named: Sequence[Column] = ()
     tables: Mapping[str, pa.Table] = MappingProxyType({})
     said: Said = NOTHING_SAID
+    at: Sequence[Place] | None = None
+    """Rows that it asks for: the table `places` has their numbers in `rows`, and `nth`."""
 
 
 def ask(run: OpenRun, question: Question) -> list[tuple[Any, ...]]:
@@ -71,29 +73,42 @@ def ask(run: OpenRun, question: Question) -> list[tuple[Any, ...]]:
     Raises `BadQuery` where the statement does not fit the columns, or takes more time or memory than it may, and
     `SourceChanged` where files of the index are gone or damaged; these are then made again.
     """
-    return _answer(run, question, lambda connection, sql: connection.execute(sql, question.values).fetchall())
+    return _answer(run, question, lambda connection, sql: connection.execute(sql, question.values).fetchall())[0]
 
 
 def table(run: OpenRun, question: Question) -> pa.Table:
     """Fetch the answer as an Arrow table: for many rows. Raises as `ask`."""
+    return placed(run, question)[0]
+
+
+def placed(run: OpenRun, question: Question) -> tuple[pa.Table, Reading]:
+    """Fetch the answer as an Arrow table, and what says which rows the numbers in `PLACE` are of. Raises as `ask`."""
     values = list(question.values)
     return _answer(run, question, lambda connection, sql: connection.sql(sql, params=values).to_arrow_table())
 
 
-def _answer(run: OpenRun, question: Question, fetch: Callable[[duckdb.DuckDBPyConnection, str], T]) -> T:
-    ways = ways_of((*question.pieces, *question.said.pieces))
+def reading_of(run: OpenRun, pieces: Sequence[Piece]) -> Reading:
+    """How pieces are read now."""
+    return Reading(run.catalog.folder.resolve(), pieces)
+
+
+def _answer(
+    run: OpenRun, question: Question, fetch: Callable[[duckdb.DuckDBPyConnection, str], T]
+) -> tuple[T, Reading]:
+    folder = run.catalog.folder.resolve()
+    base = Reading(folder, question.pieces, question.named)
+    said = Reading(folder, question.said.pieces, prefix="said")
     connection = _database(run.catalog.folder.parent)
     timer = threading.Timer(TIMEOUT_S, connection.interrupt)
     timer.start()
     try:
         for name, other in question.tables.items():
             connection.register(name, other)
-        folder = run.catalog.folder.resolve()
-        base = Reading(folder, question.pieces, question.named)
-        said = Reading(folder, question.said.pieces, prefix="said")
+        if question.at is not None:
+            connection.register("places", base.numbers(question.at))
         for name, other in (*base.tables().items(), *said.tables().items()):
             connection.register(name, other)
-        return fetch(connection, f"WITH {definition(base, said, question.said)} {question.sql}")
+        return fetch(connection, f"WITH {definition(base, said, question.said)} {question.sql}"), base
     except duckdb.InterruptException as error:
         raise BadQuery(f"the query took longer than {TIMEOUT_S:.0f} s: narrow its steps or splits") from error
     except duckdb.OutOfMemoryException as error:
@@ -104,9 +119,10 @@ def _answer(run: OpenRun, question: Question, fetch: Callable[[duckdb.DuckDBPyCo
         with _lock:
             # some errors leave a database that answers nothing any more
             _databases.pop(run.catalog.folder.parent, None)
-        if distrust([*ways.whole, *ways.partly]):
+        if distrust([*base.ways.packed, *said.ways.packed]):
             return _answer(run, question, fetch)  # asked again without them
-        if run.heal(ways.alone) or isinstance(error, duckdb.IOException):
+        alone = [piece.path for piece in (*base.ways.alone, *said.ways.alone) if piece.path is not None]
+        if run.heal(alone) or isinstance(error, duckdb.IOException):
             raise SourceChanged("the index changed while it was read, and is made again: ask again") from error
         raise BadQuery(str(error).splitlines()[0]) from error
     finally:

@@ -3,6 +3,7 @@
 Makes SQL and asks nothing. The table is called `rows`.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -37,36 +38,57 @@ class Said(NamedTuple):
     pieces: Sequence[Piece] = ()
     columns: Sequence[str] = ()
     places: bool = False
-    """True where only the rows at `places`, a table that the question brings along, need it."""
+    """True where only the rows at the places that the question names need it."""
 
 
-class Reading(NamedTuple):
+FILE, ROW = "~file", "~row"
+"""What tells one row of `rows` from any other: the number of the file in the question, and of the row in the file."""
+
+PLACE = (quote(FILE), quote(ROW))
+
+
+class Place(NamedTuple):
+    """A row of the index, whatever file it is read from."""
+
+    piece: Piece
+    row: int
+
+
+class Reading:
     """The pieces of one table, `named` columns that some or all may lack, and how tables in memory are called."""
 
-    folder: Path
-    """The index of the run, resolved."""
-    pieces: Sequence[Piece]
-    named: Sequence[Column] = ()
-    prefix: str = "tail"
+    def __init__(
+        self, folder: Path, pieces: Sequence[Piece], named: Sequence[Column] = (), prefix: str = "tail"
+    ) -> None:
+        self.pieces, self.named = pieces, named
+        self._folder = folder  # the index of the run, resolved
+        self._prefix = prefix
+        self.ways = ways_of(pieces)
+        self._packs = [*self.ways.whole, *self.ways.partly]
+        self._tails = [piece for piece in pieces if piece.table is not None]
 
     def tables(self) -> dict[str, pa.Table]:
         """The tables in memory that `sql` names."""
-        held = enumerate(piece.table for piece in self.pieces)
-        return {f"{self.prefix}{number}": table for number, table in held if table is not None}
+        first = len(self.ways.alone) + len(self._packs)
+        held = enumerate(piece.table for piece in self._tails if piece.table is not None)
+        return {f"{self._prefix}{number}": _numbered(table, first + number) for number, table in held}
 
     def sql(self) -> str:
         """The rows of all pieces."""
-        ways = ways_of(self.pieces)
+        ways, whole_at = self.ways, len(self.ways.alone)
         parts = []
         if ways.alone:
-            parts.append(f"SELECT * FROM {self._files(ways.alone)}")
-        packed = f"SELECT * EXCLUDE ({quote(PIECE)}) FROM"
+            paths = [piece.path for piece in ways.alone if piece.path is not None]
+            alike = len({(tuple(piece.metrics), tuple(piece.tags)) for piece in ways.alone}) == 1
+            parts.append(f"SELECT *, {_place(0)} FROM {self._files(paths, alike=alike)}")
+        packed = f"SELECT * EXCLUDE ({quote(PIECE)}), {{}} FROM"
         if ways.whole:
-            parts.append(f"{packed} {self._files([pack.path for pack in ways.whole])}")
+            parts.append(f"{packed.format(_place(whole_at))} {self._files([pack.path for pack in ways.whole])}")
         if ways.partly:
             own = f"{quote(PIECE)} IN ({', '.join(map(literal, ways.names))})"
-            parts.append(f"{packed} {self._files([pack.path for pack in ways.partly])} WHERE {own}")
-        parts += [f"SELECT * FROM {name}" for name in self.tables()]
+            files = self._files([pack.path for pack in ways.partly])
+            parts.append(f"{packed.format(_place(whole_at + len(ways.whole)))} {files} WHERE {own}")
+        parts += [f"SELECT * FROM {self._prefix}{number}" for number in range(len(self._tails))]
         if self.named:
             nulls = ", ".join(f"NULL::{column.kind} AS {quote(column.name)}" for column in self.named)
             parts.append(f"SELECT {nulls} WHERE false")
@@ -78,14 +100,50 @@ class Reading(NamedTuple):
         tags = (tag_column(name) for piece in self.pieces for name in piece.tags)
         return list(dict.fromkeys([*metrics, *tags]))
 
-    def _files(self, paths: Iterable[Path]) -> str:
-        """Files of an index; all lie two levels below its folder, and to resolve thousands of names takes long."""
-        names = ", ".join(literal(f"{self.folder}/{path.parent.name}/{path.name}") for path in paths)
-        return f"read_parquet([{names}], union_by_name = true)"
+    def place(self, file: int, row: int) -> Place:
+        """The row that `PLACE` names."""
+        alone = len(self.ways.alone)
+        if file < alone:
+            return Place(self.ways.alone[file], row)
+        if file - alone >= len(self._packs):
+            return Place(self._tails[file - alone - len(self._packs)], row)
+        members = self.ways.packed[self._packs[file - alone]]
+        piece = members[bisect_right(members, row, key=lambda member: member.first) - 1]
+        return Place(piece, row - piece.first)
+
+    def numbers(self, places: Iterable[Place]) -> pa.Table:
+        """The table of `PLACE` for these rows, and `nth`, their order. Raises `KeyError` for a row of another piece."""
+        alone = {id(piece): (number, 0) for number, piece in enumerate(self.ways.alone)}
+        packed = {
+            id(piece): (len(alone) + number, piece.first)
+            for number, pack in enumerate(self._packs)
+            for piece in self.ways.packed[pack]
+        }
+        tails = {id(piece): (len(alone) + len(self._packs) + n, 0) for n, piece in enumerate(self._tails)}
+        first = {**alone, **packed, **tails}
+        found = [(*first[id(piece)], row) for piece, row in places]
+        return pa.table({
+            FILE: pa.array([file for file, _, _ in found], pa.int64()),
+            ROW: pa.array([begin + row for _, begin, row in found], pa.int64()),
+            "nth": pa.array(range(len(found)), pa.int64()),
+        })  # fmt: skip
+
+    def _files(self, paths: Iterable[Path], *, alike: bool = False) -> str:
+        """Files of an index; all lie two levels below its folder, and to resolve thousands of names takes long.
+
+        Where they have the same columns DuckDB need not look into all of them first.
+        """
+        names = ", ".join(literal(f"{self._folder}/{path.parent.name}/{path.name}") for path in paths)
+        return f"read_parquet([{names}], union_by_name = {str(not alike).lower()})"
 
 
-PLACE = ("source", "byte_start", "part")
-"""What tells one row of the index from any other."""
+def _place(first: int) -> str:
+    return f"{first} + file_index::BIGINT AS {PLACE[0]}, file_row_number AS {PLACE[1]}"
+
+
+def _numbered(table: pa.Table, file: int) -> pa.Table:
+    files = pa.array([file], pa.int64()).take(pa.array([0] * len(table), pa.int64()))
+    return table.append_column(FILE, files).append_column(ROW, pa.array(range(len(table)), pa.int64()))
 
 
 def definition(base: Reading, said: Reading, asked: Said) -> str:

@@ -125,6 +125,13 @@ def _is_number(snapshot: Snapshot, name: str) -> bool:
     return column in ("reward", "advantage") or kind_of(column) == "DOUBLE"
 
 
+def number_of(snapshot: Snapshot, name: str) -> str | None:
+    """A column that holds numbers, in SQL; None for text and for `index`. Raises `BadQuery` where there is none."""
+    if name == "index":
+        return None
+    return _column(snapshot, name) if name in NUMBERS or _is_number(snapshot, name) else None
+
+
 def _own(where: Clause, *, by_group: bool) -> str:
     """The rows of the query; with `by_group` each has `lead`, the place of its group's first sample."""
     if not by_group:

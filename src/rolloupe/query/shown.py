@@ -1,0 +1,112 @@
+"""What lists show of samples whose places are known: columns of the index, annotations, and which attempt each is."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from rolloupe.index import OpenRun, Snapshot, metric_column, tag_column
+from rolloupe.index.columns import SAID
+from rolloupe.model import SampleKey
+from rolloupe.query import engine
+from rolloupe.query.engine import Question
+from rolloupe.query.records import SampleItem
+from rolloupe.query.rows import PLACE, Place, Said, quote
+from rolloupe.query.terms import FILE_ORDER
+
+KEY = ("split", "step", "grp", "idx")
+FILE = tuple(FILE_ORDER.split(", "))
+
+ITEM = (
+    *KEY, "uid", "reward", "advantage", "status", "turns", "prompt_tokens",
+    "response_tokens", "total_tokens", "response_chars", "env", "discarded", "prompt_preview", "response_preview",
+)  # fmt: skip
+
+FACES = {"grp": "group", "idx": "index", "prompt_preview": "prompt", "response_preview": "response"}
+NAMES = tuple(FACES.get(name, name) for name in ITEM)
+"""The columns of `ITEM` by the names that a person knows."""
+
+
+class Shown(NamedTuple):
+    """Samples with the same sample metrics and tags: `nth` and `rows`, with `nth`, `FILE`, `ITEM`, metrics and tags."""
+
+    rows: pa.Table
+    metrics: tuple[str, ...]
+    tags: tuple[str, ...]
+    attempts: dict[int, int]
+    """By `nth`, for what is an earlier attempt: its number, from 1."""
+
+
+def shown(run: OpenRun, snapshot: Snapshot, places: Sequence[Place]) -> Iterator[Shown]:
+    """Look up what is shown of samples, wide rows apart from narrow ones. `nth` is the place in `places`."""
+    said, said_tags = snapshot.said_names()
+    told = Said(snapshot.annotations, [*SAID, *map(metric_column, said), *map(tag_column, said_tags)], places=True)
+    alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[int]] = defaultdict(list)
+    for nth, (piece, _) in enumerate(places):
+        alike[tuple(sorted({*piece.metrics, *said})), tuple(sorted({*piece.tags, *said_tags}))].append(nth)
+    for (metrics, tags), own in alike.items():
+        at = [places[nth] for nth in own]
+        pieces = list({id(piece): piece for piece, _ in at}.values())
+        columns = ", ".join(map(quote, (*FILE, *ITEM, *map(metric_column, metrics), *map(tag_column, tags))))
+        sql = f"SELECT nth, {columns} FROM rows JOIN places USING ({', '.join(PLACE)})"
+        rows = engine.table(run, Question(pieces, sql, said=told, at=at))
+        rows = rows.set_column(0, "nth", pa.array(own, pa.int64()).take(rows["nth"].combine_chunks()))
+        yield Shown(rows, metrics, tags, _attempts(run, snapshot, rows))
+
+
+def _attempts(run: OpenRun, snapshot: Snapshot, rows: pa.Table) -> dict[int, int]:
+    """Of samples that share a key all but the last are earlier attempts."""
+    steps = set(zip(rows["split"].to_pylist(), rows["step"].to_pylist(), strict=True))
+    pieces = {id(piece): piece for key in steps for piece in snapshot.pieces.get(key, ())}
+    if not snapshot.duplicates and all(len(snapshot.pieces.get(key, ())) < 2 for key in steps):
+        return {}
+    own = rows.select(["nth", *KEY, *FILE]).rename_columns(["nth", *KEY, *(f"own_{name}" for name in FILE)])
+    place = ", ".join(f"own_{name}" for name in FILE)
+    sql = f"""SELECT nth, count(*) AS m, count(*) FILTER (WHERE row({FILE_ORDER}) <= row({place})) AS n
+        FROM base JOIN shown USING ({", ".join(KEY)}) GROUP BY nth HAVING n < m"""
+    answer = engine.ask(run, Question(list(pieces.values()), sql, tables={"shown": own}))
+    return {nth: n for nth, _, n in answer}
+
+
+def items(found: Iterable[Shown]) -> list[SampleItem]:
+    """The samples as records, in order."""
+    numbered = [pair for one in found for pair in _items(one)]
+    return [item for _, item in sorted(numbered, key=lambda pair: pair[0])]
+
+
+def _items(one: Shown) -> Iterator[tuple[int, SampleItem]]:
+    first_item = 1 + len(FILE)
+    first_metric = first_item + len(ITEM)
+    first_tag = first_metric + len(one.metrics)
+    columns = [column.to_pylist() for column in one.rows.columns]
+    for record in zip(*columns, strict=True):
+        nth, fixed = record[0], record[first_item + len(KEY) : first_metric]
+        split, step, group, index = record[first_item : first_item + len(KEY)]
+        numbers = _present(one.metrics, record[first_metric:first_tag])
+        words = _present(one.tags, record[first_tag:])
+        yield (
+            nth,
+            SampleItem._make([SampleKey(split, step, group, index, one.attempts.get(nth, 0)), *fixed, numbers, words]),
+        )
+
+
+def _present(names: tuple[str, ...], values: Sequence[Any]) -> dict[str, Any]:
+    return {name: value for name, value in zip(names, values, strict=True) if value is not None}
+
+
+def table(found: Iterable[Shown]) -> pa.Table:
+    """The samples as a table, in order: `id`, and the columns under the names that a person knows."""
+    tables = []
+    for one in found:
+        keys = [one.rows[name].to_pylist() for name in ("nth", *KEY)]
+        ids = [
+            str(SampleKey(split, step, group, index, one.attempts.get(nth, 0)))
+            for nth, split, step, group, index in zip(*keys, strict=True)
+        ]
+        names = ["nth", "id", *NAMES]
+        names += [name if name not in names else f"metric.{name}" for name in one.metrics]
+        names += [name if name not in names else f"tag.{name}" for name in one.tags]
+        bare = one.rows.drop_columns(list(FILE))
+        tables.append(bare.add_column(1, "id", pa.array(ids, pa.string())).rename_columns(names))
+    return pa.concat_tables(tables, promote_options="permissive").sort_by("nth").drop_columns(["nth"])

@@ -1,0 +1,116 @@
+"""Lists sorted by a number: the order is what DuckDB would say, and any page of it is at hand."""
+
+import math
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from rolloupe import query
+from rolloupe.index import OpenRun
+from rolloupe.query import Condition, SampleQuery, shown
+from rolloupe.query.listed import BySql, listed
+from rolloupe.query.order import by_step, sortable, sorted_places
+from tests.index.support import lines, opened, row
+
+ODD = [None, math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, 1.0 + 2**-52, 1e300, -1e300, 5e-324]
+
+
+def rank(value: float | None, *, descending: bool) -> tuple[int, float, float]:
+    """Where a value belongs: finite ones first, then minus infinity, infinity and NaN, and the missing last."""
+    way = -1 if descending else 1
+    if value is None:
+        return (2, 0, 0)
+    if math.isfinite(value):
+        return (0, way * value, 0)
+    return (1, way * (2 if math.isnan(value) else 1 if value > 0 else 0), 0)
+
+
+@given(st.lists(st.one_of(st.sampled_from(ODD), st.floats(), st.integers(-3, 3).map(float))), st.booleans())
+def test_numbers_stand_in_order_and_equal_ones_as_they_came(values: list[float | None], descending: bool) -> None:
+    missing = np.array([value is None for value in values], bool)
+    numbers: NDArray[np.float64] = np.array([0.0 if value is None else value for value in values], np.float64)
+    words = sortable(numbers, missing if missing.any() else None, descending=descending)
+    places = sorted_places(words).tolist()
+    assert places == sorted(range(len(values)), key=lambda n: (*rank(values[n], descending=descending), n))
+
+
+def test_many_close_numbers_stand_in_order() -> None:
+    rng = np.random.default_rng(0)
+    values = np.array([1.0 + n * 2.0**-52 for n in rng.integers(0, 50, 5000).tolist()], np.float64)
+    places = sorted_places(sortable(values, None, descending=False))
+    assert places.tolist() == np.argsort(values, kind="stable").tolist()
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(-2, 2), st.integers(0, 9))))
+def test_rows_stand_by_split_step_and_file(rows: list[tuple[int, int, int]]) -> None:
+    splits, steps, files = (
+        (np.array(column, int) for column in zip(*rows, strict=True)) if rows else ([np.empty(0)] * 3)
+    )
+    places = by_step(files, steps, splits)
+    found = list(range(len(rows))) if places is None else places.tolist()
+    assert [rows[n] for n in found] == sorted(rows)
+
+
+def ranks(folder: Path, steps: int, count: int) -> None:
+    """Two ranks that write each step to a file of their own; rewards often equal, missing or not finite."""
+    rng = random.Random(1)
+    for step in range(steps):
+        for part in range(2):
+            rewards = [rng.choice([0.0, 0.5, 1.0, rng.random(), math.nan, None]) for _ in range(count)]
+            rows = [row(step, part * count + i, reward=reward) for i, reward in enumerate(rewards)]
+            path = folder / f"rollout_result/train/{step * 2 + part}.jsonl"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(lines(rows))
+
+
+def keys(run: OpenRun, asked: SampleQuery, size: int) -> list[str]:
+    """The ids of a list, read page by page."""
+    total = query.samples(run, replace(asked, limit=0)).total
+    pages = [query.samples(run, replace(asked, offset=at, limit=size)) for at in range(0, total, size)]
+    return [str(item.key) for page in pages for item in page.samples]
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("sort", ["reward", "index", "step", "response_tokens", "status"])
+@pytest.mark.parametrize("where", [(), (Condition("reward", ">", 0.2),)])
+def test_pages_put_together_are_the_list(
+    tmp_path: Path, sort: str, descending: bool, where: tuple[Condition, ...]
+) -> None:
+    ranks(tmp_path / "run", 6, 9)
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        run = library.runs[0]
+        asked = SampleQuery(sort=sort, descending=descending, where=where)
+        found = keys(run, asked, 7)
+        assert len(found) == len(set(found)) == query.samples(run, asked).total
+        assert found == [str(item.key) for item in query.samples(run, asked).samples]
+        values = {str(item.key): item for item in query.every(run, asked)}
+        assert list(values) == found
+        if sort == "reward":
+            rewards = [values[key].reward for key in found]
+            assert [repr(r) for r in rewards] == [
+                repr(r) for r in sorted(rewards, key=lambda r: rank(r, descending=descending))
+            ]
+        for at in (0, len(found) // 2, len(found) - 1):
+            around = query.samples(run, replace(asked, limit=5), values[found[at]].key)
+            assert around.offset == at // 5 * 5 and found[at] in [str(item.key) for item in around.samples]
+
+
+def test_a_list_is_as_duckdb_sorts_it(tmp_path: Path) -> None:
+    ranks(tmp_path / "run", 5, 12)
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        run = library.runs[0]
+        for descending in (False, True):
+            asked = SampleQuery(sort="reward", descending=descending)
+            snapshot = run.snapshot()
+            own, theirs = listed(run, snapshot, asked), BySql(run, snapshot, asked)
+            mine, duckdbs = (
+                [item.reward for item in shown.items(shown.shown(run, snapshot, one.page(run, 0, 500)))]
+                for one in (own, theirs)
+            )
+            assert repr(mine) == repr(duckdbs)
