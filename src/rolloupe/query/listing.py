@@ -182,7 +182,7 @@ def _total(run: OpenRun, snapshot: Snapshot, pieces: Sequence[Piece], query: Sam
 def _place(run: OpenRun, pieces: Sequence[Piece], terms: Terms, key: SampleKey) -> int | None:
     """The place of a sample in the list, None where it is not in it."""
     try:
-        _, locator = locate(run, key)
+        locator = locate(run, key).locator
     except (NotFound, SourceChanged):
         return None
     sql = f"""{terms.own}

@@ -1,35 +1,45 @@
 """One sample: found in the index, read whole from its source."""
 
+from typing import NamedTuple
+
 from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.model import Locator, Sample, SampleKey, Source
-from rolloupe.query import engine
+from rolloupe.query import engine, said
 from rolloupe.query.engine import Question
 
 LOCATE = """
-SELECT source, byte_start, byte_length, part FROM rows
+SELECT source, byte_start, byte_length, part, uid FROM rows
 WHERE split = ? AND step = ? AND grp = ? AND idx = ? ORDER BY source, ordinal, byte_start, part
 """
 
 
-def locate(run: OpenRun, key: SampleKey) -> tuple[Source, Locator]:
-    """Where a sample lies. Raises `NotFound`, and `SourceChanged` where its file is gone."""
+class Found(NamedTuple):
+    """Where a sample lies, and by what annotations are joined to it."""
+
+    source: Source
+    locator: Locator
+    uid: str
+
+
+def locate(run: OpenRun, key: SampleKey) -> Found:
+    """Find a sample. Raises `NotFound`, and `SourceChanged` where its file is gone."""
     pieces = run.snapshot().holding([key.split], key.step, key.step)
     known = -(2**63) <= key.step < 2**63 and bool(pieces)
     answer = engine.ask(run, Question(pieces, LOCATE, list(key.shared))) if known else []
     if not answer or key.attempt > len(answer):
         raise NotFound(f"no sample {key} in run {run.id!r}; list its samples with `rolloupe query`")
-    name, start, length, part = answer[(key.attempt or len(answer)) - 1]
+    name, start, length, part, uid = answer[(key.attempt or len(answer)) - 1]
     source = run.source(name)
     if source is None:
         raise SourceChanged(f"{name} is gone: the sample {key} was in it when it was indexed")
-    return source, Locator(source=name, start=start, length=length, part=part)
+    return Found(source, Locator(source=name, start=start, length=length, part=part), uid)
 
 
 def sample(run: OpenRun, key: SampleKey) -> Sample:
     """One sample, whole, read from its source. Raises `NotFound`, and `SourceChanged` where the file was rewritten."""
-    source, locator = locate(run, key)
-    found = run.format.load(run.info, source, locator)
+    source, locator, uid = locate(run, key)
+    found = said.load(run, source, locator, said.places(run, [uid]).get(uid, []))
     if (found.row.split, found.row.step, found.row.group, found.row.index) != key.shared:
         raise SourceChanged(f"{locator.source} no longer holds {key} at byte {locator.start}: look at the list again")
     found.key = key
@@ -38,8 +48,8 @@ def sample(run: OpenRun, key: SampleKey) -> Sample:
 
 def raw(run: OpenRun, key: SampleKey) -> tuple[Locator, bytes]:
     """Where a sample stands and its record's bytes, verbatim."""
-    source, locator = locate(run, key)
-    return locator, run.format.raw(source, locator)
+    place = locate(run, key)
+    return place.locator, run.format.raw(place.source, place.locator)
 
 
 def read(run: OpenRun, file: str, start: int, length: int) -> bytes:
