@@ -314,6 +314,16 @@ class JsonlFormat:
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
         """See `Format`."""
+        return self.loaded(run, source, locator, self.annotate)
+
+    def loaded(
+        self,
+        run: RunInfo,
+        source: Source,
+        locator: Locator,
+        annotate: Callable[[RunInfo, Record, Sample], None],
+    ) -> Sample:
+        """Read a sample, and have added to it what other files say."""
         data = self.raw(source, locator)
         try:
             read = parse if run.reading.fields else Cutter(parse, self.series_keys.__contains__).parse
@@ -325,7 +335,7 @@ class JsonlFormat:
         if row is None:
             raise _changed(source, locator.start, f"its part {locator.part!r} is gone")
         sample = self.sample(record, row, locator)
-        self.annotate(run, record, sample)
+        annotate(run, record, sample)
         sample.notes += _replaced(data)
         return sample
 

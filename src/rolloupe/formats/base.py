@@ -5,7 +5,7 @@ and a locator into a `Sample` (`load`). A scan is a pure function of the file's 
 same range yield the same rows.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -64,6 +64,15 @@ class Format(Protocol):
 
     def read(self, source: Source, start: int, length: int) -> bytes:
         """Return bytes of a file from `start` on, whatever they are: fewer where it ends. Raises `SourceChanged`."""
+        ...
+
+
+@runtime_checkable
+class TakesPlaces(Protocol):
+    """A format whose `load` would search files for annotations, and can be told where they stand instead."""
+
+    def load_with(self, run: RunInfo, source: Source, locator: Locator, said: Sequence[Locator]) -> Sample:
+        """See `Format.load`. `said` are the places of the sample's annotations, oldest first."""
         ...
 
 

@@ -5,15 +5,15 @@ Text and numbers are JSON lines; token series lie in small Parquet parts, which 
 
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rolloupe import text, tokens
-from rolloupe.formats import _annotations as annotations
+from rolloupe import tokens
 from rolloupe.formats import _fields as fields
+from rolloupe.formats import _native_annotations as annotations
 from rolloupe.formats import _trainer_files as trainer
 from rolloupe.formats._files import files, folders, is_below, links_of, stem
 from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable, step_of
@@ -182,14 +182,19 @@ class Native(JsonlFormat):
 
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
         """See `JsonlFormat`: add token series, and what annotations say."""
+        self._add(run, record, sample, None)
+
+    def load_with(self, run: RunInfo, source: Source, locator: Locator, said: Sequence[Locator]) -> Sample:
+        """See `TakesPlaces`."""
+        return self.loaded(run, source, locator, lambda run, record, sample: self._add(run, record, sample, said))
+
+    def _add(self, run: RunInfo, record: Record, sample: Sample, said: Sequence[Locator] | None) -> None:
         _add_series(run, sample.locator.source, record, sample)
-        noted = files(os.path.join(run.root, "annotations"), links_of(run)) if sample.row.uid else []
-        for entry in sorted(noted, key=lambda entry: text.natural(entry.name)):
-            said, notes = annotations.about(entry.path, "uid", sample.row.uid)
-            sample.notes += notes
-            for one in said:
-                _fold(sample.row, _annotation(one, 0, 0))
-                _add_series(run, f"annotations/{entry.name}", one, sample)
+        lines, notes = annotations.about(run, sample.row.uid, said, self.raw)
+        sample.notes += notes
+        for line in lines:
+            annotations.fold(sample.row, _annotation(line.record, 0, 0))
+            _add_series(run, line.source, line.record, sample)
         _under_the_mask(sample.series)
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
@@ -334,16 +339,14 @@ def _annotation(record: Record, start: int, length: int) -> Annotation:
         length=length,
         advantage=fields.number(record.get("advantage")),
         discarded=_word(record.get("discarded")),
-        metrics=_numbers(record.get("metrics")),
+        metrics=_means(record) | _numbers(record.get("metrics")),
         tags=_words(record.get("tags")),
     )
 
 
-def _fold(row: SampleRow, said: Annotation) -> None:
-    row.advantage = row.advantage if said.advantage is None else said.advantage
-    row.discarded = row.discarded if said.discarded is None else said.discarded
-    row.metrics = row.metrics | said.metrics
-    row.tags = row.tags | said.tags
+def _means(record: Record) -> dict[str, float]:
+    """What annotated token series come to: the index knows no facts of them, so these are what lists go by."""
+    return {name: one.sum / one.count for name, one in _facts(record).items() if name != "loss_mask"}
 
 
 def _add_series(run: RunInfo, source: str, record: Record, sample: Sample) -> None:

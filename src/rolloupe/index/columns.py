@@ -121,12 +121,14 @@ SAID = ("advantage", "discarded")
 
 
 def annotations_of(found: Sequence[Annotation], source: str) -> pa.Table:
-    """Build the table of some annotations of one source: what is newer has the greater `source`, `nth`."""
+    """Build the table of annotations of one source: what is newer has the greater `source`, `byte_start`, `nth`."""
     place = text.natural(source)
     columns = {
         "uid": pa.array([one.uid for one in found], pa.string()),
         "source": pa.array([place] * len(found), pa.dictionary(pa.int32(), pa.string())),
+        "file": pa.array([source] * len(found), pa.dictionary(pa.int32(), pa.string())),
         "byte_start": pa.array([one.start for one in found], pa.int64()),
+        "byte_length": pa.array([one.length for one in found], pa.int64()),
         "nth": pa.array(range(len(found)), pa.int64()),
         "advantage": pa.array([one.advantage for one in found], pa.float64()),
         "discarded": pa.array([one.discarded for one in found], pa.string()),

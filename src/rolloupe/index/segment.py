@@ -28,7 +28,7 @@ from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.sketch import Sketch, sketches_of
 from rolloupe.model import Annotation, Problem, RunInfo, SampleRow, Source
 
-VERSION = 7
+VERSION = 8
 """Raise it when the shape of a segment, or what a format makes of a line, changes: older ones are then rebuilt."""
 
 GRID_BYTES = 16 * 2**20
@@ -39,6 +39,9 @@ TEXT = ".text.parquet"
 
 PACK = ".pack.parquet"
 """How the name of a pack ends."""
+
+ANNOTATION_ROWS = 8192
+"""So many annotations, sorted by uid, are a row group: by its least and greatest uid a question passes it over."""
 
 MAX_PROBLEMS = 10_000
 """Problems that a segment lists; more are counted."""
@@ -89,6 +92,13 @@ class Scan(NamedTuple):
         """The scalars, as they lie in a segment."""
         name = self.source.name
         return annotations_of(self.annotations, name) if self.source.annotates else table_of(self.rows, name)
+
+    def as_stored(self) -> tuple[pa.Table, int | None]:
+        """The table of a segment, and the size of its row groups: of annotations, those of one sample are found."""
+        table = self.table()
+        if not self.source.annotates:
+            return table, None
+        return table.sort_by([(name, "ascending") for name in ("uid", "byte_start", "nth")]), ANNOTATION_ROWS
 
 
 def span_of(splittable: bool, path: str, part: int, size: int) -> tuple[int, int]:
@@ -172,7 +182,7 @@ def build(folder: Path, run: RunInfo, source: Source, part: int) -> SegmentMeta 
     meta.start, meta.stop = start, covered
     meta.complete = splittable and stop == grid_span(part)[1] and not found.unfinished
     base = base_path(folder, source.name, part, covered)
-    meta.scalar_bytes = write_parquet(base.with_suffix(".parquet"), found.table())
+    meta.scalar_bytes = write_parquet(base.with_suffix(".parquet"), *found.as_stored())
     with _replacing(base.with_suffix(".meta")) as temporary:
         temporary.write_bytes(msgspec.msgpack.encode(meta))
     return meta

@@ -28,7 +28,7 @@ from rolloupe.query.records import (
     StepSeries,
     StepSummary,
 )
-from rolloupe.query.single import neighbours, raw, read, sample
+from rolloupe.query.single import neighbours, raw, read, sample, sample_and_group
 from rolloupe.query.summaries import columns, groups, series, splits, steps, token_series_names
 from rolloupe.query.whole import whole
 
@@ -62,6 +62,7 @@ __all__ = [
     "raw",
     "read",
     "sample",
+    "sample_and_group",
     "samples",
     "series",
     "splits",

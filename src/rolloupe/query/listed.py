@@ -91,7 +91,7 @@ class BySql:
     def place_of(self, run: OpenRun, key: SampleKey) -> int | None:
         """Where a sample stands."""
         try:
-            _, locator = locate(run, key)
+            locator = locate(run, key).locator
         except (NotFound, SourceChanged):
             return None
         if not self._pieces:

@@ -1,45 +1,80 @@
 """One sample: found in the index, read whole from its source."""
 
+from collections import Counter
+from typing import Any, NamedTuple
+
 from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.model import Locator, Sample, SampleKey, Source
-from rolloupe.query import engine
+from rolloupe.query import engine, said
 from rolloupe.query.engine import Question
 
-LOCATE = """
-SELECT source, byte_start, byte_length, part FROM rows
-WHERE split = ? AND step = ? AND grp = ? AND idx = ? ORDER BY source, ordinal, byte_start, part
+GROUP = """
+SELECT idx, source, byte_start, byte_length, part, uid FROM rows
+WHERE split = ? AND step = ? AND grp = ? ORDER BY source, ordinal, byte_start, part
 """
 
 
-def locate(run: OpenRun, key: SampleKey) -> tuple[Source, Locator]:
-    """Where a sample lies. Raises `NotFound`, and `SourceChanged` where its file is gone."""
-    pieces = run.snapshot().holding([key.split], key.step, key.step)
-    known = -(2**63) <= key.step < 2**63 and bool(pieces)
-    answer = engine.ask(run, Question(pieces, LOCATE, list(key.shared))) if known else []
-    if not answer or key.attempt > len(answer):
+class Found(NamedTuple):
+    """Where a sample lies, by what annotations are joined to it, and its group, in order."""
+
+    source: Source
+    locator: Locator
+    uid: str
+    group: list[SampleKey]
+
+
+def locate(run: OpenRun, key: SampleKey) -> Found:
+    """Find a sample. Raises `NotFound`, and `SourceChanged` where its file is gone."""
+    rows = _group(run, key)
+    own = [row for row in rows if row[0] == key.index]
+    if not own or key.attempt > len(own):
         raise NotFound(f"no sample {key} in run {run.id!r}; list its samples with `rolloupe query`")
-    name, start, length, part = answer[(key.attempt or len(answer)) - 1]
+    _, name, start, length, part, uid = own[(key.attempt or len(own)) - 1]
     source = run.source(name)
     if source is None:
         raise SourceChanged(f"{name} is gone: the sample {key} was in it when it was indexed")
-    return source, Locator(source=name, start=start, length=length, part=part)
+    locator = Locator(source=name, start=start, length=length, part=part)
+    return Found(source, locator, uid, _keys(key, [row[0] for row in rows]))
+
+
+def _group(run: OpenRun, key: SampleKey) -> list[tuple[Any, ...]]:
+    pieces = run.snapshot().holding([key.split], key.step, key.step)
+    known = -(2**63) <= key.step < 2**63 and bool(pieces)
+    return engine.ask(run, Question(pieces, GROUP, [key.split, key.step, key.group])) if known else []
+
+
+def _keys(key: SampleKey, indices: list[str]) -> list[SampleKey]:
+    """Of samples with the same index all but the last are earlier attempts."""
+    left, seen = Counter(indices), Counter[str]()
+    found = []
+    for index in indices:
+        left[index] -= 1
+        seen[index] += 1
+        found.append(SampleKey(key.split, key.step, key.group, index, seen[index] if left[index] else 0))
+    return found
 
 
 def sample(run: OpenRun, key: SampleKey) -> Sample:
     """One sample, whole, read from its source. Raises `NotFound`, and `SourceChanged` where the file was rewritten."""
-    source, locator = locate(run, key)
-    found = run.format.load(run.info, source, locator)
+    return sample_and_group(run, key)[0]
+
+
+def sample_and_group(run: OpenRun, key: SampleKey) -> tuple[Sample, list[SampleKey]]:
+    """One sample as `sample`, and the samples of its group in order, itself among them."""
+    place = locate(run, key)
+    found = said.load(run, place.source, place.locator, said.places(run, [place.uid]).get(place.uid, []))
     if (found.row.split, found.row.step, found.row.group, found.row.index) != key.shared:
-        raise SourceChanged(f"{locator.source} no longer holds {key} at byte {locator.start}: look at the list again")
+        at = f"{place.locator.source} no longer holds {key} at byte {place.locator.start}"
+        raise SourceChanged(f"{at}: look at the list again")
     found.key = key
-    return found
+    return found, place.group
 
 
 def raw(run: OpenRun, key: SampleKey) -> tuple[Locator, bytes]:
     """Where a sample stands and its record's bytes, verbatim."""
-    source, locator = locate(run, key)
-    return locator, run.format.raw(source, locator)
+    place = locate(run, key)
+    return place.locator, run.format.raw(place.source, place.locator)
 
 
 def read(run: OpenRun, file: str, start: int, length: int) -> bytes:
@@ -53,17 +88,6 @@ def read(run: OpenRun, file: str, start: int, length: int) -> bytes:
     return run.format.read(source, max(0, start), max(0, length))
 
 
-NEIGHBOURS = """
-SELECT idx, row_number() OVER (PARTITION BY idx ORDER BY source, ordinal, byte_start, part),
-       count(*) OVER (PARTITION BY idx) FROM rows
-WHERE split = ? AND step = ? AND grp = ? ORDER BY source, ordinal, byte_start, part
-"""
-
-
 def neighbours(run: OpenRun, key: SampleKey) -> list[SampleKey]:
     """The samples of a sample's group, in order."""
-    pieces = run.snapshot().holding([key.split], key.step, key.step)
-    if not pieces:
-        return []
-    answer = engine.ask(run, Question(pieces, NEIGHBOURS, [key.split, key.step, key.group]))
-    return [SampleKey(key.split, key.step, key.group, idx, 0 if nth == n else nth) for idx, nth, n in answer]
+    return _keys(key, [row[0] for row in _group(run, key)])

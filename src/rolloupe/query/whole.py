@@ -7,7 +7,7 @@ import pyarrow as pa
 from rolloupe.errors import SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.model import Locator, Sample
-from rolloupe.query import engine
+from rolloupe.query import engine, said
 from rolloupe.query.engine import Question
 from rolloupe.query.listing import samples
 from rolloupe.query.records import SampleItem, SampleQuery
@@ -18,7 +18,8 @@ PAGE = 500
 PLACES = """
 , found AS (SELECT rows.*, nth FROM rows JOIN asked ON grp = asked.own_group AND idx = asked.own_index
             WHERE split = ? AND step = ?)
-SELECT nth, arg_max(source, place), arg_max(byte_start, place), arg_max(byte_length, place), arg_max(part, place)
+SELECT nth, arg_max(source, place), arg_max(byte_start, place), arg_max(byte_length, place), arg_max(part, place),
+       arg_max(uid, place)
 FROM (SELECT *, row(source, ordinal, byte_start, part) AS place FROM found) GROUP BY nth ORDER BY nth
 """
 """Where the samples of a page lie; of several attempts the last."""
@@ -50,11 +51,13 @@ def _read(run: OpenRun, items: Sequence[SampleItem]) -> Iterator[Sample]:
         "own_index": [item.key.index for item in items],
     })  # fmt: skip
     places = engine.ask(run, Question(pieces, PLACES, [key.split, key.step], tables={"asked": asked}))
-    for nth, name, start, length, part in places:
+    noted = said.places(run, [place[-1] for place in places])
+    for nth, name, start, length, part, uid in places:
         source = run.source(name)
         if source is None:
             raise SourceChanged(f"{name} is gone: the sample {items[nth].key} was in it when it was indexed")
-        found = run.format.load(run.info, source, Locator(source=name, start=start, length=length, part=part))
+        locator = Locator(source=name, start=start, length=length, part=part)
+        found = said.load(run, source, locator, noted.get(uid, []))
         yield _annotated(found, items[nth])
 
 

@@ -55,7 +55,7 @@ async def sample(request: Request) -> Response:
     key, version = params.sample_key(params.word(request.query_params, "id")), run.version
 
     def make() -> wire.SampleReply:
-        return views.sample_reply(run.id, query.sample(run, key), query.neighbours(run, key))
+        return views.sample_reply(run.id, *query.sample_and_group(run, key))
 
     return await context.answer(request, version, make)
 

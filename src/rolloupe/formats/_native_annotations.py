@@ -1,0 +1,82 @@
+"""What a native run learns of a sample after it was written: lines of `annotations/`, joined by uid.
+
+Their places come from the index. Without it, or where a file no longer holds what the index says, files are searched.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from rolloupe import text
+from rolloupe.errors import SourceChanged
+from rolloupe.formats import _annotations as annotations
+from rolloupe.formats import _fields as fields
+from rolloupe.formats._files import files, links_of
+from rolloupe.formats._jsonl import Record, Unusable, parse, strip_bom
+from rolloupe.model import Annotation, Locator, RunInfo, SampleRow, Source
+
+FOLDER = "annotations"
+MAX_PLACES = 1000
+"""So many lines about one sample, the newest, are read for it."""
+
+Raw = Callable[[Source, Locator], bytes]
+
+
+class Line(NamedTuple):
+    """A line of annotations: its file, as the run calls it, and what it says."""
+
+    source: str
+    record: Record
+
+
+def about(run: RunInfo, uid: str, places: Sequence[Locator] | None, raw: Raw) -> tuple[list[Line], list[str]]:
+    """Return the lines about a sample, oldest first, and what could not be read.
+
+    `places` says where they stand, oldest first; None where nobody knows. `raw` reads the bytes at a place.
+    """
+    held = files(os.path.join(run.root, FOLDER), links_of(run)) if uid and places != [] else []
+    paths = {f"{FOLDER}/{entry.name}": entry.path for entry in sorted(held, key=lambda one: text.natural(one.name))}
+    if places is None:
+        return _searched(paths, uid)
+    lines: list[Line] = []
+    notes = [f"annotations: of very many the last {MAX_PLACES} count"] if len(places) > MAX_PLACES else []
+    for name, own in groupby(places[-MAX_PLACES:], key=lambda place: place.source):
+        found = _at(Source(path=paths[name], name=name), list(own), uid, raw) if name in paths else []
+        if found is None:
+            found, more = _searched({name: paths[name]}, uid)
+            notes += more
+        lines += found
+    return lines, notes
+
+
+def _searched(paths: dict[str, str], uid: str) -> tuple[list[Line], list[str]]:
+    lines: list[Line] = []
+    notes: list[str] = []
+    for name, path in paths.items():
+        found, told = annotations.about(path, "uid", uid)
+        lines += [Line(name, record) for record in found]
+        notes += told
+    return lines, notes
+
+
+def _at(source: Source, places: list[Locator], uid: str, raw: Raw) -> list[Line] | None:
+    """The lines at some places of a file; None where one of them is no longer about the sample."""
+    found = []
+    for place in places:
+        try:
+            record = parse(strip_bom(raw(source, place), place.start))
+        except (SourceChanged, Unusable):
+            return None
+        if fields.name(record.get("uid")) != uid:
+            return None
+        found.append(Line(source.name, record))
+    return found
+
+
+def fold(row: SampleRow, said: Annotation) -> None:
+    """Have what was learned of a sample take the place of what was known."""
+    row.advantage = row.advantage if said.advantage is None else said.advantage
+    row.discarded = row.discarded if said.discarded is None else said.discarded
+    row.metrics = row.metrics | said.metrics
+    row.tags = row.tags | said.tags
