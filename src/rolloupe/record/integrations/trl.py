@@ -192,7 +192,7 @@ def _callback(recording: _Recording) -> Any:
     from transformers import TrainerCallback
 
     class Callback(TrainerCallback):
-        """Hands on what a trainer tells of itself. A step is over when the next one begins: evaluation is part of it."""
+        """Hands on what a trainer tells. A step is over when the next one begins: its evaluation is part of it."""
 
         def on_train_begin(self, *_: Any, **__: Any) -> None:
             recording.is_training = True
