@@ -4,7 +4,7 @@ import itertools
 import math
 import random
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Self
 
 from tests.frameworks.support import needs
 
@@ -65,6 +65,12 @@ class ServiceClient:
     """Stands for `tinker.ServiceClient`."""
 
     def __init__(self, **_: Any) -> None:
+        pass
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         pass
 
     async def create_lora_training_client_async(self, *_: Any, **__: Any) -> TrainingClient:

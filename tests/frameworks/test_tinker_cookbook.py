@@ -60,7 +60,7 @@ def test_a_loop_of_one_s_own_is_recorded(tmp_path: Path) -> None:
     found = series(sample)
     assert found["loss_mask"] == [0.0] * 4 + [1.0] * 2
     assert found["logprobs"][4:] == pytest.approx([np.log(0.1), 0.0])
-    group = [one.reward for one in run.samples(step=1) if one.key.group == "2"]
+    group = [one.reward or 0.0 for one in run.samples(step=1) if one.key.group == "2"]
     assert row.advantage == pytest.approx(float(row.reward or 0) - float(np.mean(group)))
 
 
@@ -89,7 +89,7 @@ def test_the_cookbook_s_own_loop_is_recorded(tmp_path: Path, monkeypatch: pytest
         assert [(one.step, one.value) for one in ours.metrics(name)] == [
             (one.step, one.value) for one in theirs.metrics(name)
         ]
-    assert isinstance(ours.config, dict) and ours.config["model_name"] == "Qwen/Qwen3-8B"
+    assert ours.config["model_name"] == "Qwen/Qwen3-8B"
     assert series(ours.sample("train/0/0/0"))["logprobs"][4:] == pytest.approx([-np.log(10), 0.0])
 
 
@@ -102,12 +102,14 @@ def test_rollouts_that_fail_are_errors_and_end_as_they_did(tmp_path: Path) -> No
     from tinker_cookbook.rl.rollout_strategy import RetryOnFailure
 
     told = example()
+    one_sum: Any = told["Sum"]
+    sums: Any = told["SumGroup"]
 
-    class Breaks(told["Sum"]):  # type: ignore[misc]
+    class Breaks(one_sum):
         async def step(self, action: Any, *, extra: Any = None) -> Any:
             raise RuntimeError("the sandbox is gone")
 
-    class OnceBroken(told["SumGroup"]):  # type: ignore[misc]
+    class OnceBroken(sums):
         made = 0
 
         async def make_envs(self) -> Any:
@@ -219,7 +221,12 @@ def test_metrics_and_configuration_are_those_of_its_logger(tmp_path: Path) -> No
     config = {"lr": 1e-4, "name": "é", "layers": [1, 2], "nothing": None}
     theirs.log_hparams(config)
     ours.config(config)
-    for step, values in [(0, {"a": 0.1, "b": float("nan")}), (None, {"c": 1}), (7, {"é": -0.0})]:
+    rows: list[tuple[int | None, dict[str, Any]]] = [
+        (0, {"a": 0.1, "b": float("nan")}),
+        (None, {"c": 1}),
+        (7, {"é": -0.0}),
+    ]
+    for step, values in rows:
         theirs.log_metrics(values, step)
         ours.metrics(step, values)
     for name in ("metrics.jsonl", "config.json"):

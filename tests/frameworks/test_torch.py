@@ -3,7 +3,6 @@
 import math
 import multiprocessing
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,10 +12,9 @@ from typing import Any
 import pytest
 
 from rolloupe.record import Recorder, RecorderWarning
-from tests.frameworks.support import blocks, needs, opened, series
+from tests.frameworks.support import ROOT, blocks, needs, opened, run_ranks, series
 
 torch = needs("torch")
-ROOT = Path(__file__).parents[2]
 
 
 def recorder(path: Path, **more: Any) -> Recorder:
@@ -186,23 +184,6 @@ with Recorder(sys.argv[1], code=None, strict=True, reward_range=(0, 1), config={
         dist.barrier()
 dist.destroy_process_group()
 """
-
-
-def free_port() -> int:
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return int(held.getsockname()[1])
-
-
-def run_ranks(command: list[str], world: int = 2) -> None:
-    """Run a command once a rank, as torchrun does, and see that all of them end well."""
-    told = {**os.environ, "WORLD_SIZE": str(world), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
-    told["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
-    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    places = [{"RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(world)]
-    ranks = [subprocess.Popen([sys.executable, *command], env=told | place, **pipes) for place in places]
-    said = [rank.communicate()[0] for rank in ranks]
-    assert [rank.returncode for rank in ranks] == [0] * world, "\n".join(said)
 
 
 def test_ranks_record_one_run(tmp_path: Path) -> None:
