@@ -16,7 +16,7 @@ endef
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo live test check lint types contracts format python-tests web-tests browser web wheel install dev clean
+.PHONY: help demo live test test-frameworks check lint types contracts format python-tests web-tests browser web wheel install dev clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F '\t' '{ printf "make %-14s %s\n", $$1, $$2 }'
@@ -32,6 +32,9 @@ live: .venv/.torch web  ## train a small model on the CPU for some minutes, and 
 
 test: dev browser  ## set up, then lint, types, contracts and all tests, in a real Chromium too
 	@$(MAKE) --no-print-directory check
+
+test-frameworks: build/frameworks/.made  ## the integrations with the real PyTorch, TRL and Tinker cookbook (large: in a venv of their own)
+	ROLLOUPE_FRAMEWORKS=required build/frameworks/bin/python -m pytest -n 2 tests/frameworks $(ARGS)
 
 check: lint types contracts web-tests python-tests
 
@@ -98,6 +101,12 @@ web/dist/index.html: web/node_modules/.made $(WEB)
 
 .venv/.torch: .venv/.installed
 	$(PY) -m pip install --quiet --group live
+	@touch $@
+
+build/frameworks/.made: pyproject.toml hatch_build.py | .venv/.made
+	$(PYTHON) -m venv build/frameworks
+	build/frameworks/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	build/frameworks/bin/python -m pip install --quiet --group frameworks --editable .
 	@touch $@
 
 install: .venv/.installed web

@@ -3,7 +3,6 @@
 import dataclasses
 import enum
 import functools
-import importlib
 import json
 import math
 import sys
@@ -402,43 +401,6 @@ def test_a_group_within_a_trajectory_s_section_is_another_s(tmp_path: Path) -> N
     run = only_run(tmp_path)
     assert not any("whose?" in text for sample in samples(run) for _, text in shown(sample))
     assert len(reader.conversations(run, "train", 0)) == 1
-
-
-# The cookbook's own readers
-
-
-def test_the_cookbook_s_store_reads_it(tmp_path: Path) -> None:
-    stores = "tinker_cookbook.stores"
-    storage = pytest.importorskip(f"{stores}.storage")
-    training, registry = (importlib.import_module(f"{stores}.{name}") for name in ("training_store", "registry"))
-    log = log_in(tmp_path / "run", config={"lr": 1.0}, layout="folders")
-    for step in range(2):
-        with log.trace("train", step):
-            log.rollouts("train", step, [Group(1.0, 0.0, messages=True)])
-        with log.trace("eval/a b", step):
-            log.rollouts("eval/a b", step, [Group(0.5)])
-        log.metrics(step, {"env/all/reward/total": np.float32(0.5)})
-    log.checkpoint("000002", batch=2, state_path="tinker://x", custom=1)
-    store = training.TrainingRunStore(storage.LocalStorage(tmp_path / "run"))
-    assert store.read_config() == {"lr": 1.0}
-    assert [row["step"] for row in store.read_metrics()] == [0, 1]
-    assert [(one.iteration, one.has_train_rollouts, one.has_train_logtree, one.eval_labels)
-            for one in store.list_iterations()] == [(0, True, True, ["a_b"]), (1, True, True, ["a_b"])]  # fmt: skip
-    assert [one["total_reward"] for one in store.read_rollouts(1)] == [1.0, 0.0]
-    found = store.read_single_rollout(1, 0, 0, base_name="eval_a_b")
-    assert found is not None and found["split"] == "eval/a_b"
-    assert store.list_logtrees(1) == ["eval_a_b", "train"]
-    tree = store.read_logtree(1)
-    assert tree is not None and tree["title"] == "RL Iteration 1"
-    assert [one["name"] for one in store.read_checkpoints()] == ["000002"]
-    (run,) = registry.RunRegistry([storage.LocalStorage(tmp_path)]).get_runs()
-    assert (run.iteration_count, run.has_config, run.has_metrics, run.has_checkpoints) == (2, True, True, True)
-    before = (tmp_path / "run/metrics.jsonl").read_bytes()
-    assert store.truncate_metrics(1) == 1
-    theirs = (tmp_path / "run/metrics.jsonl").read_bytes()
-    (tmp_path / "run/metrics.jsonl").write_bytes(before)
-    assert log.resume(1) == 1
-    assert (tmp_path / "run/metrics.jsonl").read_bytes() == theirs
 
 
 def test_code_of_the_repository_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

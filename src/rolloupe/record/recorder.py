@@ -367,6 +367,16 @@ class Recorder:
         )
 
     @_guarded(lambda: None)
+    def config(self, config: object) -> None:
+        """Keep the configuration, where it is known only now; another one than the last is kept beside it."""
+        self._folder.config(config)
+
+    @_guarded(lambda: None)
+    def safely(self, work: Callable[..., object], /, *arguments: object) -> None:
+        """Do what prepares a recording: what it raises is told and counted as the recorder's own failures are."""
+        work(*arguments)
+
+    @_guarded(lambda: None)
     def flush(self) -> None:
         """Wait until everything recorded so far is written: it survives the death of the process then."""
         self._background.flush()

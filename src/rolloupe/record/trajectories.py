@@ -18,6 +18,7 @@ def samples_of(group: Any, decode: Decode | None) -> Iterator[dict[str, Any]]:
     """Yield what `Recorder.sample` takes for each sequence of each trajectory of a group."""
     inner = member(group, "trajectory_group", group)
     finals, metrics = listed(inner, "final_rewards_G", "final_rewards"), listed(inner, "metrics_G", "metrics")
+    advantages = listed(inner, "advantages_G", "advantages")
     tags = {tag: tag for tag in tags_of(group, inner)}
     for number, trajectory in enumerate(listed(inner, "trajectories_G", "trajectories")):
         transitions = listed(trajectory, "transitions", "steps")
@@ -29,6 +30,7 @@ def samples_of(group: Any, decode: Decode | None) -> Iterator[dict[str, Any]]:
         shared: dict[str, Any] = {
             "reward": sum(known) if known else None,
             "metrics": _metrics(transitions) | dict(metrics[number] if number < len(metrics) else {}),
+            "advantage": _number(advantages[number]) if number < len(advantages) else None,
             "tags": tags,
             "status": str(member(trajectory, "stop_reason", "") or ""),
         }

@@ -1,0 +1,102 @@
+"""A row of a batch of TRL as a sample."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+SERIES = {
+    "sampling_per_token_logps": "logprobs", "old_per_token_logps": "old_logprobs",
+    "ref_per_token_logps": "ref_logprobs", "importance_sampling_ratio": "importance_ratio",
+    "advantages": "advantages",
+}  # fmt: skip
+"""The columns of a batch with a number a token, by the names of the recorder."""
+
+MASKED = "masked_truncated"
+"""Why a completion is not trained on that `mask_truncated_completions` has left out."""
+
+
+@dataclass
+class Batch:
+    """What a trainer has generated and scored: a row a completion. Rewards are of all processes, (N, functions)."""
+
+    inputs: Sequence[Mapping[str, Any]]
+    prompts: Sequence[Any]
+    completions: Sequence[Any]
+    completion_ids: Sequence[Sequence[int]]
+    rewards: Any
+    columns: Mapping[str, Sequence[object]]
+    """What the reward functions logged with `log_extra`."""
+
+
+class Pieces:
+    """The texts of tokens, each decoded once."""
+
+    def __init__(self, trainer: Any) -> None:
+        self._trainer = trainer
+        self._known: dict[int, str] = {}
+
+    def __call__(self, ids: Sequence[int]) -> list[str]:
+        """Return the text of each token."""
+        for one in set(ids) - self._known.keys():
+            self._known[one] = self._text(one)
+        return [self._known[one] for one in ids]
+
+    def _text(self, one: int) -> str:
+        tokenizer = tokenizer_of(self._trainer)
+        text, raw = str(tokenizer.decode([one])), str(tokenizer.convert_ids_to_tokens(one))
+        spaced = raw.startswith("\u2581") and not text.startswith(" ")  # SentencePiece decodes no space at a beginning
+        return f" {text}" if spaced else text
+
+
+def tokenizer_of(trainer: Any) -> Any:
+    """The tokenizer of a trainer, out of its processor where it has one for images, too."""
+    return getattr(trainer.processing_class, "tokenizer", trainer.processing_class)
+
+
+def host(tensor: Any) -> NDArray[Any]:
+    """Return a tensor as a NumPy array; what is less precise than float32 becomes float32."""
+    tensor = tensor.detach()
+    return np.asarray((tensor.float() if tensor.is_floating_point() else tensor).cpu().numpy())
+
+
+def sample_of(
+    batch: Batch, arrays: Mapping[str, NDArray[Any]], row: int, trainer: Any, label: str, pieces: Pieces | None
+) -> dict[str, Any]:
+    """Return what `Recorder.sample` takes for one row, but for its place and its reward."""
+    given, ids = batch.inputs[row], [int(one) for one in batch.completion_ids[row]]
+    prompt = arrays["prompt_ids"][row][arrays["prompt_mask"][row] != 0]
+    mask = arrays["completion_mask"][row][: len(ids)]
+    if "tool_mask" in arrays:
+        mask = mask * arrays["tool_mask"][row][: len(ids)]
+    series = {"loss_mask": mask != 0}
+    numbers: dict[str, object] = {}
+    texts: dict[str, object] = {}
+    for name, known_as in SERIES.items():
+        if name in arrays and arrays[name].ndim == 2:
+            if arrays[name].shape[1] == 1:  # one of a sequence
+                numbers[known_as] = arrays[name][row, 0]
+            else:
+                series[known_as] = arrays[name][row, : len(ids)]
+    for name, values in batch.columns.items():
+        if row < len(values) and values[row] is not None:
+            (texts if isinstance(values[row], str) else numbers)[name] = values[row]
+    advantages = arrays["advantages"]
+    is_cut = not ids or ids[-1] not in _ends(trainer)
+    return {
+        "prompt": batch.prompts[row], "response": batch.completions[row], "label": given.get(label) if label else None,
+        "advantage": advantages[row] if advantages.ndim == 1 else numbers.pop("advantages", None),
+        "status": "truncated" if is_cut else "completed", "discarded": MASKED if is_cut and not mask.any() else "",
+        "token_ids": np.concatenate([prompt, np.asarray(ids, dtype=prompt.dtype)]), "prompt_tokens": len(prompt),
+        "tokens": pieces(ids) if pieces else None, "series": series, "metrics": numbers, "tags": texts,
+        "extra": {key: value for key, value in given.items() if key not in {"prompt", "completion", label}} or None,
+    }  # fmt: skip
+
+
+def _ends(trainer: Any) -> set[int]:
+    """The tokens with which a completion ends that is whole, as TRL has it."""
+    tokenizer = tokenizer_of(trainer)
+    known = [*(getattr(trainer, "eos_token_ids", None) or [tokenizer.eos_token_id]), tokenizer.pad_token_id]
+    return {int(one) for one in known if one is not None}

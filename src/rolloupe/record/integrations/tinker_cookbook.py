@@ -1,0 +1,252 @@
+"""The Tinker cookbook: a logger, and a hook into its rollouts.
+
+`RecorderLogger` is a logger of `ml_log`. `Recording.dataset` wraps a data set so that every group of it is recorded
+once it is graded: `EnvGroupBuilder.compute_group_rewards` is the one place where the cookbook lets others see whole
+trajectories with their rewards. Importing this imports the cookbook.
+"""
+
+import functools
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import chz
+from tinker_cookbook.rl.data_processing import compute_advantages
+from tinker_cookbook.rl.rollout_strategy import FailFast, RolloutStrategy
+from tinker_cookbook.rl.types import EnvGroupBuilder, RLDataset, RLDatasetBuilder, TrajectoryGroup
+from tinker_cookbook.utils import ml_log
+
+from rolloupe.record.recorder import Recorder
+from rolloupe.record.trajectories import Decode
+
+__all__ = ["RecorderLogger", "Recording"]
+
+About = Callable[[Any], Mapping[str, object]]
+"""Says of an `EnvGroupBuilder` what `Recorder.sample` takes: `{"label": builder.answer}`."""
+
+
+class RecorderLogger(ml_log.Logger):
+    """A logger whose metrics and configuration go to a recorder; a step stands when `log_metrics` has returned."""
+
+    def __init__(self, recorder: Recorder, after: Callable[[int], None] | None = None) -> None:
+        self._recorder = recorder
+        self._after = after
+
+    def log_hparams(self, config: Any) -> None:
+        """Keep the configuration."""
+        self._recorder.config(config)
+
+    def log_metrics(self, metrics: dict[str, Any], step: int | None = None) -> None:
+        """Record the metrics of a step, and end it."""
+        self._recorder.metrics(step, metrics)
+        if step is not None:
+            self._recorder.step_end(step)
+            if self._after is not None:
+                self._after(step)
+
+    def sync(self) -> None:
+        """Wait until everything is written."""
+        self._recorder.flush()
+
+    def close(self) -> None:
+        """Wait until everything is written; the recorder stays open for those who hold it."""
+        self._recorder.flush()
+
+
+class Recording:
+    """Records the rollouts of a training loop of the cookbook.
+
+    Args:
+        recorder: what records. A process that rollouts are sent to opens one of its own on the same folder.
+        decode: makes text of token ids, as `tokenizer.decode` does; without it samples have no texts.
+        about: says of an `EnvGroupBuilder` what else its samples have.
+        step: the step with which training begins.
+    """
+
+    def __init__(
+        self, recorder: Recorder, *, decode: Decode | None = None, about: About | None = None, step: int = 0
+    ) -> None:
+        self._recorder = recorder
+        self._decode = decode
+        self._about = about
+        self._step = step
+        """The step under way: evaluations do not tell theirs."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopened, (self._recorder.path, self._decode, self._about, self._step)
+
+    def to_dict(self) -> dict[str, str]:
+        """What a configuration says of it."""
+        return {"path": self._recorder.path}
+
+    def logger(self) -> RecorderLogger:
+        """Return a logger for `ml_log.MultiplexLogger`."""
+        return RecorderLogger(self._recorder, self._logged)
+
+    def _logged(self, step: int) -> None:
+        self._step = max(self._step, step + 1)
+
+    def _begun(self, step: int) -> None:
+        self._step = max(self._step, step)
+
+    @contextmanager
+    def logging(self) -> Iterator[None]:
+        """Have what `ml_log.setup_logging` returns within log here, too: `rl.train.main` takes no logger."""
+        former = ml_log.setup_logging
+
+        @functools.wraps(former)
+        def setup(*args: Any, **kwargs: Any) -> Any:
+            own = self.logger()
+            if kwargs.get("config") is not None:
+                own.log_hparams(kwargs["config"])
+            made = former(*args, **kwargs)
+            if not isinstance(made, ml_log.MultiplexLogger):
+                return ml_log.MultiplexLogger([made, own])
+            made.loggers.append(own)
+            return made
+
+        ml_log.setup_logging = setup
+        try:
+            yield
+        finally:
+            ml_log.setup_logging = former
+
+    def dataset(self, dataset: RLDataset, split: str = "train") -> RLDataset:
+        """Return the data set, its groups recorded as those of a split."""
+        return _Dataset(self, dataset, split)
+
+    def dataset_builder(self, builder: RLDatasetBuilder) -> RLDatasetBuilder:
+        """Return a builder whose data sets are recorded, that of training and that of the test, `eval/test`."""
+        return _DatasetBuilder(builder=builder, recording=self)
+
+    def strategy(self, strategy: RolloutStrategy | None = None) -> RolloutStrategy:
+        """Return a rollout strategy which records those rollouts as errors that it gives up or does again."""
+        return _Strategy(strategy or FailFast())
+
+    def group(
+        self,
+        place: Mapping[str, Any],
+        builder: EnvGroupBuilder,
+        trajectories: Sequence[Any],
+        rewards: Sequence[tuple[float, Mapping[str, Any]]],
+    ) -> None:
+        """Record a group that was graded."""
+        finals, metrics = [reward for reward, _ in rewards], [dict(held) for _, held in rewards]
+        group = TrajectoryGroup(list(trajectories), finals, metrics)
+        (advantages,) = compute_advantages([group])
+        held = {
+            "trajectories": trajectories, "final_rewards": finals, "metrics": metrics,
+            "advantages": advantages.tolist(), "tags": builder.logging_tags(),
+        }  # fmt: skip
+        about: dict[str, Any] = dict(self._about(builder)) if self._about else {}
+        self._recorder.group(held, decode=self._decode, **self._at(place), **about)
+
+    def failed(self, place: Mapping[str, Any], errors: Sequence[object]) -> None:
+        """Record rollouts of a group that failed."""
+        for number, error in enumerate(errors):
+            told = error if isinstance(error, BaseException) else f"{error}"
+            self._recorder.error(error=told, index=f"error-{number}", **self._at(place))
+
+    def safely(self, work: Callable[..., object], *arguments: object) -> None:
+        """Do what must not end a rollout."""
+        self._recorder.safely(work, *arguments)
+
+    def _at(self, place: Mapping[str, Any]) -> dict[str, Any]:
+        return {**place, "step": self._step if place["step"] is None else place["step"]}
+
+    def batch(self, builders: Sequence[EnvGroupBuilder], split: str, index: int) -> list[EnvGroupBuilder]:
+        """Return the builders of a batch, recorded. In training its index is the step."""
+        is_training = split == "train"
+        if is_training:
+            self._begun(index)
+        shared = {"split": split, "step": index if is_training else None}
+        places = [{**shared, "group": at if is_training else f"{index}.{at}"} for at in range(len(builders))]
+        return [_Group(self, builder, place) for builder, place in zip(builders, places, strict=True)]
+
+
+@functools.cache
+def _recorder_at(path: str, _pid: int) -> Recorder:
+    return Recorder(path, producer=f"rollouts{_pid}", code=None)
+
+
+def _reopened(path: str, decode: Decode | None, about: About | None, step: int) -> Recording:
+    """In a process that rollouts are sent to."""
+    return Recording(_recorder_at(path, os.getpid()), decode=decode, about=about, step=step)
+
+
+class _Group(EnvGroupBuilder):
+    """A builder that records what becomes of its group."""
+
+    def __init__(self, recording: Recording, builder: EnvGroupBuilder, place: Mapping[str, Any]) -> None:
+        self._recording = recording
+        self._builder = builder
+        self._place = place
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._builder, name)
+
+    async def make_envs(self) -> Any:
+        return await self._builder.make_envs()
+
+    async def compute_group_rewards(self, trajectory_group: Any, env_group: Any) -> Any:
+        rewards = await self._builder.compute_group_rewards(trajectory_group, env_group)
+        self._recording.safely(self._recording.group, self._place, self._builder, trajectory_group, rewards)
+        return rewards
+
+    async def cleanup(self) -> None:
+        await self._builder.cleanup()
+
+    def logging_tags(self) -> Any:
+        return self._builder.logging_tags()
+
+    def failed(self, errors: Sequence[object]) -> None:
+        """Record rollouts that failed."""
+        self._recording.safely(self._recording.failed, self._place, errors)
+
+
+class _Dataset(RLDataset):
+    def __init__(self, recording: Recording, dataset: RLDataset, split: str) -> None:
+        self._recording = recording
+        self._dataset = dataset
+        self._split = split
+
+    def get_batch(self, index: int) -> list[EnvGroupBuilder]:
+        return self._recording.batch(self._dataset.get_batch(index), self._split, index)
+
+    def __len__(self) -> int:
+        return len(self._dataset)
+
+
+@chz.chz
+class _DatasetBuilder(RLDatasetBuilder):
+    builder: RLDatasetBuilder
+    recording: Recording
+
+    async def __call__(self) -> Any:
+        train, test = await self.builder()
+        recorded = None if test is None else self.recording.dataset(test, "eval/test")
+        return self.recording.dataset(train), recorded
+
+
+class _Strategy(RolloutStrategy):
+    def __init__(self, strategy: RolloutStrategy) -> None:
+        self._strategy = strategy
+
+    @property
+    def catches_group_errors(self) -> bool:
+        return bool(self._strategy.catches_group_errors)
+
+    async def execute(self, env_group_builder: EnvGroupBuilder, policy: Any) -> Any:
+        failed = getattr(env_group_builder, "failed", None) if isinstance(env_group_builder, _Group) else None
+        try:
+            result = await self._strategy.execute(env_group_builder, policy)
+        except Exception as error:
+            if failed is not None:
+                failed([error])
+            raise
+        if failed is not None and result.errors:
+            failed([f"{one.error_type}: {one.error_message}" for one in result.errors])
+        return result

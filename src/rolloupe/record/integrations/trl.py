@@ -1,0 +1,217 @@
+"""TRL: a mixin for `GRPOTrainer` and `RLOOTrainer` that records what they generate and train on.
+
+    class Trainer(RecordingMixin, GRPOTrainer):
+        pass
+
+TRL's callbacks are told of steps, metrics and checkpoints but see no completion, so the mixin also goes into methods
+whose names begin with an underscore. Where a version of TRL has other ones, training goes on, and the recorder warns.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rolloupe.record.integrations._trl_rows import Batch, Pieces, host, sample_of
+
+if TYPE_CHECKING:
+    from rolloupe.record.recorder import Recorder
+
+__all__ = ["RecordingMixin"]
+
+ROWS = "rolloupe_rows"
+"""A column of a batch: the place at which a row was generated. TRL shuffles and splits it with the others."""
+
+
+class RecordingMixin:
+    """Stands before a trainer of TRL among the bases of a class.
+
+    Args:
+        recorder: what records; as it lies, it closes itself when the process ends.
+        label: the column of the data set with the ground truth.
+        token_texts: keep the text of each token beside its id.
+    """
+
+    def __init__(
+        self, *args: Any, recorder: "Recorder", label: str = "", token_texts: bool = True, **kwargs: Any
+    ) -> None:
+        self._recording = _Recording(self, recorder, label, token_texts=token_texts)
+        super().__init__(*args, **kwargs)
+        trainer: Any = self
+        trainer.add_callback(_callback(self._recording))
+
+    def _calculate_rewards(
+        self, inputs: Any, prompts: Any, completions: Any, completion_ids_list: Any, *rest: Any
+    ) -> Any:
+        recording = self._recording
+        recording.columns.clear()
+        rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list, *rest)  # type: ignore[misc]
+        recording.scored = Batch(inputs, prompts, completions, completion_ids_list, rewards, dict(recording.columns))
+        return rewards
+
+    def _log_completion_extra(self, column: str, values: Sequence[object]) -> None:
+        self._recording.columns[column] = values
+        super()._log_completion_extra(column, values)  # type: ignore[misc]
+
+    def _generate_and_score_completions(self, inputs: Any) -> Any:
+        self._recording.scored = None
+        output = super()._generate_and_score_completions(inputs)  # type: ignore[misc]
+        self._recording.recorder.safely(self._recording.generated, output)
+        return output
+
+    def _compute_loss(self, model: Any, inputs: Any, *rest: Any) -> Any:
+        self._recording.rows = inputs.get(ROWS)
+        try:
+            return super()._compute_loss(model, inputs, *rest)  # type: ignore[misc]
+        finally:
+            self._recording.rows = None
+
+    def _get_per_token_logps_and_entropies(self, *args: Any, **kwargs: Any) -> Any:
+        found = super()._get_per_token_logps_and_entropies(*args, **kwargs)  # type: ignore[misc]
+        self._recording.recorder.safely(self._recording.computed, found)
+        return found
+
+    def evaluate(self, eval_dataset: Any = None, ignore_keys: Any = None, metric_key_prefix: str = "eval") -> Any:
+        """As the trainer's; its completions become those of `eval/NAME`, as the data sets are named."""
+        with self._recording.evaluating(metric_key_prefix):
+            return super().evaluate(eval_dataset, ignore_keys, metric_key_prefix)  # type: ignore[misc]
+
+
+class _Recording:
+    """What is known of a trainer's rollouts from one of its calls to the next."""
+
+    def __init__(self, trainer: Any, recorder: "Recorder", label: str, *, token_texts: bool) -> None:
+        self.recorder = recorder
+        self.scored: Batch | None = None
+        """What was generated last, until it is recorded."""
+        self.columns: dict[str, Sequence[object]] = {}
+        """What the reward functions have logged of it with `log_extra`."""
+        self.rows: Any = None
+        """While a loss is computed: which rows it is of."""
+        self.is_training = False
+        self._trainer = trainer
+        self._label = label
+        self._pieces = Pieces(trainer) if token_texts else None
+        self._eval_split = "eval"
+        self._generated: dict[tuple[str, int], int] = {}
+        """By split and step, how many rows all processes have generated."""
+        self._uids: dict[str, dict[int, tuple[str, int]]] = {}
+        """By split, the uid and the number of tokens of the rows that are yet to be trained on."""
+        self._open_steps: set[int] = set()
+
+    def _place(self) -> tuple[str, int]:
+        """The split, and the step as TRL counts them when it logs: that of training which is under way, from 1."""
+        done = int(self._trainer.state.global_step)
+        return ("train", done + 1) if self._trainer.model.training else (self._eval_split, done)
+
+    def generated(self, output: dict[str, Any]) -> None:
+        """Record a batch of completions. Raises what reading them raises."""
+        batch, self.scored = self.scored, None
+        if batch is None:
+            raise LookupError("this version of TRL scores completions in another way: they are not recorded")
+        trainer, (split, step) = self._trainer, self._place()
+        rank, world, number = trainer.accelerator.process_index, trainer.accelerator.num_processes, len(batch.prompts)
+        first = self._generated.get((split, step), 0) + rank * number
+        self._generated[split, step] = self._generated.get((split, step), 0) + world * number
+        size = trainer.num_generations
+        if split != "train":
+            size = getattr(trainer, "num_generations_eval", None) or size
+        rewards = host(batch.rewards)[rank * number : (rank + 1) * number]
+        weights, names = host(trainer.reward_weights), list(trainer.reward_func_names)
+        arrays = {name: host(held) for name, held in output.items() if hasattr(held, "detach")}
+        self._uids[split] = {}
+        for row in range(number):
+            sample = sample_of(batch, arrays, row, trainer, self._label, self._pieces)
+            earned = rewards[row]
+            uid = self.recorder.sample(
+                step=step, split=split, group=(first + row) // size, index=(first + row) % size,
+                reward=float("nan") if np.isnan(earned).all() else float(np.nansum(earned * weights)),
+                **sample | {"metrics": {**dict(zip(_told_apart(names), earned, strict=True)), **sample["metrics"]}},
+            )  # fmt: skip
+            self._uids[split][row] = uid, len(batch.completion_ids[row])
+        self._open_steps.add(step)
+        output[ROWS] = output["completion_ids"].new_tensor(list(range(number)))
+
+    def computed(self, found: Any) -> None:
+        """Record what the trainer's own forward pass says of a row, the first time that it is trained on."""
+        if self.rows is None:
+            return
+        known = self._uids.get(self._place()[0], {})
+        rows = {at: known.pop(row) for at, row in enumerate(self.rows.tolist()) if row in known}
+        named = zip(("trainer_logprobs", "entropy"), found[:2], strict=False)
+        held = {name: host(values) for name, values in named if rows and values is not None}
+        for at, (uid, length) in rows.items():
+            self.recorder.annotate(uid, series={name: values[at, :length] for name, values in held.items()})
+
+    def end_steps(self) -> None:
+        """End the steps of which something was recorded."""
+        for step in sorted(self._open_steps):
+            self.recorder.step_end(step)
+        self._open_steps.clear()
+        self._generated = {place: rows for place, rows in self._generated.items() if place[0] == "train"}
+        for place in sorted(place for place in self._generated if place[0] == "train")[:-2]:
+            del self._generated[place]
+
+    @contextmanager
+    def evaluating(self, prefix: str) -> Iterator[None]:
+        """What is generated within belongs to an evaluation: `eval_gsm8k` to `eval/gsm8k`, `eval` to `eval/default`."""
+        former, self._eval_split = self._eval_split, f"eval/{prefix.removeprefix('eval').lstrip('_') or 'default'}"
+        self._generated = {place: rows for place, rows in self._generated.items() if place[0] != self._eval_split}
+        try:
+            yield
+        finally:
+            self._eval_split = former
+            self._uids = {split: known for split, known in self._uids.items() if split == "train"}
+
+    def logged(self, state: Any, logs: Mapping[str, object]) -> None:
+        """Record the trainer's metrics, which are those of all processes."""
+        if state.is_world_process_zero:
+            self.recorder.metrics(state.global_step, {k: v for k, v in logs.items() if not isinstance(v, str)})
+            self._open_steps.add(int(state.global_step))
+
+    def saved(self, args: Any, state: Any) -> None:
+        """Record a checkpoint."""
+        if state.is_world_process_zero:
+            name = f"checkpoint-{state.global_step}"
+            self.recorder.checkpoint(
+                name, step=state.global_step, paths={"state": f"{args.output_dir}/{name}"},
+                loop_state={"global_step": state.global_step, "epoch": state.epoch},
+            )  # fmt: skip
+
+
+def _told_apart(names: Sequence[str]) -> list[str]:
+    """The reward functions as sample metrics; of two with one name, the second one has a number."""
+    return [
+        f"reward.{name}" if name not in names[:at] else f"reward.{name}.{names[:at].count(name) + 1}"
+        for at, name in enumerate(names)
+    ]
+
+
+def _callback(recording: _Recording) -> Any:
+    from transformers import TrainerCallback
+
+    class Callback(TrainerCallback):
+        """Hands on what a trainer tells. A step is over when the next one begins: its evaluation is part of it."""
+
+        def on_train_begin(self, *_: Any, **__: Any) -> None:
+            recording.is_training = True
+
+        def on_step_begin(self, *_: Any, **__: Any) -> None:
+            recording.recorder.safely(recording.end_steps)
+
+        def on_log(self, _: Any, state: Any, __: Any, logs: Any = None, **___: Any) -> None:
+            recording.recorder.safely(recording.logged, state, logs or {})
+
+        def on_save(self, args: Any, state: Any, *_: Any, **__: Any) -> None:
+            recording.recorder.safely(recording.saved, args, state)
+
+        def on_evaluate(self, *_: Any, **__: Any) -> None:
+            if not recording.is_training:
+                recording.recorder.safely(recording.end_steps)
+
+        def on_train_end(self, *_: Any, **__: Any) -> None:
+            recording.is_training = False
+            recording.recorder.safely(recording.end_steps)
+
+    return Callback()
