@@ -24,7 +24,7 @@ from rolloupe.query.engine import Question
 from rolloupe.query.records import SampleItem, SamplePage, SampleQuery
 from rolloupe.query.rows import PLACE, Said, quote
 from rolloupe.query.single import locate
-from rolloupe.query.terms import FILE_ORDER, Terms, is_one_step, terms_of
+from rolloupe.query.terms import ATTEMPT, ATTEMPT_ORDER, Terms, is_one_step, terms_of
 
 PAGE_CELLS = 500_000
 """Values that are fetched at a time where all samples are asked for."""
@@ -214,11 +214,11 @@ def _where_they_are(pieces: Sequence[Piece], terms: Terms, limit: int | None, of
 ATTEMPTS = f"""
 , keys AS (SELECT DISTINCT split, step, grp, idx FROM base SEMI JOIN places USING ({", ".join(PLACE)}))
 , counted AS (
-    SELECT {", ".join(PLACE)}, row_number() OVER (same ORDER BY {FILE_ORDER}) AS n, count(*) OVER same AS m
+    SELECT {", ".join(PLACE)}, row_number() OVER (same ORDER BY {ATTEMPT_ORDER}) AS n, count(*) OVER same AS m
     FROM base SEMI JOIN keys USING (split, step, grp, idx) WINDOW same AS (PARTITION BY split, step, grp, idx)
 )
 """
-"""Of samples that share a key all but the last are earlier attempts, counted from 1."""
+"""Of samples that share a key all but the last are earlier attempts, counted from 1; so are those of older launches."""
 
 
 def _what_is_shown(snapshot: Snapshot, places: pa.Table) -> list[Shown]:
@@ -228,7 +228,17 @@ def _what_is_shown(snapshot: Snapshot, places: pa.Table) -> list[Shown]:
     """
     steps = set(zip(*(places[name].to_pylist() for name in SCOPE), strict=True))
     of_steps = list({id(piece): piece for key in steps for piece in snapshot.pieces.get(key, ())}.values())
-    repeats = snapshot.duplicates or any(len(snapshot.pieces.get(key, ())) > 1 for key in steps)
+    launches = {key: snapshot.steps[key].launch for key in steps if key in snapshot.steps}
+    repeats = (
+        snapshot.duplicates
+        or any(len(snapshot.pieces.get(key, ())) > 1 for key in steps)
+        or any(launch > 1 for launch in launches.values())
+    )
+    newest = pa.table({
+        "split": pa.array([split for split, _ in launches], pa.string()),
+        "step": pa.array([step for _, step in launches], pa.int64()),
+        "newest": pa.array(launches.values(), pa.int64()),
+    })  # fmt: skip
     numbered = places.select(PLACE).append_column("nth", pa.array(range(len(places)), pa.int64()))
     wanted = set(places["source"].to_pylist())
     said, said_tags = snapshot.said_names()
@@ -242,7 +252,7 @@ def _what_is_shown(snapshot: Snapshot, places: pa.Table) -> list[Shown]:
         sources = pa.array(sorted({piece.source for piece in own}), pa.string())
         rows = numbered.filter(pc.is_in(numbered["source"].cast(pa.string()), sources)) if len(alike) > 1 else numbered
         asked, sql = of_steps if repeats else own, _shown_sql(metrics, tags, repeats)
-        question = Question(asked, sql, tables={"places": rows}, said=told)
+        question = Question(asked, sql, tables={"places": rows, "launches": newest}, said=told)
         found.append(Shown(question, list(metrics), list(tags)))
     return found
 
@@ -252,8 +262,8 @@ def _shown_sql(metrics: Iterable[str], tags: Iterable[str], repeats: bool) -> st
     using = f"USING ({', '.join(PLACE)})"
     if not repeats:
         return f"SELECT nth, 0, {columns} FROM rows JOIN places {using}"
-    attempt = "CASE WHEN n = m THEN 0 ELSE n END"
-    return f"{ATTEMPTS} SELECT nth, {attempt}, {columns} FROM rows JOIN places {using} JOIN counted {using}"
+    joined = f"JOIN places {using} JOIN counted {using} JOIN launches USING (split, step)"
+    return f"{ATTEMPTS} SELECT nth, {ATTEMPT.format('newest')}, {columns} FROM rows {joined}"
 
 
 def _items(shown: Shown, records: list[tuple[Any, ...]]) -> list[tuple[int, SampleItem]]:

@@ -7,10 +7,11 @@ from rolloupe.index import OpenRun
 from rolloupe.model import Locator, Sample, SampleKey, Source
 from rolloupe.query import engine, said
 from rolloupe.query.engine import Question
+from rolloupe.query.terms import ATTEMPT, ATTEMPT_ORDER, FILE_ORDER
 
 LOCATE = """
 SELECT source, byte_start, byte_length, part, uid FROM rows
-WHERE split = ? AND step = ? AND grp = ? AND idx = ? ORDER BY source, ordinal, byte_start, part
+WHERE split = ? AND step = ? AND grp = ? AND idx = ? ORDER BY launch, source, ordinal, byte_start, part
 """
 
 
@@ -63,17 +64,21 @@ def read(run: OpenRun, file: str, start: int, length: int) -> bytes:
     return run.format.read(source, max(0, start), max(0, length))
 
 
-NEIGHBOURS = """
-SELECT idx, row_number() OVER (PARTITION BY idx ORDER BY source, ordinal, byte_start, part),
-       count(*) OVER (PARTITION BY idx) FROM rows
-WHERE split = ? AND step = ? AND grp = ? ORDER BY source, ordinal, byte_start, part
+NEIGHBOURS = f"""
+, counted AS (
+    SELECT *, row_number() OVER (PARTITION BY idx ORDER BY {ATTEMPT_ORDER}) AS n, count(*) OVER (PARTITION BY idx) AS m
+    FROM rows WHERE split = ? AND step = ? AND grp = ?
+)
+SELECT idx, {ATTEMPT.format("?")} FROM counted ORDER BY {FILE_ORDER}
 """
 
 
 def neighbours(run: OpenRun, key: SampleKey) -> list[SampleKey]:
     """The samples of a sample's group, in order."""
-    pieces = run.snapshot().holding([key.split], key.step, key.step)
+    snapshot = run.snapshot()
+    pieces = snapshot.holding([key.split], key.step, key.step)
     if not pieces:
         return []
-    answer = engine.ask(run, Question(pieces, NEIGHBOURS, [key.split, key.step, key.group]))
-    return [SampleKey(key.split, key.step, key.group, idx, 0 if nth == n else nth) for idx, nth, n in answer]
+    values = [key.split, key.step, key.group, snapshot.steps[key.split, key.step].launch]
+    answer = engine.ask(run, Question(pieces, NEIGHBOURS, values))
+    return [SampleKey(key.split, key.step, key.group, index, attempt) for index, attempt in answer]
