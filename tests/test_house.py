@@ -124,7 +124,7 @@ def test_the_python_of_the_readme_runs(
 
 
 def test_the_example_of_recording_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/recording.md").read_text(encoding="utf-8"), re.DOTALL)
+    code, *_ = re.findall(r"```python\n(.*?)```", (ROOT / "docs/recording.md").read_text(encoding="utf-8"), re.DOTALL)
     monkeypatch.chdir(tmp_path)
     exec(code)
     run = rolloupe.open("runs/first", index_dir=tmp_path / "index").runs[0]

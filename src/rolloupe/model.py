@@ -168,6 +168,8 @@ class SampleRow(Struct, kw_only=True):
     prompt_tokens: int | None = None
     response_tokens: int | None = None
     total_tokens: int | None = None
+    launch: int = 0
+    """Of the samples of a step those of the greatest launch are current, and those of launch 0; others are attempts."""
     env: str = ""
     """Environment or data set."""
     uid: str = ""

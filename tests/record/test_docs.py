@@ -1,16 +1,21 @@
-"""docs/writers.md: every example on it runs, and what it writes is read."""
+"""docs/writers.md and docs/recording.md: every example on them runs, and what it writes is read."""
 
+import inspect
 import re
 import shlex
 from pathlib import Path
 
 import pytest
 
+import rolloupe
+from rolloupe.record import Recorder
 from rolloupe.record.writers import WRITERS
-from tests.cli.support import rolloupe
+from tests.cli.support import rolloupe as command
 from tests.formats.support import only_run, rows
 
-PAGE = (Path(__file__).parents[2] / "docs/writers.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "writers.md").read_text(encoding="utf-8")
+RECORDING = (DOCS / "recording.md").read_text(encoding="utf-8")
 
 
 def test_the_examples_run_in_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -23,12 +28,38 @@ def test_the_examples_run_in_order(tmp_path: Path, capsys: pytest.CaptureFixture
     assert {(row.split, row.reward) for row in found} == {("train", 1.0), ("eval/gsm8k", 1.0)}
 
 
+def test_a_run_is_recorded_as_documented(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    held: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", RECORDING, re.DOTALL):
+        exec(block, held)
+    first, later = (
+        rolloupe.open(tmp_path / "runs" / name, index_dir=tmp_path / name).only() for name in ("first", "later")
+    )
+    assert (len(list(first.samples())), first.problems(), later.problems()) == (4, [], [])
+    found = {(s.key.step, s.key.group): (s.advantage, s.discarded, s.status) for s in later.samples()}
+    assert found[0, "0"] == (0.5, "", "unknown")
+    assert found[0, "1"][1] == "stale"
+    assert found[0, "2"][2] == "error"
+    assert {step for step, _ in found} == {0, 1, 2}
+    assert "the sandbox did not answer" in later.sample("train/0/2/0").notes[0]
+    assert [one.name for one in later.sample("train/0/0/0").series] == ["logprobs", "trainer_logprobs"]
+
+
+@pytest.mark.parametrize("method", ["annotate", "discard", "error", "checkpoint", "last_checkpoint"])
+def test_every_argument_is_named(method: str) -> None:
+    told = max(re.findall(rf"`{method}\((.*?)\)`", RECORDING), key=len)
+    known = inspect.signature(getattr(Recorder, method)).parameters.values()
+    names = [one.name for one in known if one.name != "self" and one.kind != one.VAR_KEYWORD]
+    assert [word.split("=")[0] for word in told.split(", ") if word and word[0] != "*"] == names
+
+
 def test_the_command_runs(demo_runs: Path, tmp_path: Path) -> None:
     (line,) = re.findall(r"```sh\n(.*?)\n```", PAGE)
     known = {"RUN_DIR": str(demo_runs / "relax"), "OUT_DIR": str(tmp_path / "out")}
-    assert rolloupe(*[known.get(word, word) for word in shlex.split(line)[1:]]).code == 0
+    assert command(*[known.get(word, word) for word in shlex.split(line)[1:]]).code == 0
 
 
 @pytest.mark.parametrize("name", list(WRITERS))
 def test_every_layout_is_named_in_the_help(name: str) -> None:
-    assert re.search(rf"\b{name}\b", rolloupe("convert", "--help").out)
+    assert re.search(rf"\b{name}\b", command("convert", "--help").out)

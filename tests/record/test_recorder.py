@@ -464,7 +464,7 @@ def test_whatever_is_recorded_can_be_read(tmp_path_factory: pytest.TempPathFacto
         uids = [record.sample(step=0, index=at, **row) for at, row in enumerate(rows)]
     with rolloupe.open(folder / "run", index_dir=folder / "index") as runs:
         run = runs.runs[0]
-        assert run.problems() == []
+        assert [one for one in run.problems() if not one.reason.startswith("token series")] == []
         found = {run.sample(item.key).row.uid: run.sample(item.key) for item in (run.samples() if rows else ())}
         assert found.keys() == set(uids)
         for uid, row in zip(uids, rows, strict=True):
@@ -694,3 +694,113 @@ def test_whatever_is_not_training_is_an_evaluation(tmp_path: Path) -> None:
         "eval/x",
         "train",
     ]
+
+
+def test_series_of_another_length_are_kept_and_told(tmp_path: Path) -> None:
+    with recorder(tmp_path / "run") as record:
+        good = record.sample(step=0, group="g", token_ids=range(5), series={"logprobs": [1, 2], "entropy": range(5)})
+        assert not record.failures
+        with pytest.warns(RecorderWarning, match="another length"):
+            odd = record.sample(
+                step=0, group="g", token_ids=[1, 2, 3], response_tokens=2, series={"long": range(9), "short": [4]}
+            )
+        record.annotate(good, series={"fits": [1, 2]})
+        record.annotate(good, series={"wrong": [1, 2, 3]})
+        record.annotate("of another process", series={"unknown": [1, 2, 3]})
+        assert list(record.failures.values()) == [3]
+    run = opened(tmp_path / "run")
+    uneven = [(p.source, p.reason.rpartition(": ")[2]) for p in run.problems() if p.stop and "series" in p.reason]
+    assert uneven == [("samples/rank0.jsonl", "long, short"), ("annotations/rank0.jsonl", "wrong")]
+    assert series(run.sample("train/0/g/1")) == {"long": [*range(9)], "short": [4.0]}
+    assert run.sample("train/0/g/1").row.uid == odd
+    assert run.sample("train/0/g/0").notes == [
+        "token series of another length than the 5 tokens, 2 of them of the response: wrong 3; shown at the last tokens"
+    ]
+    assert "long 9, short 1" in run.sample("train/0/g/1").notes[0]
+
+
+def test_annotations_of_nobody_are_a_problem_until_the_sample_comes(tmp_path: Path) -> None:
+    with recorder(tmp_path / "run") as record:
+        record.sample(step=0, group="g", uid="here")
+        for uid in ("here", "typo", "typo", "later"):
+            record.annotate(uid, advantage=1.0)
+        record.flush()
+        run = opened(tmp_path / "run")
+        (problem,) = run.problems()
+        assert (problem.source, run.problem_count()) == ("annotations/rank0.jsonl", 1)
+        assert problem.reason.startswith("3 annotations of samples that are not in the run")
+        assert json.loads(run.read(problem.source, problem.start or 0, problem.stop or 0))["uid"] == "typo"
+        record.sample(step=0, group="g", uid="typo")
+        record.sample(step=0, group="g", uid="later")
+    assert opened(tmp_path / "run").problems() == []
+
+
+def _launched(run: Path, ranks: int, steps: range, monkeypatch: pytest.MonkeyPatch) -> list[Recorder]:
+    """So many ranks record two samples each of some steps, at once."""
+    monkeypatch.setenv("WORLD_SIZE", str(ranks))
+    started = []
+    for rank in reversed(range(ranks)):
+        monkeypatch.setenv("RANK", str(rank))
+        started.append(recorder(run, config={"ranks": ranks}))
+    for step in steps:
+        for record in started:
+            for n in range(2):
+                record.sample(step=step, group=f"{n}", reward=float(ranks))
+    for record in started:
+        record.flush()
+    return started
+
+
+def _current(run: rolloupe.Run, step: int) -> list[float]:
+    return sorted(s.reward or 0.0 for s in run.samples(step=step) if not s.key.attempt)
+
+
+def test_a_step_that_is_recorded_again_by_other_ranks_replaces_the_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run"
+    for ranks, steps in ((4, range(3)), (2, range(1, 4)), (3, range(3, 5)), (3, range(4, 6))):
+        for record in _launched(path, ranks, steps, monkeypatch):
+            record.close()
+    run = opened(path)
+    expected = {0: [4.0] * 8, 1: [2.0] * 4, 2: [2.0] * 4, 3: [3.0] * 6, 4: [3.0] * 6, 5: [3.0] * 6}
+    assert {step: _current(run, step) for step in range(6)} == expected
+    old = [s for s in run.samples(step=1) if s.key.attempt]
+    assert [s.reward for s in old] == [4.0] * 8
+    for sample in [*old, *run.samples(step=3)]:
+        assert run.sample(sample.key).row.reward == sample.reward
+        assert sample.key in run.group_of(sample.key)
+    assert sorted(s.row.reward or 0.0 for s in run.whole(1)) == expected[1]
+    told = [(row["ranks"], row["launch"]) for row in lines(path / "attempts.jsonl")]
+    assert told == [(4, 1)] * 4 + [(2, 2)] * 2 + [(3, 3)] * 6
+
+
+def test_processes_that_live_together_are_of_one_launch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "run"
+    both = [*_launched(path, 2, range(1), monkeypatch), *_launched(path, 3, range(1), monkeypatch)]
+    with recorder(path, producer="evaluator") as other:
+        other.sample(step=0, group="e", reward=9.0)
+    for record in both:
+        record.close()
+    assert {row.get("launch") for row in lines(path / "attempts.jsonl")} == {1, None}
+    _launched(path, 1, range(1), monkeypatch)[0].close()
+    assert _current(opened(path), 0) == [1.0, 1.0, 9.0]
+
+
+def test_ranks_with_configurations_of_their_own_all_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "run"
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    started = []
+    for rank in (2, 1, 0):
+        monkeypatch.setenv("RANK", str(rank))
+        started.append(recorder(path, config={"rank": min(rank, 1)}))
+    for record, expected in zip(started, ("rank2", "rank1", ""), strict=True):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            record.step_end(0)
+        assert [expected in str(one.message) for one in told] == [True] * bool(expected)
+        assert not record.failures
+        record.close()
+    assert json.loads((path / "config.json").read_text()) == {"rank": 0}
+    assert json.loads((path / "config.rank2.json").read_text()) == {"rank": 1}
+    assert opened(path).config == {"rank": 0}

@@ -311,12 +311,16 @@ class Questions:
         return query.conversations(self._ready(), split or self._first_split(), step)
 
     def problems(self) -> list[Problem]:
-        """The records that could not be read, each with file, byte range and reason."""
-        return self._ready().problems()
+        """The records that could not be read, and annotations of no sample: file, byte range, reason."""
+        from rolloupe import query
+
+        return query.problems(self._ready())
 
     def problem_count(self) -> int:
         """How many there are, those beyond what is listed included."""
-        return self._ready().problem_count()
+        from rolloupe import query
+
+        return query.problem_count(self._ready())
 
     def failures(self) -> list[Problem]:
         """The parts of files that could not be indexed at all, as on a full disk: answers lack what they hold."""

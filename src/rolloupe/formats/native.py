@@ -25,6 +25,7 @@ from rolloupe.model import (
     LoggedTranscript,
     LogNode,
     MetricRow,
+    Problem,
     RunFile,
     RunInfo,
     RunPart,
@@ -64,7 +65,7 @@ _PLACED = {
     **dict.fromkeys(("uid", "split", "group", "index", "env"), fields.name), "step": fields.integer,
     **dict.fromkeys(("reward", "advantage", "ref_reward"), fields.number), "status": fields.tag, "discarded": _word,
     **dict.fromkeys(("turns", "prompt_tokens", "response_tokens"), fields.count),
-    **dict.fromkeys(("tokens", "dropped"), _list),
+    **dict.fromkeys(("tokens", "dropped", "uneven"), _list), "launch": fields.count,
     **dict.fromkeys(("prompt", "response", "ref_response", "label"), fields.as_text),
 }  # fmt: skip
 """The keys that have a place of their own, and how they are read: what cannot be read so is kept as extra."""
@@ -124,9 +125,10 @@ class Native(JsonlFormat):
 
     def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
         """See `JsonlFormat`."""
-        if source.annotates:
-            return [_annotation(record, start, length)]
-        return [self.row(source, record, start, length)]
+        found: Scanned = (
+            _annotation(record, start, length) if source.annotates else self.row(source, record, start, length)
+        )
+        return [found, *_told(source, record, start, length)]
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:  # noqa: ARG002
         """See `JsonlFormat`."""
@@ -151,6 +153,7 @@ class Native(JsonlFormat):
             prompt_tokens=fields.count(record.get("prompt_tokens")),
             response_tokens=fields.count(record.get("response_tokens")),
             total_tokens=_total(record),
+            launch=fields.count(record.get("launch")) or 0,
             env=fields.name(record.get("env")) or "",
             uid=fields.name(record.get("uid")) or "",
             discarded=_word(record.get("discarded")) or "",
@@ -195,6 +198,7 @@ class Native(JsonlFormat):
         for line in lines:
             annotations.fold(sample.row, _annotation(line.record, 0, 0))
             _add_series(run, line.source, line.record, sample)
+        sample.notes += _uneven(sample)
         _under_the_mask(sample.series)
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
@@ -344,6 +348,16 @@ def _annotation(record: Record, start: int, length: int) -> Annotation:
     )
 
 
+def _told(source: Source, record: Record, start: int, length: int) -> list[Problem]:
+    """What the recorder found wrong with a line that stands all the same."""
+    uneven = record.get("uneven")
+    if not isinstance(uneven, list) or not uneven:
+        return []
+    names = ", ".join(fields.as_text(name)[:60] for name in uneven[:20])
+    reason = f"token series neither as long as all tokens of the sample nor as its response: {names}"
+    return [Problem(source=source.name, reason=reason, start=start, stop=start + length)]
+
+
 def _means(record: Record) -> dict[str, float]:
     """What annotated token series come to: the index knows no facts of them, so these are what lists go by."""
     return {name: one.sum / one.count for name, one in _facts(record).items() if name != "loss_mask"}
@@ -377,6 +391,17 @@ def _add_series(run: RunInfo, source: str, record: Record, sample: Sample) -> No
     for name, values in found.series.items():
         held[name] = TokenSeries(name=name, values=values.tolist(), offset=max(0, count - len(values)))
     sample.series = list(held.values())
+
+
+def _uneven(sample: Sample) -> list[str]:
+    """Name the series that fit the tokens of a sample only at their end, or not at all."""
+    count, response = len(sample.token_ids), sample.row.response_tokens
+    odd = [one for one in sample.series if count and len(one.values) not in (count, response)]
+    told = ", ".join(f"{one.name[:60]} {len(one.values):,}" for one in odd[:20])
+    if not odd:
+        return []
+    of_them = "" if response is None else f", {response:,} of them of the response"
+    return [f"token series of another length than the {count:,} tokens{of_them}: {told}; shown at the last tokens"]
 
 
 def _under_the_mask(series: list[TokenSeries]) -> None:

@@ -70,6 +70,8 @@ class Sketch(Struct, array_like=True):
     """Changes where the samples of the step do: a sum over them, so that the stamps of parts add."""
     series: dict[str, SeriesSketch] = {}
     """By token series."""
+    launch: int = 0
+    """The greatest of the launches of its samples."""
 
 
 def moments_of(values: Iterable[float | int | None]) -> Moments:
@@ -101,7 +103,8 @@ def _sketch(split: str, step: int, entries: list[Entry], series: list[str]) -> S
     keep = {name: moments for name, moments in columns.items() if moments.count}
     stamp = sum(entry.stamp for entry in entries) % STAMPS
     found = {name: sketch for name in series if (sketch := _series(entries, name)).moments.count}
-    return Sketch(split, step, len(entries), groups, keep, metrics, stamp, found)
+    launch = max(entry.row.launch for entry in entries)
+    return Sketch(split, step, len(entries), groups, keep, metrics, stamp, found, launch)
 
 
 def _series(entries: list[Entry], name: str) -> SeriesSketch:

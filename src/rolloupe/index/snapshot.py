@@ -171,7 +171,8 @@ def _summed(pieces: Iterable[Piece], stamp: int) -> dict[StepKey, Sketch]:
 def _added(a: Sketch, b: Sketch) -> Sketch:
     columns, metrics = _merged(a.columns, b.columns), _merged(a.metrics, b.metrics)
     series = _merged(a.series, b.series)
-    return Sketch(a.split, a.step, a.rows + b.rows, -1, columns, metrics, (a.stamp + b.stamp) % STAMPS, series)
+    stamp, launch = (a.stamp + b.stamp) % STAMPS, max(a.launch, b.launch)
+    return Sketch(a.split, a.step, a.rows + b.rows, -1, columns, metrics, stamp, series, launch)
 
 
 def _merged(a: dict[str, Summed], b: dict[str, Summed]) -> dict[str, Summed]:

@@ -15,6 +15,7 @@ from rolloupe.query.beside import (
 )
 from rolloupe.query.extremes import token_series
 from rolloupe.query.listing import every, samples, table
+from rolloupe.query.problems import problem_count, problems
 from rolloupe.query.records import (
     Condition,
     ExtremeToken,
@@ -59,6 +60,8 @@ __all__ = [
     "metric_rows",
     "metrics",
     "neighbours",
+    "problem_count",
+    "problems",
     "raw",
     "read",
     "sample",

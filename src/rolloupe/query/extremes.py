@@ -9,7 +9,7 @@ from rolloupe.query import engine
 from rolloupe.query.engine import Question
 from rolloupe.query.records import ExtremeToken, StepSeries
 from rolloupe.query.summaries import stats_of
-from rolloupe.query.terms import FILE_ORDER
+from rolloupe.query.terms import ATTEMPT, ATTEMPT_ORDER
 
 Place = tuple[str, int, str]
 """Source, first byte and part: what tells one row of the index from any other."""
@@ -17,10 +17,10 @@ Place = tuple[str, int, str]
 KEYS = f"""
 , counted AS (
     SELECT source, byte_start, part, grp, idx,
-           row_number() OVER (same ORDER BY {FILE_ORDER}) AS n, count(*) OVER same AS m
+           launch, row_number() OVER (same ORDER BY {ATTEMPT_ORDER}) AS n, count(*) OVER same AS m
     FROM rows WHERE split = ? AND step = ? WINDOW same AS (PARTITION BY grp, idx)
 )
-SELECT source, byte_start, part, grp, idx, CASE WHEN n = m THEN 0 ELSE n END
+SELECT source, byte_start, part, grp, idx, {ATTEMPT.format("?")}
 FROM counted SEMI JOIN places USING (source, byte_start, part)
 """
 
@@ -56,5 +56,5 @@ def _keys(run: OpenRun, snapshot: Snapshot, key: StepKey, some: list[Extreme]) -
     columns = zip(*sorted(places), strict=True)
     table = pa.table(dict(zip(("source", "byte_start", "part"), map(list, columns), strict=True)))
     pieces = snapshot.holding([key[0]], key[1], key[1])
-    answer = engine.ask(run, Question(pieces, KEYS, list(key), tables={"places": table}))
+    answer = engine.ask(run, Question(pieces, KEYS, [*key, snapshot.steps[key].launch], tables={"places": table}))
     return {(source, start, part): SampleKey(*key, group, index, n) for source, start, part, group, index, n in answer}

@@ -13,10 +13,10 @@ from rolloupe.query import engine
 from rolloupe.query.engine import Question
 from rolloupe.query.records import SampleItem
 from rolloupe.query.rows import PLACE, Place, Said, quote
-from rolloupe.query.terms import FILE_ORDER
+from rolloupe.query.terms import ATTEMPT_ORDER
 
 KEY = ("split", "step", "grp", "idx")
-FILE = tuple(FILE_ORDER.split(", "))
+ORDER = tuple(ATTEMPT_ORDER.split(", "))
 
 ITEM = (
     *KEY, "uid", "reward", "advantage", "status", "turns", "prompt_tokens",
@@ -29,7 +29,7 @@ NAMES = tuple(FACES.get(name, name) for name in ITEM)
 
 
 class Shown(NamedTuple):
-    """Samples with the same sample metrics and tags: `nth` and `rows`, with `nth`, `FILE`, `ITEM`, metrics and tags."""
+    """Samples with the same sample metrics and tags. `rows` has `nth`, `ORDER`, `ITEM`, metrics and tags."""
 
     rows: pa.Table
     metrics: tuple[str, ...]
@@ -48,7 +48,7 @@ def shown(run: OpenRun, snapshot: Snapshot, places: Sequence[Place]) -> Iterator
     for (metrics, tags), own in alike.items():
         at = [places[nth] for nth in own]
         pieces = list({id(piece): piece for piece, _ in at}.values())
-        columns = ", ".join(map(quote, (*FILE, *ITEM, *map(metric_column, metrics), *map(tag_column, tags))))
+        columns = ", ".join(map(quote, (*ORDER, *ITEM, *map(metric_column, metrics), *map(tag_column, tags))))
         sql = f"SELECT nth, {columns} FROM rows JOIN places USING ({', '.join(PLACE)})"
         rows = engine.table(run, Question(pieces, sql, said=told, at=at))
         rows = rows.set_column(0, "nth", pa.array(own, pa.int64()).take(rows["nth"].combine_chunks()))
@@ -56,17 +56,21 @@ def shown(run: OpenRun, snapshot: Snapshot, places: Sequence[Place]) -> Iterator
 
 
 def _attempts(run: OpenRun, snapshot: Snapshot, rows: pa.Table) -> dict[int, int]:
-    """Of samples that share a key all but the last are earlier attempts."""
-    steps = set(zip(rows["split"].to_pylist(), rows["step"].to_pylist(), strict=True))
-    pieces = {id(piece): piece for key in steps for piece in snapshot.pieces.get(key, ())}
-    if not snapshot.duplicates and all(len(snapshot.pieces.get(key, ())) < 2 for key in steps):
+    """Of samples that share a key all but the last are earlier attempts; so are those of older launches."""
+    keys = zip(rows["split"].to_pylist(), rows["step"].to_pylist(), strict=True)
+    steps = dict(zip(rows["nth"].to_pylist(), keys, strict=True))
+    pieces = {id(piece): piece for key in set(steps.values()) for piece in snapshot.pieces.get(key, ())}
+    newest = {key: snapshot.steps[key].launch for key in set(steps.values())}
+    may_repeat = snapshot.duplicates or any(len(snapshot.pieces.get(key, ())) > 1 for key in newest)
+    if not may_repeat and all(launch < 2 for launch in newest.values()):
         return {}
-    own = rows.select(["nth", *KEY, *FILE]).rename_columns(["nth", *KEY, *(f"own_{name}" for name in FILE)])
-    place = ", ".join(f"own_{name}" for name in FILE)
-    sql = f"""SELECT nth, count(*) AS m, count(*) FILTER (WHERE row({FILE_ORDER}) <= row({place})) AS n
-        FROM base JOIN shown USING ({", ".join(KEY)}) GROUP BY nth HAVING n < m"""
+    own = rows.select(["nth", *KEY, *ORDER]).rename_columns(["nth", *KEY, *(f"own_{name}" for name in ORDER)])
+    place = ", ".join(f"own_{name}" for name in ORDER)
+    sql = f"""SELECT nth, any_value(own_launch), count(*) AS m,
+        count(*) FILTER (WHERE row({ATTEMPT_ORDER}) <= row({place})) AS n
+        FROM base JOIN shown USING ({", ".join(KEY)}) GROUP BY nth"""
     answer = engine.ask(run, Question(list(pieces.values()), sql, tables={"shown": own}))
-    return {nth: n for nth, _, n in answer}
+    return {nth: n for nth, launch, m, n in answer if n < m or launch not in (0, newest[steps[nth]])}
 
 
 def items(found: Iterable[Shown]) -> list[SampleItem]:
@@ -76,7 +80,7 @@ def items(found: Iterable[Shown]) -> list[SampleItem]:
 
 
 def _items(one: Shown) -> Iterator[tuple[int, SampleItem]]:
-    first_item = 1 + len(FILE)
+    first_item = 1 + len(ORDER)
     first_metric = first_item + len(ITEM)
     first_tag = first_metric + len(one.metrics)
     columns = [column.to_pylist() for column in one.rows.columns]
@@ -107,6 +111,6 @@ def table(found: Iterable[Shown]) -> pa.Table:
         names = ["nth", "id", *NAMES]
         names += [name if name not in names else f"metric.{name}" for name in one.metrics]
         names += [name if name not in names else f"tag.{name}" for name in one.tags]
-        bare = one.rows.drop_columns(list(FILE))
+        bare = one.rows.drop_columns(list(ORDER))
         tables.append(bare.add_column(1, "id", pa.array(ids, pa.string())).rename_columns(names))
     return pa.concat_tables(tables, promote_options="permissive").sort_by("nth").drop_columns(["nth"])

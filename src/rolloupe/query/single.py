@@ -1,17 +1,19 @@
 """One sample: found in the index, read whole from its source."""
 
 from collections import Counter
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.model import Locator, Sample, SampleKey, Source
 from rolloupe.query import engine, said
 from rolloupe.query.engine import Question
+from rolloupe.query.terms import FILE_ORDER
 
-GROUP = """
-SELECT idx, source, byte_start, byte_length, part, uid FROM rows
-WHERE split = ? AND step = ? AND grp = ? ORDER BY source, ordinal, byte_start, part
+GROUP = f"""
+SELECT idx, launch, source, byte_start, byte_length, part, uid FROM rows
+WHERE split = ? AND step = ? AND grp = ? ORDER BY {FILE_ORDER}
 """
 
 
@@ -27,32 +29,49 @@ class Found(NamedTuple):
 def locate(run: OpenRun, key: SampleKey) -> Found:
     """Find a sample. Raises `NotFound`, and `SourceChanged` where its file is gone."""
     rows = _group(run, key)
-    own = [row for row in rows if row[0] == key.index]
+    own = sorted((row for row in rows if row.index == key.index), key=lambda row: row.launch)
     if not own or key.attempt > len(own):
         raise NotFound(f"no sample {key} in run {run.id!r}; list its samples with `rolloupe query`")
-    _, name, start, length, part, uid = own[(key.attempt or len(own)) - 1]
-    source = run.source(name)
+    row = own[(key.attempt or len(own)) - 1]
+    source = run.source(row.locator.source)
     if source is None:
-        raise SourceChanged(f"{name} is gone: the sample {key} was in it when it was indexed")
-    locator = Locator(source=name, start=start, length=length, part=part)
-    return Found(source, locator, uid, _keys(key, [row[0] for row in rows]))
+        raise SourceChanged(f"{row.locator.source} is gone: the sample {key} was in it when it was indexed")
+    return Found(source, row.locator, row.uid, _keys(run, key, rows))
 
 
-def _group(run: OpenRun, key: SampleKey) -> list[tuple[Any, ...]]:
+@dataclass(frozen=True)
+class Row:
+    """What the index says of a sample of a group."""
+
+    index: str
+    launch: int
+    locator: Locator
+    uid: str
+
+
+def _group(run: OpenRun, key: SampleKey) -> list[Row]:
+    """The rows of a group as they stand in the files, earlier attempts included."""
     pieces = run.snapshot().holding([key.split], key.step, key.step)
     known = -(2**63) <= key.step < 2**63 and bool(pieces)
-    return engine.ask(run, Question(pieces, GROUP, [key.split, key.step, key.group])) if known else []
+    answer = engine.ask(run, Question(pieces, GROUP, [key.split, key.step, key.group])) if known else []
+    return [
+        Row(index, launch, Locator(source=source, start=start, length=length, part=part), uid)
+        for index, launch, source, start, length, part, uid in answer
+    ]
 
 
-def _keys(key: SampleKey, indices: list[str]) -> list[SampleKey]:
-    """Of samples with the same index all but the last are earlier attempts."""
-    left, seen = Counter(indices), Counter[str]()
-    found = []
-    for index in indices:
-        left[index] -= 1
-        seen[index] += 1
-        found.append(SampleKey(key.split, key.step, key.group, index, seen[index] if left[index] else 0))
-    return found
+def _keys(run: OpenRun, key: SampleKey, rows: list[Row]) -> list[SampleKey]:
+    """Of samples with the same index all but the last are earlier attempts; so are those of older launches."""
+    sketch = run.snapshot().steps.get((key.split, key.step))
+    newest = sketch.launch if sketch else 0
+    left, seen = Counter(row.index for row in rows), Counter[str]()
+    attempts = {}
+    for number, row in sorted(enumerate(rows), key=lambda pair: pair[1].launch):
+        left[row.index] -= 1
+        seen[row.index] += 1
+        is_current = not left[row.index] and row.launch in (0, newest)
+        attempts[number] = 0 if is_current else seen[row.index]
+    return [SampleKey(key.split, key.step, key.group, row.index, attempts[n]) for n, row in enumerate(rows)]
 
 
 def sample(run: OpenRun, key: SampleKey) -> Sample:
@@ -90,4 +109,4 @@ def read(run: OpenRun, file: str, start: int, length: int) -> bytes:
 
 def neighbours(run: OpenRun, key: SampleKey) -> list[SampleKey]:
     """The samples of a sample's group, in order."""
-    return _keys(key, [row[0] for row in _group(run, key)])
+    return _keys(run, key, _group(run, key))

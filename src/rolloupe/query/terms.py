@@ -16,6 +16,11 @@ METRIC = quote(metric_column(""))[:-1]
 """How the quoted column of a sample metric begins."""
 
 FILE_ORDER = "source, ordinal, byte_start, part"
+ATTEMPT_ORDER = f"launch, {FILE_ORDER}"
+"""The order of samples that share a key: the last is the current one."""
+
+ATTEMPT = "CASE WHEN n = m AND launch IN (0, {}) THEN 0 ELSE n END"
+"""The attempt of the `n`th of `m` samples with one key, in a step whose greatest launch is to be put in."""
 
 
 class Clause(NamedTuple):

@@ -11,16 +11,17 @@ from rolloupe.query import engine, said
 from rolloupe.query.engine import Question
 from rolloupe.query.listing import samples
 from rolloupe.query.records import SampleItem, SampleQuery
+from rolloupe.query.terms import ATTEMPT_ORDER
 
 PAGE = 500
 """Samples that are looked up at a time; one alone is held whole."""
 
-PLACES = """
+PLACES = f"""
 , found AS (SELECT rows.*, nth FROM rows JOIN asked ON grp = asked.own_group AND idx = asked.own_index
             WHERE split = ? AND step = ?)
 SELECT nth, arg_max(source, place), arg_max(byte_start, place), arg_max(byte_length, place), arg_max(part, place),
        arg_max(uid, place)
-FROM (SELECT *, row(source, ordinal, byte_start, part) AS place FROM found) GROUP BY nth ORDER BY nth
+FROM (SELECT *, row({ATTEMPT_ORDER}) AS place FROM found) GROUP BY nth ORDER BY nth
 """
 """Where the samples of a page lie; of several attempts the last."""
 

@@ -14,6 +14,7 @@ from rolloupe.errors import UnreadablePath
 from rolloupe.model import Checkpoint
 from rolloupe.record import whole_files
 from rolloupe.record.code import code_diff
+from rolloupe.record.launches import Launch, alone
 from rolloupe.record.lines import encoded
 from rolloupe.record.values import jsonable, settings
 
@@ -78,8 +79,29 @@ class Folder:
 
     def config(self, config: object) -> None:
         """Keep the configuration; another one than the last is kept beside it. Raises `OSError`."""
-        text = json.dumps(settings(config), indent=2, ensure_ascii=False) + "\n"
-        self._keep(OWN_CONFIG if self._is_foreign or (self.path / OWN_CONFIG).exists() else CONFIG, text)
+        self._keep(self._config, self.settings(config))
+
+    @property
+    def _config(self) -> str:
+        return OWN_CONFIG if self._is_foreign or (self.path / OWN_CONFIG).exists() else CONFIG
+
+    def settings(self, config: object) -> str:
+        """A configuration as it is kept."""
+        return json.dumps(settings(config), indent=2, ensure_ascii=False) + "\n"
+
+    def config_of(self, producer: str, text: str) -> str:
+        """Keep the configuration of one of several processes, where it is another; returns the name of its file then.
+
+        Raises `OSError`.
+        """
+        place, data = self.path / self._config, text.encode("utf-8", "replace")
+        if not place.exists():
+            whole_files.write(place, data)
+        elif place.read_bytes() != data:
+            own = place.with_suffix(f".{producer}{place.suffix}").name
+            self._keep(own, text)
+            return own
+        return ""
 
     def code(self, folder: str | os.PathLike[str]) -> None:
         """Keep what the code differs by; what it differed by before is kept beside it. Raises `OSError`."""
@@ -95,22 +117,24 @@ class Folder:
         with contextlib.suppress(FileNotFoundError):
             if place.read_bytes() == data:
                 return
-            for number in count(1):
-                with contextlib.suppress(FileExistsError):
-                    os.link(place, place.with_suffix(f".{number}{place.suffix}"))
-                    break
+            _keep_beside(place)
         whole_files.write(place, data)
 
-    def attempt(self, producer: str) -> None:
-        """Note that a process began to record. Raises `OSError`."""
+    def attempt(self, producer: str, launch: Launch, ranks: int | None) -> int | None:
+        """Note that a process began to record; returns the launch that it is of. Raises `OSError`."""
         last = self.last_checkpoint()
-        self.append(
-            ATTEMPTS,
-            {
-                "attempt": sum(1 for _ in self._rows(ATTEMPTS)) + 1, "producer": producer, "time": time.time(),
-                "pid": os.getpid(), "host": socket.gethostname(), "checkpoint": last.name if last else None,
-            },
-        )  # fmt: skip
+        with alone(self.path / ATTEMPTS):
+            before = list(self._rows(ATTEMPTS))
+            joined = None if ranks is None else launch.join(ranks, before)
+            of_ranks = {} if ranks is None else {"ranks": ranks, "launch": joined}
+            self.append(
+                ATTEMPTS,
+                {
+                    "attempt": len(before) + 1, "producer": producer, "time": time.time(), "pid": os.getpid(),
+                    "host": socket.gethostname(), "checkpoint": last.name if last else None, **of_ranks,
+                },
+            )  # fmt: skip
+        return joined
 
     def append(self, name: str, record: dict[str, Any]) -> None:
         """Add a line to a file that several processes may write. Raises `OSError`."""
@@ -146,3 +170,18 @@ class Folder:
 
     def _write(self, name: str, text: str) -> None:
         whole_files.write(self.path / name, text.encode("utf-8", "replace"))
+
+
+def _keep_beside(place: Path) -> None:
+    """Give a file another name, too, or where file systems have no links a copy. Raises `OSError`."""
+    for number in count(1):
+        other = place.with_suffix(f".{number}{place.suffix}")
+        try:
+            os.link(place, other)
+        except FileExistsError:
+            continue
+        except OSError:
+            if other.exists():
+                continue
+            whole_files.write(other, place.read_bytes())
+        return

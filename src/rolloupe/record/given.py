@@ -2,8 +2,8 @@
 
 import enum
 import operator
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar, cast
 
 from rolloupe.record.arrays import Array, array
 from rolloupe.record.logtree.messages import messages_of
@@ -55,6 +55,38 @@ def turns_in(response: object) -> int | None:
     listed = response if isinstance(response, list) else []
     own = sum(isinstance(one, dict) and one.get("role") == "assistant" for one in listed)
     return own if own > 1 else None
+
+
+def step_of(step: object) -> int:
+    """Read a step. Raises `TypeError`, which names it: without a step nothing can be recorded."""
+    try:
+        found = count(step)
+    except Exception:
+        found = None
+    if found is None:
+        raise TypeError(f"step: a whole number is wanted, not {type(step).__name__}; this was not recorded")
+    return found
+
+
+def split_of(split: object) -> str:
+    """Return the name of a split: what is not training is an evaluation."""
+    found = name(split) or "train"
+    if found == "train" or found.startswith("eval/"):
+        return found
+    return "eval/default" if found == "eval" else f"eval/{found}"
+
+
+def range_of(given: object) -> tuple[float, float] | None:
+    """Read the lowest and the highest value. Raises `ValueError` for what is no such pair."""
+    if given is None:
+        return None
+    try:
+        low, high = (number(one) for one in cast("Sequence[object]", given))
+    except (TypeError, ValueError):
+        low = high = None
+    if low is None or high is None or not low < high:
+        raise ValueError(f"reward_range is (lowest, highest), not {given!r}")
+    return low, high
 
 
 class Given:

@@ -5,29 +5,27 @@ recording reaches the training loop (unless `strict`): it is told once and count
 """
 
 import atexit
-import functools
 import os
-import re
 import secrets
 import threading
 import time
 import traceback
-import weakref
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from multiprocessing.util import Finalize
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, SupportsIndex, TypeAlias, TypeVar, cast
+from typing import Any, Self, SupportsIndex
 
 from rolloupe import text
 from rolloupe.model import Checkpoint, Sample
-from rolloupe.record.arrays import weight
+from rolloupe.record import processes
+from rolloupe.record.arrays import Array, weight
 from rolloupe.record.background import Background, Item
-from rolloupe.record.derived import StepSums
 from rolloupe.record.folder import CHECKPOINTS, Folder
-from rolloupe.record.given import Given, count, messages, name, number, turns_in, word
+from rolloupe.record.given import Given, count, messages, name, number, range_of, split_of, step_of, turns_in, word
+from rolloupe.record.guard import guarded
+from rolloupe.record.launches import Launch
 from rolloupe.record.of_model import given_of
-from rolloupe.record.samples import counts_of
+from rolloupe.record.ongoing import Known, Steps
+from rolloupe.record.samples import counts_of, lengths_of, uneven
 from rolloupe.record.trajectories import Decode, samples_of
 from rolloupe.record.trouble import RecorderWarning, Trouble
 from rolloupe.record.values import jsonable
@@ -37,41 +35,7 @@ __all__ = ["Recorder", "RecorderWarning"]
 CAPACITY_BYTES = 512 * 2**20
 """So much may wait to be written before token series are let go."""
 
-MAX_STEPS_HELD = 64
-"""Sums of so many steps are held until `step_end`; of older ones nothing is added to the metrics."""
-
-STEPS_WITH_SERIES = 4
-"""Token series that may yet be annotated are held for so many steps."""
-
-P = ParamSpec("P")
-R = TypeVar("R")
-Method: TypeAlias = Callable[Concatenate["Recorder", P], R]
-
-_alive: "weakref.WeakValueDictionary[tuple[str, str], Recorder]" = weakref.WeakValueDictionary()
-"""The recorders of this process, by folder and name: another one of the same takes the place of the former."""
-
-
-def _guarded(default: Callable[[], R]) -> Callable[[Method[P, R]], Method[P, R]]:
-    """Have a method raise nothing, unless the recorder is strict or the call itself does not fit its signature."""
-
-    def wrap(method: Method[P, R]) -> Method[P, R]:
-        @functools.wraps(method)
-        def call(self: "Recorder", *args: P.args, **kwargs: P.kwargs) -> R:
-            try:
-                self._ready()
-                return method(self, *args, **kwargs)
-            except Exception as error:
-                where = error.__traceback__.tb_next if error.__traceback__ else None
-                if isinstance(error, TypeError) and where is None:
-                    raise  # a wrong name of an argument is a bug of the first minute
-                self._trouble.met(error)
-                return default()
-            finally:
-                self._trouble.tell()
-
-        return cast("Method[P, R]", call)
-
-    return wrap
+UNEVEN = "token series of another length than the sample's tokens, and than its response; kept as they are"
 
 
 class Recorder:
@@ -107,49 +71,65 @@ class Recorder:
         if on_full not in ("drop", "block"):
             raise ValueError(f"on_full is 'drop' or 'block', not {on_full!r}")
         self._folder = Folder(path)
-        self._ranges = {"reward_range": _range(reward_range), "metric_ranges": dict(metric_ranges or {}) or None}
-        self._wanted = _file_name(producer or f"rank{os.environ.get('RANK', '0')}")
+        self._reward_range = range_of(reward_range)
+        self._ranges = {"reward_range": self._reward_range, "metric_ranges": dict(metric_ranges or {}) or None}
+        self._wanted = processes.wanted_name(producer)
         self._capacity, self._block = capacity_bytes, on_full == "block"
-        self._trouble = Trouble(strict=strict)
-        self._given = Given(self._trouble)
-        self._lock = threading.RLock()
+        self.trouble = Trouble(strict=strict)
+        self._given = Given(self.trouble)
+        self._lock = threading.Lock()
         self._closed = False
-        former = _alive.get((self.path, self._wanted))
-        if former is not None:  # a cell of a notebook that was run again
-            former.close()
+        processes.make_way(self.path, self._wanted)
         self._folder.make(self._ranges)
+        self._launch = Launch(self._folder.path)
+        self._launched: int | None = None
+        self._ranks = processes.ranks(producer)
+        self._unkept: Callable[[], None] | None = None
         self._begin()
-        _alive[self.path, self._wanted] = self
-        self._keep(lambda: self._folder.attempt(self.producer))
+        processes.enter(self.path, self._wanted, self)
+        self._keep(self._note)
         if config is not None:
-            self._keep(lambda: self._folder.config(config))
+            self._keep_config(config)
         if code is not None:
             self._keep(lambda: self._folder.code(code))
-        self._trouble.tell()
+        self.trouble.tell()
 
     def _begin(self) -> None:
         """Take a name that no living process has, and start from nothing in this process."""
         self._pid = os.getpid()
-        for nth in range(1, 10_000):
-            self.producer = self._wanted if nth == 1 else f"{self._wanted}-{nth}"
+        self._steps = Steps(self._reward_range)
+        for own in processes.names(self._wanted):
+            self.producer = own
             self._background = Background(
-                self._folder.path, self.producer, capacity_bytes=self._capacity, block=self._block, seen=self._seen,
-                trouble=self._trouble,
+                self._folder.path, own, capacity_bytes=self._capacity, block=self._block,
+                seen=self._steps.seen, trouble=self.trouble,
             )  # fmt: skip
             try:
                 if self._background.claim():
                     break
             except OSError as error:
-                self._trouble.met(error)
+                self.trouble.met(error)
                 break
-        self._counts: Counter[tuple[str, int, str]] = Counter()
-        self._sums: dict[tuple[int, str], StepSums] = {}
-        self._steps_of: dict[str, tuple[int, str]] = {}
-        self._logged: dict[int, set[str]] = {}
         self._vanished = 0
         self._began_s = time.monotonic()
-        atexit.register(self.close)
-        Finalize(None, self.close, exitpriority=10)  # processes of multiprocessing end without atexit
+        processes.at_the_end(self.close)
+
+    def _note(self) -> None:
+        """Note that this process records, and learn which launch of the run it is of."""
+        self._launched = self._folder.attempt(self.producer, self._launch, self._ranks)
+
+    def _keep_config(self, config: object) -> None:
+        """The first rank writes the configuration at once; another one its own, if it is another, once a step ended."""
+        if self._ranks is None or self._wanted == "rank0":
+            self._keep(lambda: self._folder.config(config))
+            return
+        told = self._folder.settings(config)
+
+        def keep() -> None:
+            if kept := self._folder.config_of(self._wanted, told):
+                self.trouble.say(f"the configuration of {self._wanted} is another than that of the run: see {kept}")
+
+        self._unkept = keep
 
     @property
     def path(self) -> str:
@@ -160,9 +140,9 @@ class Recorder:
     def failures(self) -> dict[str, int]:
         """What could not be recorded: by reason, how many values or lines; and how many token series were let go."""
         dropped = self._background.dropped
-        return dict(self._trouble.counts) | ({"token series dropped": dropped} if dropped else {})
+        return dict(self.trouble.counts) | ({"token series dropped": dropped} if dropped else {})
 
-    @_guarded(str)
+    @guarded(str)
     def sample(
         self,
         *,
@@ -203,7 +183,7 @@ class Recorder:
         are not given. A value that cannot be read is left out, told and counted; the sample stands all the same.
         """
         take = self._given.take
-        number_of_step = _step(step)
+        number_of_step, split = step_of(step), split_of(split)
         arrays = self._given.arrays(token_ids, series)
         pieces = None if tokens is None else take("tokens", lambda held: [word(one) for one in held], tokens)
         told = take("prompt_tokens", count, prompt_tokens), take("response_tokens", count, response_tokens)
@@ -211,33 +191,43 @@ class Recorder:
         paid, parts, rated = self._given.reward(reward)
         numbers, words = self._given.numbers("metrics", metrics)
         asked, answer = messages(prompt), messages(response)
-        split, own = _split(split), name(group) if group is not None else ""
+        own = name(group) if group is not None else ""
         record: dict[str, Any] = {
-            "uid": name(uid) or secrets.token_hex(8), "split": split, "step": number_of_step,
+            "uid": name(uid) or secrets.token_hex(8), "launch": self._launched, "split": split, "step": number_of_step,
             "group": own or text.digest(text.joined(asked) if isinstance(asked, list) else word(asked)),
         }  # fmt: skip
         record |= {
-            "index": self._index(record, index), "reward": paid, "advantage": take("advantage", number, advantage),
-            "status": word(status), "discarded": word(discarded), "env": name(env),
-            "label": None if label is None else label if isinstance(label, str) else word(jsonable(label)),
+            "index": self._index(record) if index is None else name(index), "reward": paid,
+            "advantage": take("advantage", number, advantage), "status": word(status), "discarded": word(discarded),
+            "env": name(env), "label": label if label is None or isinstance(label, str) else word(jsonable(label)),
             "turns": take("turns", count, turns) or turns_in(answer), **counts, "metrics": parts | numbers,
             "tags": rated | words | self._given.words("tags", tags), "prompt": asked, "response": answer,
             "ref_response": messages(ref_response), "ref_reward": take("ref_reward", number, ref_reward),
             "tokens": pieces, "extra": jsonable(extra),
         }  # fmt: skip
-        record = {key: value for key, value in record.items() if value is not None and value not in ("", {})}
-        with self._lock:
-            self._steps_of[record["uid"]] = number_of_step, split
-        self._background.put(Item("samples", record, arrays, weight(record)))
+        lengths, is_known = lengths_of(arrays, counts)
+        self._steps.add(record["uid"], Known((number_of_step, split), lengths if is_known else frozenset()))
+        self._put("samples", record, arrays, lengths)
         return str(record["uid"])
 
-    @_guarded(list[str])
+    def _put(self, kind: str, record: dict[str, Any], arrays: Mapping[str, Array], lengths: frozenset[int]) -> None:
+        """Have a line written, without what nothing is said of."""
+        record["uneven"] = uneven(arrays, lengths)
+        if record["uneven"]:
+            self.trouble.report(UNEVEN, len(record["uneven"]))
+        nothing: tuple[object, ...] = (
+            ("", {}, []) if kind == "samples" else ({}, [])
+        )  # an annotation may take a reason back
+        said = {key: value for key, value in record.items() if value is not None and value not in nothing}
+        self._background.put(Item(kind, said, arrays, weight(said)))
+
+    @guarded(list[str])
     def samples(self, some: Iterable[Mapping[str, Any] | Sample], /, **shared: Any) -> list[str]:
         """Record several samples, each a dict of what `sample` takes or a `Sample`; returns their uids."""
         found = [given_of(one) if isinstance(one, Sample) else dict(one) for one in some]
         return [self.sample(**{**one, **shared}) for one in found]
 
-    @_guarded(list[str])
+    @guarded(list[str])
     def group(
         self,
         trajectory_group: Any,
@@ -256,23 +246,22 @@ class Recorder:
         found = list(samples_of(trajectory_group, decode))
         return [self.sample(step=step, group=group, **{**one, **sample}) for one in found]
 
-    @_guarded(lambda: None)
+    @guarded(lambda: None)
     def metrics(self, step: SupportsIndex | None, values: Mapping[str, object]) -> None:
         """Record the trainer's metrics of a step; later values of one name count. None: of no step."""
         found, words = self._given.numbers("metric", values)
         for one in words:
-            self._trouble.met(TypeError("a number is wanted, not a text"), where=f"metric {one!r}")
+            self.trouble.met(TypeError("a number is wanted, not a text"), where=f"metric {one!r}")
         at = count(step)
         if at is not None:
-            with self._lock:
-                self._logged.setdefault(at, set()).update(found)
+            self._steps.logged(at, found)
         self._put_metrics(at, found, {})
 
     def _put_metrics(self, step: int | None, values: dict[str, float], sums: dict[str, list[float]]) -> None:
         record = {"step": step, "time": time.time(), "values": values, **({"sums": sums} if sums else {})}
         self._background.put(Item("metrics", record, {}, weight(record)))
 
-    @_guarded(lambda: None)
+    @guarded(lambda: None)
     def annotate(
         self,
         uid: str,
@@ -294,16 +283,15 @@ class Recorder:
             "discarded": None if discarded is None else word(discarded), "metrics": numbers,
             "tags": words | self._given.words("tags", tags),
         }  # fmt: skip
-        if not record["uid"]:
+        if not (own := name(uid)):
             raise ValueError("an annotation without a uid belongs to no sample")
-        record = {key: value for key, value in record.items() if value is not None and value != {}}
-        self._background.put(Item("annotations", record, arrays, weight(record)))
+        self._put("annotations", record, arrays, self._steps.lengths_of(own))
 
     def discard(self, uid: str, reason: str) -> None:
         """Record that a sample is not trained on, and why: `zero_advantage`, `stale`, `filtered`, ..."""
         self.annotate(uid, discarded=reason)
 
-    @_guarded(str)
+    @guarded(str)
     def error(self, /, *, step: SupportsIndex, error: object, **sample: Any) -> str:
         """Record a rollout that failed, as a sample with the status `error`; takes what `sample` takes."""
         told, kind = word(error), "error"
@@ -313,7 +301,7 @@ class Recorder:
         tags = {**(sample.pop("tags", None) or {}), "error": kind}
         return self.sample(step=step, extra=extra, tags=tags, **{"status": "error", "discarded": "error", **sample})
 
-    @_guarded(lambda: None)
+    @guarded(lambda: None)
     def checkpoint(
         self,
         name: str,
@@ -334,54 +322,40 @@ class Recorder:
         """Return the checkpoint that was recorded last: its `extra` is the loop state."""
         return self._folder.last_checkpoint()
 
-    @_guarded(lambda: None)
+    @guarded(lambda: None)
     def step_end(self, step: SupportsIndex) -> None:
         """End a step: add the metrics that follow from its samples, and wait until all of it is written."""
         self._background.flush()
         try:
-            self._end(_step(step))
+            self._end(step_of(step))
         finally:
             self._background.flush()
-            self._see_what_vanished()
-        self._trouble.raise_met()
+            self._look_around()
+        self.trouble.raise_met()
 
     def _end(self, step: int) -> None:
         values = {"progress/batch": float(step), "time/total": time.monotonic() - self._began_s}
         self._began_s = time.monotonic()
         if self._background.dropped:
             values["recorder/token_series_dropped"] = float(self._background.dropped)
-        with self._lock:
-            ended = {key: self._sums.pop(key) for key in [key for key in self._sums if key[0] == step]}
-            self._steps_of = {uid: held for uid, held in self._steps_of.items() if held[0] > step}
-            logged = set(self._logged.get(step, ()))
-            self._logged = {one: names for one, names in self._logged.items() if one > step - MAX_STEPS_HELD}
-        sums = {
-            name if split == "train" else f"{split}/{name}": pair
-            for (_, split), of_step in ended.items()
-            for name, pair in of_step.sums().items()
-        }
-        self._put_metrics(
-            step,
-            {one: value for one, value in values.items() if one not in logged},
-            {one: pair for one, pair in sums.items() if one not in logged},
-        )
+        self._put_metrics(step, *self._steps.end(step, values))
 
-    @_guarded(lambda: None)
+    @guarded(lambda: None)
     def config(self, config: object) -> None:
         """Keep the configuration, where it is known only now; another one than the last is kept beside it."""
         self._folder.config(config)
 
-    @_guarded(lambda: None)
+    @guarded(lambda: None)
     def safely(self, work: Callable[..., object], /, *arguments: object) -> None:
         """Do what prepares a recording: what it raises is told and counted as the recorder's own failures are."""
         work(*arguments)
 
-    @_guarded(lambda: None)
+    @guarded(lambda: None)
     def flush(self) -> None:
         """Wait until everything recorded so far is written: it survives the death of the process then."""
         self._background.flush()
-        self._see_what_vanished()
-        self._trouble.raise_met()
+        self._look_around()
+        self.trouble.raise_met()
 
     def close(self) -> None:
         """Write what waits, and end."""
@@ -390,8 +364,10 @@ class Recorder:
         self._closed = True
         atexit.unregister(self.close)
         self._keep(self._background.close)
-        self._trouble.tell()
-        self._trouble.raise_met()
+        self._keep(self._look_around)
+        self._launch.close()
+        self.trouble.tell()
+        self.trouble.raise_met()
 
     def __enter__(self) -> Self:
         return self
@@ -401,8 +377,8 @@ class Recorder:
     ) -> None:
         self.close()
 
-    def _ready(self) -> None:
-        """A process that was forked off writes files of its own."""
+    def ready(self) -> None:
+        """Get ready for a call: a process that was forked off writes files of its own. Raises where it is closed."""
         if self._closed:
             raise RuntimeError("the recorder is closed")
         if self._pid != os.getpid():
@@ -412,93 +388,27 @@ class Recorder:
 
     def forked(self) -> None:
         """Called in a process that was forked off: the files are the other's, and no thread holds the lock."""
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
         self._background.abandon()
+        self._launch.close()
 
-    def _index(self, record: Mapping[str, Any], index: object) -> str:
-        if index is not None:
-            return name(index)
-        with self._lock:
-            place = record["split"], record["step"], record["group"]
-            counted = self._counts[place]
-            self._counts[place] += 1
+    def _index(self, record: Mapping[str, Any]) -> str:
+        counted = self._steps.index(record["split"], record["step"], record["group"])
         return str(counted) if self.producer == "rank0" else f"{self.producer}-{counted}"
 
-    def _seen(self, item: Item) -> None:
-        """Add what follows from a line to the sums of its step; called by the thread that writes."""
-        with self._lock:
-            key = self._steps_of.get(item.record.get("uid", ""))
-            if key is None or item.kind == "metrics":
-                return
-            sums = self._sums.get(key)
-            if sums is None:
-                low, high = self._ranges["reward_range"] or (0.0, 1.0)
-                sums = self._sums[key] = StepSums(float(low), float(high))
-                for old in sorted(self._sums)[:-STEPS_WITH_SERIES]:
-                    self._sums[old].settle()
-                while len(self._sums) > MAX_STEPS_HELD:
-                    del self._sums[min(self._sums)]
-            if item.kind == "samples":
-                sums.add(item.record, item.series)
-            else:
-                sums.annotate(item.record["uid"], item.series)
-
-    def _see_what_vanished(self) -> None:
-        """Where the folder of the run was removed while it was recorded, make it again, and say so."""
+    def _look_around(self) -> None:
+        """Keep what waited for others; where the folder of the run was removed, make it again, and say so."""
+        if self._unkept is not None:
+            unkept, self._unkept = self._unkept, None
+            self._keep(unkept)
         if self._background.vanished > self._vanished or not self._folder.is_made():
             self._vanished = self._background.vanished
-            self._trouble.report("files of the run are gone that were written before: what they held is lost")
+            self.trouble.report("files of the run are gone that were written before: what they held is lost")
             self._keep(lambda: self._folder.make(self._ranges))
-            self._keep(lambda: self._folder.attempt(self.producer))
+            self._keep(self._note)
 
     def _keep(self, work: Callable[[], None]) -> None:
         try:
             work()
         except Exception as error:
-            self._trouble.met(error)
-
-
-def _step(step: object) -> int:
-    """Read a step. Raises `TypeError`, which names it: without a step nothing can be recorded."""
-    try:
-        found = count(step)
-    except Exception:
-        found = None
-    if found is None:
-        raise TypeError(f"step: a whole number is wanted, not {type(step).__name__}; this was not recorded")
-    return found
-
-
-def _split(split: object) -> str:
-    """Return the name of a split: what is not training is an evaluation."""
-    found = name(split) or "train"
-    if found == "train" or found.startswith("eval/"):
-        return found
-    return "eval/default" if found == "eval" else f"eval/{found}"
-
-
-def _range(given: object) -> tuple[float, float] | None:
-    """Read the lowest and the highest value. Raises `ValueError` for what is no such pair."""
-    if given is None:
-        return None
-    try:
-        low, high = (number(one) for one in cast("Sequence[object]", given))
-    except (TypeError, ValueError):
-        low = high = None
-    if low is None or high is None or not low < high:
-        raise ValueError(f"reward_range is (lowest, highest), not {given!r}")
-    return low, high
-
-
-def _file_name(producer: object) -> str:
-    """A name that a file can have, in the folder where it is looked for."""
-    return re.sub(r"[^A-Za-z0-9_.-]", "_", word(producer)).lstrip(".")[:100] or "rank0"
-
-
-def _after_fork() -> None:
-    for recorder in list(_alive.values()):
-        recorder.forked()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+            self.trouble.met(error)

@@ -36,6 +36,20 @@ def counts_of(
     return {name: count for name, count in counts.items() if count is not None and count >= 0}
 
 
+def lengths_of(arrays: Mapping[str, Array], counts: Mapping[str, int]) -> tuple[frozenset[int], bool]:
+    """Return how long series of a sample may be: as all its tokens, or as its response; and whether that is certain."""
+    prompt, response = counts.get("prompt_tokens"), counts.get("response_tokens")
+    both = None if prompt is None or response is None else prompt + response
+    whole = len(arrays[IDS]) if IDS in arrays else both or max(map(len, arrays.values()), default=None)
+    found = frozenset(length for length in (whole, response) if length is not None)
+    return found, IDS in arrays or both is not None
+
+
+def uneven(arrays: Mapping[str, Array], lengths: frozenset[int]) -> list[str]:
+    """Return the names of the series of another length; none where lengths are not known."""
+    return [name for name, values in arrays.items() if lengths and len(values) not in lengths]
+
+
 def facts(arrays: Mapping[str, Array]) -> dict[str, list[float]]:
     """Return count, sum, m2, min, min_at, max, max_at of the finite values under the loss mask, by series."""
     mask = arrays.get(MASK)

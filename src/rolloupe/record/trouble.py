@@ -46,14 +46,19 @@ class Trouble:
             if reason not in self.counts and len(self.counts) >= MAX_REASONS:
                 reason = OTHER
             if reason not in self.counts:
-                self._untold.append(reason)
+                self._untold.append(f"not everything is recorded: {reason}")
             self.counts[reason] += max(1, count)
+
+    def say(self, told: str) -> None:
+        """Have it told by the next call; nothing is lost by it."""
+        with self._lock:
+            self._untold.append(told[:MAX_CHARS])
 
     def tell(self) -> None:
         """Warn of what has not been told yet, in the thread of the caller. Never raises."""
         while self._untold:
             with contextlib.suppress(IndexError):
-                told = f"not everything is recorded: {self._untold.popleft()}"
+                told = self._untold.popleft()
                 try:
                     warnings.warn(told, RecorderWarning, stacklevel=4)
                 except Exception:  # warnings are errors here, and training must go on

@@ -76,13 +76,12 @@ async def problems(request: Request) -> Response:
     context, run = context_of(request), await context_of(request).run(request)
     offset = params.integer(request.query_params, "offset", 0, low=0)
     limit = params.integer(request.query_params, "limit", 100, low=1, high=MAX_PROBLEMS)
-    version = run.version
 
     def make() -> wire.ProblemsReply:
-        found = [problem_item(run, problem) for problem in run.problems()[offset : offset + limit]]
-        return wire.ProblemsReply(run=run.id, total=run.problem_count(), offset=offset, problems=found)
+        found = [problem_item(run, problem) for problem in query.problems(run)[offset : offset + limit]]
+        return wire.ProblemsReply(run=run.id, total=query.problem_count(run), offset=offset, problems=found)
 
-    return await context.answer(request, version, make)
+    return await context.fresh(request, make)
 
 
 def problem_item(run: OpenRun, problem: Problem) -> wire.ProblemItem:

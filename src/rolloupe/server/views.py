@@ -26,7 +26,7 @@ def run_item(run: OpenRun) -> wire.RunItem:
         reason=run.info.reason,
         path=run.info.root,
         splits=split_items(run),
-        problems=run.problem_count(),
+        problems=query.problem_count(run),
         progress=wire.Progress(done_bytes=progress.done_bytes, total_bytes=progress.total_bytes, phase=progress.phase),
         version=version,
         live=changed_s is not None and changed_s < LIVE_S,
