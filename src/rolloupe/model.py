@@ -213,6 +213,8 @@ class Part(Struct, frozen=True, kw_only=True):
     raw: str | None = None
     call: ToolCall | None = None
     closed: bool = True
+    media: str = ""
+    """Of an image what the record holds: a `data:` address, base64, or where the image is said to be."""
 
 
 class Turn(Struct, kw_only=True):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rolloupe.server import replies, wire
 from rolloupe.server.app import App
-from rolloupe.server.views import pretty
+from rolloupe.server.transcripts import pretty
 from tests.server.support import HUGE, ask, get, lines, opened, relax_run, row, run_path, served
 
 MARKS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -102,27 +102,32 @@ def test_the_record_is_shown_verbatim(strange: App) -> None:
     reply = get(strange, f"{path}/sample/raw?id={item['id']}").json
     assert str(HUGE + 1) in reply["text"]
     assert "\\ud800" in reply["text"]
-    assert reply["size_bytes"] == reply["shown_bytes"] == reply["source"]["stop"] - reply["source"]["start"]
+    assert reply["size_bytes"] == reply["stop"] == reply["source"]["stop"] - reply["source"]["start"]
     assert reply["source"]["file"].endswith("0.jsonl")
 
 
-def test_a_large_record_is_cut_unless_asked_for_whole(strange: App, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rolloupe.server import samples
+def test_a_large_record_comes_in_blocks(strange: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rolloupe.server import reading
 
-    monkeypatch.setattr(samples, "RAW_BYTES", 1000)
     path = run_path(strange)
     item = get(strange, f"{path}/samples?split=train&step=0").json["samples"][2]
-    cut = get(strange, f"{path}/sample/raw?id={item['id']}").json
-    whole = get(strange, f"{path}/sample/raw?id={item['id']}&whole=1").json
-    assert (len(cut["text"]), cut["shown_bytes"]) == (1000, 1000)
-    assert cut["size_bytes"] == whole["size_bytes"] == whole["shown_bytes"] > 200_000
+    whole = get(strange, f"{path}/sample/raw?id={item['id']}").json
+    monkeypatch.setattr(reading, "RAW_BYTES", 100_000)
+    found, start = "", 0
+    while start < whole["size_bytes"]:
+        block = get(strange, f"{path}/sample/raw?id={item['id']}&start={start}").json
+        assert (block["start"], block["size_bytes"]) == (start, whole["size_bytes"])
+        found, start = found + block["text"], block["stop"]
+    assert found == whole["text"]
+    assert get(strange, f"{path}/sample/raw?id={item['id']}&start={start + 9}").json["text"] == ""
 
 
-def test_a_cut_through_a_character_leaves_it_out() -> None:
-    from rolloupe.server.samples import verbatim
+def test_a_block_cuts_no_character_in_two() -> None:
+    from rolloupe.server.reading import block_end
 
-    assert verbatim("aé".encode()[:2], is_end=False) == "a"
-    assert verbatim("aé".encode()[:2], is_end=True) == "a\ufffd"
+    record = "aé😀b".encode()
+    assert [block_end(record, 0, size) for size in range(1, 9)] == [1, 1, 3, 3, 3, 3, 7, 8]
+    assert block_end(b"\x80" * 20, 0, 10) == 10
 
 
 def test_what_the_client_has_is_not_sent_again(app: App) -> None:

@@ -167,6 +167,8 @@ def test_every_reply_has_the_fields_of_its_record(app: App) -> None:
         "/api/runs": wire.RunsReply, f"{path}/steps?split=train": wire.StepsReply,
         f"{path}/groups?split=train&step=0": wire.GroupsReply, f"{path}/samples?split=train&step=0": wire.SamplesReply,
         f"{path}/sample?id={item}": wire.SampleReply, f"{path}/sample/raw?id={item}": wire.RawReply,
+        f"{path}/sample/turns?id={item}": wire.TurnsReply, f"{path}/sample/text?id={item}": wire.TextReply,
+        f"{path}/sample/find?id={item}&text=Answer": wire.FindReply,
         f"{path}/problems": wire.ProblemsReply, "/api/cache/stats": wire.CacheStats, "/api/nothing": wire.ErrorReply,
     }  # fmt: skip
     for target, record in targets.items():

@@ -11,10 +11,30 @@ PIECES = [
     "<think>", "</think>", "<thinking>", "<tool_call>", "</tool_call>", '{"name": "f", "arguments": {"x": 1}}',
     "<|im_start|>user\n", "<|im_start|>", "<|im_end|>", "\n", "[INST]", "[/INST]", "<|image_pad|>", "word ", "<answer>",
     "</answer>", "<｜User｜>", "</s>", "<|start|>assistant", "<|channel|>analysis<|message|>", "<|end|>", "\ud800",
+    "<|im_sep|>", "<|header_start|>user<|header_end|>\n\n", "<<SYS>>\n", "<</SYS>>\n\n", "[SYSTEM_PROMPT]",
+    "[TOOL_RESULTS]", "[/TOOL_RESULTS]", "<|user|>\n", "<|assistant|>\n", "<｜tool▁output▁begin｜>", "[THINK]",
+    "[/THINK]", "<｜tool▁output▁end｜>", "<|channel|>final<|message|>", "<|start|>functions.f to=assistant", "[IMG]",
+    "data:image/png;base64," + "A" * 80,
     "<tool_response>", "</tool_response>", "<|start_header_id|>user<|end_header_id|>\n\n", "<start_of_turn>model\n",
 ]  # fmt: skip
 
 LLAMA_USER = "<|start_header_id|>user<|end_header_id|>\n\nU<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n"
+
+LLAMA_4 = (
+    "<|begin_of_text|><|header_start|>system<|header_end|>\n\nS<|eot|>"
+    "<|header_start|>user<|header_end|>\n\nU<|eot|><|header_start|>assistant<|header_end|>\n\n"
+)
+LLAMA_2 = "<s>[INST] <<SYS>>\nS\n<</SYS>>\n\nU [/INST] A </s><s>[INST] V [/INST]"
+MISTRAL_TOOLS = (
+    '<s>[AVAILABLE_TOOLS] [][/AVAILABLE_TOOLS][INST] U[/INST][TOOL_CALLS] [{"name": "f"}]</s>'
+    "[TOOL_RESULTS] 7[/TOOL_RESULTS] Seven</s>"
+)
+HARMONY_CALL = (
+    "<|start|>user<|message|>U<|end|><|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json"
+    "<|message|>{}<|call|><|start|>functions.f to=assistant<|channel|>commentary<|message|>7<|end|>"
+)
+GLM = "[gMASK]<sop><|system|>\nS<|user|>\nU<|assistant|>\nA<|observation|>\n7"
+GRANITE = "<|start_of_role|>system<|end_of_role|>S<|end_of_text|>\n<|start_of_role|>user<|end_of_role|>U"
 
 texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=5)).map("".join)
 json_like = st.recursive(
@@ -32,7 +52,7 @@ def verbatim(parts: list[Part]) -> str:
 
 
 def whole(turns: list[Turn]) -> str:
-    return "".join(verbatim(turn.parts) for turn in turns)
+    return "".join(text.verbatim(turn) for turn in turns)
 
 
 def shape(turns: list[Turn]) -> list[tuple[str, str]]:
@@ -77,7 +97,27 @@ def test_whatever_stands_for_messages_becomes_turns(messages: object) -> None:
         ("<s>[INST] U [/INST]", ["user"]),
         ("<s>[INST] U [/INST] A </s>[INST] V [/INST]", ["user", "assistant", "user"]),
         ("<bos><start_of_turn>user\nU<end_of_turn>\n<start_of_turn>model\n", ["user"]),
-        ("<｜begin▁of▁sentence｜>S<｜User｜>U<｜Assistant｜><think>\n", ["user", "user"]),
+        ("<｜begin▁of▁sentence｜>S<｜User｜>U<｜Assistant｜><think>\n", ["system", "user"]),
+        ("<｜begin▁of▁sentence｜><｜User｜>U<｜Assistant｜></think>A", ["user", "assistant"]),
+        ("<|im_start|>system<|im_sep|>S<|im_end|><|im_start|>user<|im_sep|>U<|im_end|>", ["system", "user"]),
+        ("<|system|>\nS<|end|>\n<|user|>\nU<|end|>\n<|assistant|>\n", ["system", "user"]),
+        (LLAMA_4, ["system", "user"]),
+        (
+            "<s>[INST] <<SYS>>\nS\n<</SYS>>\n\nU [/INST] A </s><s>[INST] V [/INST]",
+            ["system", "user", "assistant", "user"],
+        ),
+        ("<s>[SYSTEM_PROMPT]S[/SYSTEM_PROMPT][INST]U[/INST]", ["system", "user"]),
+        (MISTRAL_TOOLS, ["system", "user", "assistant", "tool", "assistant"]),
+        (HARMONY_CALL, ["user", "assistant", "tool"]),
+        (
+            "[gMASK]<sop><|system|>\nS<|user|>\nU<|assistant|>\nA<|observation|>\n7",
+            ["system", "user", "assistant", "tool"],
+        ),
+        ("<|im_system|>system<|im_middle|>S<|im_end|><|im_user|>user<|im_middle|>U<|im_end|>", ["system", "user"]),
+        (
+            "<|start_of_role|>system<|end_of_role|>S<|end_of_text|>\n<|start_of_role|>user<|end_of_role|>U",
+            ["system", "user"],
+        ),
         ("<|start|>system<|message|>S<|end|><|start|>user<|message|>U<|end|><|start|>assistant", ["system", "user"]),
         ("system\nS\nuser\nU\nassistant\n", ["system", "user"]),
         ("user\nU\nassistant\n", ["user"]),
@@ -166,9 +206,40 @@ def test_a_preview_shows_what_was_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["<think>", "</think>", "<tool_call>", "[INST]", "<|im_start|>user\n", "<|image_pad|>", "<|"]
+    "piece",
+    [
+        "<think>",
+        "</think>",
+        "<tool_call>",
+        "[INST]",
+        "[INST]<<SYS>>",
+        "<|im_start|>user\n",
+        "<|image_pad|>",
+        "<|",
+        "data:image/",
+    ],
 )
 def test_what_would_take_for_ever_in_quadratic_time_comes_back(piece: str) -> None:
     hostile = piece * 300_000
     assert whole(text.split_prompt(hostile)) == hostile
     assert len(text.preview(hostile)) <= 241
+
+
+@settings(max_examples=200)
+@given(texts, st.sampled_from(["word ", "\n", "<think>", "absent"]))
+def test_a_cut_at_a_token_loses_nothing(given_text: str, token: str) -> None:
+    turns = [Turn(role="user", parts=text.parts(given_text)), *text.split_response("done")]
+    cut = text.after(turns, token)
+    assert whole(cut) == whole(turns)
+    assert [turn.role for turn in cut[-2:]] == ["user", "assistant"]
+
+
+def test_a_system_prompt_that_no_template_marks_is_cut_at_a_token() -> None:
+    turns = text.after(text.split_prompt("Be brief.\n### Question: why?"), "### Question:")
+    assert shape(turns) == [("system", "Be brief."), ("user", "why?")]
+    marked = text.split_prompt("<|im_start|>system\nS ### Question:<|im_end|>\n<|im_start|>user\nU<|im_end|>\n")
+    assert text.after(marked, "### Question:") is marked
+
+
+def test_a_thought_that_a_template_switched_off_is_a_marker() -> None:
+    assert [(p.kind, p.text) for p in text.parts("</think>Six")] == [("marker", "</think>"), ("text", "Six")]

@@ -6,12 +6,14 @@ import { render } from "preact";
 import { App } from "./app/App";
 import { startKeys } from "./app/keys";
 import { startTitle } from "./app/title";
+import { startFind } from "./features/sample/find";
 import { startFolds } from "./features/sample/folds";
 import { begin } from "./state/begin";
 import { startComplete } from "./state/complete";
 import { startList } from "./state/list";
 import { startPlace } from "./state/place";
 import { startPrefetch } from "./state/prefetch";
+import { startRender } from "./state/render";
 import { startSample } from "./state/sample";
 import { startSession } from "./state/session";
 import { startSettings } from "./state/settings";
@@ -20,6 +22,7 @@ import { startVisible } from "./state/visible";
 
 async function start(root: Element): Promise<void> {
   startSettings();
+  startRender();
   startPlace();
   await startSession(begin);
   startVisible();
@@ -27,6 +30,7 @@ async function start(root: Element): Promise<void> {
   startList();
   startSample();
   startFolds();
+  startFind();
   startComplete();
   startPrefetch();
   startKeys();

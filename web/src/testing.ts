@@ -4,20 +4,20 @@ import { type ComponentChild, render } from "preact";
 import type { PartView, SampleItem, SampleReply, TurnView } from "./api/types.gen";
 
 export function part(kind: string, text: string, more: Partial<PartView> = {}): PartView {
-  return { kind, text, raw: null, call: null, closed: true, ...more };
+  return { kind, text, raw: null, call: null, closed: true, image: false, cut: 0, ...more };
 }
 
 export function turn(role: string, parts: PartView[], more: Partial<TurnView> = {}): TurnView {
   const chars = parts.reduce((sum, { raw, text }) => sum + (raw ?? text).length, 0);
-  return { role, origin: "prompt", name: "", tool_call_id: "", tokens: null, chars, reward: null, stop_reason: "", metrics: {}, parts, ...more };
+  return { role, origin: "prompt", name: "", tool_call_id: "", tokens: null, chars, reward: null, stop_reason: "", metrics: {}, logs: {}, parts, ...more };
 }
 
 export function reply(more: Partial<SampleReply> = {}): SampleReply {
   return {
     id: "train/1/0/0", run: "r", split: "train", step: 1, group: "0", index: "0", uid: "", reward: 1, advantage: null, status: "completed",
-    status_raw: "", env: "", discarded: "", turn_count: 1, prompt_tokens: null, response_tokens: 5, total_tokens: null, position: 1, group_size: 2,
-    group_ids: ["train/1/0/0", "train/1/0/1"], facts: [], turns: [], label: "", reference: null, extra: {}, series: [], notes: [],
-    source: { file: "train/1.jsonl", start: 0, stop: 606, part: "" }, ...more,
+    status_raw: "", env: "", discarded: "", policy_version: "", lag: null, turn_count: 1, prompt_tokens: null, response_tokens: 5, total_tokens: null, position: 1, group_size: 2,
+    group_ids: ["train/1/0/0", "train/1/0/1"], facts: [], turns: [], turn_from: 0, turn_total: more.turns?.length ?? 0, chars: 100,
+    label: "", reference: null, extra: {}, extra_images: [], series: [], notes: [], source: { file: "train/1.jsonl", start: 0, stop: 606, part: "" }, ...more,
   };
 }
 

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rolloupe.errors import BadQuery, NotFound, NotRecognised, RolloupeError, SourceChanged, UnreadablePath
 from rolloupe.index import Library
-from rolloupe.server import beside, events, login, memory, runs, samples, shell
+from rolloupe.server import beside, events, login, memory, reading, runs, samples, shell
 from rolloupe.server.console import say_failure
 from rolloupe.server.context import Context, Stopping
 from rolloupe.server.replies import error_reply
@@ -33,8 +33,12 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/about", beside.about),
     (f"{RUN}/report", beside.report),
     (f"{RUN}/samples", samples.samples),
-    (f"{RUN}/sample", samples.sample),
-    (f"{RUN}/sample/raw", samples.raw),
+    (f"{RUN}/sample", reading.sample),
+    (f"{RUN}/sample/turns", reading.turns),
+    (f"{RUN}/sample/raw", reading.raw),
+    (f"{RUN}/sample/text", reading.whole),
+    (f"{RUN}/sample/image", reading.image),
+    (f"{RUN}/sample/find", reading.find),
     (f"{RUN}/sample/series", samples.series),
     ("/api/cache/stats", memory.stats),
     ("/api/events", events.events),

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from rolloupe import query
 from rolloupe.index import OpenRun
 from rolloupe.model import LogNode
-from rolloupe.server import params, views, wire
+from rolloupe.server import params, transcripts, wire
 from rolloupe.server.context import context_of
 from rolloupe.server.replies import plain
 
@@ -66,7 +66,7 @@ def report_node(node: LogNode) -> wire.ReportNode:
         text=node.text,
         header=node.header,
         rows=node.rows,
-        turns=[views.turn_view(turn) for turn in node.turns],
+        turns=[transcripts.turn_view(turn) for turn in node.turns],
         children=[report_node(child) for child in node.children],
         attrs=node.attrs,
     )

@@ -35,12 +35,33 @@ class Stopping(RolloupeError):
         super().__init__("the server is stopping")
 
 
+class Last:
+    """What was loaded last: the pages, finds and images of one sample are asked for one after the other."""
+
+    def __init__(self) -> None:
+        self._held: tuple[tuple[str, ...], Any] = ((), None)
+
+    def get(self, key: tuple[str, ...], load: Callable[[], T]) -> T:
+        """What has this key, loaded now where it is not what was loaded last."""
+        held_key, held = self._held
+        if held_key != key:
+            held = load()
+            self._held = (key, held)
+        found: T = held
+        return found
+
+    def clear(self) -> None:
+        """Let go of it."""
+        self._held = ((), None)
+
+
 class Context:
     """One server's library, settings and what it keeps while it runs."""
 
     def __init__(self, library: "Library | Future[Library]", settings: Settings) -> None:
         self.settings = settings
         self.cache = ReplyCache(settings.cache_memory_mb * 2**20, settings.cache_entries)
+        self.last = Last()
         self.hub = Hub(self)
         self._threads = ThreadPoolExecutor(QUERY_THREADS, thread_name_prefix="query")
         self._waiting: set[asyncio.Future[Any]] = set()

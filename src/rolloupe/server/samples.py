@@ -1,6 +1,4 @@
-"""The routes about samples: a page of a list, one whole, its source record, its token series."""
-
-import codecs
+"""The routes about samples: a page of a list, the token series of one. `reading` has those of the one that is read."""
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,7 +12,6 @@ from rolloupe.server.context import context_of
 
 LIMIT = 200
 MAX_LIMIT = 5000
-RAW_BYTES = 4 * 2**20
 
 
 async def samples(request: Request) -> Response:
@@ -47,42 +44,6 @@ async def samples(request: Request) -> Response:
         )
 
     return await context.answer(request, version, make)
-
-
-async def sample(request: Request) -> Response:
-    """`GET /api/runs/{run}/sample?id=`."""
-    context, run = context_of(request), await context_of(request).run(request)
-    key, version = params.sample_key(params.word(request.query_params, "id")), run.version
-
-    def make() -> wire.SampleReply:
-        return views.sample_reply(run.id, *query.sample_and_group(run, key))
-
-    return await context.answer(request, version, make)
-
-
-async def raw(request: Request) -> Response:
-    """`GET /api/runs/{run}/sample/raw?id=&whole=`."""
-    context, run = context_of(request), await context_of(request).run(request)
-    key, version = params.sample_key(params.word(request.query_params, "id")), run.version
-    whole = params.flag(request.query_params, "whole")
-
-    def make() -> wire.RawReply:
-        locator, record = query.raw(run, key)
-        shown = record if whole else record[:RAW_BYTES]
-        return wire.RawReply(
-            id=str(key),
-            source=views.source_info(locator),
-            text=verbatim(shown, is_end=len(shown) == len(record)),
-            size_bytes=len(record),
-            shown_bytes=len(shown),
-        )
-
-    return await context.answer(request, version, make)
-
-
-def verbatim(record: bytes, *, is_end: bool) -> str:
-    """Bytes as text, what is no UTF-8 replaced; a character that the cut went through is left out."""
-    return codecs.getincrementaldecoder("utf-8")("replace").decode(record, final=is_end)
 
 
 async def series(request: Request) -> Response:

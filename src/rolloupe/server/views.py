@@ -1,14 +1,15 @@
 """The common model as it crosses to the browser: records of `model` and `query` turned into those of `wire`."""
 
-import msgspec
-
-from rolloupe import query
+from rolloupe import query, text
 from rolloupe.index import OpenRun
-from rolloupe.model import Locator, Part, Sample, SampleKey, ToolCall, Turn
+from rolloupe.model import Locator, Sample, SampleKey
 from rolloupe.query import GroupSummary, SampleItem
 from rolloupe.server import wire
+from rolloupe.server.policy import policy
 from rolloupe.server.replies import is_finite, plain
+from rolloupe.server.transcripts import chars_of, images_of, page, turn_view, without_data
 from rolloupe.server.wire import number
+from rolloupe.text import images
 
 LIVE_S = 120.0
 """A run whose files changed within this time is taken to be going on: steps of large models take minutes."""
@@ -86,6 +87,7 @@ def sample_item(item: SampleItem) -> wire.SampleItem:
 def sample_reply(run_id: str, sample: Sample, members: list[SampleKey]) -> wire.SampleReply:
     """A sample, whole; `members` are the samples of its group, in order."""
     row, key = sample.row, sample.key
+    own = policy(sample)
     place = members.index(key) if key in members else 0
     start = max(0, min(place - MAX_GROUP_IDS // 2, len(members) - MAX_GROUP_IDS))
     return wire.SampleReply(
@@ -102,6 +104,8 @@ def sample_reply(run_id: str, sample: Sample, members: list[SampleKey]) -> wire.
         status_raw=row.status_raw,
         env=row.env,
         discarded=row.discarded,
+        policy_version=own.version,
+        lag=number(own.lag),
         turn_count=row.turns,
         prompt_tokens=number(row.prompt_tokens),
         response_tokens=number(row.response_tokens),
@@ -110,10 +114,14 @@ def sample_reply(run_id: str, sample: Sample, members: list[SampleKey]) -> wire.
         group_size=max(1, len(members)),
         group_ids=[str(member) for member in members[start : start + MAX_GROUP_IDS]] or [str(key)],
         facts=facts(sample),
-        turns=[turn_view(turn) for turn in sample.turns],
+        turns=[turn_view(turn) for turn in page(sample.turns, 0)],
+        turn_from=0,
+        turn_total=len(sample.turns),
+        chars=sum(map(chars_of, sample.turns)) + sum(map(chars_of, sample.ref_turns)) + len(sample.label),
         label=sample.label,
         reference=reference(sample),
-        extra=plain(sample.extra),
+        extra=plain(without_data(sample.extra)),
+        extra_images=[text.clean(images.label(media)) for media in images_of(sample.extra)],
         series=[wire.SeriesInfo(name=s.name, length=len(s.values), offset=s.offset) for s in sample.series],
         notes=sample.notes,
         source=source_info(sample.locator),
@@ -133,41 +141,6 @@ def reference(sample: Sample) -> wire.Reference | None:
     own, other = sample.row.reward, sample.ref_reward
     gap = own - other if own is not None and other is not None and is_finite(own) and is_finite(other) else None
     return wire.Reference(turns=[turn_view(turn) for turn in sample.ref_turns], reward=number(other), gap=number(gap))
-
-
-def turn_view(turn: Turn) -> wire.TurnView:
-    """A message of the transcript."""
-    return wire.TurnView(
-        role=turn.role,
-        origin=turn.origin,
-        name=turn.name,
-        tool_call_id=turn.tool_call_id,
-        tokens=number(turn.tokens),
-        chars=sum(len(part.text if part.raw is None else part.raw) for part in turn.parts),
-        reward=number(turn.reward),
-        stop_reason=turn.stop_reason,
-        metrics={name: number(value) for name, value in turn.metrics.items()},
-        parts=[part_view(part) for part in turn.parts],
-    )
-
-
-def part_view(part: Part) -> wire.PartView:
-    """A piece of a turn."""
-    call = call_view(part.call) if part.call else None
-    return wire.PartView(kind=part.kind, text=part.text, raw=part.raw, call=call, closed=part.closed)
-
-
-def call_view(call: ToolCall) -> wire.CallView:
-    """A tool call."""
-    return wire.CallView(name=call.name, arguments=pretty(call.arguments), id=call.id, error=call.error)
-
-
-def pretty(arguments: str) -> str:
-    """JSON laid out for reading, its numbers and escapes untouched; what is no JSON stays as it is."""
-    try:
-        return msgspec.json.format(arguments, indent=2)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return arguments
 
 
 def source_info(locator: Locator) -> wire.SourceInfo:

@@ -183,6 +183,10 @@ class PartView(Struct, kw_only=True):
     raw: str | None
     call: CallView | None
     closed: bool
+    image: bool
+    """True where `/sample/image` gives the image that the record holds; `text` says what it is."""
+    cut: int
+    """So many characters more stand in the raw record."""
 
 
 class TurnView(Struct, kw_only=True):
@@ -197,6 +201,8 @@ class TurnView(Struct, kw_only=True):
     reward: Number
     stop_reason: str
     metrics: dict[str, Number]
+    logs: Any
+    """What else was written about the turn: an object, as JSON."""
     parts: list[PartView]
 
 
@@ -249,6 +255,10 @@ class SampleReply(Struct, kw_only=True):
     status_raw: str
     env: str
     discarded: str
+    policy_version: str
+    """The version or versions of the policy that wrote the response, where the record says so."""
+    lag: Number
+    """By how many versions the policy was older than the one that was trained, where the record says so."""
     turn_count: int
     prompt_tokens: Number
     response_tokens: Number
@@ -260,24 +270,74 @@ class SampleReply(Struct, kw_only=True):
     """Ids of the group's samples in order (at most 1,000 around this one)."""
     facts: list[Fact]
     turns: list[TurnView]
+    """A page of them; `/sample/turns` has the others."""
+    turn_from: int
+    turn_total: int
+    chars: int
+    """All characters of the transcript, the reference and the label."""
     label: str
     reference: Reference | None
     extra: Any
     """Fields without a place of their own, as JSON; non-finite numbers encoded as in `number`."""
+    extra_images: list[str]
+    """What the images among them are; `/sample/image` gives them as `extra.0`, `extra.1`, ..."""
     series: list[SeriesInfo]
     notes: list[str]
     source: SourceInfo
 
 
+class TurnsReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/sample/turns?id=&from=`: a page of the turns of a long sample."""
+
+    id: str
+    turns: list[TurnView]
+    turn_from: int
+    turn_total: int
+
+
 class RawReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/sample/raw?id=`: the source record, verbatim (invalid UTF-8 replaced)."""
+    """`GET /api/runs/{run}/sample/raw?id=&start=`: a block of the source record, verbatim (invalid UTF-8 replaced)."""
 
     id: str
     source: SourceInfo
     text: str
     size_bytes: int
-    shown_bytes: int
-    """At most 4 MiB are sent unless `whole=1`; `shown_bytes < size_bytes` says that more exists."""
+    start: int
+    """The block is bytes `start` to `stop` of `size_bytes`."""
+    stop: int
+
+
+class TextReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/sample/text?id=&start=`: a block of the sample as one text."""
+
+    id: str
+    text: str
+    chars: int
+    start: int
+    """The block is characters `start` to `stop` of `chars`, counted in code points."""
+    stop: int
+    is_own: bool
+    """True where the text stands in the record; else it was put together from messages."""
+    origin: str
+    """The same, as a sentence."""
+
+
+class Span(Struct, kw_only=True):
+    """A place in the text of a part as it is shown, in units of UTF-16.
+
+    `at` names the part: `12.3` is part 3 of turn 12, `ref0.1` one of the reference response, `label` the golden answer.
+    """
+
+    at: str
+    start: int
+    stop: int
+
+
+class FindReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/sample/find?id=&text=`: where a text stands; `spans` are the first of `total` places."""
+
+    total: int
+    spans: list[Span]
 
 
 class ProblemItem(Struct, kw_only=True):
@@ -416,7 +476,10 @@ REPLIES = (
     GroupsReply,
     SamplesReply,
     SampleReply,
+    TurnsReply,
     RawReply,
+    TextReply,
+    FindReply,
     ProblemsReply,
     AboutReply,
     ReportReply,

@@ -10,8 +10,11 @@ from rolloupe.text.messages import from_messages, joined
 from rolloupe.text.names import digest, natural
 from rolloupe.text.preview import one_line, preview
 from rolloupe.text.templates import split_prompt, split_response
+from rolloupe.text.whole import Whole, after, verbatim, whole
 
 __all__ = [
+    "Whole",
+    "after",
     "clean",
     "digest",
     "from_messages",
@@ -22,4 +25,6 @@ __all__ = [
     "preview",
     "split_prompt",
     "split_response",
+    "verbatim",
+    "whole",
 ]

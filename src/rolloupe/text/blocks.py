@@ -10,6 +10,7 @@ from collections import defaultdict
 from typing import NamedTuple
 
 from rolloupe.model import Part, PartKind
+from rolloupe.text import images
 from rolloupe.text.calls import call_of
 
 MAX_PARTS = 10_000
@@ -20,9 +21,12 @@ BLOCKS: dict[str, tuple[str, PartKind]] = {
     "<thinking>": ("</thinking>", "think"),
     "<reasoning>": ("</reasoning>", "think"),
     "<|channel|>analysis<|message|>": ("<|end|>", "think"),
+    "[THINK]": ("[/THINK]", "think"),
+    "◁think▷": ("◁/think▷", "think"),
     "<tool_call>": ("</tool_call>", "tool_call"),
     "<function_call>": ("</function_call>", "tool_call"),
     "<｜tool▁call▁begin｜>": ("<｜tool▁call▁end｜>", "tool_call"),
+    "<｜tool▁output▁begin｜>": ("<｜tool▁output▁end｜>", "tool_result"),
     "<tool_response>": ("</tool_response>", "tool_result"),
     "<tool_result>": ("</tool_result>", "tool_result"),
     "<answer>": ("</answer>", "answer"),
@@ -31,17 +35,26 @@ BLOCKS: dict[str, tuple[str, PartKind]] = {
 
 THINK_ENDS = frozenset(closing for closing, kind in BLOCKS.values() if kind == "think" and closing != "<|end|>")
 
+CLOSINGS = frozenset(closing for closing, _ in BLOCKS.values())
+
 MARKERS = (
-    "<|im_end|>", "<|im_start|>", "<|endoftext|>", "<|eot_id|>", "<|eom_id|>", "<|begin_of_text|>", "<|end_of_text|>",
-    "<|end|>", "<|return|>", "<|call|>", "<|message|>", "<end_of_turn>", "<bos>", "<eos>", "<｜begin▁of▁sentence｜>",
-    "<｜end▁of▁sentence｜>", "<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>", "<s>", "</s>", "[/INST]", "<<SYS>>",
-    "<</SYS>>", "<|vision_start|>", "<|vision_end|>", "<|audio_start|>", "<|audio_end|>",
+    "<|im_end|>", "<|im_start|>", "<|im_sep|>", "<|im_middle|>", "<|endoftext|>", "<|eot_id|>", "<|eom_id|>", "<|eot|>",
+    "<|eom|>", "<|python_tag|>", "<|python_start|>", "<|python_end|>", "<|begin_of_text|>", "<|end_of_text|>",
+    "<|header_start|>", "<|header_end|>", "<|end|>", "<|return|>", "<|call|>", "<|constrain|>", "<|message|>",
+    "<|channel|>final<|message|>", "<|channel|>commentary<|message|>", "<end_of_turn>", "<bos>", "<eos>", "[gMASK]",
+    "<sop>", "<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>", "<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>",
+    "<｜tool▁outputs▁begin｜>", "<｜tool▁outputs▁end｜>", "<s>", "</s>", "[/INST]", "<<SYS>>", "<</SYS>>",
+    "[/SYSTEM_PROMPT]", "[/AVAILABLE_TOOLS]", "[TOOL_CALLS]", "<|vision_start|>", "<|vision_end|>", "<|audio_start|>",
+    "<|audio_end|>", "<|image_start|>", "<|image_end|>", "<start_of_image>", "<end_of_image>", "[IMG_END]",
 )  # fmt: skip
 
-PLACEHOLDERS = ("<|image_pad|>", "<|video_pad|>", "<|audio_pad|>", "<image>", "<|image|>", "<audio>", "<video>")
+PLACEHOLDERS = (
+    "<|image_pad|>", "<|video_pad|>", "<|audio_pad|>", "<image>", "<|image|>", "<audio>", "<video>", "<|patch|>",
+    "<image_soft_token>", "[IMG]", "[IMG_BREAK]", "<|media_pad|>", "<|placeholder|>",
+)  # fmt: skip
 
 _WORDS = sorted({*BLOCKS, *(closing for closing, _ in BLOCKS.values()), *MARKERS, *PLACEHOLDERS}, key=len, reverse=True)
-_TOKEN = re.compile(r"<\|im_end\|>\n|<end_of_turn>\n|" + "|".join(map(re.escape, _WORDS)))
+_TOKEN = re.compile(r"<\|im_end\|>\n|<end_of_turn>\n|" + "|".join(map(re.escape, _WORDS)) + f"|{images.IN_TEXT}")
 _RUN = {token: re.compile(f"(?:{re.escape(token)})+") for token in PLACEHOLDERS}
 
 
@@ -63,7 +76,7 @@ def parts(text: str) -> list[Part]:
     position, number = _leading_thought(text, tokens, found)
     while number < len(tokens) and len(found) < MAX_PARTS:
         token = tokens[number]
-        if token.start < position or (token.word.startswith("</") and token.word not in MARKERS):
+        if token.start < position or (token.word in CLOSINGS and token.word not in MARKERS):
             number += 1
             continue
         _plain(text[position : token.start], found)
@@ -79,6 +92,9 @@ def _leading_thought(text: str, tokens: list[Token], found: list[Part]) -> tuple
             break
         if token.word in THINK_ENDS:
             inner = text[: token.start]
+            if not inner.strip():  # a template that switches thinking off closes a thought that nobody had
+                found.append(Part(kind="marker", text=text[: token.stop]))
+                return token.stop, number + 1
             found.append(Part(kind="think", text=inner.strip("\n"), raw=text[: token.stop]))
             return token.stop, number + 1
     return 0, 0
@@ -89,6 +105,10 @@ def _part(
 ) -> tuple[int, int]:
     """Append the part that begins with a delimiter; returns where the next begins, in the text and among the tokens."""
     token = tokens[number]
+    if token.word.startswith(images.SCHEME):
+        label = images.label(token.word)
+        found.append(Part(kind="image", text=label, raw=token.word, media=token.word))
+        return token.stop, number + 1
     if token.word in _RUN:
         match = _RUN[token.word].match(text, token.start)
         stop = match.end() if match else token.stop

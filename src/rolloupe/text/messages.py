@@ -4,11 +4,18 @@ import json
 from typing import Any, Literal
 
 from rolloupe.model import Part, Turn
+from rolloupe.text import images
 from rolloupe.text.blocks import parts
 from rolloupe.text.calls import from_object
 from rolloupe.text.cleaning import clean
 
 TEXT_KEYS = ("text", "output_text", "input_text", "refusal")
+QUIET = ("image", "json")
+"""What is no text to search."""
+
+LOG_KEYS = ("error", "is_error", "logs", "info", "metadata")
+"""What a message says of itself beside its content."""
+
 THINK_KEYS = ("thinking", "reasoning", "reasoning_content")
 
 
@@ -45,6 +52,7 @@ def _turn(entry: object, origin: Literal["prompt", "response"]) -> Turn:
         name=_word(entry.get("name")),
         tool_call_id=_word(entry.get("tool_call_id")),
         stop_reason=_word(entry.get("stop_reason") or entry.get("finish_reason")),
+        logs={key: entry[key] for key in LOG_KEYS if entry.get(key)},
     )
 
 
@@ -73,21 +81,20 @@ def _entry(entry: object) -> list[Part]:
     if kind in ("tool_use", "tool_call", "function_call"):
         return [_call(entry)]
     if isinstance(kind, str) and "image" in kind:
-        return [Part(kind="image", text=_image(entry))]
+        return [_image(entry)]
     return [Part(kind="json", text=_json(entry))]
 
 
-def _image(entry: dict[str, Any]) -> str:
-    """What is known of an image, never its data."""
-    place: Any = entry.get("image_url", entry.get("image", entry.get("url")))
+def _image(entry: dict[str, Any]) -> Part:
+    """An image as OpenAI, Anthropic and Qwen write one. What is read of it is what it is, never its data."""
+    place: Any = next((entry[key] for key in ("image_url", "image", "url", "source", "data") if key in entry), None)
     if isinstance(place, dict):
-        place = place.get("url")
+        place = place.get("url", place.get("data", place.get("bytes")))
     if not isinstance(place, str):
-        return "image"
-    if place.startswith("data:"):
-        kind = place[5:].partition(";")[0].partition(",")[0][:60] or "image"
-        return f"{clean(kind)}, {max(1, len(place) * 3 // 4 // 1024):,} kB"
-    return clean(place[:200])
+        return Part(kind="image", text="image")
+    if images.is_image(place):
+        return Part(kind="image", text=clean(images.label(place)), media=place)
+    return Part(kind="image", text=clean(place[:200]))
 
 
 def _call(call: object) -> Part:
@@ -106,7 +113,7 @@ def _plain(entry: object) -> str:
         return clean(entry)
     if not isinstance(entry, dict):
         return _json(entry)
-    found = [part for part in _content(entry.get("content")) if part.kind not in ("image", "json")]
+    found = [part for part in _content(entry.get("content")) if part.raw is not None or part.kind not in QUIET]
     body = "".join(part.text if part.raw is None else part.raw for part in found)
     calls = [part.text for part in map(_call, _listed(entry.get("tool_calls")))]
     return "\n".join(piece for piece in [body, *calls] if piece)

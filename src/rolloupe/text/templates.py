@@ -13,16 +13,30 @@ from rolloupe.text.blocks import parts
 ROLES = {
     "human": "user", "model": "assistant", "bot": "assistant", "ai": "assistant", "ipython": "tool",
     "developer": "system", "environment": "tool", "observation": "tool", "function": "tool",
+    "tool_response": "tool", "available_tools": "system", "tools": "system",
+    "[inst]": "user", "[/inst]": "assistant", "<<sys>>": "system", "<</sys>>": "user", "[system_prompt]": "system",
+    "[available_tools]": "system", "[tool_results]": "tool", "[/tool_results]": "assistant",
 }  # fmt: skip
 
+MISTRAL = re.compile(
+    r"(?P<role>\[INST\]|\[/INST\]|\[SYSTEM_PROMPT\]|\[AVAILABLE_TOOLS\]|\[TOOL_RESULTS\]|\[/TOOL_RESULTS\]) ?"
+)
+"""Mistral's, where what ends one turn begins the next; Llama 2's is the same with a system prompt inside."""
+
+DEEPSEEK = re.compile(r"<｜(?P<role>User|Assistant|System)｜>")
+"""DeepSeek's, whose system prompt stands in front of the first turn without a header."""
+
 STARTS: tuple[re.Pattern[str], ...] = (
-    re.compile(r"<\|im_start\|>(?P<role>[^\n<]{0,64})\n?"),
-    re.compile(r"<\|start_header_id\|>(?P<role>[^<\n]{0,64})<\|end_header_id\|>\n{0,2}"),
-    re.compile(r"<start_of_turn>(?P<role>[^\n<]{0,64})\n?"),
-    re.compile(r"<\|start\|>(?P<role>[^<\n]{0,64})(?=<\|channel\|>|<\|message\|>)"),
-    re.compile(r"<｜(?P<role>User|Assistant|System)｜>"),
-    re.compile(r"<\|(?P<role>system|user|assistant|tool)\|>\n?"),
-    re.compile(r"(?P<role>\[INST\]) ?"),
+    re.compile(r"<\|im_start\|>(?P<role>[^\n<]{0,64})(?:<\|im_sep\|>|\n)?"),  # ChatML, Qwen, Phi-4
+    re.compile(r"<\|start_header_id\|>(?P<role>[^<\n]{0,64})<\|end_header_id\|>\n{0,2}"),  # Llama 3
+    re.compile(r"<\|header_start\|>(?P<role>[^<\n]{0,64})<\|header_end\|>\n{0,2}"),  # Llama 4
+    re.compile(r"<start_of_turn>(?P<role>[^\n<]{0,64})\n?"),  # Gemma
+    re.compile(r"<\|start\|>(?P<role>[^<\n]{0,64})(?=<\|channel\|>|<\|message\|>)"),  # harmony, of gpt-oss
+    DEEPSEEK,
+    re.compile(r"<\|im_(?P<role>system|user|assistant)\|>[^<\n]{0,64}<\|im_middle\|>"),  # Kimi
+    re.compile(r"<\|start_of_role\|>(?P<role>[^<\n]{0,64})<\|end_of_role\|>"),  # Granite
+    re.compile(r"<\|(?P<role>system|user|assistant|tool|observation)\|>\n?"),  # Phi-3, GLM, Zephyr
+    MISTRAL,
 )
 BARE = re.compile(r"^(?P<role>system|user|assistant|tool)\n", re.MULTILINE)
 """What is left of ChatML where special tokens were dropped in decoding, as verl does."""
@@ -33,7 +47,11 @@ BARE_END = re.compile(r"\nassistant\n?\Z")
 MAX_TURNS = 5_000
 """Past so many turns the rest of a text is one."""
 
-INSTRUCTION_END = "[/INST]"
+MAX_SYSTEM_CHARS = 100_000
+"""So far the end of a system prompt within an instruction is looked for: each instruction may claim to have one."""
+
+_SYSTEM = re.compile(r"\s{0,2}<<SYS>>\n?")
+_SYSTEM_END = re.compile(r"<</SYS>>\n{0,2}")
 
 
 class Start(NamedTuple):
@@ -55,11 +73,12 @@ def split_response(text: str) -> list[Turn]:
 
 
 def _split(text: str, *, first_role: str, origin_response: bool) -> list[Turn]:
-    starts = _starts(text)
+    pattern, starts = _starts(text)
     turns: list[Turn] = []
     before = text[: starts[0].at] if starts else text
     if before or not starts:
-        turns.append(Turn(role=first_role, parts=parts(before)))
+        is_system = pattern is DEEPSEEK and not origin_response
+        turns.append(Turn(role="system" if is_system else first_role, parts=parts(before)))
     for number, start in enumerate(starts):
         stop = starts[number + 1].at if number + 1 < len(starts) else len(text)
         turns.append(_turn(text, start, stop))
@@ -70,23 +89,25 @@ def _split(text: str, *, first_role: str, origin_response: bool) -> list[Turn]:
     return turns
 
 
-def _starts(text: str) -> list[Start]:
+def _starts(text: str) -> tuple[re.Pattern[str] | None, list[Start]]:
     """Every beginning of a turn, by the template whose first one comes first."""
     firsts = [(match.start(), pattern) for pattern in STARTS if (match := pattern.search(text))]
     if not firsts and not is_bare(text):
-        return []
+        return None, []
     pattern = min(firsts, key=lambda first: first[0])[1] if firsts else BARE
     found: list[Start] = []
     for match in pattern.finditer(text):
+        if not found and match["role"].startswith("[/"):  # ends what never began
+            continue
         found.append(Start(match.start(), _role(match["role"]), match.end()))
-        if match["role"] == "[INST]":
-            end = text.find(INSTRUCTION_END, match.end())
-            if end < 0:
-                break
-            found.append(Start(end, "assistant", end + len(INSTRUCTION_END)))
+        if match["role"] == "[INST]" and (system := _SYSTEM.match(text, match.end())):
+            end = _SYSTEM_END.search(text, system.end(), system.end() + MAX_SYSTEM_CHARS)
+            if end:
+                found[-1] = Start(match.start(), "system", system.end())
+                found.append(Start(end.start(), "user", end.end()))
         if len(found) >= MAX_TURNS:
             break
-    return _ascending(found)
+    return pattern, _ascending(found)
 
 
 def is_bare(text: str) -> bool:
@@ -95,7 +116,7 @@ def is_bare(text: str) -> bool:
 
 
 def _ascending(found: list[Start]) -> list[Start]:
-    """Without those that begin within what came before: an instruction inside an instruction."""
+    """Without those that begin within what came before."""
     kept: list[Start] = []
     for start in found:
         if not kept or start.at >= kept[-1].body:
@@ -105,7 +126,9 @@ def _ascending(found: list[Start]) -> list[Start]:
 
 def _role(word: str) -> str:
     role = word.strip().lower().split(" ")[0]
-    return "user" if role in ("[inst]", "") else ROLES.get(role, role)
+    if role.startswith("functions."):  # harmony: what a function gives back
+        return "tool"
+    return ROLES.get(role, role) or "user"
 
 
 def _turn(text: str, start: Start, stop: int) -> Turn:

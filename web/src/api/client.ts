@@ -33,9 +33,9 @@ export function address(path: readonly string[], query: Query = {}): string {
   return new URL(text === "" ? route : `${route}?${text}`, document.baseURI).href;
 }
 
-/** Ask. Throws `ApiError`. */
-export async function get<T>(path: readonly string[], query: Query = {}): Promise<T> {
-  return answered<T>(address(path, query), { headers: { accept: "application/json" } });
+/** Ask; `path` may be an address that was made before. Throws `ApiError`. */
+export async function get<T>(path: readonly string[] | string, query: Query = {}): Promise<T> {
+  return answered<T>(typeof path === "string" ? path : address(path, query), { headers: { accept: "application/json" } });
 }
 
 /** Ask for a change. Throws `ApiError`. */

@@ -2,6 +2,7 @@
 
 import { address } from "./client";
 import workerUrl from "./events.worker.ts?sharedworker&url";
+import { trusted } from "../lib/trusted";
 import { Stream, type Told } from "./stream";
 import type { Event } from "./types.gen";
 
@@ -9,14 +10,6 @@ export interface Listener {
   event(event: Event): void;
   /** The connection came up, or broke off. */
   connection(isUp: boolean): void;
-}
-
-interface Policy {
-  createScriptURL(url: string): string;
-}
-
-interface Policies {
-  createPolicy(name: string, rules: { createScriptURL(url: string): string }): Policy;
 }
 
 /** Listen. The returned function tries a broken connection again at once. */
@@ -56,12 +49,6 @@ function shared(url: string, hear: (told: Told) => void, failed: () => void): Me
     if (shown.persisted) port.postMessage({ url });
   });
   return port;
-}
-
-/** The one address of a script that the page hands to the browser itself, as its Trusted Types demand. */
-function trusted(url: string): string {
-  const { trustedTypes } = globalThis as { trustedTypes?: Policies };
-  return trustedTypes === undefined ? url : trustedTypes.createPolicy("rolloupe", { createScriptURL: (given) => given }).createScriptURL(url);
 }
 
 function read(data: string, listener: Listener): void {

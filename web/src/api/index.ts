@@ -1,9 +1,10 @@
 /** The routes of the server as functions. */
 
-import { address, get, post } from "./client";
+import { address, ApiError, get, post } from "./client";
 import type {
   AboutReply,
   CacheStats,
+  FindReply,
   GroupsReply,
   LoginReply,
   ProblemsReply,
@@ -13,6 +14,8 @@ import type {
   SampleReply,
   SamplesReply,
   StepsReply,
+  TextReply,
+  TurnsReply,
 } from "./types.gen";
 
 export { ApiError, onLocked } from "./client";
@@ -38,10 +41,32 @@ export const getGroups = (run: string, split: string, step: number): Promise<Gro
 export const getSamples = (run: string, query: SamplesQuery): Promise<SamplesReply> =>
   get(["runs", run, "samples"], { ...query });
 
-export const getSample = (run: string, id: string): Promise<SampleReply> => get(["runs", run, "sample"], { id });
+/** `after`: where the prompt of a sample is cut that no template divides. */
+export const getSample = (run: string, id: string, after?: string): Promise<SampleReply> => get(["runs", run, "sample"], { id, after });
 
-export const getRaw = (run: string, id: string, whole: boolean): Promise<RawReply> =>
-  get(["runs", run, "sample", "raw"], { id, whole });
+/** A page of turns that begins at `from`, or ends at `until`. */
+export const getTurns = (run: string, id: string, page: { from?: number; until?: number }, after?: string): Promise<TurnsReply> =>
+  get(["runs", run, "sample", "turns"], { id, after, ...page });
+
+export const getRaw = (run: string, id: string, start: number): Promise<RawReply> => get(["runs", run, "sample", "raw"], { id, start });
+
+export const getText = (run: string, id: string, start: number): Promise<TextReply> => get(["runs", run, "sample", "text"], { id, start });
+
+export const findIn = (run: string, id: string, text: string, isCased: boolean, after?: string): Promise<FindReply> =>
+  get(["runs", run, "sample", "find"], { id, after, text, case: isCased });
+
+/** The address of an image that a sample holds: `at` is the name of its part. */
+export const imageAt = (run: string, id: string, at: string, after?: string): string => address(["runs", run, "sample", "image"], { id, after, at });
+
+/** Why an image is not there, in the server's words; null where it is. */
+export async function imageError(url: string): Promise<string | null> {
+  try {
+    await get(url);
+  } catch (error) {
+    return error instanceof ApiError && error.status >= 400 ? error.message : null;
+  }
+  return null;
+}
 
 export const getProblems = (run: string, offset: number, limit: number): Promise<ProblemsReply> =>
   get(["runs", run, "problems"], { offset, limit });

@@ -146,6 +146,10 @@ export interface PartView {
   raw: string | null;
   call: CallView | null;
   closed: boolean;
+  /** True where `/sample/image` gives the image that the record holds; `text` says what it is. */
+  image: boolean;
+  /** So many characters more stand in the raw record. */
+  cut: number;
 }
 
 /** A message of the transcript. */
@@ -159,6 +163,8 @@ export interface TurnView {
   reward: WireNumber;
   stop_reason: string;
   metrics: Record<string, WireNumber>;
+  /** What else was written about the turn: an object, as JSON. */
+  logs: unknown;
   parts: PartView[];
 }
 
@@ -206,6 +212,10 @@ export interface SampleReply {
   status_raw: string;
   env: string;
   discarded: string;
+  /** The version or versions of the policy that wrote the response, where the record says so. */
+  policy_version: string;
+  /** By how many versions the policy was older than the one that was trained, where the record says so. */
+  lag: WireNumber;
   turn_count: number;
   prompt_tokens: WireNumber;
   response_tokens: WireNumber;
@@ -216,24 +226,71 @@ export interface SampleReply {
   /** Ids of the group's samples in order (at most 1,000 around this one). */
   group_ids: string[];
   facts: Fact[];
+  /** A page of them; `/sample/turns` has the others. */
   turns: TurnView[];
+  turn_from: number;
+  turn_total: number;
+  /** All characters of the transcript, the reference and the label. */
+  chars: number;
   label: string;
   reference: Reference | null;
   /** Fields without a place of their own, as JSON; non-finite numbers encoded as in `number`. */
   extra: unknown;
+  /** What the images among them are; `/sample/image` gives them as `extra.0`, `extra.1`, ... */
+  extra_images: string[];
   series: SeriesInfo[];
   notes: string[];
   source: SourceInfo;
 }
 
-/** `GET /api/runs/{run}/sample/raw?id=`: the source record, verbatim (invalid UTF-8 replaced). */
+/** `GET /api/runs/{run}/sample/turns?id=&from=`: a page of the turns of a long sample. */
+export interface TurnsReply {
+  id: string;
+  turns: TurnView[];
+  turn_from: number;
+  turn_total: number;
+}
+
+/** `GET /api/runs/{run}/sample/raw?id=&start=`: a block of the source record, verbatim (invalid UTF-8 replaced). */
 export interface RawReply {
   id: string;
   source: SourceInfo;
   text: string;
   size_bytes: number;
-  /** At most 4 MiB are sent unless `whole=1`; `shown_bytes < size_bytes` says that more exists. */
-  shown_bytes: number;
+  /** The block is bytes `start` to `stop` of `size_bytes`. */
+  start: number;
+  stop: number;
+}
+
+/** `GET /api/runs/{run}/sample/text?id=&start=`: a block of the sample as one text. */
+export interface TextReply {
+  id: string;
+  text: string;
+  chars: number;
+  /** The block is characters `start` to `stop` of `chars`, counted in code points. */
+  start: number;
+  stop: number;
+  /** True where the text stands in the record; else it was put together from messages. */
+  is_own: boolean;
+  /** The same, as a sentence. */
+  origin: string;
+}
+
+/**
+ * A place in the text of a part as it is shown, in units of UTF-16.
+ *
+ * `at` names the part: `12.3` is part 3 of turn 12, `ref0.1` one of the reference response, `label` the golden answer.
+ */
+export interface Span {
+  at: string;
+  start: number;
+  stop: number;
+}
+
+/** `GET /api/runs/{run}/sample/find?id=&text=`: where a text stands; `spans` are the first of `total` places. */
+export interface FindReply {
+  total: number;
+  spans: Span[];
 }
 
 /** A record that could not be read. */

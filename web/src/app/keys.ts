@@ -1,6 +1,7 @@
 /** Keys pressed anywhere but in a field: what `lib/keymap.ts` lists, done. */
 
 import { actionOf, type Action } from "../lib/keymap";
+import { isOurs, openFind } from "../features/sample/find";
 import { turnFolds } from "../features/sample/folds";
 import { helpOpen } from "../features/help/help";
 import { toggleFollowing } from "../state/live";
@@ -21,6 +22,7 @@ const DO: Record<Action, () => void> = {
   firstStep: () => goStep(steps.peek()?.steps[0] ?? null),
   lastStep: () => goStep(lastStep.peek()),
   raw: () => go({ view: place.peek().view === "raw" ? "transcript" : "raw" }),
+  find: openFind,
   expand: turnFolds,
   follow: toggleFollowing,
   link: () => void copyLink(),
@@ -40,8 +42,18 @@ async function copyLink(): Promise<void> {
   say((await copy(location.href)) ? "Link copied" : "The browser did not allow copying");
 }
 
+/** The browser's own find, which is left to it as long as it finds all there is. */
+function isBrowserFind(event: KeyboardEvent): boolean {
+  return event.key === "f" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
+}
+
 export function startKeys(): void {
   addEventListener("keydown", (event) => {
+    if (isBrowserFind(event) && isOurs.peek() && place.peek().page === "rollouts" && !isLocked.peek() && !helpOpen.peek()) {
+      event.preventDefault();
+      openFind();
+      return;
+    }
     const action = actionOf(event);
     if (action === null || event.defaultPrevented || isLocked.peek() || helpOpen.peek()) return;
     if (event.target instanceof Element && event.target.closest(`${FIELDS}, [role="separator"]`) !== null) return;

@@ -1,7 +1,7 @@
 /** The address of everything: what the page shows, written as path and query, and read back. */
 
 export type Page = "runs" | "rollouts" | "problems" | "report" | "run" | "settings";
-export type View = "transcript" | "raw";
+export type View = "transcript" | "text" | "raw";
 export type Sort = "index" | "reward" | "length";
 
 /** What the page shows. Null where the address leaves the choice to the page. */
@@ -30,6 +30,7 @@ export const START: Place = {
   list: false,
 };
 
+const VIEWS: readonly View[] = ["transcript", "text", "raw"];
 const SORTS: readonly Sort[] = ["index", "reward", "length"];
 /** Pages of a run beside its rollouts, by the last part of their address. */
 const BESIDE: readonly Page[] = ["problems", "report", "run"];
@@ -64,7 +65,7 @@ export function parse(path: string, query: string): Place {
     split: scope?.split ?? (given.get("split") || null),
     step: scope?.step ?? (WHOLE.test(step) ? Number(step) : null),
     sample,
-    view: given.get("view") === "raw" ? "raw" : "transcript",
+    view: VIEWS.find((view) => view === given.get("view")) ?? "transcript",
     sort: column,
     descending: sort.startsWith("-"),
     list: given.get("list") === "1",

@@ -11,26 +11,31 @@ export interface Labelled {
   title: string;
   tone?: "reward" | "advantage" | "warn" | "tag";
   value?: number | null;
+  /** The name that a filter knows the figure by. */
+  field?: string;
+  /** The value to filter by; without it the figure is none. */
+  by?: string | number;
 }
 
 /** Metric names that say the same as a figure that is shown anyway. */
-const SAID: ReadonlySet<string> = new Set(["reward", "advantage"]);
+const SAID: ReadonlySet<string> = new Set(["reward", "advantage", "lag", "policy_lag", "version_lag", "staleness", "policy_version", "weight_version", "model_version"]);
 const FINE: ReadonlySet<string> = new Set(["completed", "unknown"]);
 
 export function labelled(reply: SampleReply): Labelled[] {
   return [
-    { label: "Reward", text: score(reply.reward, "none"), title: exact(reply.reward), tone: "reward", value: finite(reply.reward) },
-    ...given("Advantage", reply.advantage, (value) => ({ text: signed(value), tone: "advantage", value: finite(value) })),
+    { label: "Reward", text: score(reply.reward, "none"), title: exact(reply.reward), tone: "reward", value: finite(reply.reward), ...filter("reward", reply.reward) },
+    ...given("Advantage", reply.advantage, (value) => ({ text: signed(value), tone: "advantage", value: finite(value), ...filter("advantage", value) })),
     ...status(reply),
-    ...word("Discarded", reply.discarded, "warn"),
+    ...word("Discarded", reply.discarded, "discarded", "warn"),
     ...tokens(reply),
-    { label: "Turns", text: figure(reply.turn_count), title: exact(reply.turn_count) },
+    { label: "Turns", text: figure(reply.turn_count), title: exact(reply.turn_count), ...filter("turns", reply.turn_count) },
+    ...policy(reply),
     ...reply.facts
       .filter(({ name, kind }) => kind === "metric" && !SAID.has(name))
-      .flatMap(({ name, value }) => given(name, value, () => ({ text: figure(value) }))),
-    ...word("Env", reply.env),
-    ...word("Id", reply.uid, "tag"),
-    ...reply.facts.filter(({ kind }) => kind !== "metric").flatMap(({ name, value }) => word(name, String(value ?? ""), "tag")),
+      .flatMap(({ name, value }) => given(name, value, () => ({ text: figure(value), ...filter(name, value) }))),
+    ...word("Env", reply.env, "env"),
+    ...word("Id", reply.uid, "uid", "tag"),
+    ...reply.facts.filter(({ kind }) => kind !== "metric").flatMap(({ name, value }) => word(name, String(value ?? ""), name, "tag")),
   ];
 }
 
@@ -38,14 +43,25 @@ function given(label: string, value: WireNumber, rest: (value: WireNumber) => Om
   return value === null ? [] : [{ label, title: exact(value), ...rest(value) }];
 }
 
-function word(label: string, text: string, tone?: "warn" | "tag"): Labelled[] {
-  return text === "" ? [] : [{ label, text, title: text, ...(tone && { tone }) }];
+function word(label: string, text: string, field: string, tone?: "warn" | "tag"): Labelled[] {
+  return text === "" ? [] : [{ label, text, title: text, field, by: text, ...(tone && { tone }) }];
+}
+
+function filter(field: string, value: WireNumber): Pick<Labelled, "field" | "by"> {
+  return value === null ? {} : { field, by: value };
+}
+
+/** Which policy wrote the response, and how old it was: `109, lag 1`. */
+function policy({ policy_version: version, lag }: SampleReply): Labelled[] {
+  const late = lag === null ? "" : `lag ${figure(lag)}`;
+  const text = [version, late].filter((part) => part !== "").join(", ");
+  return text === "" ? [] : [{ label: "Policy", text, title: `the version of the policy that wrote the response: ${text}` }];
 }
 
 function status({ status: own, status_raw: raw }: SampleReply): Labelled[] {
   if (own === "unknown" && raw === "") return [];
   const text = raw === "" || raw.toLowerCase() === own ? own : `${own} (${raw})`;
-  return [{ label: "Status", text, title: raw || own, ...(!FINE.has(own) && { tone: "warn" as const }) }];
+  return [{ label: "Status", text, title: raw || own, ...filter("status", own), ...(!FINE.has(own) && { tone: "warn" as const }) }];
 }
 
 function tokens({ prompt_tokens, response_tokens, total_tokens }: SampleReply): Labelled[] {
@@ -56,5 +72,5 @@ function tokens({ prompt_tokens, response_tokens, total_tokens }: SampleReply): 
   ].filter((part) => part !== "");
   if (parts.length === 0) return [];
   const shown = response_tokens ?? total_tokens ?? prompt_tokens;
-  return [{ label: response_tokens === null ? "Tokens" : "Response tokens", text: figure(shown), title: parts.join(", ") }];
+  return [{ label: response_tokens === null ? "Tokens" : "Response tokens", text: figure(shown), title: parts.join(", "), ...(response_tokens !== null && filter("response_tokens", response_tokens)) }];
 }

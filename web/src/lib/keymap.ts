@@ -8,6 +8,7 @@ export type Action =
   | "firstStep"
   | "lastStep"
   | "raw"
+  | "find"
   | "expand"
   | "follow"
   | "link"
@@ -30,6 +31,7 @@ export const KEYS: readonly Key[] = [
   { action: "firstStep", keys: ["g"], label: "g", words: "first step" },
   { action: "lastStep", keys: ["G"], label: "G", words: "last step" },
   { action: "raw", keys: ["r"], label: "r", words: "transcript or raw record" },
+  { action: "find", keys: ["F"], label: "F", words: "find in the sample" },
   { action: "expand", keys: ["e"], label: "e", words: "expand or collapse all" },
   { action: "follow", keys: ["l"], label: "l", words: "follow the run, or stop" },
   { action: "link", keys: ["y"], label: "y", words: "copy a link to this" },

@@ -4,21 +4,49 @@ import type { PartView, TurnView } from "../api/types.gen";
 
 const INLINE: ReadonlySet<string> = new Set(["text", "answer", "marker", "placeholder", "image"]);
 
-export interface Block {
-  kind: "flow" | "markers" | "think" | "tool_call" | "tool_result" | "json";
-  parts: PartView[];
+/** A part as it is shown, and where it comes from. */
+export interface Piece extends PartView {
+  /** Its place among the parts of its turn. */
+  place: number;
+  /** What is shown begins so many characters after the text of the part; below zero where tags stand in front of it. */
+  shift: number;
 }
 
+export interface Block {
+  kind: "flow" | "markers" | "think" | "tool_call" | "tool_result" | "json";
+  parts: Piece[];
+}
+
+/** What of a turn is arranged, and what stays as it was written. */
+export interface Arranging {
+  /** Thoughts stand by themselves; else they are text with its tags. */
+  think: boolean;
+  markers: boolean;
+  /** Nothing is trimmed or moved aside. */
+  visible: boolean;
+}
+
+const ARRANGED: Arranging = { think: true, markers: true, visible: false };
+
 /** Neighbours that run on as one text make one block; blank lines at its edges go, and markers there stand apart. */
-export function blocks(parts: readonly PartView[]): Block[] {
+export function blocks(parts: readonly PartView[], how: Arranging = ARRANGED): Block[] {
   const found: Block[] = [];
-  for (const part of parts) {
+  for (const [place, given] of parts.entries()) {
+    if (given.kind === "marker" && !how.markers) continue;
+    const part = given.kind === "think" && !how.think ? asWritten(given, place) : { ...given, place, shift: 0 };
     const last = found.at(-1);
     if (!INLINE.has(part.kind)) found.push({ kind: standing(part.kind), parts: [part] });
     else if (last?.kind === "flow") last.parts.push(part);
     else found.push({ kind: "flow", parts: [part] });
   }
+  if (how.visible) return found;
   return found.flatMap(edged).map(trimmed).filter((block) => block.parts.length > 0);
+}
+
+/** A thought as text between its tags. */
+function asWritten(part: PartView, place: number): Piece {
+  const text = part.raw ?? part.text;
+  return { ...part, kind: "text", text, raw: null, place, shift: -Math.max(0, text.indexOf(part.text)) };
 }
 
 function standing(kind: string): Block["kind"] {
@@ -35,7 +63,7 @@ function edged(block: Block): Block[] {
   return [markers(block.parts.slice(0, first)), { kind: "flow", parts: block.parts.slice(first, last + 1) }, markers(block.parts.slice(last + 1))];
 }
 
-function markers(parts: readonly PartView[]): Block {
+function markers(parts: readonly Piece[]): Block {
   return { kind: "markers", parts: parts.filter((part) => part.kind === "marker") };
 }
 
@@ -43,8 +71,11 @@ function trimmed(block: Block): Block {
   if (block.kind !== "flow") return block;
   const parts = block.parts.map((part) => ({ ...part }));
   while (parts[0]?.kind === "text") {
-    parts[0].text = parts[0].text.replace(/^(?:[ \t]*\r?\n)+/, "");
-    if (parts[0].text !== "") break;
+    const first = parts[0];
+    const left = first.text.replace(/^(?:[ \t]*\r?\n)+/, "");
+    first.shift += first.text.length - left.length;
+    first.text = left;
+    if (left !== "") break;
     parts.shift();
   }
   for (let last = parts.at(-1); last?.kind === "text"; last = parts.at(-1)) {

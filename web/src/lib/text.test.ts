@@ -4,11 +4,11 @@ import { chunks, lines } from "./chunks";
 import { blocks, gist, isAllThought, opening, verbatim } from "./parts";
 
 function part(kind: string, text: string, raw: string | null = null): PartView {
-  return { kind, text, raw, call: null, closed: true };
+  return { kind, text, raw, call: null, closed: true, image: false, cut: 0 };
 }
 
 function turn(...parts: PartView[]): TurnView {
-  return { role: "assistant", origin: "response", name: "", tool_call_id: "", tokens: null, chars: 0, reward: null, stop_reason: "", metrics: {}, parts };
+  return { role: "assistant", origin: "response", name: "", tool_call_id: "", tokens: null, chars: 0, reward: null, stop_reason: "", metrics: {}, logs: {}, parts };
 }
 
 describe("long text in pieces", () => {

@@ -1,10 +1,12 @@
-/** The sample that is looked at, whole, and its source record. */
+/** The sample that is looked at, whole, or the page of its turns that is. */
 
 import { computed, effect, signal, untracked } from "@preact/signals";
-import { type ApiError, getRaw, getSample } from "../api";
-import type { RawReply, SampleReply } from "../api/types.gen";
+import { type ApiError, getSample, getTurns } from "../api";
+import type { SampleReply, TurnsReply } from "../api/types.gen";
 import { Lru } from "../lib/lru";
+import { forgetBlocks, refreshBlocks, startBlocks } from "./blocks";
 import { place } from "./place";
+import { promptAfter } from "./render";
 import { run } from "./runs";
 import { asApiError } from "./session";
 
@@ -22,9 +24,6 @@ const kept = new Lru<Kept>(LIMIT_CHARS, ({ reply }) => 2000 + reply.turns.reduce
 export const sample = signal<SampleReply | null>(null);
 export const sampleError = signal<ApiError | null>(null);
 
-/** A record and the sample that it is of: ids repeat over runs. */
-const record = signal<{ key: string; reply: RawReply | null; error: ApiError | null } | null>(null);
-
 const isOf = (of: { id: string } | null, id: string | null): boolean => of !== null && of.id === id;
 
 export const isShown = computed(
@@ -33,14 +32,41 @@ export const isShown = computed(
 
 const keyOf = (runId: string, id: string): string => `${runId}\n${id}`;
 
-const shownRecord = computed(() => {
-  const { run: runId, sample: id } = place.value;
-  return record.value !== null && record.value.key === keyOf(runId ?? "", id ?? "") ? record.value : null;
-});
+/** A page of the turns of a sample that has more than are sent at once. */
+const turned = signal<{ key: string; page: TurnsReply } | null>(null);
+export const pageError = signal<ApiError | null>(null);
 
-/** The record of the sample that is looked at, and why it is not there. */
-export const raw = computed<RawReply | null>(() => shownRecord.value?.reply ?? null);
-export const rawError = computed<ApiError | null>(() => shownRecord.value?.error ?? null);
+/** The turns that are shown, and where they stand among all: those the sample came with, or the page that was gone to. */
+export const page = computed<Page | null>(() => (sample.value === null ? null : pageOf(sample.value)));
+
+export function pageOf(reply: SampleReply): Page {
+  const held = turned.value;
+  return held !== null && held.key === pageKey(reply) ? held.page : reply;
+}
+
+/** So much text a browser finds its way through by itself. */
+export const NATIVE_CHARS = 1_000_000;
+
+/** True where all of a sample is in the page, what is folded too, so that the browser's own find finds it. */
+export const isNative = computed(() => sample.value !== null && sample.value.chars <= NATIVE_CHARS && sample.value.turn_total <= sample.value.turns.length);
+
+export type Page = Pick<TurnsReply, "turns" | "turn_from" | "turn_total">;
+
+const pageKey = (reply: SampleReply): string => `${keyOf(reply.run, reply.id)}\n${promptAfter.value}`;
+
+/** Go to a page of turns: one that begins at a turn, or one that ends there. */
+export async function goTurns(at: { from?: number; until?: number }): Promise<void> {
+  const reply = sample.peek();
+  if (reply === null) return;
+  const key = untracked(() => pageKey(reply));
+  pageError.value = null;
+  try {
+    const found = await getTurns(reply.run, reply.id, at, promptAfter.peek() || undefined);
+    if (sample.peek()?.id === reply.id) turned.value = { key, page: found };
+  } catch (error) {
+    pageError.value = asApiError(error);
+  }
+}
 
 /** Fetch a sample before it is asked for. */
 export async function prefetch(runId: string, id: string): Promise<void> {
@@ -49,44 +75,35 @@ export async function prefetch(runId: string, id: string): Promise<void> {
 
 export function forgetSamples(): void {
   kept.clear();
-  record.value = null;
+  turned.value = null;
+  forgetBlocks();
 }
 
 /** Load the sample again: its place in its group may have changed, or the last try has failed. */
 export async function refreshSample(): Promise<void> {
   const { run: runId, sample: id } = place.peek();
-  record.value = null;
+  turned.value = null;
   if (runId === null || id === null) return;
   await show(runId, id, true);
-  if (place.peek().view === "raw") await loadRaw(false);
-}
-
-/** Load the source record; `isWhole` where it is larger than is sent at first. */
-export async function loadRaw(isWhole: boolean): Promise<void> {
-  const { run: runId, sample: id } = place.peek();
-  if (runId === null || id === null) return;
-  const key = keyOf(runId, id);
-  try {
-    record.value = { key, reply: await getRaw(runId, id, isWhole), error: null };
-  } catch (error) {
-    record.value = { key, reply: null, error: asApiError(error) };
-  }
+  await refreshBlocks();
 }
 
 export function startSample(): void {
+  let lastAfter = promptAfter.peek();
   effect(() => {
     const { run: runId, sample: id } = place.value;
+    if (promptAfter.value !== lastAfter) {
+      lastAfter = promptAfter.value; // what was loaded is divided in another way
+      kept.clear();
+    }
     untracked(() => runId !== null && id !== null && void show(runId, id, false));
   });
-  effect(() => {
-    const { view, sample: id } = place.value;
-    if (view === "raw" && id !== null) untracked(() => raw.peek() === null && void loadRaw(false));
-  });
+  startBlocks();
 }
 
 async function fetched(runId: string, id: string): Promise<Kept> {
   const version = run.peek()?.version ?? "";
-  const reply = await getSample(runId, id);
+  const reply = await getSample(runId, id, promptAfter.peek() || undefined);
   return { reply, version };
 }
 

@@ -3,13 +3,14 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { settings } from "../state/settings";
+import { STAY } from "./paint";
 import style from "./Box.module.css";
 
 /** Text that is hardly longer than the box is not long: the box grows instead. */
 const SLACK_PX = 320;
 
 /** What a reader does to move: from then on the box stays where it is put. */
-const MOVES = ["wheel", "pointerdown", "keydown", "touchstart"] as const;
+const MOVES = ["wheel", "pointerdown", "keydown", "touchstart", STAY] as const;
 
 interface Props {
   label: string;

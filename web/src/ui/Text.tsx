@@ -1,24 +1,95 @@
 /** Text of any length, verbatim, in text nodes: what is very long is laid out piece by piece as it is scrolled to. */
 
-import { useMemo } from "preact/hooks";
+import { useComputed } from "@preact/signals";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import type { Span } from "../api/types.gen";
 import { chunks, lines, WHOLE_CHARS } from "../lib/chunks";
+import { specials, visible, visiblePlace } from "../lib/visible";
+import { spansOf, target } from "../state/highlights";
+import { render } from "../state/render";
+import { paint, type Place, rangesOf, show } from "./paint";
 import style from "./Text.module.css";
 
 const LINE_CHARS = 100;
 const LINE_PX = 24;
 
-export function Text({ text }: { text: string }) {
-  const pieces = useMemo(() => (text.length > WHOLE_CHARS ? chunks(text) : null), [text]);
-  if (pieces === null) return <>{text}</>;
-  return (
-    <>
-      {pieces.map((piece, i) => (
-        // The pieces of a text never change their order: their place is their identity.
-        // oxlint-disable-next-line react/no-array-index-key
-        <div key={i} class={style["piece"]} style={{ containIntrinsicBlockSize: `auto ${lines(piece, LINE_CHARS) * LINE_PX}px` }}>
-          {piece}
-        </div>
-      ))}
-    </>
-  );
+/** More marks than so many in one text are not painted: they take time, and nobody looks at them all. */
+const MAX_MARKS = 3000;
+
+interface Props {
+  text: string;
+  /** The name of the part whose text this is, for marks in it (state/highlights.ts). */
+  at?: string | undefined;
+  /** The text begins so many characters after that of the part. */
+  shift?: number;
+}
+
+export function Text({ text, at, shift = 0 }: Props) {
+  const isVisible = render.value.visible;
+  const drawn = useMemo(() => (isVisible ? visible(text) : text), [text, isVisible]);
+  const pieces = useMemo(() => (drawn.length > WHOLE_CHARS ? chunks(drawn) : null), [drawn]);
+  const body =
+    pieces === null
+      ? drawn
+      : pieces.map((piece, i) => (
+          // The pieces of a text never change their order: their place is their identity.
+          // oxlint-disable-next-line react/no-array-index-key
+          <div key={i} class={style["piece"]} style={{ containIntrinsicBlockSize: `auto ${lines(piece, LINE_CHARS) * LINE_PX}px` }}>
+            {piece}
+          </div>
+        ));
+  if (at === undefined && !isVisible) return <>{body}</>;
+  return <Marked at={at ?? ""} shift={shift} text={text} drawn={drawn} isVisible={isVisible} isLong={pieces !== null}>{body}</Marked>;
+}
+
+interface MarkedProps {
+  at: string;
+  shift: number;
+  text: string;
+  drawn: string;
+  isVisible: boolean;
+  isLong: boolean;
+  children: preact.ComponentChildren;
+}
+
+/** A text in which places are marked. */
+function Marked({ at, shift, text, drawn, isVisible, isLong, children }: MarkedProps) {
+  const root = useRef<HTMLElement>(null);
+  // Of thousands of texts only those that a change is about are looked at again.
+  const found = useComputed(() => spansOf(at, "find")).value;
+  const hits = useComputed(() => spansOf(at, "search")).value;
+  const here = useComputed(() => (at !== "" && target.value?.span.at === at ? target.value : null)).value;
+
+  useLayoutEffect(() => {
+    const element = root.current;
+    if (element === null) return undefined;
+    const places = (spans: readonly Span[]): Place[] => spans.slice(0, MAX_MARKS).map((span) => placeOf(span, shift, isVisible ? text : null));
+    const ends = [
+      paint("search", rangesOf(element, places(hits))),
+      paint("find", rangesOf(element, places(found))),
+      paint("here", here === null ? [] : rangesOf(element, places([here.span]))),
+      paint("special", isVisible && drawn.length <= WHOLE_CHARS ? rangesOf(element, specials(drawn)) : []),
+    ];
+    return () => {
+      for (const end of ends) end();
+    };
+  }, [found, hits, here, drawn, isVisible, text, shift]);
+
+  useEffect(() => {
+    const element = root.current;
+    if (element === null || here === null) return;
+    const [range] = rangesOf(element, [placeOf(here.span, shift, isVisible ? text : null)]);
+    if (range !== undefined) show(range);
+    // A place is gone to when somebody wishes it, not when the text is drawn in another way.
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
+  }, [here]);
+
+  return isLong ? <div ref={root as preact.Ref<HTMLDivElement>}>{children}</div> : <span ref={root as preact.Ref<HTMLSpanElement>}>{children}</span>;
+}
+
+/** Where a place of a part stands in its text as it is drawn; `hidden` is the text where what is hidden in it is made visible. */
+function placeOf({ start, stop }: Span, shift: number, hidden: string | null): Place {
+  const from = Math.max(0, start - shift);
+  const to = Math.max(from, stop - shift);
+  return hidden === null ? { start: from, stop: to } : { start: visiblePlace(hidden, from), stop: visiblePlace(hidden, to) };
 }

@@ -1,13 +1,14 @@
 /** The record as it stands in its file, and where that is. */
 
-import { useMemo, useState } from "preact/hooks";
-import { indented } from "../../lib/json";
+import { useEffect, useState } from "preact/hooks";
 import { figure, size } from "../../lib/numbers";
-import { loadRaw, raw, rawError } from "../../state/sample";
+import { loadRaw, rawBlock } from "../../state/blocks";
 import { Copy } from "../../ui/Copy";
+import { indent } from "../../ui/renderer";
 import { Segments } from "../../ui/Segments";
 import { Failure } from "../../ui/State";
 import { Text } from "../../ui/Text";
+import { Blocks } from "./Blocks";
 import style from "./Raw.module.css";
 
 const FORMS = [
@@ -15,29 +16,41 @@ const FORMS = [
   { value: "verbatim", label: "Verbatim", title: "Exactly as it stands in the file" },
 ] as const;
 
+const BLOCK_BYTES = 4 * 2 ** 20;
+
 export function Raw() {
   const [form, choose] = useState<"lines" | "verbatim">("lines");
-  const reply = raw.value;
-  const text = useMemo(() => (reply === null ? "" : form === "lines" ? indented(reply.text) : reply.text), [reply, form]);
-  if (rawError.value !== null) return <Failure error={rawError.value} what="The record" again={() => void loadRaw(false)} />;
+  const { reply, error } = rawBlock();
+  const isWhole = reply !== null && reply.start === 0 && reply.stop >= reply.size_bytes;
+  const inLines = useIndented(reply !== null && form === "lines" && isWhole ? reply.text : null);
+  if (error !== null) return <Failure error={error} what="The record" again={() => void loadRaw(0)} />;
   if (reply === null) return <p class="hidden" role="status">Loading</p>;
-  const { source, shown_bytes, size_bytes } = reply;
+  const { source, start, stop, size_bytes: total } = reply;
   return (
     <section class={style["raw"]} aria-label="Raw record">
       <div class={style["bar"]}>
         <p class={style["source"]}>
-          {source.file} · bytes {figure(source.start)}–{figure(source.stop)}{source.part !== "" && ` · ${source.part}`} · {size(size_bytes)}
+          {source.file} · bytes {figure(source.start)}–{figure(source.stop)}{source.part !== "" && ` · ${source.part}`} · {size(total)}
         </p>
-        <Copy what="the record" text={() => reply.text} />
-        <Segments label="Form" options={FORMS} value={form} choose={choose} />
+        <Copy what={isWhole ? "the record" : "this block of the record"} text={() => reply.text} />
+        {isWhole && <Segments label="Form" options={FORMS} value={form} choose={choose} />}
       </div>
-      {shown_bytes < size_bytes && (
-        <p class={style["cut"]}>
-          The first {size(shown_bytes)} of {size(size_bytes)} are shown.{" "}
-          <button type="button" class="button" onClick={() => void loadRaw(true)}>Load all</button>
-        </p>
-      )}
-      <pre class={style["text"]}><Text text={text} /></pre>
+      <Blocks start={start} stop={stop} total={total} words={size} block={BLOCK_BYTES} go={(at) => void loadRaw(at)} />
+      <pre class={style["text"]}><Text text={inLines ?? reply.text} /></pre>
+      <Blocks start={start} stop={stop} total={total} words={size} block={BLOCK_BYTES} go={(at) => void loadRaw(at)} />
     </section>
   );
+}
+
+/** A text laid out by the worker; null as long as it is not, or where nothing is to be laid out. */
+function useIndented(text: string | null): string | null {
+  const [laid, lay] = useState<{ of: string; text: string } | null>(null);
+  useEffect(() => {
+    let isWanted = true;
+    if (text !== null) void indent(text).then((found) => isWanted && lay({ of: text, text: found }));
+    return () => {
+      isWanted = false;
+    };
+  }, [text]);
+  return laid !== null && laid.of === text ? laid.text : null;
 }

@@ -20,7 +20,7 @@ export function Node({ node, depth }: { node: ReportNode; depth: number }) {
       <div class={style["talk"]}>
         {node.turns.map((turn, i) => (
           // oxlint-disable-next-line react/no-array-index-key
-          <Turn key={i} turn={turn} number={null} />
+          <Turn key={i} turn={turn} at="" number={null} />
         ))}
       </div>
     );

@@ -1,25 +1,34 @@
 /** A block of a turn: running text, a thought, a call of a tool, what the tool gave back, data. */
 
-import type { PartView } from "../../api/types.gen";
-import type { Block } from "../../lib/parts";
+import type { Block, Piece } from "../../lib/parts";
+import { Rich } from "../../ui/Rich";
 import { Text } from "../../ui/Text";
 import { Call } from "./Call";
-import { Think } from "./Think";
+import { Picture } from "./Picture";
 import { Placeholder } from "./Placeholder";
+import { Think } from "./Think";
 import style from "./BlockView.module.css";
 
-export function BlockView({ block, isThoughtOpen }: { block: Block; isThoughtOpen: boolean }) {
+interface Props {
+  block: Block;
+  /** The name of the turn: parts are named after it. */
+  turn: string;
+  isThoughtOpen: boolean;
+}
+
+export function BlockView({ block, turn, isThoughtOpen }: Props) {
   const part = block.parts[0];
   if (part === undefined) return null;
+  const at = `${turn}.${part.place}`;
   switch (block.kind) {
     case "think":
-      return <Think part={part} isUsuallyOpen={isThoughtOpen} />;
+      return <Think part={part} at={at} isUsuallyOpen={isThoughtOpen} />;
     case "tool_call":
-      return <Call part={part} />;
+      return <Call part={part} at={at} />;
     case "tool_result":
       return (
         <div class={style["result"]}>
-          <span class={style["arrow"]} aria-hidden="true">→</span> <Text text={part.text} />
+          <span class={style["arrow"]} aria-hidden="true">→</span> <Text text={part.text} at={at} />
         </div>
       );
     case "markers":
@@ -29,35 +38,36 @@ export function BlockView({ block, isThoughtOpen }: { block: Block; isThoughtOpe
         </div>
       );
     case "json":
-      return <pre class={style["json"]}><Text text={part.text} /></pre>;
+      return <pre class={style["json"]}><Text text={part.text} at={at} /></pre>;
     default:
       return (
         <div class={style["flow"]}>
-          {block.parts.map((one, i) => (
-            // The parts of a text never change their order: their place is their identity.
-            // oxlint-disable-next-line react/no-array-index-key
-            <Inline key={i} part={one} />
-          ))}
+          {block.parts.map((one) => <Inline key={one.place} part={one} at={`${turn}.${one.place}`} />)}
         </div>
       );
   }
 }
 
-function Inline({ part }: { part: PartView }) {
+function Inline({ part, at }: { part: Piece; at: string }) {
   switch (part.kind) {
     case "marker":
-      return <span class={style["marker"]} title="marker of the chat template">{part.raw ?? part.text}</span>;
+      return <span class={style["marker"]} title="marker of the chat template"><Text text={part.raw ?? part.text} /></span>;
     case "placeholder":
       return <Placeholder part={part} />;
     case "image":
-      return <span class={style["image"]} title="an image that the record only names">{part.text}</span>;
+      return part.image ? <Picture at={at} what={part.text} /> : <span class={style["image"]} title="an image that the record only names">{part.text}</span>;
     case "answer":
       return (
         <span class={style["answer"]} title={part.closed ? "the answer that the model marked as such" : "an answer that was never closed"}>
-          <Text text={part.text} />
+          <Text text={part.text} at={at} />
         </span>
       );
     default:
-      return <Text text={part.text} />;
+      return (
+        <>
+          <Rich text={part.text} at={at} shift={part.shift} />
+          {part.cut > 0 && <span class={style["cut"]}> … {part.cut.toLocaleString("en")} characters more stand in the raw record.</span>}
+        </>
+      );
   }
 }

@@ -1,12 +1,20 @@
-/** A call of a tool: its name, its arguments laid out, its error. */
+/** A call of a tool: its name, its arguments laid out, what came back, its error. */
 
 import type { PartView } from "../../api/types.gen";
+import { errorOf, results } from "../../lib/results";
+import { gist } from "../../lib/parts";
+import { goTo } from "../../state/highlights";
+import { page } from "../../state/sample";
+import { computed } from "@preact/signals";
 import { Text } from "../../ui/Text";
 import style from "./Call.module.css";
 
-export function Call({ part }: { part: PartView }) {
+/** The calls of the page that is shown, and the turns that answer them. */
+const answers = computed(() => results(page.value?.turns ?? [], page.value?.turn_from ?? 0));
+
+export function Call({ part, at }: { part: PartView; at: string }) {
   const { call } = part;
-  if (call === null) return <div class={style["call"]}><Text text={part.text} /></div>;
+  if (call === null) return <div class={style["call"]}><Text text={part.text} at={at} /></div>;
   return (
     <div class={style["call"]} role="group" aria-label={`Call of ${call.name}`}>
       <div class={style["head"]}>
@@ -14,8 +22,25 @@ export function Call({ part }: { part: PartView }) {
         {call.id !== "" && <small>{call.id}</small>}
         {!part.closed && <small>cut off</small>}
       </div>
-      {call.arguments !== "" && <div class={style["arguments"]}><Text text={call.arguments} /></div>}
+      {call.arguments !== "" && <div class={style["arguments"]}><Text text={call.arguments} at={at} /></div>}
       {call.error !== "" && <div class={style["error"]}>{call.error}</div>}
+      <Answer at={at} />
     </div>
+  );
+}
+
+/** The first words of the result, and the way to it. */
+function Answer({ at }: { at: string }) {
+  const number = answers.value.get(at);
+  const from = page.value?.turn_from ?? 0;
+  const turn = number === undefined ? undefined : page.value?.turns[number - from];
+  if (number === undefined || turn === undefined) return null;
+  const error = errorOf(turn.logs);
+  const place = turn.parts.findIndex((part) => part.text.trim() !== "" && part.kind !== "marker");
+  const go = (): void => void goTo({ at: `${number}.${Math.max(0, place)}`, start: 0, stop: 1 });
+  return (
+    <button type="button" class={`${style["answer"]} ${error === "" ? "" : style["error"]}`} title="Go to the result" onClick={go}>
+      → {error !== "" && error !== "error" ? error : gist(turn)}
+    </button>
   );
 }

@@ -6,6 +6,7 @@ import { type Labelled, labelled } from "../../lib/facts";
 import { figure } from "../../lib/numbers";
 import { type Range, share, stop } from "../../lib/reward";
 import { range } from "../../state/ranges";
+import { pickFact } from "./pick";
 import style from "./Facts.module.css";
 
 /** Three lines of the widest screen hold no more. */
@@ -39,7 +40,7 @@ export function Facts({ reply }: { reply: SampleReply }) {
           <div key={`${i} ${fact.label}`} title={`${fact.label}: ${fact.title}`}>
             <dt>{fact.label}</dt>
             <dd class={fact.tone === "warn" ? style["warn"] : fact.tone === "tag" ? style["tag"] : undefined} style={{ color: ink(fact, range.value) }}>
-              {fact.text}
+              <Value fact={fact} />
             </dd>
           </div>
         ))}
@@ -55,6 +56,17 @@ export function Facts({ reply }: { reply: SampleReply }) {
         </button>
       )}
     </>
+  );
+}
+
+/** A value; where the list can be filtered by it, a press does that, and one with Shift leaves it out. */
+function Value({ fact: { text, field, by } }: { fact: Labelled }) {
+  const pick = pickFact.value;
+  if (pick === null || field === undefined || by === undefined) return <>{text}</>;
+  return (
+    <button type="button" class={style["pick"]} title={`Filter by ${field} = ${by}; with Shift, leave it out`} onClick={(event) => pick(field, by, event.shiftKey)}>
+      {text}
+    </button>
   );
 }
 

@@ -10,7 +10,7 @@ export function Golden({ label }: { label: string }) {
       <b>Golden</b>
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a long answer scrolls, so the keyboard must reach it */}
       <div class={style["text"]} tabIndex={label.length > 800 ? 0 : undefined}>
-        <Text text={label} />
+        <Text text={label} at="label" />
       </div>
     </section>
   );

@@ -6,12 +6,15 @@ import { go, place } from "../../state/place";
 import { Copy } from "../../ui/Copy";
 import { Segments } from "../../ui/Segments";
 import { Facts } from "./Facts";
+import { closeFind, isFinding, openFind } from "./find";
 import { turnFolds, willExpand } from "./folds";
+import { RenderMenu } from "./RenderMenu";
 import style from "./Header.module.css";
 
 const VIEWS: readonly { value: View; label: string; title: string }[] = [
   { value: "transcript", label: "Transcript", title: "The conversation (r)" },
-  { value: "raw", label: "Raw", title: "The record as it stands in its file (r)" },
+  { value: "text", label: "Text", title: "The whole sample as one text, as the trainer saw it" },
+  { value: "raw", label: "Raw", title: "The record as it stands in its file, with file and bytes (r)" },
 ];
 
 export function Header({ reply }: { reply: SampleReply }) {
@@ -24,6 +27,12 @@ export function Header({ reply }: { reply: SampleReply }) {
         </h1>
         <Copy class={style["id"]} label={reply.id} what="(copy the id)" text={() => reply.id} />
         <span class={style["tools"]}>
+          {view === "transcript" && <RenderMenu />}
+          {view === "transcript" && (
+            <button type="button" class="action" title="Find in this sample (F)" aria-pressed={isFinding.value} onClick={isFinding.value ? closeFind : openFind}>
+              Find
+            </button>
+          )}
           {view === "transcript" && (
             <button type="button" class="action" title={`${willExpand.value ? "Expand" : "Collapse"} all (e)`} onClick={turnFolds}>
               {willExpand.value ? "Expand all" : "Collapse all"}

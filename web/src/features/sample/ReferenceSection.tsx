@@ -32,7 +32,7 @@ export function ReferenceSection({ reference }: { reference: Reference }) {
       {reference.turns.map((turn, i) => (
         // The turns of a response never change their order: their place is their identity.
         // oxlint-disable-next-line react/no-array-index-key
-        <Turn key={i} turn={turn} number={null} />
+        <Turn key={i} turn={turn} at={`ref${i}`} number={null} />
       ))}
       {reference.turns.length === 0 && <p class="quiet">The record holds its reward, and no text.</p>}
     </section>

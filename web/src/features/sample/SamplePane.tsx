@@ -3,9 +3,11 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { itemOf } from "../../state/list";
 import { place } from "../../state/place";
-import { isShown, refreshSample, sample, sampleError } from "../../state/sample";
+import { isShown, page, refreshSample, sample, sampleError } from "../../state/sample";
 import { Failure } from "../../ui/State";
 import { Raw } from "../raw/Raw";
+import { WholeText } from "../raw/WholeText";
+import { FindBar } from "./FindBar";
 import { Header } from "./Header";
 import { MiniNav } from "./MiniNav";
 import { Outline } from "./Outline";
@@ -23,7 +25,8 @@ export function SamplePane() {
   const canShow = reply !== null && (isShown.value || !isLate);
   const { view } = place.value;
 
-  useLayoutEffect(() => doc.current?.scrollTo(0, 0), [reply?.run, reply?.id]);
+  const from = page.value?.turn_from;
+  useLayoutEffect(() => doc.current?.scrollTo(0, 0), [reply?.run, reply?.id, from]);
 
   if (sampleError.value !== null && !isShown.value) {
     return (
@@ -38,8 +41,9 @@ export function SamplePane() {
       {canShow ? (
         <>
           <Header reply={reply} />
+          {view === "transcript" && <FindBar />}
           <div class={style["doc"]} ref={doc} key={view}>
-            {view === "raw" ? <Raw /> : <Transcript key={`${reply.run} ${reply.id}`} reply={reply} />}
+            {view === "raw" ? <Raw /> : view === "text" ? <WholeText /> : <Transcript key={`${reply.run} ${reply.id}`} reply={reply} />}
           </div>
         </>
       ) : (

@@ -3,20 +3,22 @@
 import type { PartView } from "../../api/types.gen";
 import { count } from "../../lib/numbers";
 import { opening } from "../../lib/parts";
-import { Text } from "../../ui/Text";
+import { isNative } from "../../state/sample";
+import { Hidden } from "../../ui/Hidden";
+import { Rich } from "../../ui/Rich";
 import { useFold } from "./folds";
 import style from "./Think.module.css";
 
 const OPENING_CHARS = 80;
 
-export function Think({ part, isUsuallyOpen }: { part: PartView; isUsuallyOpen: boolean }) {
-  const [isOpen, open] = useFold(isUsuallyOpen);
-  const text = part.text.trim();
+export function Think({ part, at, isUsuallyOpen }: { part: PartView; at: string; isUsuallyOpen: boolean }) {
+  const [isOpen, open] = useFold(isUsuallyOpen, at);
+  const { text } = part;
   const end = part.closed ? "" : ", without an end";
   return (
     <div class={style["think"]}>
       <button type="button" class={style["summary"]} aria-expanded={isOpen} onClick={() => open(!isOpen)}>
-        <span class={style["mark"]} aria-hidden="true">{isOpen ? "▾" : "▸"}</span> Thought for {count(text.length, "character")}
+        <span class={style["mark"]} aria-hidden="true">{isOpen ? "▾" : "▸"}</span> Thought for {count(text.trim().length, "character")}
         {end}
         {!isOpen && text !== "" && (
           <>
@@ -24,7 +26,11 @@ export function Think({ part, isUsuallyOpen }: { part: PartView; isUsuallyOpen: 
           </>
         )}
       </button>
-      {isOpen && <div class={style["text"]}><Text text={text} /></div>}
+      {(isOpen || isNative.value) && (
+        <Hidden isHidden={!isOpen} found={() => open(true)}>
+          <div class={style["text"]}><Rich text={text} at={at} /></div>
+        </Hidden>
+      )}
     </div>
   );
 }

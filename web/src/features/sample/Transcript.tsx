@@ -4,6 +4,7 @@ import type { VNode } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { SampleReply, TurnView } from "../../api/types.gen";
 import { figure, size } from "../../lib/numbers";
+import { goTurns, type Page, pageError, pageOf } from "../../state/sample";
 import { Extra } from "./Extra";
 import { Golden } from "./Golden";
 import { ReferenceSection } from "./ReferenceSection";
@@ -13,19 +14,18 @@ import style from "./Transcript.module.css";
 const AT_ONCE = 40;
 const A_FRAME = 120;
 const BLOCK = 40;
-/** More turns than so many are drawn when they are asked for. */
-const BATCH = 3000;
 
 export function Transcript({ reply }: { reply: SampleReply }) {
-  const { source, notes, turns } = reply;
-  const [allowed, allow] = useState(BATCH);
-  const drawn = useMore(Math.min(turns.length, allowed));
-  const numbers = useMemo(() => numbersOf(turns), [turns]);
-  const blocks = useMemo<Blocks>(() => ({ turns, numbers, nodes: [] }), [turns, numbers]);
-  const left = turns.length - allowed;
+  const { source, notes } = reply;
+  const shown = pageOf(reply);
+  const { turns, turn_from: from, turn_total: total } = shown;
+  const drawn = useMore(turns);
+  const numbers = useMemo(() => numbersOf(turns, total), [turns, total]);
+  const blocks = useMemo<Blocks>(() => ({ turns, numbers, from, nodes: [] }), [turns, numbers, from]);
+  const isEnd = from + turns.length >= total;
   return (
     <article class={style["transcript"]}>
-      <Golden label={reply.label} />
+      {from === 0 && <Golden label={reply.label} />}
       {notes.length > 0 && (
         <ul class={style["notes"]} aria-label="Notes on this sample">
           {notes.map((note, i) => (
@@ -34,18 +34,14 @@ export function Transcript({ reply }: { reply: SampleReply }) {
           ))}
         </ul>
       )}
-      {nodesOf(blocks, Math.min(drawn, allowed))}
-      {turns.length === 0 && <p class={style["none"]}>This record holds no text that is known as a turn. Its raw record shows all of it.</p>}
-      {left > 0 && drawn >= allowed && (
-        <p class={style["none"]}>
-          <button type="button" class="button" onClick={() => allow(allowed + BATCH)}>Show {figure(Math.min(BATCH, left))} more turns</button>
-          {" "}{figure(left)} of {figure(turns.length)} turns are not drawn yet.
-        </p>
-      )}
+      {total > turns.length && <Pages shown={shown} isAbove />}
+      {nodesOf(blocks, drawn)}
+      {total === 0 && <p class={style["none"]}>This record holds no text that is known as a turn. Its raw record shows all of it.</p>}
+      {total > turns.length && drawn >= turns.length && <Pages shown={shown} />}
+      {drawn >= turns.length && isEnd && reply.reference !== null && <ReferenceSection reference={reply.reference} />}
       {drawn >= turns.length && (
         <>
-          {reply.reference !== null && <ReferenceSection reference={reply.reference} />}
-          <Extra extra={reply.extra} />
+          <Extra extra={reply.extra} images={reply.extra_images} />
           <footer class={style["source"]}>
             {source.file} · bytes {figure(source.start)}–{figure(source.stop)} ({size(source.stop - source.start)}){source.part !== "" && ` · ${source.part}`}
           </footer>
@@ -55,45 +51,64 @@ export function Transcript({ reply }: { reply: SampleReply }) {
   );
 }
 
+/** Which turns of a very long sample are shown, and the ways to the others. */
+function Pages({ shown, isAbove = false }: { shown: Page; isAbove?: boolean }) {
+  const { turns, turn_from: from, turn_total: total } = shown;
+  const stop = from + turns.length;
+  return (
+    <nav class={style["pages"]} aria-label={isAbove ? "Turns before these" : "Turns after these"}>
+      <span>Turns {figure(from + 1)}–{figure(stop)} of {figure(total)}</span>
+      {from > 0 && <button type="button" class="action" onClick={() => void goTurns({ from: 0 })}>First</button>}
+      {from > 0 && <button type="button" class="action" onClick={() => void goTurns({ until: from })}>Before</button>}
+      {stop < total && <button type="button" class="action" onClick={() => void goTurns({ from: stop })}>After</button>}
+      {stop < total && <button type="button" class="action" onClick={() => void goTurns({ until: total })}>Last</button>}
+      {pageError.value !== null && <span role="alert">{pageError.value.message}</span>}
+    </nav>
+  );
+}
+
 interface Blocks {
   turns: readonly TurnView[];
   numbers: readonly (number | null)[];
+  /** The number of the first turn among all of the sample. */
+  from: number;
   nodes: VNode[];
 }
 
 /** So many turns, in blocks; those that are there already are the same nodes, and are not looked at again. */
-function nodesOf({ turns, numbers, nodes }: Blocks, drawn: number): VNode[] {
+function nodesOf({ turns, numbers, from, nodes }: Blocks, drawn: number): VNode[] {
   const count = Math.ceil(Math.min(drawn, turns.length) / BLOCK);
-  for (let n = nodes.length; n < count; n += 1) nodes.push(<Block key={n} turns={turns} numbers={numbers} from={n * BLOCK} />);
+  for (let n = nodes.length; n < count; n += 1) nodes.push(<Block key={from + n * BLOCK} turns={turns} numbers={numbers} offset={n * BLOCK} from={from} />);
   return nodes.slice(0, count);
 }
 
-function Block({ turns, numbers, from }: Omit<Blocks, "nodes"> & { from: number }) {
+function Block({ turns, numbers, offset, from }: Omit<Blocks, "nodes"> & { offset: number }) {
   return (
     <>
-      {turns.slice(from, from + BLOCK).map((turn, i) => (
+      {turns.slice(offset, offset + BLOCK).map((turn, i) => (
         // The turns of a sample never change their order: their place is their identity.
         // oxlint-disable-next-line react/no-array-index-key
-        <Turn key={i} turn={turn} number={numbers[from + i] ?? null} isLast={from + i === turns.length - 1} />
+        <Turn key={i} turn={turn} at={String(from + offset + i)} number={numbers[offset + i] ?? null} />
       ))}
     </>
   );
 }
 
 /** A few turns are drawn at once, the rest frame by frame, so that thousands of them do not hold up the first. */
-function useMore(total: number): number {
-  const [drawn, setDrawn] = useState(AT_ONCE);
+function useMore(turns: readonly TurnView[]): number {
+  const [{ of, drawn }, setDrawn] = useState({ of: turns, drawn: AT_ONCE });
+  const now = of === turns ? drawn : AT_ONCE;
   useEffect(() => {
-    if (drawn >= total) return undefined;
-    const frame = requestAnimationFrame(() => setDrawn(drawn + A_FRAME));
+    if (now >= turns.length) return undefined;
+    const frame = requestAnimationFrame(() => setDrawn({ of: turns, drawn: now + A_FRAME }));
     return () => cancelAnimationFrame(frame);
-  }, [drawn, total]);
-  return drawn;
+  }, [now, turns]);
+  return Math.min(now, turns.length);
 }
 
-/** Assistant turns are counted where there are several. */
-function numbersOf(turns: readonly TurnView[]): (number | null)[] {
+/** Assistant turns are counted where there are several; of a page out of the middle nobody knows the count. */
+function numbersOf(turns: readonly TurnView[], total: number): (number | null)[] {
   let own = 0;
   const numbers = turns.map((turn) => (turn.role === "assistant" ? (own += 1) : null));
-  return own < 2 ? turns.map(() => null) : numbers;
+  return own < 2 || turns.length < total ? turns.map(() => null) : numbers;
 }

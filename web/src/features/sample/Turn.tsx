@@ -1,10 +1,17 @@
 /** A turn of the conversation: who speaks, what is said, and what is known about it. */
 
+import { useMemo, useState } from "preact/hooks";
 import type { TurnView } from "../../api/types.gen";
+import { shown } from "../../lib/json";
 import { count, figure, score } from "../../lib/numbers";
 import { blocks, gist, isAllThought, verbatim } from "../../lib/parts";
+import { errorOf } from "../../lib/results";
+import { render } from "../../state/render";
+import { isNative } from "../../state/sample";
 import { Box } from "../../ui/Box";
 import { Copy } from "../../ui/Copy";
+import { Hidden } from "../../ui/Hidden";
+import { Text } from "../../ui/Text";
 import { BlockView } from "./BlockView";
 import { useFold } from "./folds";
 import { Section } from "./Section";
@@ -21,14 +28,15 @@ const NAMES: ReadonlyMap<string, string> = new Map([["system", "System"], ["user
 
 interface Props {
   turn: TurnView;
+  /** The name of the turn: `12`, or `ref0` for one of the reference. */
+  at: string;
   /** Which of the assistant's turns it is, where there are several. */
   number: number | null;
-  isLast?: boolean;
 }
 
-export function Turn({ turn, number }: Props) {
+export function Turn({ turn, at, number }: Props) {
   const isUsuallyOpen = turn.role !== "system" || turn.chars <= SYSTEM_CHARS;
-  const [isOpen, open] = useFold(isUsuallyOpen);
+  const [isOpen, open] = useFold(isUsuallyOpen, at);
   const metrics = Object.entries(turn.metrics);
   const name = NAMES.get(turn.role) ?? (turn.role || "Text");
   return (
@@ -45,6 +53,7 @@ export function Turn({ turn, number }: Props) {
           {number !== null && <span>turn {number}</span>}
           <span>{turn.tokens === null ? count(turn.chars, "character") : count(Number(turn.tokens), "token")}</span>
           {turn.reward !== null && <span>reward {score(turn.reward)}</span>}
+          {errorOf(turn.logs) !== "" && <span class={style["error"]}>error</span>}
           {turn.stop_reason !== "" && <span>{turn.stop_reason}</span>}
           {turn.tool_call_id !== "" && <span class={style["call"]}>{turn.tool_call_id}</span>}
           {metrics.slice(0, METRICS).map(([metric, value]) => (
@@ -54,26 +63,47 @@ export function Turn({ turn, number }: Props) {
         </>
       }
     >
-      {isOpen ? <Open turn={turn} label={`Text: ${name}`} /> : (
+      {!isOpen && (
         <button type="button" class={style["gist"]} title="Unfold" onClick={() => open(true)}>
           {gist(turn)}
         </button>
+      )}
+      {(isOpen || isNative.value) && (
+        <Hidden isHidden={!isOpen} found={() => open(true)}>
+          <Open turn={turn} at={at} label={`Text: ${name}`} />
+        </Hidden>
       )}
     </Section>
   );
 }
 
-function Open({ turn, label }: { turn: TurnView; label: string }) {
-  const found = blocks(turn.parts);
-  if (found.length === 0) return <span class="quiet">(empty)</span>;
+function Open({ turn, at, label }: { turn: TurnView; at: string; label: string }) {
+  const how = render.value;
+  const found = useMemo(() => blocks(turn.parts, how), [turn, how]);
   const isAll = isAllThought(turn);
   return (
-    <Box label={label} class={turn.role === "tool" ? style["tool"] : undefined}>
-      {found.map((block, i) => (
-        // The blocks of a turn never change their order: their place is their identity.
-        // oxlint-disable-next-line react/no-array-index-key
-        <BlockView key={i} block={block} isThoughtOpen={isAll} />
-      ))}
-    </Box>
+    <>
+      {found.length === 0 ? <span class="quiet">(empty)</span> : (
+        <Box label={label} class={turn.role === "tool" ? style["tool"] : undefined}>
+          {found.map((block) => (
+            <BlockView key={block.parts[0]?.place} block={block} turn={at} isThoughtOpen={isAll} />
+          ))}
+        </Box>
+      )}
+      <Logs logs={turn.logs} />
+    </>
+  );
+}
+
+/** What else was written about a turn. */
+function Logs({ logs }: { logs: unknown }) {
+  const [isOpen, open] = useState(false);
+  const names = typeof logs === "object" && logs !== null ? Object.keys(logs) : [];
+  if (names.length === 0) return null;
+  return (
+    <details class={style["logs"]} onToggle={(event) => open(event.currentTarget.open)}>
+      <summary>Logs <span class="quiet">{names.slice(0, 8).join(", ")}</span></summary>
+      {isOpen && <pre><Text text={shown(logs)} /></pre>}
+    </details>
   );
 }

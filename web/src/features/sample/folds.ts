@@ -1,7 +1,8 @@
 /** Folding: each section by itself, and all at once. */
 
-import { computed, effect, signal } from "@preact/signals";
+import { computed, effect, signal, useComputed } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { target } from "../../state/highlights";
 import { sample } from "../../state/sample";
 
 /** The last word to all sections; `round` 0: none was given, each is as it usually is. */
@@ -22,13 +23,25 @@ export function startFolds(): void {
     if (now === shown) return; // the same sample, loaded again: what the reader opened stays open
     shown = now;
     command.value = { round: 0, isOpen: true };
+    target.value = null;
   });
 }
 
-/** Whether a section is open, and the way to open it. */
-export function useFold(isUsuallyOpen: boolean): [boolean, (isOpen: boolean) => void] {
+function isIn(wish: { span: { at: string } } | null, at: string): boolean {
+  return wish !== null && (wish.span.at === at || wish.span.at.startsWith(`${at}.`));
+}
+
+/** Whether a section is open, and the way to open it. `at` names what is in it: a place that is gone to opens it. */
+export function useFold(isUsuallyOpen: boolean, at: string): [boolean, (isOpen: boolean) => void] {
   const { round, isOpen: all } = command.value;
-  const [isOpen, open] = useState(round === 0 ? isUsuallyOpen : all);
+  // Of thousands of sections only those that a wish is about are looked at again.
+  const wish = useComputed(() => (isIn(target.value, at) ? target.value : null)).value;
+  const isWished = wish !== null;
+  const [isOpen, open] = useState(isWished || (round === 0 ? isUsuallyOpen : all));
+  useEffect(() => {
+    if (isWished) open(true);
+    // A new wish opens again what was folded since.
+  }, [wish, isWished]);
   const heard = useRef(round);
   useEffect(() => {
     if (round === heard.current) return;

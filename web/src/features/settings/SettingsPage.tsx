@@ -1,6 +1,7 @@
 /** What a person may choose, and what the server keeps in memory. */
 
 import { program } from "../../state/runs";
+import { chooseRender, promptAfter } from "../../state/render";
 import { choose, settings } from "../../state/settings";
 import { Segments } from "../../ui/Segments";
 import { Cache } from "./Cache";
@@ -47,6 +48,21 @@ export function SettingsPage() {
           <span>
             Long text opens at its end
             <small>The end is what the model just produced. Holds from the next text on.</small>
+          </span>
+        </label>
+        <label class={style["line"]}>
+          <span>Prompt starts after</span>
+          <span class={style["token"]}>
+            <input
+              class="field mono"
+              type="text"
+              maxLength={200}
+              spellcheck={false}
+              placeholder="a token or a word"
+              value={promptAfter.value}
+              onChange={(event) => chooseRender({ promptAfter: event.currentTarget.value })}
+            />
+            <small>Where no chat template divides a prompt, what stands before this is shown as a system prompt.</small>
           </span>
         </label>
       </section>

@@ -1,0 +1,55 @@
+"""A sample as one text: its record's own, else put together from its turns; a system prompt that no template marks."""
+
+from typing import NamedTuple
+
+from rolloupe.model import Part, Sample, Turn
+from rolloupe.text.blocks import parts
+
+OWN_KEYS = ("raw_string", "full_text")
+"""Fields that hold what the trainer saw, prompt, template and response in one."""
+
+
+class Whole(NamedTuple):
+    """A sample as one text. `origin` says whose text it is, as a sentence for a person."""
+
+    text: str
+    is_own: bool
+    origin: str
+
+
+def whole(sample: Sample) -> Whole:
+    """Return a sample as one text; images in it are as they were written."""
+    for key in OWN_KEYS:
+        own = sample.extra.get(key)
+        if isinstance(own, str) and own:
+            return Whole(own, is_own=True, origin=f"The field {key} of the record, as the trainer saw it.")
+    written = "".join(verbatim(turn) for turn in sample.turns)
+    if written and written == sample.prompt_text + sample.response_text:
+        return Whole(written, is_own=True, origin="Prompt and response as the record holds them, with nothing between.")
+    put = "\n\n".join(f"[{turn.role}{f' {turn.name}' if turn.name else ''}]\n{verbatim(turn)}" for turn in sample.turns)
+    origin = "Put together from the messages: the record does not hold the text that the trainer saw."
+    return Whole(put, is_own=False, origin=origin)
+
+
+def verbatim(turn: Turn) -> str:
+    """The text of a turn exactly as it was written; of what has no text, what is known of it."""
+    return "".join(part.text if part.raw is None else part.raw for part in turn.parts)
+
+
+def after(turns: list[Turn], token: str) -> list[Turn]:
+    """Cut a prompt that no template divides at the first `token`: before it is the system's, after it the user's.
+
+    The token itself stays as a marker. Any other prompt is left as it is.
+    """
+    asked = [turn for turn in turns if turn.origin == "prompt"]
+    if not token or len(asked) != 1 or asked[0].role != "user":
+        return turns
+    text = verbatim(asked[0])
+    at = text.find(token)
+    if at < 0 or any(part.raw is None and part.kind in ("image", "json", "tool_call") for part in asked[0].parts):
+        return turns
+    system = Turn(role="system", parts=parts(text[:at]))
+    body = [Part(kind="marker", text=token), *parts(text[at + len(token) :])]
+    user = Turn(role="user", parts=body, name=asked[0].name, tokens=asked[0].tokens)
+    place = turns.index(asked[0])
+    return [*turns[:place], *([system] if at else []), user, *turns[place + 1 :]]

@@ -1,0 +1,157 @@
+/** Markdown as a tree: without HTML, without images, and with links that lead to http or https only. */
+
+import MarkdownIt, { type MarkdownIt as Parser, type StateBlock, type StateInline, type Token } from "markdown-it";
+import { codeBlock } from "./code";
+import { drawn, formulaAt } from "./math";
+import { element, type Element, isSafeLink, type Node } from "./tree";
+
+export interface How {
+  markdown: boolean;
+  latex: boolean;
+  code: boolean;
+}
+
+/** markdown-it leaves out what is nested deeper than its limit; half of that is refused here, so that nothing is left out. */
+const NESTING = 60;
+
+class TooDeep extends Error {}
+
+const parsers = new Map<boolean, Parser>();
+
+function parser(latex: boolean): Parser {
+  let found = parsers.get(latex);
+  if (found === undefined) {
+    found = new MarkdownIt("default", { html: false, linkify: false, typographer: false, maxNesting: NESTING });
+    // A definition of a link is text that would not be shown.
+    found.disable("reference");
+    found.validateLink = () => true; // decided here: what is no link is shown with its address all the same
+    if (latex) {
+      found.inline.ruler.before("escape", "formula", inlineFormula);
+      found.block.ruler.before("fence", "formula", blockFormula, { alt: ["paragraph", "reference", "blockquote", "list"] });
+    }
+    parsers.set(latex, found);
+  }
+  return found;
+}
+
+/** Draw Markdown. Throws where it is nested too deeply. */
+export function markdown(text: string, how: How): Node[] {
+  const root = element("div", []);
+  walk(parser(how.latex).parse(text, {}), [root], how);
+  return root.children;
+}
+
+export const isTooDeep = (error: unknown): boolean => error instanceof TooDeep || error instanceof RangeError;
+
+function walk(tokens: readonly Token[], stack: Element[], how: How): void {
+  for (const token of tokens) {
+    if (token.level > NESTING / 2) throw new TooDeep();
+    const top = stack.at(-1);
+    if (top === undefined) return;
+    if (token.nesting === 1) {
+      const opened = opening(token);
+      top.children.push(opened);
+      stack.push(opened);
+    } else if (token.nesting === -1) {
+      const closed = stack.pop();
+      const address = closed?.tag === "a" ? closed.attributes?.["href"] : undefined;
+      if (closed?.attributes?.["data-address"] !== undefined) {
+        const shown = String(closed.attributes["data-address"]);
+        delete closed.attributes["data-address"];
+        stack.at(-1)?.children.push(element("small", [` (${shown})`], { class: "address" }));
+      } else if (typeof address === "string" && closed !== undefined && !sameText(closed, address)) {
+        stack.at(-1)?.children.push(element("small", [` (${address})`], { class: "address" }));
+      }
+    } else top.children.push(...leaf(token, how));
+  }
+}
+
+function sameText(link: Element, address: string): boolean {
+  return link.children.length === 1 && link.children[0] === address;
+}
+
+const TAGS: Readonly<Record<string, string>> = { s: "del", h1: "p", h2: "p", h3: "p", h4: "p", h5: "p", h6: "p" };
+
+function opening(token: Token): Element {
+  const { tag } = token;
+  if (tag === "a") {
+    const address = String(token.attrGet("href") ?? "");
+    return isSafeLink(address)
+      ? element("a", [], { href: address, rel: "noopener noreferrer nofollow", target: "_blank" })
+      : element("span", [], { "data-address": address });
+  }
+  if (/^h[1-6]$/.test(tag)) return element("p", [], { class: tag });
+  if (tag === "ol") return element("ol", [], { start: Number(token.attrGet("start") ?? 1) || 0 });
+  if (tag === "th" || tag === "td") {
+    const align = /text-align:(left|right|center)/.exec(String(token.attrGet("style") ?? ""))?.[1];
+    return element(tag, [], align === undefined ? undefined : { class: align });
+  }
+  if (tag === "p" && token.hidden) return element("span", []);
+  return element(TAGS[tag] ?? tag, []);
+}
+
+function leaf(token: Token, how: How): Node[] {
+  switch (token.type) {
+    case "inline": {
+      const inner = element("span", []);
+      walk(token.children ?? [], [inner], how);
+      return inner.children;
+    }
+    case "fence":
+      return [codeBlock(token.content, token.info, how.code)];
+    case "code_block":
+      return [codeBlock(token.content, "", false)];
+    case "code_inline":
+      return [element("code", [token.content])];
+    case "softbreak":
+      return ["\n"];
+    case "hardbreak":
+      return [element("br", [])];
+    case "hr":
+      return [element("hr", [])];
+    case "formula":
+      return [drawn({ start: 0, stop: 0, tex: token.content, isDisplay: token.info === "display" }, token.markup)];
+    case "image": // named, never fetched
+      return [element("span", [`[image: ${token.content}] (${String(token.attrGet("src") ?? "")})`], { class: "address" })];
+    default:
+      return [token.content];
+  }
+}
+
+function inlineFormula(state: StateInline, silent: boolean): boolean {
+  const sign = state.src.charCodeAt(state.pos);
+  if (sign !== 36 && sign !== 92) return false;
+  const formula = formulaAt(state.src, state.pos);
+  if (formula === null || formula.stop > state.posMax) return false;
+  if (!silent) {
+    const token = state.push("formula", "math", 0);
+    token.content = formula.tex;
+    token.info = formula.isDisplay ? "display" : "";
+    token.markup = state.src.slice(formula.start, formula.stop);
+  }
+  state.pos = formula.stop;
+  return true;
+}
+
+/** A formula on lines of its own, which may hold what would be a list or a heading elsewhere. */
+function blockFormula(state: StateBlock, startLine: number, endLine: number, silent: boolean): boolean {
+  const start = (state.bMarks[startLine] ?? 0) + (state.tShift[startLine] ?? 0);
+  if (!/^(?:\$\$|\\\[)/.test(state.src.slice(start, start + 2))) return false;
+  const formula = formulaAt(state.src, start);
+  if (formula === null) return false;
+  let line = startLine;
+  while (line < endLine && (state.eMarks[line] ?? 0) < formula.stop) line += 1;
+  if (line >= endLine) return false;
+  // Without the marks of a quotation that it may stand in.
+  const written = state.getLines(startLine, line + 1, state.blkIndent, false).trim();
+  const own = formulaAt(written, 0);
+  if (own === null || own.stop !== written.length) return false;
+  if (silent) return true;
+  const token = state.push("formula", "math", 0);
+  token.content = own.tex;
+  token.info = "display";
+  token.markup = written;
+  token.map = [startLine, line + 1];
+  state.line = line + 1;
+  return true;
+}

@@ -1,0 +1,52 @@
+/** A text, drawn as a person chose, within bounds: whatever does not keep to them stays verbatim, and says so. */
+
+import { codeBlock } from "./code";
+import { type How, isTooDeep, markdown } from "./markdown";
+import { drawn, formulas } from "./math";
+import { fences } from "./pieces";
+import { depthOf, MAX_DEPTH, MAX_NODES, type Node, type Rendered, sizeOf } from "./tree";
+
+/** More formulas than so many in one piece are an attack. */
+const MAX_FORMULAS = 400;
+
+/** Longer pieces, which are those without a single empty line, stay verbatim. */
+const MAX_CHARS = 120_000;
+
+export function rich(text: string, how: How): Rendered {
+  if (text.length > MAX_CHARS) return { refused: "it is too long and has no paragraphs" };
+  if (how.latex && (text.match(/\$|\\[[(]/g)?.length ?? 0) > 2 * MAX_FORMULAS) return { refused: "it holds too many formulas" };
+  try {
+    const nodes = how.markdown ? markdown(text, how) : how.code ? fenced(text, how) : spaced(text, how);
+    const size = sizeOf(nodes);
+    if (size > MAX_NODES) return { refused: "it has too many parts" };
+    if (depthOf(nodes) > MAX_DEPTH) return { refused: "it is nested too deeply" };
+    return { nodes, size };
+  } catch (error) {
+    return { refused: isTooDeep(error) ? "it is nested too deeply" : "the renderer failed on it" };
+  }
+}
+
+/** Verbatim text in which fenced code has colours. */
+function fenced(text: string, how: How): Node[] {
+  const nodes: Node[] = [];
+  let at = 0;
+  for (const { start, stop, info, code } of fences(text)) {
+    nodes.push(...spaced(text.slice(at, start), how), codeBlock(code, info, true));
+    at = stop;
+  }
+  return [...nodes, ...spaced(text.slice(at), how)];
+}
+
+/** Verbatim text in which formulas are drawn. */
+function spaced(text: string, how: How): Node[] {
+  if (!how.latex) return text === "" ? [] : [text];
+  const nodes: Node[] = [];
+  let at = 0;
+  for (const formula of formulas(text)) {
+    if (formula.start > at) nodes.push(text.slice(at, formula.start));
+    nodes.push(drawn(formula, text.slice(formula.start, formula.stop)));
+    at = formula.stop;
+  }
+  if (at < text.length) nodes.push(text.slice(at));
+  return nodes;
+}

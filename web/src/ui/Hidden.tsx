@@ -1,0 +1,28 @@
+/** What is folded, and yet found by the browser's own find where it knows how: it unfolds what it finds. */
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+
+interface Props {
+  isHidden: boolean;
+  /** Called when the browser has found something inside. */
+  found: () => void;
+  children: ComponentChildren;
+}
+
+export function Hidden({ isHidden, found, children }: Props) {
+  const root = useRef<HTMLDivElement>(null);
+  const heard = useRef(found);
+  heard.current = found;
+  useLayoutEffect(() => {
+    if (isHidden) root.current?.setAttribute("hidden", "until-found");
+    else root.current?.removeAttribute("hidden");
+  }, [isHidden]);
+  useEffect(() => {
+    const element = root.current;
+    const hear = (): void => heard.current();
+    element?.addEventListener("beforematch", hear);
+    return () => element?.removeEventListener("beforematch", hear);
+  }, []);
+  return <div ref={root}>{children}</div>;
+}
