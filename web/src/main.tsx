@@ -10,6 +10,8 @@ import { startFolds } from "./features/sample/folds";
 import { begin } from "./state/begin";
 import { startComplete } from "./state/complete";
 import { startList } from "./state/list";
+import { startOverlays } from "./state/overlays";
+import { startPersonal } from "./state/personal";
 import { startPlace } from "./state/place";
 import { startPrefetch } from "./state/prefetch";
 import { startSample } from "./state/sample";
@@ -20,10 +22,12 @@ import { startVisible } from "./state/visible";
 
 async function start(root: Element): Promise<void> {
   startSettings();
+  startPersonal();
   startPlace();
   await startSession(begin);
   startVisible();
   startSteps();
+  startOverlays();
   startList();
   startSample();
   startFolds();

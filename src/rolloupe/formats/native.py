@@ -44,7 +44,7 @@ MAX_ERROR_CHARS = 4_000
 
 _WHAT = {
     MARKER: "what the run is", "config.json": "configuration", "code.diff": "changes of the code",
-    "attempts.jsonl": "attempts", "checkpoints.jsonl": "checkpoints",
+    "attempts.jsonl": "attempts", "ended.jsonl": "attempts", "checkpoints.jsonl": "checkpoints",
 }  # fmt: skip
 _FOLDERS = {
     "samples": "samples", "annotations": "annotations", "metrics": "metrics", "tokens": "token series",
@@ -230,6 +230,17 @@ class Native(JsonlFormat):
                 )
             )
         return found
+
+    def ending(self, run: RunInfo) -> str:
+        """See `Endings`. Each producer of the last launch must have noted its end after its last attempt."""
+        began = {fields.as_text(row.get("producer")): row for row in trainer.records(_file(run, "attempts.jsonl"))}
+        ended = {fields.as_text(row.get("producer")): row for row in trainer.records(_file(run, "ended.jsonl"))}
+        newest = max((fields.integer(row.get("launch")) or 0 for row in began.values()), default=0)
+        last = [name for name, row in began.items() if fields.integer(row.get("launch")) in (None, newest)]
+        times = [(fields.number(began[name].get("time")), fields.number(ended.get(name, {}).get("time"))) for name in last]
+        if not times:
+            return ""
+        return "ended" if all(end is not None and end >= (begin or 0.0) for begin, end in times) else "open"
 
     def code_diff(self, run: RunInfo) -> str:
         """See `TrainerFiles`."""

@@ -32,6 +32,7 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/problems/raw", runs.problem_raw),
     (f"{RUN}/about", beside.about),
     (f"{RUN}/report", beside.report),
+    (f"{RUN}/marked", marks.marked),
     (f"{RUN}/samples", samples.samples),
     (f"{RUN}/sample", samples.sample),
     (f"{RUN}/sample/raw", samples.raw),

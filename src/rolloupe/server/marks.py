@@ -7,9 +7,9 @@ from starlette.responses import Response
 from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound, SourceChanged
 from rolloupe.index import Library, OpenRun
-from rolloupe.server import params, replies, wire
+from rolloupe.server import params, replies, views, wire
 from rolloupe.server.context import context_of
-from rolloupe.state import Change, Item, RunMark, SampleMark, State, Written
+from rolloupe.state import Change, Item, Marked, RunMark, SampleMark, State, Written, found, marks_of
 
 CONFLICT = "somebody changed this meanwhile: another tab, or another viewer"
 KEEP = "Look at both, and keep one."
@@ -39,6 +39,28 @@ async def change(request: Request) -> Response:
         return Response(body, 409, media_type=replies.JSON)
     context.hub.state_changed()
     return Response(replies.encode(item), headers={"cache-control": "no-store"}, media_type=replies.JSON)
+
+
+async def marked(request: Request) -> Response:
+    """`GET /api/runs/{run}/marked`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    kept = await context.state()
+
+    def make() -> wire.MarkedReply:
+        samples = [
+            wire.MarkedSample(name=mark.item.name, sample=views.sample_item(sample) if sample else None)
+            for mark, sample in marked_samples(kept, run)
+        ]
+        return wire.MarkedReply(run=run.id, samples=samples)
+
+    return await context.fresh(request, make)
+
+
+def marked_samples(kept: State, run: OpenRun) -> list[tuple[Marked, query.SampleItem | None]]:
+    """The marks on a run's samples, each with its sample where the run still has it."""
+    owner = kept.owner(run)
+    marks = marks_of(kept.of(owner)) if owner else []
+    return found(marks, lambda keys: query.named(run, keys), lambda uids: query.by_uid(run, uids))
 
 
 def state_reply(library: Library, kept: State, since: int) -> wire.StateReply:

@@ -65,6 +65,8 @@ class RunItem(Struct, kw_only=True):
     version: str
     live: bool
     """True while its files changed within the last minutes."""
+    ending: str
+    """What the run's own marker says: `ended`, `open` where there is none yet; empty where the format has no marker."""
     changed_s: float | None
     """Seconds since a source last changed, None where unknown."""
     reward_range: tuple[float, float] | None
@@ -463,6 +465,21 @@ class ConflictReply(Struct, kw_only=True):
     item: StateItem
 
 
+class MarkedSample(Struct, kw_only=True):
+    """A sample that a person marked. `name` is the id under which that was done."""
+
+    name: str
+    sample: SampleItem | None
+    """As the run has it now, found by its id, else by its uid; null where it is there no longer."""
+
+
+class MarkedReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/marked`: the samples of a run that a person marked."""
+
+    run: str
+    samples: list[MarkedSample]
+
+
 class LoginRequest(Struct, kw_only=True):
     """`POST /api/login`: exchanges the token for the session cookie."""
 
@@ -504,6 +521,7 @@ REPLIES = (
     AboutReply,
     ReportReply,
     CacheStats,
+    MarkedReply,
     StateReply,
     StateChange,
     ConflictReply,

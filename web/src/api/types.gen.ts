@@ -36,6 +36,8 @@ export interface RunItem {
   version: string;
   /** True while its files changed within the last minutes. */
   live: boolean;
+  /** What the run's own marker says: `ended`, `open` where there is none yet; empty where the format has no marker. */
+  ending: string;
   /** Seconds since a source last changed, None where unknown. */
   changed_s: number | null;
   /** The lowest and the highest reward there can be, where a person or the run says so. */
@@ -402,6 +404,19 @@ export interface ConflictReply {
   error: string;
   next: string;
   item: StateItem;
+}
+
+/** A sample that a person marked. `name` is the id under which that was done. */
+export interface MarkedSample {
+  name: string;
+  /** As the run has it now, found by its id, else by its uid; null where it is there no longer. */
+  sample: SampleItem | null;
+}
+
+/** `GET /api/runs/{run}/marked`: the samples of a run that a person marked. */
+export interface MarkedReply {
+  run: string;
+  samples: MarkedSample[];
 }
 
 /** `POST /api/login`: exchanges the token for the session cookie. */
