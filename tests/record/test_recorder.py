@@ -246,6 +246,7 @@ def test_a_run_that_goes_on_keeps_all_and_its_last_attempt_counts(tmp_path: Path
     assert run.sample("train/1/g/0").row.reward == 1.0
     assert run.sample("train/1/g/0~1").row.reward == 0.0
     assert [row["attempt"] for row in lines(tmp_path / "run/attempts.jsonl")] == [1, 2]
+    assert [row["producer"] for row in lines(tmp_path / "run/ended.jsonl")] == ["rank0", "rank0"]
     assert (run.config, json.loads((tmp_path / "run/config.1.json").read_text())) == ({"attempt": 1}, {"attempt": 0})
 
 

@@ -81,6 +81,14 @@ class Process:
         """The JSON of an answer."""
         return json.loads(self.send(target).partition(b"\r\n\r\n")[2])
 
+    def post(self, target: str, body: Any) -> Any:
+        """Send JSON, and return that of the answer."""
+        content = json.dumps(body).encode()
+        headers = ("Content-Type: application/json", f"Content-Length: {len(content)}")
+        with self.connected() as line:
+            line.sendall(self.request(target, *headers, method="POST") + content)
+            return json.loads(b"".join(iter(lambda: line.recv(65536), b"")).partition(b"\r\n\r\n")[2])
+
     def connected(self) -> socket.socket:
         """A connection."""
         return socket.create_connection(("127.0.0.1", self.port), timeout=10)

@@ -87,7 +87,7 @@ def test_a_slow_client_is_told_the_newest_state_once(library: Library) -> None:
     for _ in range(10_000):
         client.tell(library.runs[0])
         client.tell(None)
-    assert asyncio.run(client.take(1)) == [library.runs[0], None]
+    assert asyncio.run(client.take(1)) == [(library.runs[0].id, library.runs[0]), (events.RUNS, None)]
     assert asyncio.run(client.take(0.01)) == []
 
 

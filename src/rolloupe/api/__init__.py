@@ -16,6 +16,7 @@ from rolloupe.errors import BadQuery, NotFound
 from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, MetricRow, Problem, Reading, Sample, SampleKey
 
 if TYPE_CHECKING:
+    from rolloupe.api.bookmarks import Bookmark
     from rolloupe.index import Library, OpenRun
     from rolloupe.query import (
         Condition,
@@ -49,6 +50,7 @@ def open(  # noqa: A001 - it is called as rolloupe.open
     reward_key: str = "",
     reward_range: tuple[float, float] | None = None,
     index_dir: AnyPath | None = None,
+    state_dir: AnyPath | None = None,
     follow: bool = False,
     follow_symlinks: bool = False,
     wait: bool = True,
@@ -63,6 +65,7 @@ def open(  # noqa: A001 - it is called as rolloupe.open
         reward_key: the sample metric, or the part of a reward that is an object, that is taken for the reward.
         reward_range: the lowest and the highest reward there can be, for colours.
         index_dir: where the index lies, instead of the user's cache directory.
+        state_dir: where bookmarks and notes are kept, instead of the user's data directory.
         follow: keep up with files that grow; without it they are read once.
         follow_symlinks: follow links that lead out of `path`.
         wait: have each answer wait until the run is indexed; False answers from what there is so far.
@@ -78,7 +81,7 @@ def open(  # noqa: A001 - it is called as rolloupe.open
         format=format or "", follow_symlinks=follow_symlinks, fields=named,
         reward_key=reward_key, reward_range=reward_range,
     )  # fmt: skip
-    return runs_at(paths, index_dir=index_dir, reading=reading, follow=follow, wait=wait)
+    return runs_at(paths, index_dir=index_dir, state_dir=state_dir, reading=reading, follow=follow, wait=wait)
 
 
 def runs_at(
@@ -86,6 +89,7 @@ def runs_at(
     *,
     index_dir: AnyPath | None,
     reading: Reading,
+    state_dir: AnyPath | None = None,
     follow: bool = False,
     wait: bool = True,
     processes: int | None = None,
@@ -103,11 +107,13 @@ def runs_at(
         processes=processes,
         budget_bytes=budget_bytes,
     )
-    return Runs(library, wait=wait)
+    return Runs(library, wait=wait, state_dir=None if state_dir is None else Path(state_dir))
 
 
 class Questions:
     """What can be asked of a run. `Run` answers for itself, `Runs` for the only run it holds."""
+
+    _state_dir: Path | None = None
 
     def _ready(self) -> "OpenRun":
         """The run to ask, indexed as far as was wished."""
@@ -310,6 +316,12 @@ class Questions:
 
         return query.conversations(self._ready(), split or self._first_split(), step)
 
+    def bookmarks(self) -> "Listed[Bookmark]":
+        """The samples that a person set a bookmark on or wrote a note about, in the page, the newest last."""
+        from rolloupe.api.bookmarks import bookmarks
+
+        return Listed(bookmarks(self._ready(), self._state_dir))
+
     def problems(self) -> list[Problem]:
         """The records that could not be read, and annotations of no sample: file, byte range, reason."""
         from rolloupe import query
@@ -334,8 +346,9 @@ class Questions:
 class Run(Questions):
     """One run. `id` is its name in addresses and on the command line."""
 
-    def __init__(self, opened: "OpenRun", *, wait: bool) -> None:
+    def __init__(self, opened: "OpenRun", *, wait: bool, state_dir: Path | None = None) -> None:
         self._opened = opened
+        self._state_dir = state_dir
         self._wait = wait
         self.id: str = opened.id
         self.name: str = opened.info.name
@@ -371,9 +384,10 @@ class Runs(Questions, Sequence[Run]):
     A context manager; leaving it ends the background work. `notes` says what was not opened, and why.
     """
 
-    def __init__(self, library: "Library", *, wait: bool) -> None:
+    def __init__(self, library: "Library", *, wait: bool, state_dir: Path | None = None) -> None:
         self._library = library
-        self.runs: list[Run] = [Run(opened, wait=wait) for opened in library.runs]
+        self._state_dir = state_dir
+        self.runs: list[Run] = [Run(opened, wait=wait, state_dir=state_dir) for opened in library.runs]
         self.notes = library.notes
         self.index_dir: Path = library.index_dir
 

@@ -77,6 +77,17 @@ def budget(command: F) -> F:
     )(command)
 
 
+def state(command: F) -> F:
+    """Add `--state-dir`."""
+    return click.option(
+        "--state-dir",
+        envvar="ROLLOUPE_STATE_DIR",
+        show_envvar=True,
+        metavar="DIR",
+        help="Where bookmarks, notes, names and colours are kept. Default: the user's data directory.",
+    )(command)
+
+
 def range_of(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[float, float] | None:
     """Read `LO:HI`."""
     if value is None:

@@ -47,6 +47,7 @@ SERVER_OPTIONS: tuple[Callable[[Any], Any], ...] = (
         help="How many are kept at most.",
     ),
     options.budget,
+    options.state,
     click.option("--no-browser", is_flag=True, help="Do not open a browser."),
     click.option("--token", metavar="VALUE", help="Ask for this token. Default: a random one, kept over restarts."),
     click.option("--no-token", is_flag=True, help="Ask for none: whoever reaches the port can read the runs."),

@@ -15,6 +15,7 @@ from rolloupe.formats._tinker_names import CHECKPOINTS, CONFIG, DIFF, METRICS, R
 from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, MetricRow, RunFile, RunInfo
 
 TREE = "_logtree.json"
+FINAL = "final"
 MAX_DIFF_BYTES = 4 * 2**20
 MAX_JOINED_BYTES = 64 * 2**20
 """A longer file of rollouts is not held in memory to tie conversations to its trajectories."""
@@ -38,6 +39,11 @@ class TinkerFiles:
     def checkpoints(self, run: RunInfo) -> list[Checkpoint]:
         """See `TrainerFiles`. The step of a checkpoint is its `batch`, the one that training goes on with."""
         return trainer.checkpoints_of(trainer.records(_file(run, CHECKPOINTS)), ("name", "batch"))
+
+    def ending(self, run: RunInfo) -> str:
+        """See `Endings`. The cookbook's loops end with a checkpoint of the name `final`."""
+        found = self.checkpoints(run)
+        return "" if not found else "ended" if found[-1].name == FINAL else "open"
 
     def code_diff(self, run: RunInfo) -> str:
         """See `TrainerFiles`."""

@@ -123,3 +123,12 @@ class StepStates(Protocol):
     def step_states(self, run: RunInfo) -> dict[tuple[str, int], str]:
         """Return a word for each split and step that is not finished: `being written` or `incomplete`."""
         ...
+
+
+@runtime_checkable
+class Endings(Protocol):
+    """What some layouts say of the end of a run. Asked for every few seconds, so it must be cheap."""
+
+    def ending(self, run: RunInfo) -> str:
+        """Return `ended`, `open` where the marker of a run's end is not there yet, or empty where none is written."""
+        ...

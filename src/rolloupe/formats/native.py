@@ -44,7 +44,7 @@ MAX_ERROR_CHARS = 4_000
 
 _WHAT = {
     MARKER: "what the run is", "config.json": "configuration", "code.diff": "changes of the code",
-    "attempts.jsonl": "attempts", "checkpoints.jsonl": "checkpoints",
+    "attempts.jsonl": "attempts", "ended.jsonl": "attempts", "checkpoints.jsonl": "checkpoints",
 }  # fmt: skip
 _FOLDERS = {
     "samples": "samples", "annotations": "annotations", "metrics": "metrics", "tokens": "token series",
@@ -231,6 +231,19 @@ class Native(JsonlFormat):
             )
         return found
 
+    def ending(self, run: RunInfo) -> str:
+        """See `Endings`. Each producer of the last launch must have noted its end after its last attempt."""
+        began = {fields.as_text(row.get("producer")): row for row in trainer.records(_file(run, "attempts.jsonl"))}
+        ended = {fields.as_text(row.get("producer")): row for row in trainer.records(_file(run, "ended.jsonl"))}
+        newest = max((fields.integer(row.get("launch")) or 0 for row in began.values()), default=0)
+        last = [name for name, row in began.items() if fields.integer(row.get("launch")) in (None, newest)]
+        times = [
+            (fields.number(began[name].get("time")), fields.number(ended.get(name, {}).get("time"))) for name in last
+        ]
+        if not times:
+            return ""
+        return "ended" if all(end is not None and end >= (begin or 0.0) for begin, end in times) else "open"
+
     def code_diff(self, run: RunInfo) -> str:
         """See `TrainerFiles`."""
         return trainer.read_text(_file(run, "code.diff"), 4 * 2**20)
@@ -267,6 +280,12 @@ def _marker(folder: Path) -> Record | None:
         return None
     found = trainer.read_json(str(place))
     return found if isinstance(found, dict) and found.get("layout") == "rolloupe" else None
+
+
+def _time(row: dict[str, Any] | None) -> float:
+    """When a line was written; before everything where there is none."""
+    time = fields.number(row.get("time")) if row else None
+    return -math.inf if time is None or math.isnan(time) else time
 
 
 def _file(run: RunInfo, name: str) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rolloupe.formats import by_name, compression_of, known_length
-from rolloupe.formats.base import Format, StepStates
+from rolloupe.formats.base import Endings, Format, StepStates
 from rolloupe.index.budget import Budget
 from rolloupe.index.catalog import Catalog, PartKey, Tail
 from rolloupe.index.fingerprint import FileState, state_of
@@ -58,6 +58,9 @@ MAX_REST_S = 10.0
 
 EXPANSION = 8
 """So many times as much as it is long is a small compressed file taken to hold."""
+
+ENDING_S = 2.0
+"""So often is looked whether a run has marked its end."""
 
 LOOK_S = 0.5
 """While much is being indexed, sources are looked at again this often, so that what is newest comes first."""
@@ -125,6 +128,9 @@ class OpenRun:
         """When each source was last seen to change, by the clock of this process; 0 at the first look."""
         self.step_states: dict[tuple[str, int], str] = {}
         """What the files say of the steps that are not finished, by split and step; as of the last look."""
+        self.ending = ""
+        """What the run's own marker of its end says: see `Endings`."""
+        self._ending_s = -ENDING_S
 
     # What a reader asks
 
@@ -275,6 +281,7 @@ class OpenRun:
         for key in [key for key in self._failures if key[0] in changed or not key[0] or again]:
             del self._failures[key]
         self._look_at_states()
+        self._look_at_ending()
         if self._idle and not first:
             return
         gone, stale = self.catalog.stale({n: (p.source.path, p.state) for n, p in places.items()})
@@ -290,6 +297,15 @@ class OpenRun:
         if states != self.step_states:
             self.step_states = states
             self.catalog.touch()
+            self._on_change(self)
+
+    def _look_at_ending(self) -> None:
+        if not isinstance(self.format, Endings) or time.monotonic() - self._ending_s < ENDING_S:
+            return
+        self._ending_s = time.monotonic()
+        ending = self.format.ending(self.info)
+        if ending != self.ending:
+            self.ending = ending
             self._on_change(self)
 
     def _drop_damaged(self) -> None:

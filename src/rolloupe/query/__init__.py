@@ -15,6 +15,7 @@ from rolloupe.query.beside import (
 )
 from rolloupe.query.extremes import token_series
 from rolloupe.query.listing import every, samples, table
+from rolloupe.query.named import by_uid, named
 from rolloupe.query.problems import problem_count, problems
 from rolloupe.query.records import (
     Condition,
@@ -46,6 +47,7 @@ __all__ = [
     "Stats",
     "StepSeries",
     "StepSummary",
+    "by_uid",
     "checkpoints",
     "code_diff",
     "columns",
@@ -59,6 +61,7 @@ __all__ = [
     "metric_names",
     "metric_rows",
     "metrics",
+    "named",
     "neighbours",
     "problem_count",
     "problems",

@@ -25,6 +25,7 @@ LAYOUT = "rolloupe"
 VERSION = 1
 CHECKPOINTS = "checkpoints.jsonl"
 ATTEMPTS = "attempts.jsonl"
+ENDED = "ended.jsonl"
 
 
 class Folder:
@@ -135,6 +136,10 @@ class Folder:
                 },
             )  # fmt: skip
         return joined
+
+    def ended(self, producer: str) -> None:
+        """Note that a process has ended to record. Raises `OSError`."""
+        self.append(ENDED, {"producer": producer, "time": time.time(), "pid": os.getpid()})
 
     def append(self, name: str, record: dict[str, Any]) -> None:
         """Add a line to a file that several processes may write. Raises `OSError`."""

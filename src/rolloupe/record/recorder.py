@@ -365,6 +365,7 @@ class Recorder:
         atexit.unregister(self.close)
         self._keep(self._background.close)
         self._keep(self._look_around)
+        self._keep(lambda: self._folder.ended(self.producer))
         self._launch.close()
         self.trouble.tell()
         self.trouble.raise_met()

@@ -11,9 +11,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rolloupe.errors import BadQuery, NotFound, NotRecognised, RolloupeError, SourceChanged, UnreadablePath
+from rolloupe.errors import BadQuery, NotFound, NotRecognised, NotWritable, RolloupeError, SourceChanged, UnreadablePath
 from rolloupe.index import Library
-from rolloupe.server import beside, events, login, memory, reading, runs, samples, shell
+from rolloupe.server import beside, events, login, marks, memory, reading, runs, samples, shell
 from rolloupe.server.console import say_failure
 from rolloupe.server.context import Context, Stopping
 from rolloupe.server.replies import error_reply
@@ -32,6 +32,7 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/problems/raw", runs.problem_raw),
     (f"{RUN}/about", beside.about),
     (f"{RUN}/report", beside.report),
+    (f"{RUN}/marked", marks.marked),
     (f"{RUN}/samples", samples.samples),
     (f"{RUN}/sample", reading.sample),
     (f"{RUN}/sample/turns", reading.turns),
@@ -41,10 +42,12 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/sample/find", reading.find),
     (f"{RUN}/sample/series", samples.series),
     ("/api/cache/stats", memory.stats),
+    ("/api/state", marks.state),
     ("/api/events", events.events),
 )
 POST: tuple[tuple[str, Endpoint], ...] = (
     ("/api/cache/clear", memory.clear),
+    ("/api/state", marks.change),
     ("/api/login", login.login),
 )
 
@@ -53,6 +56,7 @@ ERRORS: dict[type[RolloupeError], tuple[int, str]] = {
     BadQuery: (400, "Change the address, or begin again at the list of runs."),
     SourceChanged: (409, "Load the list again: the file was rewritten."),
     UnreadablePath: (404, "Look at the path on the machine where the server runs."),
+    NotWritable: (503, "Try again in a moment."),
     Stopping: (503, "Start it again."),
     NotRecognised: (404, "Run `rolloupe doctor` on the path to see why."),
 }

@@ -6,6 +6,7 @@ a thread, encoding, compression.
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -20,6 +21,7 @@ from rolloupe.server import replies
 from rolloupe.server.cache import Reply, ReplyCache
 from rolloupe.server.events import Hub
 from rolloupe.server.settings import Settings
+from rolloupe.state import State
 
 QUERY_THREADS = 4
 """DuckDB uses several cores for one query; more at a time would only make each of them wait longer."""
@@ -68,6 +70,8 @@ class Context:
         self._running: set[Future[Any]] = set()
         self._is_closed = False
         self._library = library
+        self._state: State | None = None
+        self._opening_state = threading.Lock()
 
     async def library(self) -> Library:
         """The library, once it is open: the server listens before that."""
@@ -76,6 +80,16 @@ class Context:
     async def run(self, request: Request) -> OpenRun:
         """The run that the address names. Raises `NotFound`."""
         return (await self.library()).run(request.path_params["run"])
+
+    async def state(self) -> State:
+        """What a person added; opened when it is first asked for."""
+        return await self.in_thread(self._opened_state) if self._state is None else self._state
+
+    def _opened_state(self) -> State:
+        with self._opening_state:
+            if self._state is None:
+                self._state = State(self.settings.state_dir)
+            return self._state
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Do blocking work in one of few threads. Raises `Stopping` where the server ends meanwhile."""
@@ -146,6 +160,8 @@ class Context:
             if not waiter.done() and not waiter.get_loop().is_closed():
                 waiter.set_exception(Stopping())
         self._threads.shutdown(wait=False, cancel_futures=True)
+        if self._state is not None:
+            self._state.close()
 
     @property
     def is_busy(self) -> bool:

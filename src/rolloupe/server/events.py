@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from rolloupe.errors import RolloupeError
 from rolloupe.index import OpenRun
 from rolloupe.server import replies, views, wire
 
@@ -30,8 +31,11 @@ MAX_CLIENTS = 100
 FEW = 8
 """So many runs are described to a new client; beyond that it is told to ask for the list."""
 
-RUNS = ""
-"""Stands among the ids of changed runs for "the list of runs"."""
+STATE_S = 1.0
+"""So often is looked whether another viewer changed what a person added, while anybody listens."""
+
+RUNS, STATE = "", "\0"
+"""Stand among the ids of changed runs for "the list of runs", and for what a person added."""
 
 
 class Client:
@@ -41,19 +45,19 @@ class Client:
         self.changed: dict[str, OpenRun | None] = {}
         self.woken = asyncio.Event()
 
-    def tell(self, run: OpenRun | None) -> None:
-        """Note a change."""
-        self.changed[run.id if run else RUNS] = run
+    def tell(self, run: OpenRun | None, what: str = RUNS) -> None:
+        """Note a change, of a run or of `what`."""
+        self.changed[run.id if run else what] = run
         self.woken.set()
 
-    async def take(self, timeout_s: float) -> list[OpenRun | None]:
+    async def take(self, timeout_s: float) -> list[tuple[str, OpenRun | None]]:
         """Wait for changes, at most so long, and take them."""
         try:
             await asyncio.wait_for(self.woken.wait(), timeout_s)
         except TimeoutError:
             return []
         self.woken.clear()
-        taken = list(self.changed.values())
+        taken = list(self.changed.items())
         self.changed.clear()
         return taken
 
@@ -65,6 +69,7 @@ class Hub:
         self._context = context
         self._clients: set[Client] = set()
         self._unsubscribe: Callable[[], None] | None = None
+        self._watching: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
 
     @property
@@ -91,13 +96,18 @@ class Hub:
                     yield b": still here\n\n"
                     continue
                 began = time.monotonic()
-                for run in changed:
+                for what, run in changed:
                     if not self._closed:
-                        yield await self._told(run)
+                        yield await self._told(what, run)
                 await self._pause(max(PAUSE_S, PAUSE_SHARE * (time.monotonic() - began)))
         finally:
             self._clients.discard(client)
             self._leave()
+
+    def state_changed(self) -> None:
+        """Tell everybody that what a person added changed. Called on the event loop."""
+        for client in self._clients:
+            client.tell(None, STATE)
 
     def close(self) -> None:
         """End every stream now. Called on the event loop."""
@@ -112,6 +122,17 @@ class Hub:
             self._unsubscribe = library.subscribe(self._from_threads(asyncio.get_running_loop()))
         for run in library.runs if len(library.runs) <= FEW else [None]:
             client.tell(run)  # whatever happened between the page's first question and now
+        if self._watching is None and not self._closed:
+            self._watching = asyncio.create_task(self._watch_state())
+
+    async def _watch_state(self) -> None:
+        """Tell what viewers on other ports change. The file says whether they did, without being read."""
+        while not self._closed:
+            with contextlib.suppress(RolloupeError):  # the server ends, or another process holds the file for long
+                state = await self._context.state()
+                if await self._context.in_thread(state.changed_elsewhere):
+                    self.state_changed()
+            await self._pause(STATE_S)
 
     def _from_threads(self, loop: asyncio.AbstractEventLoop) -> Callable[[str, OpenRun | None], None]:
         def changed(kind: str, run: OpenRun | None) -> None:
@@ -124,6 +145,9 @@ class Hub:
         if self._unsubscribe is not None and (self._closed or not self._clients):
             self._unsubscribe()
             self._unsubscribe = None
+        if self._watching is not None and (self._closed or not self._clients):
+            self._watching.cancel()
+            self._watching = None
 
     def _tell(self, run: OpenRun | None) -> None:
         for client in self._clients:
@@ -133,9 +157,9 @@ class Hub:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._closing.wait(), pause_s)
 
-    async def _told(self, run: OpenRun | None) -> bytes:
+    async def _told(self, what: str, run: OpenRun | None) -> bytes:
         if run is None:
-            return message(wire.Event(kind="runs"))
+            return message(wire.Event(kind="state" if what == STATE else "runs"))
         item = await self._context.in_thread(lambda: views.run_item(run))
         return message(wire.Event(kind="run", run=item))
 

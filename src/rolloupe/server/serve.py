@@ -46,6 +46,7 @@ def serve(
     allow_hosts: Sequence[str] = (),
     cors: Sequence[str] = (),
     index_dir: Path | str | None = None,
+    state_dir: str | None = None,
     reading: Reading = AS_FOUND,
     budget_bytes: int | None = None,
 ) -> None:
@@ -63,6 +64,7 @@ def serve(
         base_path=base_path_of(base_path),
         allow_hosts=hosts_of(allow_hosts),
         cors=origins_of(cors),
+        state_dir=state_dir,
         cache_memory_mb=cache_memory_mb,
         cache_entries=cache_entries,
         **access,

@@ -31,6 +31,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Good for one login soon after the start: a browser's command line, which others can read, holds this one."""
     allow_hosts: tuple[str, ...] = ()
     cors: tuple[str, ...] = ()
+    state_dir: str | None = None
+    """Where what a person adds is kept, instead of the user's data directory."""
     cache_memory_mb: int = 64
     cache_entries: int = 1000
 

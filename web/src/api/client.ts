@@ -11,6 +11,8 @@ export class ApiError extends Error {
     readonly status: number,
     message: string,
     readonly next: string,
+    /** The whole answer, where it was JSON: a refusal may say more than its sentence. */
+    readonly said: unknown = null,
   ) {
     super(message);
   }
@@ -69,7 +71,7 @@ async function answered<T>(url: string, init: RequestInit): Promise<T> {
 async function refusal(reply: Response): Promise<ApiError> {
   try {
     const said = (await reply.json()) as Partial<ErrorReply>;
-    if (typeof said.error === "string") return new ApiError(reply.status, said.error, said.next ?? "");
+    if (typeof said.error === "string") return new ApiError(reply.status, said.error, said.next ?? "", said);
   } catch {
     // Something between the page and the server answered; it speaks for itself below.
   }

@@ -7,12 +7,16 @@ import type {
   FindReply,
   GroupsReply,
   LoginReply,
+  MarkedReply,
   ProblemsReply,
   RawReply,
   ReportReply,
   RunsReply,
   SampleReply,
   SamplesReply,
+  StateChange,
+  StateItem,
+  StateReply,
   StepsReply,
   TextReply,
   TurnsReply,
@@ -83,5 +87,14 @@ export const problemRaw = (run: string, file: string, start: number, stop: numbe
 export const getCacheStats = (): Promise<CacheStats> => get(["cache", "stats"]);
 
 export const clearCache = (): Promise<CacheStats> => post(["cache", "clear"], {});
+
+/** The samples of a run that were marked, as it has them now. */
+export const getMarked = (run: string): Promise<MarkedReply> => get(["runs", run, "marked"]);
+
+/** What a person added; with `since` what has changed after that version. */
+export const getState = (since: number): Promise<StateReply> => get(["state"], { since });
+
+/** Throws an `ApiError` of status 409 where another change was first; `said` is then a `ConflictReply`. */
+export const changeState = (change: Partial<StateChange> & Pick<StateChange, "kind" | "seen">): Promise<StateItem> => post(["state"], change);
 
 export const login = (token: string): Promise<LoginReply> => post(["login"], { token });

@@ -36,6 +36,8 @@ export interface RunItem {
   version: string;
   /** True while its files changed within the last minutes. */
   live: boolean;
+  /** What the run's own marker says: `ended`, `open` where there is none yet; empty where the format has no marker. */
+  ending: string;
   /** Seconds since a source last changed, None where unknown. */
   changed_s: number | null;
   /** The lowest and the highest reward there can be, where a person or the run says so. */
@@ -384,6 +386,96 @@ export interface CacheStats {
   index_dir: string;
 }
 
+/** What a person says of a run. An empty name leaves it its own; `colour` is 1 to 10, 0 leaves it to the page. */
+export interface RunMark {
+  name: string;
+  colour: number;
+  hidden: boolean;
+  note: string;
+}
+
+/** What a person says of a sample. `uid` and `excerpt` are filled in by the server, whatever was sent. */
+export interface SampleMark {
+  bookmarked: boolean;
+  note: string;
+  uid: string;
+  /** How its response begins. */
+  excerpt: string;
+}
+
+/** One thing that a person added. Where it was removed, it holds neither mark nor setting. */
+export interface StateItem {
+  /** `run`, `sample` or `setting`. */
+  kind: string;
+  /** The key of the run that it is about; empty for a setting. */
+  owner: string;
+  /** The id of the sample, the name of the setting; empty for a run. */
+  name: string;
+  version: number;
+  /** Seconds since the epoch. */
+  changed_s: number;
+  run_mark: RunMark | null;
+  sample_mark: SampleMark | null;
+  setting: unknown;
+}
+
+/** A run that something was said of; `run` is its id here, empty where it is not open. */
+export interface StateOwner {
+  owner: string;
+  run: string;
+  name: string;
+  format: string;
+  path: string;
+}
+
+/** `GET /api/state?since=`: what a person added; with `since` what has changed after that version. */
+export interface StateReply {
+  version: number;
+  items: StateItem[];
+  owners: StateOwner[];
+  /** The file that it is kept in. */
+  place: string;
+  /** Why that file cannot be used, so that all is kept for this session alone; empty where it can. */
+  trouble: string;
+}
+
+/**
+ * `POST /api/state`: answers the `StateItem` as it is now, or with 409 a `ConflictReply`.
+ *
+ * The run is named by its id or, where it is not open, by `owner`. With neither mark nor setting the item is removed.
+ */
+export interface StateChange {
+  kind: string;
+  /** The version of the item as the person saw it, 0 for none. */
+  seen: number;
+  run: string;
+  owner: string;
+  name: string;
+  run_mark: RunMark | null;
+  sample_mark: SampleMark | null;
+  setting: unknown;
+}
+
+/** The answer to a change that another one preceded, with the item as that left it. */
+export interface ConflictReply {
+  error: string;
+  next: string;
+  item: StateItem;
+}
+
+/** A sample that a person marked. `name` is the id under which that was done. */
+export interface MarkedSample {
+  name: string;
+  /** As the run has it now, found by its id, else by its uid; null where it is there no longer. */
+  sample: SampleItem | null;
+}
+
+/** `GET /api/runs/{run}/marked`: the samples of a run that a person marked. */
+export interface MarkedReply {
+  run: string;
+  samples: MarkedSample[];
+}
+
 /** `POST /api/login`: exchanges the token for the session cookie. */
 export interface LoginRequest {
   token: string;
@@ -403,8 +495,8 @@ export interface ErrorReply {
 /**
  * A message of `GET /api/events` (server-sent events, `data:` is this as JSON).
  *
- * `kind`: `run` (something changed: `run` holds the run as in the list), `runs` (a run appeared or went: ask again)
- * or `hello` (the stream is open).
+ * `kind`: `run` (something changed: `run` holds the run as in the list), `runs` (a run appeared or went: ask again),
+ * `state` (what a person added changed: ask for it) or `hello` (the stream is open).
  */
 export interface Event {
   kind: string;

@@ -2,6 +2,9 @@
 
 import { Frame } from "../features/frame/Frame";
 import { Help } from "../features/help/Help";
+import { Conflict } from "../features/marks/Conflict";
+import { LinkDialog } from "../features/marks/LinkDialog";
+import { Palette } from "../features/palette/Palette";
 import { said } from "../ui/said";
 import style from "./App.module.css";
 
@@ -10,6 +13,9 @@ export function App() {
     <>
       <Frame />
       <Help />
+      <Palette />
+      <LinkDialog />
+      <Conflict />
       <p class={style["said"]} role="status">
         {said.value}
       </p>

@@ -1,16 +1,19 @@
-/** Keys pressed anywhere but in a field: what `lib/keymap.ts` lists, done. */
+/** What can be done on the page: the one list behind the keys, the map of keys and the palette. `lib/keymap.ts` has the words. */
 
-import { actionOf, type Action } from "../lib/keymap";
+import { actionOf, type Action, KEYS } from "../lib/keymap";
 import { isOurs, openFind } from "../features/sample/find";
 import { turnFolds } from "../features/sample/folds";
 import { helpOpen } from "../features/help/help";
+import { openNote, toggleBookmark } from "../features/marks/marking";
+import { paletteOpen } from "../features/palette/palette";
+import { type Doing, doings } from "../state/actions";
 import { toggleFollowing } from "../state/live";
 import { goOn } from "../state/list";
 import { go, place } from "../state/place";
 import { isLocked } from "../state/session";
+import { turnTheme } from "../state/settings";
 import { goBy, lastStep, steps } from "../state/steps";
-import { say } from "../ui/said";
-import { copy } from "../ui/clipboard";
+import { copyLink } from "../ui/link";
 
 const FIELDS = "input, textarea, select, [contenteditable]";
 
@@ -26,20 +29,29 @@ const DO: Record<Action, () => void> = {
   expand: turnFolds,
   follow: toggleFollowing,
   link: () => void copyLink(),
+  bookmark: toggleBookmark,
+  note: openNote,
+  theme: turnTheme,
+  palette: () => {
+    paletteOpen.value = !paletteOpen.peek();
+  },
   help: () => {
     helpOpen.value = true;
   },
 };
 
+/** What is done on every page. */
+const EVERYWHERE: ReadonlySet<Action> = new Set(["help", "palette", "theme", "link"]);
 /** What keys do on a report, too, which is of a step. */
 const STEPPING: ReadonlySet<Action> = new Set(["nextStep", "previousStep", "firstStep", "lastStep"]);
 
-function goStep(step: number | null): void {
-  if (step !== null && step !== place.peek().step) go({ step });
+function can(action: Action): boolean {
+  const { page } = place.peek();
+  return EVERYWHERE.has(action) || page === "rollouts" || (page === "report" && STEPPING.has(action));
 }
 
-async function copyLink(): Promise<void> {
-  say((await copy(location.href)) ? "Link copied" : "The browser did not allow copying");
+function goStep(step: number | null): void {
+  if (step !== null && step !== place.peek().step) go({ step });
 }
 
 /** The browser's own find, which is left to it as long as it finds all there is. */
@@ -48,6 +60,7 @@ function isBrowserFind(event: KeyboardEvent): boolean {
 }
 
 export function startKeys(): void {
+  doings.value = KEYS.map(({ action, words, label }): Doing => ({ action, words, label, can: () => can(action), act: DO[action] }));
   addEventListener("keydown", (event) => {
     if (isBrowserFind(event) && isOurs.peek() && place.peek().page === "rollouts" && !isLocked.peek() && !helpOpen.peek()) {
       event.preventDefault();
@@ -55,10 +68,11 @@ export function startKeys(): void {
       return;
     }
     const action = actionOf(event);
-    if (action === null || event.defaultPrevented || isLocked.peek() || helpOpen.peek()) return;
-    if (event.target instanceof Element && event.target.closest(`${FIELDS}, [role="separator"]`) !== null) return;
-    const { page } = place.peek();
-    if (action !== "help" && page !== "rollouts" && !(page === "report" && STEPPING.has(action))) return;
+    if (action === null || event.defaultPrevented || isLocked.peek()) return;
+    const isOver = helpOpen.peek() || paletteOpen.peek() || document.querySelector("dialog[open]") !== null;
+    if (action === "palette" ? isOver && !paletteOpen.peek() : isOver) return;
+    const isInField = event.target instanceof Element && event.target.closest(`${FIELDS}, [role="separator"]`) !== null;
+    if ((isInField && action !== "palette") || !can(action)) return;
     event.preventDefault();
     DO[action]();
   });

@@ -1,6 +1,6 @@
 /** The address of everything: what the page shows, written as path and query, and read back. */
 
-export type Page = "runs" | "rollouts" | "problems" | "report" | "run" | "settings";
+export type Page = "runs" | "rollouts" | "problems" | "report" | "run" | "bookmarks" | "settings";
 export type View = "transcript" | "text" | "raw";
 export type Sort = "index" | "reward" | "length";
 
@@ -16,6 +16,10 @@ export interface Place {
   descending: boolean;
   /** On a narrow screen: the list of samples, instead of the sample. */
   list: boolean;
+  /** Runs whose curves are drawn over those of the run that is looked at. */
+  over: readonly string[];
+  /** What a list of bookmarks is narrowed to. */
+  find: string;
 }
 
 export const START: Place = {
@@ -28,12 +32,18 @@ export const START: Place = {
   sort: "index",
   descending: false,
   list: false,
+  over: [],
+  find: "",
 };
 
 const VIEWS: readonly View[] = ["transcript", "text", "raw"];
 const SORTS: readonly Sort[] = ["index", "reward", "length"];
 /** Pages of a run beside its rollouts, by the last part of their address. */
 const BESIDE: readonly Page[] = ["problems", "report", "run"];
+/** Pages that are of all runs; their address remembers which run was looked at. */
+const ABOVE: readonly Page[] = ["settings", "bookmarks"];
+/** Curves of more runs than these cannot be told apart. */
+export const MAX_OVER = 9;
 const WHOLE = /^-?\d{1,16}$/;
 
 /** What of a sample's id an address can do without: its split and its step. Null for what is no id. */
@@ -52,7 +62,8 @@ export function scopeOf(id: string): { split: string; step: number } | null {
 export function parse(path: string, query: string): Place {
   const [first, second, third] = path.split("/").filter((part) => part !== "").map(decoded);
   const given = new URLSearchParams(query);
-  if (first === "settings") return { ...START, page: "settings", run: given.get("run") };
+  const above = ABOVE.find((name) => name === first);
+  if (above !== undefined) return { ...START, page: above, run: given.get("run") || null, find: given.get("find") ?? "" };
   if (first !== "runs" || second === undefined) return START;
   const sample = given.get("sample") || null;
   const scope = sample === null ? null : scopeOf(sample);
@@ -69,16 +80,20 @@ export function parse(path: string, query: string): Place {
     sort: column,
     descending: sort.startsWith("-"),
     list: given.get("list") === "1",
+    over: [...new Set(given.getAll("over"))].filter((id) => id !== "" && id !== second).slice(0, MAX_OVER),
+    find: "",
   };
 }
 
 /** Write an address, relative to the base path. What is as usual is left out. */
 export function format(place: Place): string {
-  if (place.page === "runs" || (place.page !== "settings" && place.run === null)) return "";
+  const isAbove = ABOVE.includes(place.page);
+  if (place.page === "runs" || (!isAbove && place.run === null)) return "";
   const query = new URLSearchParams();
-  if (place.page === "settings") {
+  if (isAbove) {
     if (place.run !== null) query.set("run", place.run);
-    return joined("settings", query);
+    if (place.find !== "") query.set("find", place.find);
+    return joined(place.page, query);
   }
   const path = `runs/${encodeURIComponent(place.run ?? "")}`;
   if (place.split !== null) query.set("split", place.split);
@@ -87,6 +102,7 @@ export function format(place: Place): string {
   if (place.view !== "transcript") query.set("view", place.view);
   if (place.sort !== "index" || place.descending) query.set("sort", `${place.descending ? "-" : ""}${place.sort}`);
   if (place.list) query.set("list", "1");
+  for (const id of place.over) query.append("over", id);
   return joined(BESIDE.includes(place.page) ? `${path}/${place.page}` : path, query);
 }
 
@@ -94,7 +110,10 @@ export function format(place: Place): string {
 export function moved(place: Place, change: Partial<Place>): Place {
   const next = { ...place, ...change };
   const at = (key: keyof Place): boolean => key in change && change[key] !== place[key];
-  if (at("run")) return { ...START, page: "rollouts", sort: place.sort, descending: place.descending, ...change };
+  if (at("run")) {
+    const over = place.over.filter((id) => id !== change.run);
+    return { ...START, page: "rollouts", sort: place.sort, descending: place.descending, over, ...change };
+  }
   if (at("split") && !("step" in change)) next.step = null;
   if ((at("split") || at("step")) && !("sample" in change)) next.sample = null;
   return next;

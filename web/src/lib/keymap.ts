@@ -12,13 +12,17 @@ export type Action =
   | "expand"
   | "follow"
   | "link"
+  | "bookmark"
+  | "note"
+  | "palette"
+  | "theme"
   | "help";
 
 export interface Key {
   action: Action;
-  /** The values of `KeyboardEvent.key`. */
+  /** The values of `KeyboardEvent.key`; none for what is found by name alone. */
   keys: readonly string[];
-  /** As printed on the key. */
+  /** As printed on the key; empty where there is none. */
   label: string;
   words: string;
 }
@@ -35,6 +39,10 @@ export const KEYS: readonly Key[] = [
   { action: "expand", keys: ["e"], label: "e", words: "expand or collapse all" },
   { action: "follow", keys: ["l"], label: "l", words: "follow the run, or stop" },
   { action: "link", keys: ["y"], label: "y", words: "copy a link to this" },
+  { action: "bookmark", keys: ["b"], label: "b", words: "bookmark this sample, or not" },
+  { action: "note", keys: ["n"], label: "n", words: "write a note on this sample" },
+  { action: "theme", keys: [], label: "", words: "light or dark" },
+  { action: "palette", keys: [], label: "Ctrl K", words: "find anything by name" },
   { action: "help", keys: ["?"], label: "?", words: "these keys" },
 ];
 
@@ -51,6 +59,7 @@ export const LIST_KEYS: readonly { label: string; words: string }[] = [
  * keyboards brackets are typed with AltGr (Ctrl and Alt, for Windows) or with Option.
  */
 export function actionOf(event: { key: string; ctrlKey: boolean; altKey: boolean; metaKey: boolean }): Action | null {
+  if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey) return "palette";
   const isSign = event.key.length === 1 && !/[\p{L}\p{N}]/u.test(event.key);
   const isTyped = isSign && event.altKey && !event.metaKey;
   if (!isTyped && (event.ctrlKey || event.altKey || event.metaKey)) return null;

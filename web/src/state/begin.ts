@@ -1,6 +1,7 @@
 /** The beginning: what is asked first, once the server lets this browser in. */
 
 import { forgetLists } from "./list";
+import { loadMarks } from "./marks";
 import { loadRuns } from "./runs";
 import { forgetSamples } from "./sample";
 import { isLocked } from "./session";
@@ -12,7 +13,7 @@ let isListening = false;
 /** Ask for the runs, and listen for what changes. */
 export async function begin(): Promise<void> {
   if (isLocked.peek()) return;
-  await loadRuns();
+  await Promise.all([loadRuns(), loadMarks()]);
   if (isLocked.peek() || isListening) return;
   isListening = true;
   startLive();

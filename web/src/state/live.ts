@@ -3,6 +3,7 @@
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { listen } from "../api/events";
 import { isBehind, listing, listingError, reload } from "./list";
+import { loadMarks } from "./marks";
 import { go, place } from "./place";
 import { isVisible } from "./visible";
 import { loadRuns, run, told } from "./runs";
@@ -12,6 +13,8 @@ import { refreshSample, sampleError } from "./sample";
 const RELOAD_MS = 400;
 
 export const isFollowing = signal(false);
+/** True after following ended because the reader went elsewhere. */
+export const isPaused = signal(false);
 /** Null before the first word of the server. */
 export const isConnected = signal<boolean | null>(null);
 
@@ -63,18 +66,20 @@ export function toggleFollowing(): void {
   const wasFollowing = isFollowing.peek();
   if (!wasFollowing) goNewest(); // before following, which a step that is not the newest would end
   isFollowing.value = !wasFollowing;
+  isPaused.value = false;
 }
 
 export function startLive(): void {
   const again = listen({
     event({ kind, run: item }) {
       if (kind === "run" && item !== null) told(item);
-      else if (kind === "runs") void loadRuns();
+      else if (kind === "runs") void Promise.all([loadRuns(), loadMarks()]);
+      else if (kind === "state") void loadMarks();
     },
     connection(isUp) {
       const wasDown = isConnected.peek() === false;
       isConnected.value = isUp;
-      if (isUp && wasDown) void loadRuns();
+      if (isUp && wasDown) void Promise.all([loadRuns(), loadMarks()]);
     },
   });
   effect(() => {
@@ -112,7 +117,10 @@ function startFollowing(): void {
       if (last !== newest) {
         newest = last;
         if (last !== null && last !== step) go({ step: last }, "replace");
-      } else if (step !== null && step !== last) isFollowing.value = false;
+      } else if (step !== null && step !== last) {
+        isFollowing.value = false;
+        isPaused.value = true;
+      }
     });
   });
 }

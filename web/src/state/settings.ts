@@ -26,6 +26,9 @@ const USUAL: Settings = {
   rightOpen: true,
 };
 
+/** What belongs to this browser's window; all else follows the person. */
+export const OF_BROWSER: readonly (keyof Settings)[] = ["leftWidth", "rightWidth", "leftOpen", "rightOpen"];
+
 /** Read by public/theme.js too, before the first paint. */
 const KEY = "rolloupe.settings";
 
@@ -33,6 +36,13 @@ export const settings = signal<Settings>(USUAL);
 
 export function choose(change: Partial<Settings>): void {
   settings.value = { ...settings.value, ...change };
+}
+
+/** From light to dark, and back. */
+export function turnTheme(): void {
+  const { theme } = settings.peek();
+  const isDark = theme === "system" ? matchMedia("(prefers-color-scheme: dark)").matches : theme === "dark";
+  choose({ theme: isDark ? "light" : "dark" });
 }
 
 /** Settings out of what was kept; whatever does not fit is as usual. */

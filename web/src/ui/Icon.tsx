@@ -7,6 +7,12 @@ const PATHS = {
   report: "M4 2h8l3 3v11H4zM7 8h5M7 11h5",
   run: "M9 2v3M9 13v3M2 9h3M13 9h3M9 6a3 3 0 1 0 0 6a3 3 0 0 0 0-6",
   settings: "M3 5h6M13 5h2M3 13h2M9 13h6M11 3v4M7 11v4",
+  bookmark: "M5 3h8v12l-4-3-4 3z",
+  marked: "M5 3h8v12l-4-3-4 3z",
+  note: "M3 4h12v8H9l-3 3v-3H3z",
+  light: "M9 6a3 3 0 1 0 0 6a3 3 0 0 0 0-6M9 2v1M9 15v1M2 9h1M15 9h1M4 4l.7.7M13.3 13.3l.7.7M4 14l.7-.7M13.3 4.7l.7-.7",
+  dark: "M14 11A6 6 0 1 1 7 4a5 5 0 0 0 7 7z",
+  more: "M4 9h.01M9 9h.01M14 9h.01",
   charts: "M2 13l4-5 4 3 6-7",
   panel: "M3 4h12v10H3zM7 4v10",
   first: "M10 5L6 9l4 4M14 5l-4 4 4 4",
@@ -17,6 +23,8 @@ const PATHS = {
 } as const;
 
 export type Sign = keyof typeof PATHS;
+
+const FILLED: ReadonlySet<Sign> = new Set(["marked"]);
 
 export function Icon({ sign, size = 18 }: { sign: Sign; size?: number }) {
   return (
@@ -31,7 +39,7 @@ export function Icon({ sign, size = 18 }: { sign: Sign; size?: number }) {
       stroke-linejoin="round"
       aria-hidden="true"
     >
-      <path d={PATHS[sign]} />
+      <path d={PATHS[sign]} fill={FILLED.has(sign) ? "currentColor" : undefined} />
     </svg>
   );
 }

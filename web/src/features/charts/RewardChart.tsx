@@ -5,7 +5,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { StepsReply } from "../../api/types.gen";
 import { count, finite, score } from "../../lib/numbers";
-import { go } from "../../state/place";
+import { goNear } from "../../state/steps";
 import { SPAN } from "./Charts";
 import { curvesOf } from "./curvesOf";
 import { inksOf, optionsOf } from "./options";
@@ -14,18 +14,25 @@ import style from "./RewardChart.module.css";
 
 interface Props {
   steps: StepsReply;
+  /** The number of the run's colour. */
+  colour: number;
+  /** The runs that are drawn over it, each with its colour. */
+  others: readonly { steps: StepsReply | null; colour: number }[];
   current: number | null;
-  /** Told which step the pointer is at, by its place among the steps; null when it leaves. */
-  hover: (index: number | null) => void;
+  /** Told which step the pointer is at; null when it leaves. */
+  hover: (step: number | null) => void;
 }
 
-export function RewardChart({ steps, current, hover }: Props) {
+export function RewardChart({ steps, colour, others, current, hover }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const scheme = useScheme();
-  const data = useMemo(() => curvesOf(steps, SPAN), [steps]);
-  const now = useRef({ current, steps });
-  now.current = { current, steps };
+  const drawn = others.map((one) => one.steps);
+  // oxlint-disable-next-line react/exhaustive-deps -- the runs that are drawn, one by one
+  const data = useMemo(() => curvesOf(steps, SPAN, drawn), [steps, drawn.length, ...drawn]);
+  const now = useRef({ current, data });
+  now.current = { current, data };
+  const colours = [colour, ...others.map((one) => one.colour)].join(" ");
 
   useEffect(() => {
     const element = host.current;
@@ -34,12 +41,12 @@ export function RewardChart({ steps, current, hover }: Props) {
     const made = new uPlot(
       optionsOf({
         width,
-        inks: inksOf(element),
+        inks: inksOf(element, colour, others.map((one) => one.colour)),
         current: () => now.current.current,
-        hover,
+        hover: (index) => hover(index === null ? null : (now.current.data[0][index] ?? null)),
         open(index) {
-          const step = now.current.steps.steps[index];
-          if (step !== undefined) go({ step });
+          const step = now.current.data[0][index];
+          if (step !== undefined) goNear(step);
         },
       }),
       data,
@@ -54,9 +61,9 @@ export function RewardChart({ steps, current, hover }: Props) {
       observer.disconnect();
       made.destroy();
     };
-    // The chart is made anew when the colours change; new data and another step only redraw it, below.
+    // The chart is made anew when the colours change, as with another run over it; new data and another step only redraw it, below.
     // oxlint-disable-next-line react/exhaustive-deps
-  }, [scheme]);
+  }, [scheme, colours]);
 
   useEffect(() => plot.current?.setData(data), [data]);
   useEffect(() => plot.current?.redraw(false), [current]);

@@ -1,14 +1,29 @@
-/** The columns that a chart draws: step, mean, smoothed mean, and the two edges of the band. */
+/** The columns that a chart draws: step, mean, smoothed mean, the two edges of the band, and the smoothed means of other runs. */
 
 import type { StepsReply } from "../../api/types.gen";
 import { smoothed } from "../../lib/curves";
 import { finite } from "../../lib/numbers";
 
-export type Columns = [number[], (number | null)[], (number | null)[], (number | null)[], (number | null)[]];
+export type Column = (number | null | undefined)[];
+export type Columns = [number[], ...Column[]];
 
-export function curvesOf({ steps, reward_mean, reward_std }: StepsReply, span: number): Columns {
+/** Steps of one run that another has not are `undefined` in its columns: its line goes over them. */
+export function curvesOf({ steps, reward_mean, reward_std }: StepsReply, span: number, others: readonly (StepsReply | null)[] = []): Columns {
   const mean = reward_mean.map(finite);
   const std = reward_std.map(finite);
-  const edge = (sign: 1 | -1): (number | null)[] => mean.map((value, i) => (value === null ? null : value + sign * (std[i] ?? 0)));
-  return [steps, mean, smoothed(mean, span), edge(1), edge(-1)];
+  const edge = (sign: 1 | -1): Column => mean.map((value, i) => (value === null ? null : value + sign * (std[i] ?? 0)));
+  const own = [mean, smoothed(mean, span), edge(1), edge(-1)];
+  if (others.every((other) => other === null)) return [[...steps], ...own, ...others.map(() => steps.map(() => undefined))];
+  const all = [...new Set([...steps, ...others.flatMap((other) => other?.steps ?? [])])].toSorted((a, b) => a - b);
+  const rest = others.map((other) => spread(all, other?.steps ?? [], smoothed((other?.reward_mean ?? []).map(finite), span)));
+  return [all, ...own.map((column) => spread(all, steps, column)), ...rest];
+}
+
+/** A column of some steps over all of them. */
+function spread(all: readonly number[], steps: readonly number[], column: Column): Column {
+  const places = new Map(steps.map((step, i) => [step, i]));
+  return all.map((step) => {
+    const at = places.get(step);
+    return at === undefined ? undefined : column[at];
+  });
 }

@@ -14,6 +14,8 @@ export interface Inks {
   grid: string;
   label: string;
   mark: string;
+  /** Those of the runs that are drawn over it. */
+  others: readonly string[];
 }
 
 interface Given {
@@ -25,7 +27,7 @@ interface Given {
 }
 
 /** The colours of the theme as the canvas takes them. */
-export function inksOf(element: HTMLElement): Inks {
+export function inksOf(element: HTMLElement, own: number, others: readonly number[]): Inks {
   const probe = document.createElement("i");
   element.append(probe);
   const ink = (colour: string): string => {
@@ -33,9 +35,10 @@ export function inksOf(element: HTMLElement): Inks {
     return getComputedStyle(probe).color;
   };
   const inks = {
-    line: ink("var(--run-1)"),
-    faint: ink("color-mix(in oklch, var(--run-1) 40%, transparent)"),
-    band: ink("color-mix(in oklch, var(--run-1) 10%, transparent)"),
+    line: ink(`var(--run-${own})`),
+    faint: ink(`color-mix(in oklch, var(--run-${own}) 40%, transparent)`),
+    band: ink(`color-mix(in oklch, var(--run-${own}) 10%, transparent)`),
+    others: others.map((one) => ink(`var(--run-${one})`)),
     grid: ink("var(--grid)"),
     label: ink("var(--ink-3)"),
     mark: ink("var(--ink-2)"),
@@ -66,6 +69,7 @@ export function optionsOf({ width, inks, current, hover, open }: Given): uPlot.O
       { stroke: inks.line, width: 1.75, points: { show: lone, fill: inks.line, size: 4 } },
       { stroke: "transparent", points: { show: false } },
       { stroke: "transparent", points: { show: false } },
+      ...inks.others.map((stroke) => ({ stroke, width: 1.5, points: { show: lone, fill: stroke, size: 4 } })),
     ],
     bands: [{ series: [3, 4], fill: inks.band }],
     hooks: { ready: [(plot) => plot.over.addEventListener("click", onClick(plot, open))], draw: [mark(inks.mark, current)], setCursor: [(plot) => hover(plot.cursor.idx ?? null)] },

@@ -4,6 +4,7 @@ import { place } from "../../state/place";
 import { run, runs, runsError, loadRuns } from "../../state/runs";
 import { isLocked } from "../../state/session";
 import { Failure, State } from "../../ui/State";
+import { BookmarksPage } from "../bookmarks/BookmarksPage";
 import { Login } from "../login/Login";
 import { ProblemsPage } from "../problems/ProblemsPage";
 import { ReportPage } from "../report/ReportPage";
@@ -35,6 +36,7 @@ function Content() {
     return <Failure error={runsError.value} what="The list of runs" again={() => void loadRuns()} />;
   }
   if (runs.value === null) return <State title="Opening the runs …" />;
+  if (page === "bookmarks") return <BookmarksPage key={place.value.run ?? ""} />;
   if (page === "runs") return <RunsPage />;
   if (run.value === null) return <NoSuchRun />;
   if (page === "problems") return <ProblemsPage key={run.value.id} />;

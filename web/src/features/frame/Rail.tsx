@@ -1,34 +1,20 @@
 /** The pages of the app, at the side; on a narrow screen at the foot. */
 
 import type { Place } from "../../lib/address";
-import { figure } from "../../lib/numbers";
 import { onLink, href, place } from "../../state/place";
-import { run } from "../../state/runs";
 import { Icon, type Sign } from "../../ui/Icon";
 import { helpOpen } from "../help/help";
+import { pages } from "./pages";
 import style from "./Rail.module.css";
 
 export function Rail() {
-  const { page, list, run: runId } = place.value;
-  const problems = run.value?.problems ?? 0;
+  const { page: here, list } = place.value;
   return (
     <nav class={style["rail"]} aria-label="Pages">
-      {runId !== null && (
-        <>
-          <Item sign="rollouts" label="Rollouts" to={{ page: "rollouts", list: false }} isHere={page === "rollouts" && !list} />
-          <Item sign="list" label="Samples" to={{ page: "rollouts", list: true }} isHere={page === "rollouts" && list} isNarrow />
-          <Item sign="report" label="Report: what the trainer logged for the step" to={{ page: "report", list: false }} isHere={page === "report"} />
-          <Item sign="run" label="Run: configuration, checkpoints, code, files" to={{ page: "run", list: false }} isHere={page === "run"} />
-          <Item
-            sign="problems"
-            label={problems === 0 ? "Problems: none" : `Problems: ${figure(problems)}`}
-            to={{ page: "problems", list: false }}
-            isHere={page === "problems"}
-            badge={problems}
-          />
-        </>
-      )}
-      <Item sign="settings" label="Settings" to={{ page: "settings", list: false }} isHere={page === "settings"} />
+      {pages().flatMap(({ page, sign, label, more, badge = 0 }) => [
+        <Item key={page} sign={sign} label={`${label}: ${more}`} to={{ page, list: false }} isHere={here === page && !(page === "rollouts" && list)} badge={badge} />,
+        page === "rollouts" && <Item key="list" sign="list" label="Samples" to={{ page: "rollouts", list: true }} isHere={here === "rollouts" && list} isNarrow />,
+      ])}
       <button type="button" class={`${style["item"]} ${style["help"]}`} aria-label="?: the map of keys" title="Keys (?)" onClick={() => (helpOpen.value = true)}>
         ?
       </button>

@@ -43,7 +43,7 @@ export function Help() {
 function Map({ entries }: { entries: readonly { label: string; words: string }[] }) {
   return (
     <dl class={style["map"]}>
-      {entries.map(({ label, words }) => (
+      {entries.filter(({ label }) => label !== "").map(({ label, words }) => (
         <div key={label}>
           <dt>
             <kbd>{label}</kbd>

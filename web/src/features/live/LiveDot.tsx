@@ -1,12 +1,19 @@
-/** How live the run is: a dot and a time. Pressed, the page follows the run. */
+/** How live the run is: a dot, a word and a time. Pressed, the page follows the run. */
 
 import { useEffect, useReducer } from "preact/hooks";
 import { ago } from "../../lib/time";
-import { isConnected, isFollowing, toggleFollowing } from "../../state/live";
+import { activityOf } from "../../state/activity";
+import { isConnected, isFollowing, isPaused, toggleFollowing } from "../../state/live";
 import { changedS, run } from "../../state/runs";
 import style from "./LiveDot.module.css";
 
 const TICK_MS = 1000;
+
+const MEANING = {
+  running: "Its files are being written",
+  stalled: "It has not marked its end, and nothing was written for ten minutes",
+  ended: "It has ended, or was quiet for ten minutes",
+} as const;
 
 export function LiveDot() {
   const [, tick] = useReducer((n: number) => n + 1, 0);
@@ -17,17 +24,25 @@ export function LiveDot() {
   const item = run.value;
   if (item === null) return null;
   const seconds = changedS(item);
+  const doing = activityOf(item);
   const isLost = isConnected.value === false;
   const time = seconds === null ? "" : ago(seconds);
-  const word = isLost ? "connection lost" : isFollowing.value ? "following" : item.live ? "live" : "written";
-  const words = `${word} ${time}`.trim();
+  const way = isFollowing.value ? "following" : isPaused.value && doing === "running" ? "paused" : doing;
+  const word = isLost ? "connection lost" : way;
   const title = isFollowing.value ? "Following the newest step. Press to stop (l)" : "Press to follow the newest step (l)";
+  const dot = isLost ? style["lost"] : (style[doing] ?? "");
   return (
-    <button type="button" class={`action ${style["live"]}`} aria-pressed={isFollowing.value} title={`${words}. ${title}`} onClick={toggleFollowing}>
-      <i class={`${style["dot"]} ${isLost ? style["lost"] : item.live ? style["on"] : ""}`} />
+    <button
+      type="button"
+      class={`action ${style["live"]}`}
+      aria-pressed={isFollowing.value}
+      title={`${MEANING[doing]}${time === "" ? "" : `; last written ${time}`}. ${title}`}
+      onClick={toggleFollowing}
+    >
+      <i class={`${style["dot"]} ${dot} ${way === "paused" ? style["paused"] : ""}`} />
       <span class={style["word"]}>
         {word}
-        {time !== "" && !isLost && <span>{item.live || isFollowing.value ? ` · ${time}` : ` ${time}`}</span>}
+        {time !== "" && !isLost && <span>{doing === "ended" && !isFollowing.value ? ` ${time}` : ` · ${time}`}</span>}
       </span>
     </button>
   );

@@ -1,50 +1,121 @@
-/** Which run is looked at, and the others. */
+/** Which run is looked at, which are drawn over its curves, and what a person says of each. */
 
+import { useRef, useState } from "preact/hooks";
+import type { RunItem } from "../../api/types.gen";
+import { fit } from "../../lib/fuzzy";
 import { count, figure } from "../../lib/numbers";
-import { onLink, go, href, place } from "../../state/place";
+import { colourOf, nameOf, runMark } from "../../state/marks";
+import { go, href, onLink, place } from "../../state/place";
 import { run, runs, samplesOf } from "../../state/runs";
 import { Icon } from "../../ui/Icon";
 import { Popover } from "../../ui/Popover";
+import { useVirtual } from "../../ui/useVirtual";
+import { PAGE_TITLES } from "../frame/pages";
+import { RunEditor } from "./RunEditor";
+import { RunRow } from "./RunRow";
 import style from "./RunPicker.module.css";
+
+const ROW_PX = 36;
 
 export function RunPicker() {
   const item = run.value;
-  const known = runs.value ?? [];
-  if (item === null) return <span class={style["title"]}>{place.value.page === "settings" ? "Settings" : "Runs"}</span>;
+  if (item === null) return <span class={style["title"]}>{PAGE_TITLES[place.value.page] ?? "Runs"}</span>;
   const button = (
     <>
-      <i class={style["dot"]} />
-      <span class={`clip ${style["name"]}`}>{item.name}</span>
+      <i class={style["dot"]} style={{ background: `var(--run-${colourOf(item.id)})` }} />
+      <span class={`clip ${style["name"]}`}>{nameOf(item)}</span>
       <small>{count(samplesOf(item), "sample")}</small>
+      {place.value.over.length > 0 && <small class={style["more"]} title="Runs drawn over its curves">+{place.value.over.length}</small>}
       <Icon sign="down" size={14} />
     </>
   );
   return (
     <Popover label="Run" title={item.path} button={button} buttonClass={style["picker"] ?? ""}>
-      {(close) => (
-        <ul class={style["runs"]}>
-          {known.map((one) => (
-            <li key={one.id}>
-              <a
-                href={href({ run: one.id })}
-                aria-current={one.id === item.id ? "true" : undefined}
-                onClick={(event) => {
-                  onLink({ run: one.id })(event);
-                  if (event.defaultPrevented) close();
-                }}
-              >
-                <span class="clip">{one.name}</span>
-                <small>{figure(samplesOf(one))} · {one.format}</small>
-              </a>
-            </li>
-          ))}
-          <li class={style["all"]}>
-            <button type="button" onClick={() => { close(); go({ page: "runs", run: null }); }}>
-              About all runs
-            </button>
-          </li>
-        </ul>
-      )}
+      {(close) => <Picker close={close} />}
     </Popover>
   );
+}
+
+function Picker({ close }: { close: () => void }) {
+  const [edited, edit] = useState<string | null>(null);
+  const item = runs.value?.find((one) => one.id === edited);
+  if (item !== undefined) return <RunEditor item={item} done={() => edit(null)} />;
+  return <RunList close={close} edit={edit} />;
+}
+
+function RunList({ close, edit }: { close: () => void; edit: (id: string) => void }) {
+  const [text, setText] = useState("");
+  const [showsHidden, showHidden] = useState(false);
+  const scroller = useRef<HTMLDivElement>(null);
+  const known = runs.value ?? [];
+  const hidden = known.filter(({ id }) => runMark(id).hidden).length;
+  const found = sought(known, text, showsHidden);
+  const virtual = useVirtual({ count: found.length, scroller, height: () => ROW_PX, shape: found.length });
+
+  const focusRow = (index: number): void => {
+    virtual.scrollToIndex(index, { align: "auto" });
+    requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>(`[data-row="${index}"] a`)?.focus());
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const turn = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    if (turn === 0 || !(event.target instanceof Element)) return;
+    event.preventDefault();
+    const row = event.target.closest<HTMLElement>("[data-row]")?.dataset["row"];
+    const to = row === undefined ? (turn === 1 ? 0 : found.length - 1) : Number(row) + turn;
+    if (to < 0) scroller.current?.parentElement?.querySelector("input")?.focus();
+    else if (to < found.length) focusRow(to);
+  };
+  const open = (item: RunItem | undefined): void => {
+    if (item === undefined) return;
+    close();
+    go({ run: item.id });
+  };
+
+  return (
+    // oxlint-disable-next-line jsx-a11y/no-static-element-interactions -- the keys go from the field to the rows and among them
+    <div class={style["runs"]} onKeyDown={onKeyDown}>
+      <input
+        class={`field ${style["field"]}`}
+        aria-label="Find a run"
+        placeholder={known.length > 1 ? `Find among ${figure(known.length)} runs` : "Find a run"}
+        autocomplete="off"
+        spellcheck={false}
+        ref={(element) => {
+          if (element !== null && text === "" && document.activeElement?.closest("[data-row]") === null) element.focus();
+        }}
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+        onKeyDown={(event) => event.key === "Enter" && open(found[0])}
+      />
+      <div class={style["rows"]} ref={scroller}>
+        {found.length === 0 && <p class={style["none"]}>No run is called so.</p>}
+        <ul class={style["space"]} style={{ height: `${virtual.getTotalSize()}px` }} aria-label="Runs">
+          {virtual.getVirtualItems().map(({ index, start }) => {
+            const item = found[index];
+            return item === undefined ? null : <RunRow key={item.id} item={item} row={index} top={start} close={close} edit={edit} />;
+          })}
+        </ul>
+      </div>
+      <p class={style["foot"]}>
+        <a class="action" href={href({ page: "runs", run: null })} onClick={(event) => { onLink({ page: "runs", run: null })(event); close(); }}>About all runs</a>
+        {hidden > 0 && (
+          <button type="button" class="action" aria-pressed={showsHidden} onClick={() => showHidden(!showsHidden)}>
+            {figure(hidden)} hidden
+          </button>
+        )}
+        <small>Squares draw a run over the curves</small>
+      </p>
+    </div>
+  );
+}
+
+/** The runs that fit, the best first; hidden ones only where they are asked for, or are looked at. */
+function sought(known: readonly RunItem[], text: string, showsHidden: boolean): RunItem[] {
+  const shown = known.filter(({ id }) => showsHidden || text.trim() !== "" || id === place.peek().run || place.peek().over.includes(id) || !runMark(id).hidden);
+  if (text.trim() === "") return shown;
+  const fits = shown.flatMap((item) => {
+    const found = fit(text, `${nameOf(item)} ${item.name} ${item.format} ${item.path} ${runMark(item.id).note}`);
+    return found === null ? [] : [{ item, score: found.score }];
+  });
+  return fits.toSorted((a, b) => b.score - a.score).map(({ item }) => item);
 }

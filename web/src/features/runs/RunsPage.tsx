@@ -1,18 +1,32 @@
 /** All the runs that the server shows, and the places it looked at and did not open. */
 
+import { useState } from "preact/hooks";
 import type { RunItem } from "../../api/types.gen";
 import { count, figure, size } from "../../lib/numbers";
 import { ago } from "../../lib/time";
+import { activityOf } from "../../state/activity";
+import { colourOf, nameOf, runMark } from "../../state/marks";
 import { onLink, href } from "../../state/place";
 import { changedS, notes, program, runs } from "../../state/runs";
+import { Icon } from "../../ui/Icon";
+import { RunEditor } from "./RunEditor";
 import style from "./RunsPage.module.css";
 
 export function RunsPage() {
-  const known = runs.value ?? [];
+  const [showsHidden, showHidden] = useState(false);
+  const all = runs.value ?? [];
+  const known = all.filter(({ id }) => showsHidden || !runMark(id).hidden);
   return (
     <main class={style["page"]}>
-      <h1>{known.length === 0 ? "No run was recognised" : count(known.length, "run")}</h1>
-      {known.length === 0 ? <Empty /> : known.map((item) => <Run key={item.id} item={item} />)}
+      <h1>{all.length === 0 ? "No run was recognised" : count(all.length, "run")}</h1>
+      {all.length === 0 ? <Empty /> : known.map((item) => <Run key={item.id} item={item} />)}
+      {all.some(({ id }) => runMark(id).hidden) && (
+        <p>
+          <button type="button" class="action" aria-pressed={showsHidden} onClick={() => showHidden(!showsHidden)}>
+            {count(all.filter(({ id }) => runMark(id).hidden).length, "hidden run")}
+          </button>
+        </p>
+      )}
       <Notes />
       <p class={style["program"]}>{program.value}</p>
     </main>
@@ -34,13 +48,22 @@ function Empty() {
 function Run({ item }: { item: RunItem }) {
   const to = { page: "rollouts", run: item.id } as const;
   const seconds = changedS(item);
+  const [isEdited, edit] = useState(false);
+  const { note } = runMark(item.id);
+  const doing = activityOf(item);
+  if (isEdited) return <section class={style["run"]}><RunEditor item={item} done={() => edit(false)} /></section>;
   return (
     <section class={style["run"]}>
       <h2>
+        <i class={style["dot"]} style={{ background: `var(--run-${colourOf(item.id)})` }} />
         <a href={href(to)} onClick={onLink(to)}>
-          {item.name}
+          {nameOf(item)}
         </a>
-        {item.live && <i class={style["live"]} title="Its files are being written" />}
+        {doing === "running" && <small class={style["live"]}>running</small>}
+        {doing === "stalled" && <small class={style["stalled"]}>stalled</small>}
+        <button type="button" class={`action ${style["edit"]}`} aria-label={`Name, colour and note of ${nameOf(item)}`} title="Name, colour, note" onClick={() => edit(true)}>
+          <Icon sign="more" size={16} />
+        </button>
       </h2>
       <dl class={style["facts"]}>
         {item.splits.map((split) => (
@@ -70,6 +93,7 @@ function Run({ item }: { item: RunItem }) {
           </div>
         )}
       </dl>
+      {note !== "" && <p class={style["note"]}>{note}</p>}
       <p class={style["path"]}>{item.path}</p>
       <p class={style["reason"]}>
         <b>{item.format}</b> {item.reason}

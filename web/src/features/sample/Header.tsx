@@ -4,7 +4,9 @@ import type { SampleReply } from "../../api/types.gen";
 import type { View } from "../../lib/address";
 import { go, place } from "../../state/place";
 import { Copy } from "../../ui/Copy";
+import { copyLink } from "../../ui/link";
 import { Segments } from "../../ui/Segments";
+import { MarkButtons, Note } from "../marks/SampleMarks";
 import { Facts } from "./Facts";
 import { closeFind, isFinding, openFind } from "./find";
 import { turnFolds, willExpand } from "./folds";
@@ -38,11 +40,15 @@ export function Header({ reply }: { reply: SampleReply }) {
               {willExpand.value ? "Expand all" : "Collapse all"}
             </button>
           )}
-          <Copy label="Copy link" what="to this sample" text={() => location.origin + location.pathname + location.search} />
+          <MarkButtons run={reply.run} id={reply.id} />
+          <button type="button" class="action" aria-label="Copy link to this sample" onClick={() => void copyLink()}>
+            Copy link
+          </button>
           <Segments label="View" options={VIEWS} value={view} choose={(next) => go({ view: next })} />
         </span>
       </div>
       <Facts reply={reply} />
+      <Note run={reply.run} id={reply.id} />
     </header>
   );
 }

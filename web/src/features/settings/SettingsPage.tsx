@@ -1,5 +1,6 @@
 /** What a person may choose, and what the server keeps in memory. */
 
+import { statePlace, trouble } from "../../state/marks";
 import { program } from "../../state/runs";
 import { chooseRender, promptAfter } from "../../state/render";
 import { choose, settings } from "../../state/settings";
@@ -67,7 +68,18 @@ export function SettingsPage() {
         </label>
       </section>
       <Cache />
-      <p class={style["program"]}>{program.value}. Settings are kept in this browser.</p>
+      <section class={style["section"]} aria-label="What you add">
+        <h2>What you add</h2>
+        <p>Names, colours and notes of runs, bookmarks and notes on samples, and these settings are kept in</p>
+        <p class={style["path"]}>{statePlace.value}</p>
+        {trouble.value !== "" && (
+          <p class={style["trouble"]} role="alert">
+            That file cannot be used, so all of it is kept for this session alone. {trouble.value}. Mend or move the file, or start the server
+            with --state-dir, and it is kept again.
+          </p>
+        )}
+      </section>
+      <p class={style["program"]}>{program.value}. Widths and folds of panes are kept in this browser.</p>
     </main>
   );
 }

@@ -3,6 +3,7 @@
 import { useMemo, useRef } from "preact/hooks";
 import { path } from "../../lib/curves";
 import { finite, score } from "../../lib/numbers";
+import { colourOf } from "../../state/marks";
 import { place } from "../../state/place";
 import { goNear, stepIndex, steps } from "../../state/steps";
 import style from "./Sparkline.module.css";
@@ -42,7 +43,7 @@ export function Sparkline() {
     >
       <title>{`Mean reward by step${mean === undefined ? "" : `: ${score(mean, "none")} at step ${here}`}. Press or drag to go to a step.`}</title>
       <rect width={WIDTH} height={HEIGHT} fill="transparent" />
-      <path d={curve} transform={`translate(0 ${EDGE})`} vector-effect="non-scaling-stroke" />
+      <path d={curve} transform={`translate(0 ${EDGE})`} vector-effect="non-scaling-stroke" style={{ stroke: `var(--run-${colourOf(place.value.run ?? "")})` }} />
       <line x1={x} x2={x} y1="0" y2={HEIGHT} vector-effect="non-scaling-stroke" />
     </svg>
   );

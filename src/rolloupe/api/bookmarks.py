@@ -1,0 +1,43 @@
+"""What a person marked in the page, for programs: read only."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from rolloupe import query
+from rolloupe.index import OpenRun
+from rolloupe.state import State, found, marks_of
+
+
+class Bookmark(NamedTuple):
+    """A sample that a person marked. `id` is that of the sample now, or as it was where the run no longer has it."""
+
+    id: str
+    is_bookmarked: bool
+    """False where there is a note alone."""
+    note: str
+    is_there: bool
+    uid: str
+    response: str
+    """How it begins."""
+    changed_s: float
+    """Seconds since the epoch."""
+
+
+def bookmarks(run: OpenRun, state_dir: Path | None) -> list[Bookmark]:
+    """The marks on a run's samples; nothing is made where nothing was ever kept."""
+    if not State.is_there(state_dir):
+        return []
+    state = State(state_dir)
+    try:
+        owner = state.owner(run)
+        marks = marks_of(state.of(owner)) if owner else []
+    finally:
+        state.close()
+    samples = found(marks, lambda keys: query.named(run, keys), lambda uids: query.by_uid(run, uids))
+    return [
+        Bookmark(
+            str(sample.key) if sample else mark.item.name, mark.mark.bookmarked, mark.mark.note, sample is not None,
+            mark.mark.uid, sample.response if sample else mark.mark.excerpt, mark.item.changed_s,
+        )
+        for mark, sample in samples
+    ]  # fmt: skip

@@ -1,0 +1,56 @@
+"""Samples that are named: by their ids, or by what their framework calls them."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from rolloupe.index import OpenRun, Snapshot
+from rolloupe.model import SampleKey
+from rolloupe.query import engine, shown
+from rolloupe.query.engine import Question
+from rolloupe.query.records import SampleItem
+from rolloupe.query.rows import PLACE
+
+BATCH = 2000
+"""Samples that are looked up at a time."""
+
+BY_KEY = f"""
+SELECT {", ".join(PLACE)} FROM rows
+SEMI JOIN asked ON split = own_split AND step = own_step AND grp = own_group AND idx = own_index
+"""
+BY_UID = f"SELECT {', '.join(PLACE)} FROM rows WHERE uid IN (SELECT own_uid FROM asked) AND uid <> ''"
+
+
+def named(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, SampleItem]:
+    """What the index knows of these samples; those that the run has not are left out."""
+    found: dict[SampleKey, SampleItem] = {}
+    for first in range(0, len(keys), BATCH):
+        batch = [key for key in keys[first : first + BATCH] if -(2**63) <= key.step < 2**63]
+        snapshot = run.snapshot()
+        steps = {(key.split, key.step) for key in batch}
+        pieces = list({id(piece): piece for step in steps for piece in snapshot.pieces.get(step, ())}.values())
+        if not pieces:
+            continue
+        names = ("own_split", "own_step", "own_group", "own_index")
+        asked = pa.table({name: [key.shared[n] for key in batch] for n, name in enumerate(names)})
+        wanted = set(batch)
+        items = _items(run, snapshot, Question(pieces, BY_KEY, tables={"asked": asked}))
+        found |= {item.key: item for item in items if item.key in wanted}
+    return found
+
+
+def by_uid(run: OpenRun, uids: Sequence[str]) -> dict[str, SampleItem]:
+    """The samples that their framework calls so, wherever in the run they are; of several the last."""
+    asked = [uid for uid in dict.fromkeys(uids) if uid]
+    snapshot = run.snapshot()
+    pieces = snapshot.holding()
+    if not asked or not pieces:
+        return {}
+    question = Question(pieces, BY_UID, tables={"asked": pa.table({"own_uid": asked})})
+    return {item.uid: item for item in _items(run, snapshot, question)}
+
+
+def _items(run: OpenRun, snapshot: Snapshot, question: Question) -> list[SampleItem]:
+    answer, reading = engine.placed(run, question)
+    places = [reading.place(file, row) for file, row in zip(*(c.to_pylist() for c in answer.columns), strict=True)]
+    return shown.items(shown.shown(run, snapshot, places))

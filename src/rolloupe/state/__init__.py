@@ -1,0 +1,28 @@
+"""What a person adds: names, colours and notes of runs, bookmarks and notes on samples, settings.
+
+Owns one small SQLite database in the user's data directory. It is no part of the index, which may be deleted at any
+time, and nothing in it is ever needed to look at a run: where it cannot be kept, that is said, and it lives as long as
+the process.
+"""
+
+from rolloupe.state.identity import Identity, identity_of
+from rolloupe.state.marked import Marked, found, marks_of
+from rolloupe.state.records import Change, Item, Owner, RunMark, SampleMark, Written
+from rolloupe.state.store import NAME, State, default_folder
+
+__all__ = [
+    "NAME",
+    "Change",
+    "Identity",
+    "Item",
+    "Marked",
+    "Owner",
+    "RunMark",
+    "SampleMark",
+    "State",
+    "Written",
+    "default_folder",
+    "found",
+    "identity_of",
+    "marks_of",
+]

@@ -1,0 +1,43 @@
+"""The samples that marks are about, as the run has them now: found by their ids, else by their uids."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
+
+from rolloupe.model import SampleKey
+from rolloupe.state.records import Item, SampleMark
+
+T = TypeVar("T")
+
+
+class Marked(NamedTuple):
+    """A mark on a sample. The name of `item` is the id that the sample had when it was marked."""
+
+    item: Item
+    mark: SampleMark
+    key: SampleKey | None
+    """None where the name is no id, which a page never writes."""
+
+
+def marks_of(items: Sequence[Item]) -> list[Marked]:
+    """The marks among some items."""
+    return [Marked(item, item.value, _key(item.name)) for item in items if isinstance(item.value, SampleMark)]
+
+
+def found(
+    marks: Sequence[Marked],
+    named: Callable[[Sequence[SampleKey]], Mapping[SampleKey, T]],
+    by_uid: Callable[[Sequence[str]], Mapping[str, T]],
+) -> list[tuple[Marked, T | None]]:
+    """Each mark with its sample, None where the run has it no longer; asked for by id, the rest by uid."""
+    there = named([mark.key for mark in marks if mark.key is not None])
+    uids = [mark.mark.uid for mark in marks if mark.mark.uid and mark.key not in there]
+    moved = by_uid(uids) if uids else {}
+    own = [None if mark.key is None else there.get(mark.key) for mark in marks]
+    return [(mark, moved.get(mark.mark.uid) if one is None else one) for mark, one in zip(marks, own, strict=True)]
+
+
+def _key(name: str) -> SampleKey | None:
+    try:
+        return SampleKey.parse(name)
+    except ValueError:
+        return None

@@ -1,0 +1,103 @@
+"""What the state holds, as records, and how large each may be."""
+
+from typing import Any, NamedTuple, TypeAlias
+
+from msgspec import Struct
+
+from rolloupe.errors import BadQuery
+
+MAX_NAME_CHARS = 200
+MAX_NOTE_CHARS = 20_000
+MAX_SETTING_CHARS = 32_000
+MAX_ID_CHARS = 4096
+MAX_EXCERPT_CHARS = 240
+COLOURS = 10
+"""The colours of runs are numbered from 1; 0 leaves the choice to the page."""
+
+
+class RunMark(Struct, frozen=True, kw_only=True):
+    """What a person says of a run. An empty name leaves it its own."""
+
+    name: str = ""
+    colour: int = 0
+    hidden: bool = False
+    note: str = ""
+
+
+class SampleMark(Struct, frozen=True, kw_only=True):
+    """What a person says of a sample, and what tells it again where its id no longer does."""
+
+    bookmarked: bool = False
+    note: str = ""
+    uid: str = ""
+    excerpt: str = ""
+    """How its response begins: what a list shows when the run is not there."""
+
+
+Value: TypeAlias = RunMark | SampleMark | dict[str, Any]
+KINDS: dict[str, type[Any]] = {"run": RunMark, "sample": SampleMark, "setting": dict}
+
+
+class Item(Struct, frozen=True, kw_only=True):
+    """One thing that a person added. `version` is another, and a higher one, after each change of anything."""
+
+    kind: str
+    """`run`, `sample` or `setting`."""
+    owner: str
+    """The key of the run that it is about; empty for a setting."""
+    name: str
+    """The id of the sample, the name of the setting; empty for a run."""
+    value: Value | None
+    """None where it was removed."""
+    version: int
+    changed_s: float
+    """Seconds since the epoch."""
+
+
+class Owner(NamedTuple):
+    """A run that something was said of: how it was called and where it lay when it was last seen."""
+
+    key: str
+    format: str
+    name: str
+    path: str
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """A change that is asked for: `seen` is the version of the item as the person saw it, 0 for none."""
+
+    kind: str
+    name: str
+    value: Value | None
+    seen: int
+
+
+class Written(NamedTuple):
+    """What came of a change: the item as it is now; `is_conflict` where another change was first and this is that."""
+
+    item: Item
+    is_conflict: bool
+
+
+def check(change: Change) -> None:
+    """Raise `BadQuery` for a change that cannot be kept: of an unknown kind, too long, out of range."""
+    kind = KINDS.get(change.kind)
+    if kind is None or not (change.value is None or isinstance(change.value, kind)):
+        raise BadQuery(f"{change.kind!r} is nothing that is kept; use one of {', '.join(KINDS)}, with its own value")
+    if len(change.name) > MAX_ID_CHARS or (change.kind == "run") != (change.name == ""):
+        raise BadQuery("a sample is named by its id, a setting by a name, a run by nothing")
+    value = change.value
+    if isinstance(value, RunMark):
+        _short("the name of a run", value.name, MAX_NAME_CHARS)
+        if not 0 <= value.colour <= COLOURS:
+            raise BadQuery(f"colours of runs go from 0 to {COLOURS}")
+    if isinstance(value, SampleMark):
+        _short("a uid", value.uid, MAX_ID_CHARS)
+        _short("an excerpt", value.excerpt, MAX_EXCERPT_CHARS)
+    if isinstance(value, RunMark | SampleMark):
+        _short("a note", value.note, MAX_NOTE_CHARS)
+
+
+def _short(what: str, text: str, most: int) -> None:
+    if len(text) > most:
+        raise BadQuery(f"{what} may have {most:,} characters, and this has {len(text):,}: shorten it")

@@ -1,0 +1,209 @@
+"""`State`: what a person added, read and changed.
+
+A change names the version of the item that the person saw. Where that is no longer the newest, nothing is written, and
+the answer is the item as another tab or another viewer left it: concurrent changes are told, never lost.
+"""
+
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+import platformdirs
+
+from rolloupe import text
+from rolloupe.errors import BadQuery, NotWritable
+from rolloupe.index import OpenRun
+from rolloupe.state import database
+from rolloupe.state.identity import Identity, identity_of
+from rolloupe.state.owners import Owners
+from rolloupe.state.records import KINDS, MAX_SETTING_CHARS, Change, Item, Owner, Value, Written, check
+
+NAME = "state.sqlite"
+MAX_ITEMS = 100_000
+
+ITEM = "kind, owner, name, value, version, changed_s"
+
+T = TypeVar("T")
+
+
+def default_folder() -> Path:
+    """The user's folder for data that programs must not lose."""
+    return Path(platformdirs.user_data_dir("rolloupe", appauthor=False))
+
+
+class Held(NamedTuple):
+    """Items, and the version up to which they are complete."""
+
+    version: int
+    items: list[Item]
+
+
+class State:
+    """The state in a folder, the user's data directory unless told. May be used from several threads.
+
+    `trouble` says why the file cannot be used, in which case everything lives in memory; else it is empty.
+    """
+
+    def __init__(self, folder: Path | str | None = None) -> None:
+        self.path = (Path(folder).expanduser() if folder else default_folder()) / NAME
+        self.trouble = ""
+        self._lock = threading.Lock()
+        self._owners = Owners()
+        try:
+            self._connection = database.open_file(self.path)
+        except (OSError, sqlite3.Error, database.TooNew) as error:
+            self._connection = self._memory(error)
+        self._seen = self._asked(self._data_version)
+
+    @classmethod
+    def is_there(cls, folder: Path | str | None = None) -> bool:
+        """True where something was ever kept in that folder."""
+        return ((Path(folder).expanduser() if folder else default_folder()) / NAME).is_file()
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._connection.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_connection"):
+            self._connection.close()
+
+    # Reading
+
+    def items(self, since: int = 0) -> Held:
+        """What is there; with `since` what has changed after that version, removed items included."""
+
+        def read() -> Held:
+            removed = "" if since else "AND value IS NOT NULL"
+            rows = self._all(f"SELECT {ITEM} FROM items WHERE version > ? {removed} ORDER BY version", since)
+            (newest,) = self._all("SELECT coalesce(max(version), 0) FROM items")
+            return Held(newest[0], [item for row in rows if (item := _item(row)) is not None])
+
+        return self._asked(read)
+
+    def of(self, owner: str, kind: str = "sample") -> list[Item]:
+        """What is said of the samples of a run, the newest last."""
+        sql = f"SELECT {ITEM} FROM items WHERE owner = ? AND kind = ? AND value IS NOT NULL ORDER BY version"
+        rows = self._asked(lambda: self._all(sql, owner, kind))
+        return [item for row in rows if (item := _item(row)) is not None]
+
+    def owners(self) -> list[Owner]:
+        """Every run that anything was said of."""
+        return self._asked(lambda: self._owners.all(self._connection))
+
+    def changed_elsewhere(self) -> bool:
+        """True where another process changed the file since this was asked last, or since it was opened."""
+        known, self._seen = self._seen, self._asked(self._data_version)
+        return known != self._seen
+
+    def _data_version(self) -> int:
+        return int(self._all("PRAGMA data_version")[0][0])
+
+    def owner(self, run: OpenRun) -> str | None:
+        """The key of a run, None where nothing was said of it."""
+        identity = identity_of(run, look=False)
+        return self._asked(lambda: self._owners.find(self._connection, identity, lambda: identity_of(run)))
+
+    # Writing
+
+    def write(self, change: Change, run: OpenRun | None = None, owner: str = "") -> Written:
+        """Make a change, of what is said of a run (one that is open, or the key of one that is not), or of a setting.
+
+        Raises `BadQuery` for what cannot be kept, `NotWritable` where another process holds the file for long.
+        """
+        check(change)
+        value = None if change.value is None else _encoded(change.value)
+        if change.kind == "setting" and value is not None and len(value) > MAX_SETTING_CHARS:
+            raise BadQuery(f"a setting may have {MAX_SETTING_CHARS:,} characters: keep less in it")
+        identity = identity_of(run) if run else None
+
+        def put() -> Written:
+            with database.transaction(self._connection):
+                key = self._key(change, identity, owner)
+                return self._put(change, key, value)
+
+        return self._asked(put)
+
+    def _put(self, change: Change, key: str, value: str | None) -> Written:
+        place = (change.kind, key, change.name)
+        rows = self._all(f"SELECT {ITEM} FROM items WHERE kind = ? AND owner = ? AND name = ?", *place)
+        there = _item(rows[0]) if rows else None
+        if there is not None and rows[0][3] == value:
+            return Written(there, is_conflict=False)
+        version = 0 if there is None or (there.value is None and not change.seen) else there.version
+        if there is not None and version != change.seen:
+            return Written(there, is_conflict=True)
+        ((count, newest),) = self._all("SELECT count(*), coalesce(max(version), 0) FROM items")
+        if count >= MAX_ITEMS and not rows:
+            raise BadQuery(f"{MAX_ITEMS:,} things are kept already: remove some first")
+        row = (*place, value, newest + 1, time.time())
+        self._all(f"INSERT OR REPLACE INTO items ({ITEM}) VALUES (?, ?, ?, ?, ?, ?)", *row)
+        made = _item(row)
+        assert made is not None
+        return Written(made, is_conflict=False)
+
+    def _key(self, change: Change, identity: Identity | None, owner: str) -> str:
+        """The key of the run that a change is about; made where nothing was said of it before."""
+        if change.kind == "setting":
+            return ""
+        if identity is not None:
+            return self._owners.find_or_make(self._connection, identity)
+        if not self._owners.has(self._connection, owner):
+            raise BadQuery(f"nothing is kept of a run {owner[:40]!r}")
+        return owner
+
+    # The file
+
+    def _all(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        return self._connection.execute(sql, values).fetchall()
+
+    def _asked(self, work: Callable[[], T]) -> T:
+        """Do it, one thread at a time; where the file fails, go on in memory and do it there."""
+        with self._lock:
+            try:
+                return work()
+            except (sqlite3.DatabaseError, OSError) as error:
+                if database.is_busy(error):
+                    raise NotWritable(f"{self.path} is held by another process: try again in a moment") from None
+                if self.trouble:
+                    raise
+                broken, self._connection = self._connection, self._memory(error)
+                broken.close()
+                return work()
+
+    def _memory(self, error: Exception) -> sqlite3.Connection:
+        self.trouble = f"{self.path}: {error}"
+        return database.in_memory(self.path)
+
+
+def _encoded(value: Value) -> str:
+    """A value as JSON, its lone surrogates replaced: neither JSON nor SQLite can hold them."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_clean(msgspec.to_builtins(value))).decode()
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return text.clean(value)
+    if isinstance(value, dict):
+        return {_clean(key): _clean(item) for key, item in value.items()}
+    return [_clean(item) for item in value] if isinstance(value, list) else value
+
+
+def _item(row: Sequence[Any]) -> Item | None:
+    """A row as an item; None for one that a damaged file or another program left."""
+    kind, owner, name, value, version, changed_s = row
+    try:
+        held = None if value is None else msgspec.json.decode(value, type=KINDS[kind])
+        return Item(
+            kind=kind, owner=str(owner), name=str(name), value=held, version=int(version), changed_s=float(changed_s)
+        )
+    except (msgspec.MsgspecError, KeyError, TypeError, ValueError):
+        return None

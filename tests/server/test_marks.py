@@ -1,0 +1,118 @@
+"""What a person adds, over HTTP: read, changed, refused, told to other tabs and to viewers on other ports."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rolloupe.server.app import App
+from tests.server.process import Process
+from tests.server.support import BEARER, WRITE, Answer, ask, get, opened, relax_run, run_path, served
+
+SAMPLE = "train/0/0/1"
+
+
+def put(app: App, **change: Any) -> Answer:
+    return ask(app, "POST", "/api/state", BEARER | WRITE, json.dumps({"seen": 0, **change}).encode())
+
+
+def app_of(folder: Path, tmp_path: Path, name: str = "state") -> App:
+    relax_run(folder)
+    return served(opened(folder, tmp_path / "index"), state_dir=str(tmp_path / name))
+
+
+def test_a_bookmark_comes_back_with_what_tells_its_sample_again(folder: Path, tmp_path: Path) -> None:
+    app = app_of(folder, tmp_path)
+    run = get(app, "/api/runs").json["runs"][0]["id"]
+    assert get(app, "/api/state").json["items"] == []
+    made = put(app, kind="sample", run=run, name=SAMPLE, sample_mark={"bookmarked": True, "note": "why 1?"})
+    assert made.status == 200
+    reply = get(app, "/api/state").json
+    assert reply["items"] == [made.json]
+    assert made.json["sample_mark"] == {"bookmarked": True, "note": "why 1?", "uid": "", "excerpt": "Answer 1"}
+    assert [(owner["owner"], owner["run"]) for owner in reply["owners"]] == [(made.json["owner"], run)]
+    assert (reply["trouble"], reply["place"]) == ("", str(tmp_path / "state/state.sqlite"))
+    again = served(opened(folder, tmp_path / "index"), state_dir=str(tmp_path / "state"))
+    assert get(again, "/api/state").json == reply
+    assert get(again, f"/api/state?since={reply['version']}").json["items"] == []
+    gone = put(again, kind="sample", run=run, name=SAMPLE, seen=made.json["version"]).json
+    assert (gone["sample_mark"], gone["version"]) == (None, 2)
+    assert get(again, "/api/state").json["items"] == []
+    assert get(again, "/api/state?since=1").json["items"] == [gone]
+
+
+def test_a_conflict_answers_what_the_other_wrote(folder: Path, tmp_path: Path) -> None:
+    app = app_of(folder, tmp_path)
+    other = served(opened(folder, tmp_path / "index"), state_dir=str(tmp_path / "state"))
+    run = get(app, "/api/runs").json["runs"][0]["id"]
+    theirs = put(other, kind="run", run=run, run_mark={"name": "theirs", "colour": 2}).json
+    mine = put(app, kind="run", run=run, run_mark={"name": "mine"})
+    assert mine.status == 409
+    assert mine.json.keys() == {"error", "next", "item"} and mine.json["item"] == theirs
+    kept = put(app, kind="run", run=run, run_mark={"name": "mine"}, seen=theirs["version"])
+    assert (kept.status, kept.json["run_mark"]["name"]) == (200, "mine")
+
+
+def test_a_run_that_is_not_open_is_named_by_its_key(folder: Path, tmp_path: Path) -> None:
+    app = app_of(folder, tmp_path)
+    run = get(app, "/api/runs").json["runs"][0]["id"]
+    made = put(app, kind="sample", run=run, name=SAMPLE, sample_mark={"bookmarked": True}).json
+    elsewhere = app_of(tmp_path / "elsewhere", tmp_path)
+    (owner,) = get(elsewhere, "/api/state").json["owners"]
+    assert (owner["run"], owner["owner"], owner["path"]) == ("", made["owner"], str(folder / "rollout_result"))
+    change = {"owner": owner["owner"], "seen": made["version"], "sample_mark": made["sample_mark"] | {"note": "later"}}
+    assert put(elsewhere, kind="sample", name=SAMPLE, **change).status == 200
+    assert get(app, "/api/state").json["items"][0]["sample_mark"]["note"] == "later"
+
+
+def test_what_is_no_change_is_refused(folder: Path, tmp_path: Path) -> None:
+    app = app_of(folder, tmp_path)
+    run = get(app, "/api/runs").json["runs"][0]["id"]
+    mark = {"bookmarked": True}
+    for status, change in (
+        (400, {"kind": "sample", "run": run, "name": SAMPLE, "sample_mark": {"note": 7}}),
+        (400, {"kind": "sample", "run": run, "name": SAMPLE, "sample_mark": mark, "run_mark": {}}),
+        (400, {"kind": "run", "run": run, "run_mark": {"colour": 99}}),
+        (400, {"kind": "setting", "name": "x", "setting": [1]}),
+        (400, {"kind": "nothing", "name": "x", "setting": {}}),
+        (400, {"kind": "sample", "owner": "dead", "name": SAMPLE, "sample_mark": mark}),
+        (404, {"kind": "sample", "run": "nowhere", "name": SAMPLE, "sample_mark": mark}),
+        (404, {"kind": "sample", "run": run, "name": "train/0/0/99", "sample_mark": mark}),
+        (404, {"kind": "sample", "run": run, "name": "../../etc/passwd", "sample_mark": mark}),
+    ):
+        answer = put(app, **change)
+        assert (answer.status, list(answer.json)) == (status, ["error", "next"]), change
+    assert ask(app, "POST", "/api/state", BEARER | WRITE, b"[]").status == 400
+    assert get(app, "/api/state?since=-1").status == 400
+    assert get(app, "/api/state").json["items"] == []
+
+
+def test_a_state_that_cannot_be_kept_breaks_nothing(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("a file where the folder would be")
+    app = app_of(folder, tmp_path)
+    run = get(app, "/api/runs").json["runs"][0]["id"]
+    assert put(app, kind="sample", run=run, name=SAMPLE, sample_mark={"bookmarked": True}).status == 200
+    reply = get(app, "/api/state").json
+    assert len(reply["items"]) == 1 and "state" in reply["trouble"]
+    assert get(app, f"{run_path(app)}/samples?split=train&step=0").status == 200
+
+
+def test_other_tabs_and_other_viewers_are_told(folder: Path, tmp_path: Path) -> None:
+    relax_run(folder)
+    options = {"state_dir": str(tmp_path / "state"), "port": 0}
+    with (
+        Process([folder], tmp_path / "index", **options) as one,
+        Process([folder], tmp_path / "index", **options) as two,
+        one.events() as here,
+        two.events() as there,
+    ):
+        (run,) = one.json("/api/runs")["runs"]
+        assert (next(here)["kind"], next(there)["kind"]) == ("hello", "hello")
+        while next(there)["kind"] != "run":
+            continue
+        two.json("/api/state")
+        change = {"kind": "run", "run": run["id"], "seen": 0, "run_mark": {"name": "seen by both"}}
+        assert one.post("/api/state", change)["version"] == 1
+        for stream in (here, there):
+            while next(stream)["kind"] != "state":
+                continue
+        assert two.json("/api/state")["items"][0]["run_mark"]["name"] == "seen by both"

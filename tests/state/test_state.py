@@ -1,0 +1,265 @@
+"""What a person added: kept, changed by several at once, kept in memory where the file cannot be used."""
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rolloupe.errors import BadQuery, NotWritable
+from rolloupe.index import Library, OpenRun
+from rolloupe.state import NAME, Change, RunMark, SampleMark, State, Written, database
+from rolloupe.state.records import MAX_NOTE_CHARS
+from tests.index.support import lines, opened, relax_run, row
+
+SAMPLE = "train/0/0/1"
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Iterator[Library]:
+    relax_run(tmp_path / "runs/one", steps=2)
+    with opened(tmp_path / "runs", tmp_path / "index") as library:
+        yield library
+
+
+@pytest.fixture
+def run(library: Library) -> OpenRun:
+    return library.runs[0]
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Iterator[State]:
+    state = State(tmp_path / "state")
+    yield state
+    state.close()
+
+
+def note(text: str, seen: int = 0, *, name: str = SAMPLE) -> Change:
+    return Change(kind="sample", name=name, value=SampleMark(bookmarked=True, note=text), seen=seen)
+
+
+def notes(state: State) -> list[str]:
+    return [item.value.note for item in state.items().items if isinstance(item.value, SampleMark)]
+
+
+def test_what_is_kept_is_there_after_a_restart(state: State, run: OpenRun, tmp_path: Path) -> None:
+    written = state.write(note("ends in the middle of a word"), run)
+    assert not written.is_conflict
+    state.write(Change(kind="run", name="", value=RunMark(name="baseline", colour=3), seen=0), run)
+    state.write(Change(kind="setting", name="reading", value={"theme": "dark"}, seen=0))
+    state.close()
+    again = State(tmp_path / "state")
+    held = again.items()
+    assert [(item.kind, item.version) for item in held.items] == [("sample", 1), ("run", 2), ("setting", 3)]
+    assert held.version == 3
+    assert held.items[0] == written.item
+    assert again.owner(run) == held.items[0].owner == held.items[1].owner
+    assert [item.name for item in again.of(held.items[0].owner)] == [SAMPLE]
+    again.close()
+
+
+def test_the_file_is_its_owners_alone(state: State) -> None:
+    assert state.path.stat().st_mode & 0o077 == 0
+    assert state.path.parent.stat().st_mode & 0o077 == 0
+
+
+def test_of_two_changes_of_one_version_the_second_is_told_of_the_first(state: State, run: OpenRun) -> None:
+    first = state.write(note("first"), run).item
+    assert state.write(note("mine", first.version), run).is_conflict is False
+    late = state.write(note("theirs", first.version), run)
+    assert late.is_conflict
+    assert isinstance(late.item.value, SampleMark) and late.item.value.note == "mine"
+    assert notes(state) == ["mine"]
+    assert not state.write(note("theirs", late.item.version), run).is_conflict
+    assert notes(state) == ["theirs"]
+
+
+def test_to_say_the_same_is_no_conflict(state: State, run: OpenRun) -> None:
+    first = state.write(note("same"), run)
+    assert state.write(note("same"), run) == first
+
+
+def test_what_was_removed_meanwhile_is_told_and_can_be_made_anew(state: State, run: OpenRun) -> None:
+    first = state.write(note("x"), run).item
+    gone = state.write(Change(kind="sample", name=SAMPLE, value=None, seen=first.version), run).item
+    assert state.items().items == []
+    assert [item.value for item in state.items(first.version).items] == [None]
+    assert state.write(note("y", first.version), run) == Written(gone, is_conflict=True)
+    assert not state.write(note("z"), run).is_conflict  # by who never saw it
+
+
+def test_two_viewers_write_one_file_and_lose_nothing(state: State, run: OpenRun, tmp_path: Path) -> None:
+    other = State(tmp_path / "state")
+    assert not other.changed_elsewhere()
+
+    def write(own: State, word: str) -> None:
+        for n in range(20):
+            assert not own.write(note(word, name=f"train/0/{word}/{n}"), run).is_conflict
+
+    threads = [threading.Thread(target=write, args=pair) for pair in ((state, "a"), (other, "b"))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    held = state.items()
+    assert held == other.items()
+    assert sorted(item.version for item in held.items) == list(range(1, 41))
+    assert len({item.owner for item in held.items}) == 1
+    assert other.changed_elsewhere() and not other.changed_elsewhere()
+    other.close()
+
+
+def test_a_run_that_was_moved_keeps_what_was_said(state: State, run: OpenRun, tmp_path: Path) -> None:
+    state.write(note("before"), run)
+    key = state.owner(run)
+    (tmp_path / "runs/one").rename(tmp_path / "runs/two")
+    with opened(tmp_path / "runs/two", tmp_path / "index2") as moved:
+        assert state.owner(moved.runs[0]) == key
+        (owner,) = state.owners()
+        assert owner.path.endswith("runs/two/rollout_result")
+
+
+def test_a_copy_is_a_run_of_its_own(state: State, run: OpenRun, tmp_path: Path) -> None:
+    state.write(note("original"), run)
+    relax_run(tmp_path / "runs/copy", steps=2)
+    with opened(tmp_path / "runs/copy", tmp_path / "index2") as copy:
+        assert state.owner(copy.runs[0]) is None
+        state.write(note("copy"), copy.runs[0])
+        assert state.owner(copy.runs[0]) not in (None, state.owner(run))
+
+
+def test_another_run_at_the_same_place_is_another(state: State, run: OpenRun, tmp_path: Path) -> None:
+    state.write(note("the run before"), run)
+    state.close()
+    train = tmp_path / "runs/one/rollout_result/train"
+    for step in range(2):
+        (train / f"{step}.jsonl").write_bytes(lines([row(step, 0, prompt="Something else entirely")]))
+    fresh = State(tmp_path / "state")
+    with opened(tmp_path / "runs/one", tmp_path / "index2") as later:
+        assert fresh.owner(later.runs[0]) is None
+    assert notes(fresh) == ["the run before"]
+    fresh.close()
+
+
+def test_a_run_that_grew_is_the_same(state: State, run: OpenRun, tmp_path: Path) -> None:
+    state.write(note("early"), run)
+    relax_run(tmp_path / "runs/one", steps=12)
+    with opened(tmp_path / "runs/one", tmp_path / "index2") as later:
+        assert state.owner(later.runs[0]) == state.owner(run) is not None
+
+
+def test_a_folder_that_cannot_be_is_told_and_all_is_kept_in_memory(tmp_path: Path, run: OpenRun) -> None:
+    (tmp_path / "file").write_text("in the way")
+    state = State(tmp_path / "file" / "state")
+    assert "file" in state.trouble
+    state.write(note("for now"), run)
+    assert notes(state) == ["for now"]
+    state.close()
+
+
+@pytest.mark.parametrize("content", [b"no database at all" * 100, b"SQLite format 3\0" + b"\xff" * 5000])
+def test_a_damaged_file_stays_as_it_is(tmp_path: Path, run: OpenRun, content: bytes) -> None:
+    (tmp_path / NAME).write_bytes(content)
+    state = State(tmp_path)
+    assert state.trouble
+    state.write(note("for now"), run)
+    assert notes(state) == ["for now"]
+    state.close()
+    assert (tmp_path / NAME).read_bytes() == content
+
+
+def test_a_file_of_a_later_version_is_read_by_nobody_and_left_alone(state: State, tmp_path: Path, run: OpenRun) -> None:
+    state.write(note("kept"), run)
+    state.close()
+    with sqlite3.connect(state.path) as file:
+        file.execute("PRAGMA user_version = 99")
+    file.close()
+    later = State(tmp_path / "state")
+    assert "later version" in later.trouble
+    assert notes(later) == []
+    later.close()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_may_only_be_read_is_read(state: State, tmp_path: Path, run: OpenRun) -> None:
+    state.write(note("kept"), run)
+    state.close()
+    state.path.chmod(0o400)
+    state.path.parent.chmod(0o500)
+    check_reads_and_keeps_for_now(tmp_path, run)
+    state.path.parent.chmod(0o700)
+
+
+def test_what_can_be_read_is_shown_where_nothing_can_be_written(
+    state: State, tmp_path: Path, run: OpenRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state.write(note("kept"), run)
+    state.close()
+    refused = PermissionError(13, "Permission denied", str(state.path))
+    monkeypatch.setattr(database, "open_file", lambda path: (_ for _ in ()).throw(refused))
+    check_reads_and_keeps_for_now(tmp_path, run)
+
+
+def check_reads_and_keeps_for_now(tmp_path: Path, run: OpenRun) -> None:
+    state = State(tmp_path / "state")
+    assert "ermission" in state.trouble or "readonly" in state.trouble
+    state.write(note("for now", name="train/0/0/2"), run)
+    assert notes(state) == ["kept", "for now"]
+    state.close()
+
+
+def test_a_full_disk_is_told_and_what_was_written_goes_on_in_memory(state: State, run: OpenRun) -> None:
+    state.write(note("before"), run)
+    ((pages,),) = state._connection.execute("PRAGMA page_count").fetchall()
+    state._connection.execute(f"PRAGMA max_page_count = {pages}")
+    for n in range(40):
+        state.write(note("x" * 9000, name=f"train/0/1/{n}"), run)
+    assert "full" in state.trouble
+    assert len(notes(state)) == 41
+
+
+def test_a_file_that_another_holds_is_told(state: State, run: OpenRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    state._connection.execute("PRAGMA busy_timeout = 10")
+    other = sqlite3.connect(state.path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(NotWritable, match="another process"):
+        state.write(note("x"), run)
+    other.execute("ROLLBACK")
+    other.close()
+    assert not state.write(note("x"), run).is_conflict
+    assert not state.trouble
+
+
+def test_what_is_too_long_or_unknown_is_refused(state: State, run: OpenRun) -> None:
+    for change in (
+        note("x" * (MAX_NOTE_CHARS + 1)),
+        Change(kind="run", name="", value=RunMark(colour=11), seen=0),
+        Change(kind="run", name="", value=RunMark(name="x" * 201), seen=0),
+        Change(kind="run", name="x", value=RunMark(), seen=0),
+        Change(kind="sample", name="", value=SampleMark(), seen=0),
+        Change(kind="sample", name="x", value=RunMark(), seen=0),
+        Change(kind="setting", name="x", value={"x": "x" * 40_000}, seen=0),
+        Change(kind="other", name="x", value={}, seen=0),
+    ):
+        with pytest.raises(BadQuery):
+            state.write(change, run)
+    with pytest.raises(BadQuery, match="nothing is kept"):
+        state.write(note("x"), owner="feed")
+    assert state.items().items == []
+
+
+def test_a_lone_surrogate_does_not_keep_a_note_from_being_kept(state: State, run: OpenRun) -> None:
+    state.write(note("half \ud83d of a sign"), run)
+    assert notes(state) == ["half \ufffd of a sign"]
+
+
+def test_a_row_that_cannot_be_read_hides_no_other(state: State, run: OpenRun) -> None:
+    state.write(note("fine"), run)
+    for value in ("{", '"text"', "[1]", '{"note": 7}'):
+        state._connection.execute(
+            "INSERT INTO items SELECT kind, owner, ?, ?, (SELECT max(version) + 1 FROM items), 0 FROM items LIMIT 1",
+            (f"broken {value}", value),
+        )
+    assert notes(state) == ["fine"]

@@ -1,0 +1,53 @@
+"""Bookmarks as programs see them: `run.bookmarks()`."""
+
+import json
+from pathlib import Path
+
+import rolloupe
+from rolloupe.state import Change, SampleMark, State
+
+
+def run_with_uids(folder: Path) -> Path:
+    """A run in the native layout, of four samples that their framework calls u0 to u3."""
+    rows = [
+        {
+            "uid": f"u{n}",
+            "step": 0,
+            "group": "g",
+            "index": str(n),
+            "prompt": "?",
+            "response": f"Answer {n}",
+            "reward": n,
+        }
+        for n in range(4)
+    ]
+    (folder / "samples").mkdir(parents=True)
+    (folder / "samples/rank0.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+    (folder / "rolloupe.json").write_text(json.dumps({"layout": "rolloupe", "version": 1}))
+    return folder
+
+
+def test_what_was_marked_in_the_page_is_read_here(tmp_path: Path) -> None:
+    folder, index, kept = run_with_uids(tmp_path / "run"), tmp_path / "index", tmp_path / "state"
+    with rolloupe.open(folder, index_dir=index, state_dir=kept) as runs:
+        assert runs.bookmarks() == []
+        assert not kept.exists()
+        state = State(kept)
+        for name, text, uid in (
+            ("train/0/g/1", "", "u1"),
+            ("train/0/g/2", "look", ""),
+            ("train/9/gone/0", "its id was another one", "u3"),
+            ("train/9/gone/1", "", "u9"),
+        ):
+            value = SampleMark(bookmarked=not text, note=text, uid=uid, excerpt="as it was")
+            change = Change(kind="sample", name=name, value=value, seen=0)
+            assert not state.write(change, runs._library.runs[0]).is_conflict
+        state.close()
+        found = runs.bookmarks()
+        assert [(one.id, one.is_bookmarked, one.note, one.is_there, one.response) for one in found] == [
+            ("train/0/g/1", True, "", True, "Answer 1"),
+            ("train/0/g/2", False, "look", True, "Answer 2"),
+            ("train/0/g/3", False, "its id was another one", True, "Answer 3"),
+            ("train/9/gone/1", True, "", False, "as it was"),
+        ]
+        assert found.arrow()["id"].to_pylist() == [one.id for one in found]

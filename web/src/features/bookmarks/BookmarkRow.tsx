@@ -1,0 +1,60 @@
+/** A marked sample in the list: where it is, how it begins, what was noted, and a way to take the mark away. */
+
+import type { MarkedSample, StateItem, StateOwner } from "../../api/types.gen";
+import { scopeOf } from "../../lib/address";
+import { score } from "../../lib/numbers";
+import { preview } from "../../lib/preview";
+import { colourOf, nameOf, ofSample, put } from "../../state/marks";
+import { href, onLink, place } from "../../state/place";
+import { runs } from "../../state/runs";
+import { Icon } from "../../ui/Icon";
+import style from "./BookmarksPage.module.css";
+
+interface Props {
+  item: StateItem;
+  owner: StateOwner | null;
+  /** Undefined while the run is asked, and where it is not open. */
+  now: MarkedSample | undefined;
+  hasRun: boolean;
+}
+
+export function BookmarkRow({ item, owner, now, hasRun }: Props) {
+  const open = runs.value?.find((one) => one.id === owner?.run && owner.run !== "");
+  const mark = item.sample_mark;
+  if (mark === null) return null;
+  const sample = now?.sample ?? null;
+  const id = sample?.id ?? item.name;
+  const scope = scopeOf(id);
+  const to = { ...(open?.id === place.value.run ? {} : { run: open?.id ?? null }), page: "rollouts" as const, ...scope, sample: id, list: false };
+  const isGone = now !== undefined && sample === null;
+  const start = preview(sample?.preview ?? mark.excerpt);
+  return (
+    <li class={style["row"]}>
+      <p class={style["where"]}>
+        {mark.bookmarked && <Icon sign="marked" size={14} />}
+        {open === undefined || scope === null ? <span>{id}</span> : <a href={href(to)} onClick={onLink(to)}>{id}</a>}
+        {sample !== null && <span class={style["reward"]}>reward <b>{score(sample.reward, "none")}</b></span>}
+        {sample !== null && sample.status !== "completed" && sample.status !== "unknown" && <span>{sample.status}</span>}
+        {hasRun && (
+          <span class={style["of"]} title={owner?.path}>
+            {open !== undefined && <i style={{ background: `var(--run-${colourOf(open.id)})` }} />}
+            {open === undefined ? (owner?.name ?? "a run") : nameOf(open)}
+          </span>
+        )}
+        {open === undefined && <span class={style["gone"]} title={owner?.path}>not open here</span>}
+        {isGone && <span class={style["gone"]}>no longer in the run</span>}
+        <button
+          type="button"
+          class={`action ${style["remove"]}`}
+          aria-label={`Remove what is kept of ${id}`}
+          title={mark.note === "" ? "Remove the bookmark" : "Remove the bookmark and its note"}
+          onClick={() => void put({ ...ofSample(open?.id ?? "", item.name), owner: item.owner }, null)}
+        >
+          Remove
+        </button>
+      </p>
+      {mark.note !== "" && <p class={style["note"]}>{mark.note}</p>}
+      {start.text !== "" && <p class={style["start"]}>{start.text}</p>}
+    </li>
+  );
+}

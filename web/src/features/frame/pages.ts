@@ -1,0 +1,36 @@
+/** The pages of the app, in the order of the rail: what each is called, and whether it can be gone to now. */
+
+import type { Page } from "../../lib/address";
+import { figure } from "../../lib/numbers";
+import { place } from "../../state/place";
+import { run } from "../../state/runs";
+import type { Sign } from "../../ui/Icon";
+
+export interface PageEntry {
+  page: Page;
+  sign: Sign;
+  label: string;
+  /** What is on it. */
+  more: string;
+  /** A count at its sign, 0 for none. */
+  badge?: number;
+}
+
+/** What stands where the name of a run would, on pages that have none. */
+export const PAGE_TITLES: Partial<Record<Page, string>> = { settings: "Settings", bookmarks: "Bookmarks" };
+
+/** Those of a run are there only while one is looked at. */
+export function pages(): PageEntry[] {
+  const problems = run.value?.problems ?? 0;
+  const ofRun: PageEntry[] = [
+    { page: "rollouts", sign: "rollouts", label: "Rollouts", more: "what the model wrote" },
+    { page: "report", sign: "report", label: "Report", more: "what the trainer logged for the step" },
+    { page: "run", sign: "run", label: "Run", more: "configuration, checkpoints, code, files" },
+    { page: "problems", sign: "problems", label: "Problems", more: problems === 0 ? "none" : figure(problems), badge: problems },
+  ];
+  return [
+    ...(place.value.run === null ? [] : ofRun),
+    { page: "bookmarks", sign: "bookmark", label: "Bookmarks", more: "what was marked and noted" },
+    { page: "settings", sign: "settings", label: "Settings", more: "colours, reading, cache" },
+  ];
+}

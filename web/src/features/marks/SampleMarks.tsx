@@ -1,0 +1,108 @@
+/** The bookmark of a sample, and the note that a person wrote on it. */
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { changeSample, sampleMark, trouble } from "../../state/marks";
+import { Icon } from "../../ui/Icon";
+import { noteKey, noteOpen } from "./marking";
+import style from "./SampleMarks.module.css";
+
+interface Props {
+  run: string;
+  id: string;
+}
+
+/** The two buttons, for a header. */
+export function MarkButtons({ run, id }: Props) {
+  const { bookmarked, note } = sampleMark(run, id);
+  const key = noteKey(run, id);
+  const isOpen = noteOpen.value === key;
+  return (
+    <>
+      <button
+        type="button"
+        class={`action ${style["mark"]}`}
+        aria-pressed={bookmarked}
+        aria-label="Bookmark"
+        title={bookmarked ? "Remove the bookmark (b)" : "Bookmark this sample (b)"}
+        onClick={() => void changeSample(run, id, { bookmarked: !bookmarked })}
+      >
+        <Icon sign={bookmarked ? "marked" : "bookmark"} size={16} />
+      </button>
+      <button
+        type="button"
+        class={`action ${style["mark"]}`}
+        aria-expanded={isOpen}
+        aria-label={note === "" ? "Write a note" : "Change the note"}
+        title={note === "" ? "Write a note on this sample (n)" : "Change the note (n)"}
+        onClick={() => (noteOpen.value = isOpen ? null : key)}
+      >
+        <Icon sign="note" size={16} />
+      </button>
+    </>
+  );
+}
+
+/** The note, where there is one or where one is being written. */
+export function Note({ run, id }: Props) {
+  const { note } = sampleMark(run, id);
+  const key = noteKey(run, id);
+  if (noteOpen.value === key) return <NoteField key={key} note={note} save={(text) => void changeSample(run, id, { note: text })} />;
+  if (note === "") return null;
+  return (
+    <button type="button" class={style["note"]} title="Change the note (n)" onClick={() => (noteOpen.value = key)}>
+      <span class="hidden">Note: </span>
+      {note}
+    </button>
+  );
+}
+
+const MAX_CHARS = 20_000;
+const MAX_ROWS = 10;
+
+/** Leaving the field keeps what was written; Escape leaves the note as it was. */
+function NoteField({ note, save }: { note: string; save: (text: string) => void }) {
+  const field = useRef<HTMLTextAreaElement>(null);
+  const [text, setText] = useState(note);
+  const now = useRef({ text, note, save });
+  now.current = { text, note, save };
+  useEffect(() => {
+    const element = field.current;
+    element?.focus();
+    element?.setSelectionRange(element.value.length, element.value.length);
+    // What was written is kept, too, when the reader goes to another sample.
+    return () => {
+      const { text: last, note: before, save: keep } = now.current;
+      if (last !== before) keep(last);
+    };
+  }, []);
+  const end = (kept: boolean): void => {
+    if (!kept) now.current = { ...now.current, text: now.current.note };
+    noteOpen.value = null;
+  };
+  return (
+    <div class={style["writing"]}>
+      <textarea
+        ref={field}
+        class={`field ${style["field"]}`}
+        aria-label="Note on this sample"
+        placeholder="A note on this sample"
+        rows={Math.min(MAX_ROWS, Math.max(2, text.split("\n").length))}
+        maxLength={MAX_CHARS}
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Escape" || (event.key === "Enter" && (event.ctrlKey || event.metaKey))) {
+            event.preventDefault();
+            event.stopPropagation();
+            end(event.key === "Enter");
+          }
+        }}
+      />
+      <span class={style["foot"]}>
+        <button type="button" class="action strong" title="Ctrl+Enter" onClick={() => end(true)}>Keep</button>
+        <button type="button" class="action" title="Escape" onClick={() => end(false)}>Leave as it was</button>
+        {trouble.value !== "" && <small class={style["trouble"]}>Kept for this session alone: see Settings</small>}
+      </span>
+    </div>
+  );
+}

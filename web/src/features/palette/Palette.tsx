@@ -1,0 +1,98 @@
+/** The command palette: type a few letters of anything, and press Enter. */
+
+import { useMemo, useState } from "preact/hooks";
+import { Dialog } from "../../ui/Dialog";
+import { find, type Found, MOST, paletteOpen } from "./palette";
+import style from "./Palette.module.css";
+
+const close = (): void => {
+  paletteOpen.value = false;
+};
+
+export function Palette() {
+  return (
+    <Dialog label="Find anything" isOpen={paletteOpen.value} close={close} class={style["palette"]} isHigh>
+      <Finder />
+    </Dialog>
+  );
+}
+
+function Finder() {
+  const [text, setText] = useState("");
+  const [marked, mark] = useState(0);
+  const found = useMemo(() => find(text), [text]);
+  const here = Math.min(marked, found.length - 1);
+  const choose = (one: Found | undefined): void => {
+    if (one === undefined) return;
+    close();
+    // After the dialog has given the focus back: what is done may take it.
+    queueMicrotask(one.choice.act);
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const last = found.length - 1;
+    if (event.key === "ArrowDown") mark(here >= last ? 0 : here + 1);
+    else if (event.key === "ArrowUp") mark(here <= 0 ? last : here - 1);
+    else if (event.key === "Enter") choose(found[here]);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <>
+      <input
+        class={`field ${style["field"]}`}
+        aria-label="Find a page, a run, a step, a sample, a bookmark, or something to do"
+        placeholder="A page, run, step, sample id, bookmark, or something to do"
+        role="combobox"
+        aria-expanded="true"
+        aria-controls="found"
+        aria-activedescendant={here >= 0 ? `found-${here}` : undefined}
+        autocomplete="off"
+        spellcheck={false}
+        ref={(element) => element?.focus()}
+        value={text}
+        onInput={(event) => {
+          setText(event.currentTarget.value);
+          mark(0);
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <div id="found" role="listbox" aria-label="Found" class={style["found"]}>
+        {found.map((one, i) => (
+          // oxlint-disable-next-line jsx-a11y/click-events-have-key-events -- the field above has the focus and the keys
+          <div
+            key={one.choice.key}
+            id={`found-${i}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={i === here}
+            class={style["one"]}
+            ref={(element) => {
+              if (i === here) element?.scrollIntoView({ block: "nearest" });
+            }}
+            onClick={() => choose(one)}
+          >
+            <small>{one.choice.kind}</small>
+            <span class="clip">{lettered(one)}</span>
+            {one.choice.kind === "do" ? one.choice.more !== "" && <kbd>{one.choice.more}</kbd> : <em class="clip">{one.choice.more}</em>}
+          </div>
+        ))}
+      </div>
+      <p class={style["foot"]} role="status">
+        {found.length === 0 ? "Nothing is called so." : found.length === MOST ? `The best ${MOST}: type more letters for others` : ""}
+      </p>
+    </>
+  );
+}
+
+/** The words with the letters that were typed standing out. */
+function lettered({ choice: { words }, at }: Found) {
+  const marks = new Set(at);
+  const parts: { text: string; isMark: boolean; from: number }[] = [];
+  Array.from({ length: words.length }, (_, i) => i).forEach((i) => {
+    const isMark = marks.has(i);
+    const last = parts.at(-1);
+    if (last !== undefined && last.isMark === isMark) last.text += words.charAt(i);
+    else parts.push({ text: words.charAt(i), isMark, from: i });
+  });
+  return parts.map(({ text, isMark, from }) => (isMark ? <b key={from}>{text}</b> : text));
+}

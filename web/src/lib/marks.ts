@@ -1,0 +1,50 @@
+/** What a person added, as the page holds it: names, items by key, and what a change does to them. */
+
+import type { RunMark, SampleMark, StateItem, StateOwner } from "../api/types.gen";
+
+export const NO_RUN_MARK: RunMark = { name: "", colour: 0, hidden: false, note: "" };
+export const NO_SAMPLE_MARK: SampleMark = { bookmarked: false, note: "", uid: "", excerpt: "" };
+
+export type Kind = "run" | "sample" | "setting";
+
+/** What something is said of: a run that is open, by its id, or one that is not, by its key. */
+export interface Subject {
+  kind: Kind;
+  run: string;
+  owner: string;
+  name: string;
+}
+
+/** What an item says; null where it was removed. */
+export type Said = RunMark | SampleMark | Record<string, unknown> | null;
+
+export const keyOf = (kind: string, owner: string, name: string): string => `${kind}\n${owner}\n${name}`;
+
+export function saidBy(item: StateItem): Said {
+  if (item.run_mark !== null) return item.run_mark;
+  if (item.sample_mark !== null) return item.sample_mark;
+  return typeof item.setting === "object" && item.setting !== null && !Array.isArray(item.setting) ? (item.setting as Record<string, unknown>) : null;
+}
+
+/** The items with newer ones put in; an older one of two is left out, and so is what was removed. */
+export function merged(items: ReadonlyMap<string, StateItem>, newer: readonly StateItem[]): Map<string, StateItem> {
+  const all = new Map(items);
+  for (const item of newer) {
+    const key = keyOf(item.kind, item.owner, item.name);
+    if ((all.get(key)?.version ?? 0) <= item.version) all.set(key, item);
+  }
+  return all;
+}
+
+/** The key of a run that is open; empty where nothing was said of it yet. */
+export function ownerOf(owners: readonly StateOwner[], run: string): string {
+  return owners.find((one) => one.run === run)?.owner ?? "";
+}
+
+/** True for what says nothing: then the item is removed rather than kept empty. */
+export function isEmpty(said: Said): boolean {
+  if (said === null) return true;
+  if ("bookmarked" in said) return said["bookmarked"] !== true && said["note"] === "";
+  if ("colour" in said && "hidden" in said) return said["name"] === "" && said["colour"] === 0 && said["hidden"] === false && said["note"] === "";
+  return Object.keys(said).length === 0;
+}

@@ -1,0 +1,145 @@
+/**
+ * What a person added, shared by all tabs and viewers: names, colours and notes of runs, bookmarks and notes on samples, settings.
+ *
+ * A change shows at once and is sent with the version that was seen. Where another was first, both are offered: see `conflict`.
+ */
+
+import { computed, signal } from "@preact/signals";
+import { type ApiError, changeState, getState } from "../api";
+import type { ConflictReply, RunItem, RunMark, SampleMark, StateItem, StateOwner } from "../api/types.gen";
+import { isEmpty, keyOf, merged, NO_RUN_MARK, NO_SAMPLE_MARK, ownerOf, type Said, saidBy, type Subject } from "../lib/marks";
+import { runs } from "./runs";
+import { asApiError } from "./session";
+
+/** A change that another one preceded. */
+export interface Conflict {
+  subject: Subject;
+  mine: Said;
+  theirs: StateItem;
+}
+
+export const items = signal<ReadonlyMap<string, StateItem>>(new Map());
+export const owners = signal<readonly StateOwner[]>([]);
+/** Why nothing is kept beyond this session; empty where it is. */
+export const trouble = signal("");
+export const statePlace = signal("");
+export const conflict = signal<Conflict | null>(null);
+/** Why the last change did not come through. */
+export const changeError = signal<ApiError | null>(null);
+
+/** What was changed here and is on its way, by run id and name. */
+const pending = signal<ReadonlyMap<string, Said>>(new Map());
+const queues = new Map<string, Promise<unknown>>();
+let version = 0;
+let isLoaded = false;
+
+const localKey = ({ kind, run, owner, name }: Subject): string => keyOf(kind, run === "" ? `\t${owner}` : run, name);
+
+function itemOf({ kind, run, owner, name }: Subject): StateItem | undefined {
+  const key = run === "" ? owner : ownerOf(owners.value, run);
+  return kind !== "setting" && key === "" ? undefined : items.value.get(keyOf(kind, key, name));
+}
+
+/** What is said of something, changes on their way included. */
+export function said(subject: Subject): Said {
+  const waiting = pending.value.get(localKey(subject));
+  if (waiting !== undefined) return waiting;
+  const item = itemOf(subject);
+  return item === undefined ? null : saidBy(item);
+}
+
+const ofRun = (run: string): Subject => ({ kind: "run", run, owner: "", name: "" });
+export const ofSample = (run: string, id: string): Subject => ({ kind: "sample", run, owner: "", name: id });
+const ofSetting = (name: string): Subject => ({ kind: "setting", run: "", owner: "", name });
+
+export const runMark = (run: string): RunMark => (said(ofRun(run)) as RunMark | null) ?? NO_RUN_MARK;
+export const sampleMark = (run: string, id: string): SampleMark => (said(ofSample(run, id)) as SampleMark | null) ?? NO_SAMPLE_MARK;
+export const settingOf = (name: string): Record<string, unknown> | null => said(ofSetting(name)) as Record<string, unknown> | null;
+
+export const changeRun = async (run: string, change: Partial<RunMark>): Promise<void> => put(ofRun(run), { ...runMark(run), ...change });
+export const changeSample = async (run: string, id: string, change: Partial<SampleMark>): Promise<void> =>
+  put(ofSample(run, id), { ...sampleMark(run, id), ...change });
+export const changeSetting = async (name: string, value: Record<string, unknown>): Promise<void> => put(ofSetting(name), value);
+
+/** The name of a run: the person's own for it, else the run's. */
+export const nameOf = (item: RunItem): string => runMark(item.id).name || item.name;
+
+/** The number of a run's colour, 1 to 10: the chosen one, else by its place among the runs. */
+export function colourOf(id: string): number {
+  const chosen = runMark(id).colour;
+  return chosen > 0 ? chosen : (Math.max(0, runs.value?.findIndex((one) => one.id === id) ?? 0) % 10) + 1;
+}
+
+/** All marks on samples, the newest first, with the run where that is open. */
+export const sampleMarks = computed(() =>
+  [...items.value.values()]
+    .filter((item) => item.sample_mark !== null)
+    .toSorted((a, b) => b.version - a.version)
+    .map((item) => ({ item, owner: owners.value.find((one) => one.owner === item.owner) ?? null })),
+);
+
+/** Ask for what has changed. */
+export async function loadMarks(): Promise<void> {
+  try {
+    const reply = await getState(isLoaded ? version : 0);
+    isLoaded = true;
+    version = Math.max(version, reply.version);
+    items.value = merged(items.peek(), reply.items);
+    owners.value = reply.owners;
+    trouble.value = reply.trouble;
+    statePlace.value = reply.place;
+  } catch (error) {
+    changeError.value = asApiError(error);
+  }
+}
+
+/** True once the marks were read for the first time. */
+export const areMarksLoaded = (): boolean => isLoaded;
+
+/** Change something, here at once, and there in its turn. */
+export async function put(subject: Subject, value: Said): Promise<void> {
+  const key = localKey(subject);
+  const wanted = isEmpty(value) ? null : value;
+  pending.value = new Map(pending.peek()).set(key, wanted);
+  const turn = (queues.get(key) ?? Promise.resolve()).then(async () => send(subject, wanted));
+  queues.set(key, turn);
+  await turn;
+  if (queues.get(key) !== turn) return;
+  queues.delete(key);
+  const left = new Map(pending.peek());
+  left.delete(key);
+  pending.value = left;
+}
+
+/** Keep one of two: mine over theirs, or theirs. */
+export async function resolve(keep: "mine" | "theirs"): Promise<void> {
+  const both = conflict.peek();
+  if (both === null) return;
+  conflict.value = null;
+  take(both.theirs);
+  if (keep === "mine") await put(both.subject, both.mine);
+}
+
+async function send(subject: Subject, value: Said, seen = itemOf(subject)?.version ?? 0): Promise<void> {
+  const { kind, run, owner, name } = subject;
+  const field = { run: "run_mark", sample: "sample_mark", setting: "setting" }[kind];
+  try {
+    const item = await changeState({ kind, run, owner, name, seen, ...(value === null ? {} : { [field]: value }) });
+    changeError.value = null;
+    take(item);
+    if (run !== "" && ownerOf(owners.peek(), run) === "") await loadMarks();
+  } catch (error) {
+    const failure = asApiError(error);
+    const theirs = failure.status === 409 ? (failure.said as Partial<ConflictReply> | null)?.item : undefined;
+    if (theirs === undefined) changeError.value = failure;
+    else if (kind === "setting") {
+      // The last choice of a person counts; what another tab chose beside it stays.
+      take(theirs);
+      await send(subject, { ...saidBy(theirs), ...value }, theirs.version);
+    } else conflict.value = { subject, mine: value, theirs };
+  }
+}
+
+function take(item: StateItem): void {
+  items.value = merged(items.peek(), [item]);
+}

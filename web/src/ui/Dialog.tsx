@@ -1,0 +1,36 @@
+/** A card over the page: opened and closed by its owner, by Escape, and by a press beside it. */
+
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import style from "./Dialog.module.css";
+
+interface Props {
+  label: string;
+  isOpen: boolean;
+  close: () => void;
+  children: ComponentChildren;
+  class?: string | undefined;
+  /** Near the top of the page instead of its middle. */
+  isHigh?: boolean;
+}
+
+export function Dialog({ label, isOpen, close, children, class: className = "", isHigh = false }: Props) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (isOpen) dialog.current?.showModal();
+    else dialog.current?.close();
+  }, [isOpen]);
+  return (
+    // The keyboard has Escape, which a dialog knows by itself.
+    // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-noninteractive-element-interactions
+    <dialog
+      ref={dialog}
+      class={`${style["dialog"]} ${isHigh ? style["high"] : ""} ${className}`}
+      aria-label={label}
+      onClose={close}
+      onPointerDown={(event) => event.target === dialog.current && close()}
+    >
+      {isOpen && children}
+    </dialog>
+  );
+}
