@@ -36,7 +36,7 @@ def test_importing_the_package_is_light() -> None:
     assert loaded_after("import rolloupe, rolloupe.model, rolloupe.errors") == set()
 
 
-@pytest.mark.parametrize("module", ["record", "record.logtree", "record.tinker"])
+@pytest.mark.parametrize("module", ["record", "record.integrations", "record.logtree", "record.tinker"])
 def test_importing_what_a_trainer_needs_is_light(module: str) -> None:
     assert loaded_after(f"import rolloupe.{module}") == set()
 

@@ -3,8 +3,9 @@
 import asyncio
 import importlib
 import json
-import pickle  # noqa: TID251 (as an executor sends it)
+import multiprocessing
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,6 +19,7 @@ from tests.frameworks.support import blocks, needs, opened, series
 from tests.record.test_tinker import Group, log_in
 
 needs("tinker_cookbook")
+EnvGroupBuilder: Any = needs("tinker_cookbook.rl.types").EnvGroupBuilder
 
 OWN, MAIN = blocks("Tinker cookbook")
 
@@ -162,33 +164,43 @@ def test_evaluations_have_the_step_under_way_and_groups_of_their_own(tmp_path: P
     assert builders[4].question == "1+1="
 
 
-def test_a_group_that_went_to_another_process_is_recorded(tmp_path: Path) -> None:
-    told = example()
-    with Recorder(tmp_path / "run", code=None, strict=True) as record:
-        (builder,) = recording(record, {"decode": str}, step=3).batch([Pickled()], "eval/far", 0)
-        there = pickle.loads(pickle.dumps(builder))
-        groups_of(told, [there])
-        there._recording._recorder.close()
-    run = opened(tmp_path / "run")
-    assert [(step.step, step.samples) for step in run.steps("eval/far")] == [(3, 2)]
-    assert len(list((tmp_path / "run/samples").iterdir())) == 2
-
-
-class Pickled:
-    """A group that a process can be sent."""
+class Sums(EnvGroupBuilder):
+    """A group that another process can be sent."""
 
     async def make_envs(self) -> Any:
         told = example()
         return [told["Sum"]("1+1=", "2") for _ in range(2)]
 
-    async def compute_group_rewards(self, trajectories: Any, _: Any) -> Any:
-        return [(0.5, {"graded": 1.0}) for _ in trajectories]
+    async def compute_group_rewards(self, trajectory_group: Any, env_group: Any) -> Any:
+        return [(0.5, {"graded": 1.0}) for _ in trajectory_group]
 
-    async def cleanup(self) -> None:
-        pass
 
-    def logging_tags(self) -> list[str]:
-        return []
+def test_groups_that_go_to_other_processes_are_recorded_there(tmp_path: Path) -> None:
+    from tinker_cookbook.rl.rollouts import do_group_rollout_and_filter_constant_reward, set_rollout_executor
+
+    from tests.frameworks import service
+
+    def rollout(builder: Any) -> Any:
+        return do_group_rollout_and_filter_constant_reward(
+            service.SamplingClient(), builder, max_tokens=4, temperature=1.0, do_remove_constant_reward_groups=False
+        )
+
+    async def all_of(builders: Any, executor: Any) -> list[Any]:
+        set_rollout_executor(executor)
+        return await asyncio.gather(*map(rollout, builders))
+
+    with (
+        Recorder(tmp_path / "run", code=None, strict=True) as record,
+        ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as executor,
+    ):
+        builders = recording(record, {"decode": str}, step=3).batch([Sums()] * 3, "eval/far", 0)
+        groups = asyncio.run(all_of(builders, executor))
+        run = opened(tmp_path / "run")  # what a process has sent back stands
+        assert [(step.step, step.samples) for step in run.steps("eval/far")] == [(3, 6)]
+    assert [group.get_total_rewards() for group in groups] == [
+        [one.reward for one in run.samples(split="eval/far", group=f"0.{number}")] for number in range(3)
+    ]
+    assert len(list((tmp_path / "run/samples").iterdir())) == 2
 
 
 # The files

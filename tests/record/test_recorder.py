@@ -1,5 +1,6 @@
 """What a training loop records is what can be read again; and nothing that goes wrong reaches the loop."""
 
+import contextlib
 import enum
 import errno
 import functools
@@ -488,7 +489,7 @@ def test_groups_of_trajectories_are_taken_as_they_are(tmp_path: Path) -> None:
     two_rows = [transition([1], [2]), transition([7, 8], [9])]
     group = {
         "trajectories_G": [{"transitions": one_row}, {"transitions": two_rows}], "final_rewards_G": [1.0, 0.0],
-        "metrics_G": [{"solved": True}, {}],
+        "metrics_G": [{"solved": True}, {}], "advantages_G": [0.5, -0.5],
     }  # fmt: skip
     with recorder(tmp_path / "run") as record:
         uids = record.group(group, step=1, group="g", decode=lambda ids: " ".join(map(str, ids)), env="e")
@@ -498,6 +499,7 @@ def test_groups_of_trajectories_are_taken_as_they_are(tmp_path: Path) -> None:
     assert [(s.key.index, s.reward, s.turns, s.prompt_tokens, s.response_tokens) for s in found] == [
         ("0", 1.5, 2, 2, 3), ("1", 0.5, 1, 1, 1), ("1.1", 0.5, 1, 2, 1),
     ]  # fmt: skip
+    assert [s.advantage for s in found] == [0.5, -0.5, -0.5]
     first = run.sample(found[0].key)
     assert (first.prompt_text, first.response_text, first.token_ids) == ("1 2", "3 4 5 6", [1, 2, 3, 4, 5, 6])
     assert series(first)["loss_mask"] == [0, 0, 1, 0, 1, 1]
@@ -805,3 +807,24 @@ def test_ranks_with_configurations_of_their_own_all_start(tmp_path: Path, monkey
     assert json.loads((path / "config.json").read_text()) == {"rank": 0}
     assert json.loads((path / "config.rank2.json").read_text()) == {"rank": 1}
     assert opened(path).config == {"rank": 0}
+
+
+def test_what_prepares_a_recording_is_sheltered_too(tmp_path: Path) -> None:
+    def fails(name: str) -> None:
+        raise LookupError(f"no {name} here")
+
+    with recorder(tmp_path / "run", strict=False) as record:
+        for _ in range(3):
+            with contextlib.suppress(RecorderWarning):  # told once, and an error here
+                record.safely(fails, "tokens")
+        assert record.failures == {"LookupError: no tokens here": 3}
+    with recorder(tmp_path / "strict") as record, pytest.raises(LookupError, match="no tokens"):
+        record.safely(fails, "tokens")
+
+
+def test_a_configuration_may_be_known_later(tmp_path: Path) -> None:
+    with recorder(tmp_path / "run") as record:
+        record.config({"lr": 1.0})
+        record.config({"lr": 2.0})
+    assert opened(tmp_path / "run").config == {"lr": 2.0}
+    assert json.loads((tmp_path / "run/config.1.json").read_text()) == {"lr": 1.0}

@@ -72,6 +72,7 @@ class Recording:
         self._about = about
         self._step = step
         """The step under way: evaluations do not tell theirs."""
+        self._is_elsewhere = False
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopened, (self._recorder.path, self._decode, self._about, self._step)
@@ -141,6 +142,8 @@ class Recording:
         }  # fmt: skip
         about: dict[str, Any] = dict(self._about(builder)) if self._about else {}
         self._recorder.group(held, decode=self._decode, **self._at(place), **about)
+        if self._is_elsewhere:  # whoever ends the step does not know of this process
+            self._recorder.flush()
 
     def failed(self, place: Mapping[str, Any], errors: Sequence[object]) -> None:
         """Record rollouts of a group that failed."""
@@ -172,7 +175,9 @@ def _recorder_at(path: str, _pid: int) -> Recorder:
 
 def _reopened(path: str, decode: Decode | None, about: About | None, step: int) -> Recording:
     """In a process that rollouts are sent to."""
-    return Recording(_recorder_at(path, os.getpid()), decode=decode, about=about, step=step)
+    recording = Recording(_recorder_at(path, os.getpid()), decode=decode, about=about, step=step)
+    recording._is_elsewhere = True  # noqa: SLF001 (its own)
+    return recording
 
 
 class _Group(EnvGroupBuilder):
