@@ -319,6 +319,20 @@ def test_another_trl_trains_on_and_it_is_told(told: dict[str, Any]) -> None:
     assert len(opened(Path("run")).metrics("loss")) == 3
 
 
+def test_nothing_that_a_hook_meets_reaches_training(told: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: Any, **__: Any) -> None:
+        raise ZeroDivisionError
+
+    recorder = Recorder("run", code=None)
+    trainer = trainer_of(told, config_of(max_steps=1, save_strategy="steps", save_steps=1), recorder=recorder)
+    for name in ("rewarded", "column", "generated", "begun", "computed", "logged", "saved", "end_steps"):
+        monkeypatch.setattr(trainer._recording, name, fails)
+    with pytest.warns(RecorderWarning, match="ZeroDivisionError"):
+        trainer.train()
+    assert trainer.state.global_step == 1
+    recorder.close()
+
+
 RANKED = """
 import json, os, sys
 from tests.frameworks.test_trl import config_of, example, trainer_of

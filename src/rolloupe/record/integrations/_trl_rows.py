@@ -14,6 +14,12 @@ SERIES = {
 }  # fmt: skip
 """The columns of a batch with a number a token, by the names of the recorder."""
 
+READ = ("prompt_ids", "prompt_mask", "completion_mask", "tool_mask", *SERIES)
+"""The columns of a batch that are read. Others, as those of images, may be large."""
+
+GIVEN = ("inputs", "prompts", "completions", "completion_ids_list")
+"""What a trainer hands to its reward functions, in this order."""
+
 MASKED = "masked_truncated"
 """Why a completion is not trained on that `mask_truncated_completions` has left out."""
 
@@ -25,7 +31,7 @@ class Batch:
     inputs: Sequence[Mapping[str, Any]]
     prompts: Sequence[Any]
     completions: Sequence[Any]
-    completion_ids: Sequence[Sequence[int]]
+    completion_ids_list: Sequence[Sequence[int]]
     rewards: Any
     columns: Mapping[str, Sequence[object]]
     """What the reward functions logged with `log_extra`."""
@@ -66,7 +72,7 @@ def sample_of(
     batch: Batch, arrays: Mapping[str, NDArray[Any]], row: int, trainer: Any, label: str, pieces: Pieces | None
 ) -> dict[str, Any]:
     """Return what `Recorder.sample` takes for one row, but for its place and its reward."""
-    given, ids = batch.inputs[row], [int(one) for one in batch.completion_ids[row]]
+    given, ids = batch.inputs[row], [int(one) for one in batch.completion_ids_list[row]]
     prompt = arrays["prompt_ids"][row][arrays["prompt_mask"][row] != 0]
     mask = arrays["completion_mask"][row][: len(ids)]
     if "tool_mask" in arrays:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rolloupe.record.integrations._trl_rows import Batch, Pieces, host, sample_of
+from rolloupe.record.integrations._trl_rows import GIVEN, READ, Batch, Pieces, host, sample_of
 
 if TYPE_CHECKING:
     from rolloupe.record.recorder import Recorder
@@ -41,29 +41,26 @@ class RecordingMixin:
         trainer: Any = self
         trainer.add_callback(_callback(self._recording))
 
-    def _calculate_rewards(
-        self, inputs: Any, prompts: Any, completions: Any, completion_ids_list: Any, *rest: Any
-    ) -> Any:
-        recording = self._recording
-        recording.columns.clear()
-        rewards = super()._calculate_rewards(inputs, prompts, completions, completion_ids_list, *rest)  # type: ignore[misc]
-        recording.scored = Batch(inputs, prompts, completions, completion_ids_list, rewards, dict(recording.columns))
+    def _calculate_rewards(self, *args: Any, **kwargs: Any) -> Any:
+        self._recording.columns.clear()
+        rewards = super()._calculate_rewards(*args, **kwargs)  # type: ignore[misc]
+        self._recording.recorder.safely(self._recording.rewarded, rewards, args, kwargs)
         return rewards
 
-    def _log_completion_extra(self, column: str, values: Sequence[object]) -> None:
-        self._recording.columns[column] = values
-        super()._log_completion_extra(column, values)  # type: ignore[misc]
+    def _log_completion_extra(self, *args: Any, **kwargs: Any) -> Any:
+        self._recording.recorder.safely(self._recording.column, *args)
+        return super()._log_completion_extra(*args, **kwargs)  # type: ignore[misc]
 
-    def _generate_and_score_completions(self, inputs: Any) -> Any:
+    def _generate_and_score_completions(self, *args: Any, **kwargs: Any) -> Any:
         self._recording.scored = None
-        output = super()._generate_and_score_completions(inputs)  # type: ignore[misc]
+        output = super()._generate_and_score_completions(*args, **kwargs)  # type: ignore[misc]
         self._recording.recorder.safely(self._recording.generated, output)
         return output
 
-    def _compute_loss(self, model: Any, inputs: Any, *rest: Any) -> Any:
-        self._recording.rows = inputs.get(ROWS)
+    def _compute_loss(self, *args: Any, **kwargs: Any) -> Any:
+        self._recording.recorder.safely(self._recording.begun, args, kwargs)
         try:
-            return super()._compute_loss(model, inputs, *rest)  # type: ignore[misc]
+            return super()._compute_loss(*args, **kwargs)  # type: ignore[misc]
         finally:
             self._recording.rows = None
 
@@ -105,6 +102,20 @@ class _Recording:
         done = int(self._trainer.state.global_step)
         return ("train", done + 1) if self._trainer.model.training else (self._eval_split, done)
 
+    def rewarded(self, rewards: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        """Keep what the reward functions saw and said until the batch is whole."""
+        self.scored = Batch(
+            **dict(zip(GIVEN, args, strict=False)), **kwargs, rewards=rewards, columns=self.columns.copy()
+        )
+
+    def column(self, name: str = "", values: Sequence[object] = ()) -> None:
+        """Keep what a reward function logs of each completion."""
+        self.columns[name] = list(values)
+
+    def begun(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        """A loss is computed: note of which rows."""
+        self.rows = (kwargs.get("inputs") or args[1]).get(ROWS)
+
     def generated(self, output: dict[str, Any]) -> None:
         """Record a batch of completions. Raises what reading them raises."""
         batch, self.scored = self.scored, None
@@ -119,7 +130,7 @@ class _Recording:
             size = getattr(trainer, "num_generations_eval", None) or size
         rewards = host(batch.rewards)[rank * number : (rank + 1) * number]
         weights, names = host(trainer.reward_weights), list(trainer.reward_func_names)
-        arrays = {name: host(held) for name, held in output.items() if hasattr(held, "detach")}
+        arrays = {name: host(held) for name in READ if (held := output.get(name)) is not None}
         self._uids[split] = {}
         for row in range(number):
             sample = sample_of(batch, arrays, row, trainer, self._label, self._pieces)
@@ -129,7 +140,7 @@ class _Recording:
                 reward=float("nan") if np.isnan(earned).all() else float(np.nansum(earned * weights)),
                 **sample | {"metrics": {**dict(zip(_told_apart(names), earned, strict=True)), **sample["metrics"]}},
             )  # fmt: skip
-            self._uids[split][row] = uid, len(batch.completion_ids[row])
+            self._uids[split][row] = uid, len(batch.completion_ids_list[row])
         self._open_steps.add(step)
         output[ROWS] = output["completion_ids"].new_tensor(list(range(number)))
 
@@ -149,9 +160,7 @@ class _Recording:
         for step in sorted(self._open_steps):
             self.recorder.step_end(step)
         self._open_steps.clear()
-        self._generated = {place: rows for place, rows in self._generated.items() if place[0] == "train"}
-        for place in sorted(place for place in self._generated if place[0] == "train")[:-2]:
-            del self._generated[place]
+        self._generated.clear()
 
     @contextmanager
     def evaluating(self, prefix: str) -> Iterator[None]:
