@@ -25,8 +25,10 @@ from hypothesis import strategies as st
 import rolloupe
 from rolloupe.errors import UnreadablePath
 from rolloupe.formats import _annotations as annotations
+from rolloupe.index import Library
 from rolloupe.record import Recorder, RecorderWarning
 from rolloupe.record.lines import Lines
+from rolloupe.server import views, wire
 
 
 @pytest.fixture(autouse=True)
@@ -682,6 +684,22 @@ def test_a_path_that_holds_something_else_is_refused(tmp_path: Path) -> None:
 def test_a_range_is_a_lowest_and_a_highest_value(tmp_path: Path, wrong: Any) -> None:
     with pytest.raises(ValueError, match="lowest, highest"):
         recorder(tmp_path / "run", reward_range=wrong)
+
+
+@pytest.mark.parametrize("wrong", [{"a": 1}, {"a": (1, 1)}, {"a": (0, math.inf)}, {"a": ("x", 1)}])
+def test_a_metric_has_a_worst_and_a_best_value(tmp_path: Path, wrong: Any) -> None:
+    with pytest.raises(ValueError, match="'a'"):
+        recorder(tmp_path / "run", metric_ranges=wrong)
+
+
+def test_ranges_reach_the_page(tmp_path: Path) -> None:
+    with recorder(tmp_path / "run", reward_range=(0, 2), metric_ranges={"length": (400, np.int64(0))}) as record:
+        record.sample(step=0, metrics={"length": 100})
+    recorder(tmp_path / "run").close()  # one that says nothing of ranges leaves them
+    with Library([tmp_path / "run"], index_dir=tmp_path / "index") as library:
+        item = views.run_item(library.runs[0])
+    assert item.reward_range == (0, 2)
+    assert item.metric_ranges == [wire.MetricRange(name="length", worst=400, best=0)]
 
 
 def test_whatever_is_not_training_is_an_evaluation(tmp_path: Path) -> None:

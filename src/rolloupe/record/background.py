@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from rolloupe.record.arrays import Array
-from rolloupe.record.lines import Lines, encoded
+from rolloupe.record.encoding import COMPACT, encoded
+from rolloupe.record.lines import Lines
 from rolloupe.record.parts import import_arrow, write_part
 from rolloupe.record.samples import facts
 from rolloupe.record.trouble import Trouble
@@ -223,7 +224,7 @@ class Background:
                 item.record["dropped"] = item.dropped
                 item.record.pop("series", None)
             try:
-                lines.append(encoded(item.record))
+                lines.append(encoded(item.record, separators=COMPACT, nan=True))
             except Exception as error:
                 self._trouble.report(error)
         try:

@@ -14,6 +14,7 @@ LIVE_S = 120.0
 """A run whose files changed within this time is taken to be going on: steps of large models take minutes."""
 
 MAX_GROUP_IDS = 1000
+MAX_RANGES = 1000
 
 
 def run_item(run: OpenRun) -> wire.RunItem:
@@ -32,6 +33,11 @@ def run_item(run: OpenRun) -> wire.RunItem:
         live=changed_s is not None and changed_s < LIVE_S,
         changed_s=changed_s,
         reward_range=run.info.reading.reward_range or run.info.reward_range,
+        metric_ranges=[
+            wire.MetricRange(name=name, worst=worst, best=best)
+            for name, worst, best in run.info.metric_ranges[:MAX_RANGES]
+            if is_finite(worst) and is_finite(best)
+        ],
     )
 
 

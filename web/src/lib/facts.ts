@@ -9,7 +9,7 @@ export interface Labelled {
   text: string;
   /** All its digits, and what the label leaves out. */
   title: string;
-  tone?: "reward" | "advantage" | "warn" | "tag";
+  tone?: "reward" | "advantage" | "metric" | "warn" | "tag";
   value?: number | null;
 }
 
@@ -27,7 +27,7 @@ export function labelled(reply: SampleReply): Labelled[] {
     { label: "Turns", text: figure(reply.turn_count), title: exact(reply.turn_count) },
     ...reply.facts
       .filter(({ name, kind }) => kind === "metric" && !SAID.has(name))
-      .flatMap(({ name, value }) => given(name, value, () => ({ text: figure(value) }))),
+      .flatMap(({ name, value }) => given(name, value, () => ({ text: figure(value), tone: "metric", value: finite(value) }))),
     ...word("Env", reply.env),
     ...word("Id", reply.uid, "tag"),
     ...reply.facts.filter(({ kind }) => kind !== "metric").flatMap(({ name, value }) => word(name, String(value ?? ""), "tag")),
