@@ -39,6 +39,28 @@ def test_what_is_lost_is_said(demo_runs: Path, tmp_path: Path) -> None:
     assert "48  token series logprobs" in done.out and "48  response of the reference" in done.out
 
 
+def test_a_script_is_told_the_same(demo_runs: Path, tmp_path: Path) -> None:
+    done = rolloupe(
+        "convert", demo_runs / "rl_logging_board/gen_train_toy", tmp_path / "out", "--to", "relax", "--json"
+    )
+    told = json.loads(done.out)
+    assert (done.code, list(told)) == (0, ["run", "layout", "target", "samples", "steps", "left"])
+    assert (told["layout"], told["samples"], told["steps"]) == ("relax", 48, 3)
+    assert told["target"] == str(tmp_path / "out")
+    assert told["left"]["token series logprobs"] == 48
+
+
+@pytest.mark.parametrize("layout", ["native", "tinker", "relax"])
+def test_reports_that_are_not_carried_over_are_said(tmp_path: Path, layout: str) -> None:
+    source = DATA / "tinker/flat_run"
+    with package.open(source, index_dir=tmp_path / "index") as runs:
+        steps = {(s.key.split, s.key.step) for s in runs.only().samples()}
+        logged = [place for place in runs.only().logtrees() if place in steps]
+    done = rolloupe("convert", source, tmp_path / "out", "--to", layout, "--json")
+    assert logged
+    assert json.loads(done.out)["left"]["reports of the trainer (logtree)"] == len(logged)
+
+
 @pytest.mark.parametrize(
     ("words", "keys"),
     [

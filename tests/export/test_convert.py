@@ -49,6 +49,9 @@ class Made:
     def code_diff(self) -> str:
         return ""
 
+    def logtrees(self) -> list[tuple[str, int]]:
+        return []
+
     def whole(self, step: int, split: str | None = None) -> Iterator[Sample]:
         for number in range(self.size):
             if number == self.fails_at:

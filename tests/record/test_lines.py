@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolloupe.formats._jsonl import parse
-from rolloupe.record._lines import encoded
+from rolloupe.record.encoding import encoded
 from rolloupe.record.whole_files import append, replacing, write
 from tests.formats.support import texts, values
 

@@ -1,5 +1,6 @@
 """Processes that record at once, and processes that are killed."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -8,10 +9,12 @@ import rolloupe
 from tests.record.kills import check, kill_recorders
 
 PROGRAM = """
-import sys
+import os, sys
 from rolloupe.record import Recorder
 
-with Recorder(sys.argv[1], code=None, strict=True) as record:
+if sys.argv[2] in "0123":  # four of them are ranks
+    os.environ |= {"RANK": sys.argv[2], "WORLD_SIZE": "4"}
+with Recorder(sys.argv[1], code=None, strict=True, config={"number": sys.argv[2]}) as record:
     for step in range(20):
         for index in range(10):
             record.sample(
@@ -36,6 +39,9 @@ def test_eight_processes_write_one_run_at_once(tmp_path: Path) -> None:
         assert run.problems() == []
         found = {(sample.key.step, sample.key.index) for sample in run.samples()}
         assert found == {(step, f"{n}-{index}") for step in range(20) for n in range(8) for index in range(10)}
+        assert run.config["number"] in map(str, range(8))
+        kept = {json.loads(path.read_bytes())["number"] for path in (tmp_path / "run").glob("config*.json")}
+        assert kept == set(map(str, range(8)))
         assert {name for name in run.metric_names() if name.startswith("loss/")} == {f"loss/{n}" for n in range(8)}
         (series,) = run.sample("train/19/0/7-9").series
         assert series.values == [1.0] * 50

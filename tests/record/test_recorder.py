@@ -26,8 +26,10 @@ from hypothesis import strategies as st
 import rolloupe
 from rolloupe.errors import UnreadablePath
 from rolloupe.formats import _annotations as annotations
+from rolloupe.index import Library
 from rolloupe.record import Recorder, RecorderWarning
 from rolloupe.record.lines import Lines
+from rolloupe.server import views, wire
 
 
 @pytest.fixture(autouse=True)
@@ -324,6 +326,57 @@ def test_when_writing_does_not_keep_up_the_oldest_series_go_and_nothing_else(
     assert loaded[-1].series
     assert all("no room left: a" in loaded[at].notes[0] for at in without)
     assert run.metrics("recorder/token_series_dropped")[0].value == dropped
+
+
+def test_where_nothing_is_written_for_long_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gate, append = threading.Event(), Lines.append
+
+    def waiting(self: Lines, some: Any) -> None:
+        gate.wait(30)
+        append(self, some)
+
+    monkeypatch.setattr(Lines, "append", waiting)
+    record = recorder(tmp_path / "run", capacity_bytes=200_000, strict=False)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for index in range(100):
+            record.sample(step=0, group="g", index=index, response="\N{SNOWMAN}" * 5_000)
+    gate.set()
+    record.close()
+    (warned,) = told
+    assert "no room for more" in str(warned.message)
+    (lost,) = record.failures.values()
+    indexes = [sample.key.index for sample in opened(tmp_path / "run").samples()]
+    assert indexes == [str(index) for index in range(100 - lost)]
+    assert 20 <= len(indexes) <= 40  # of 10 kB each
+
+
+FULL = """
+import resource, sys, warnings
+import numpy as np
+from rolloupe.record import Recorder
+
+warnings.simplefilter("ignore")
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
+with Recorder(sys.argv[1], code=None) as record:
+    for index in range(3):
+        if index == 2:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        size = 60_000 if index == 1 else 1000
+        record.sample(step=0, group="g", index=index, series={"a": np.random.default_rng(0).normal(size=size)})
+        record.flush()
+    print(*record.failures)
+"""
+
+
+def test_a_disk_that_is_full_within_a_part_costs_its_series_alone(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", FULL, tmp_path / "run"], capture_output=True, text=True, check=True)
+    assert "token series: OSError" in done.stdout and "token series dropped" in done.stdout
+    assert [path.name for path in (tmp_path / "run/tokens/rank0").iterdir() if path.name.startswith(".")] == []
+    run = opened(tmp_path / "run")
+    assert [len(run.sample(f"train/0/g/{index}").series) for index in range(3)] == [1, 0, 1]
+    assert run.sample("train/0/g/1").notes == ["not written, for the recorder had no room left: a"]
+    assert run.problems() == []
 
 
 def test_block_waits_and_loses_nothing(tmp_path: Path) -> None:
@@ -685,6 +738,22 @@ def test_a_path_that_holds_something_else_is_refused(tmp_path: Path) -> None:
 def test_a_range_is_a_lowest_and_a_highest_value(tmp_path: Path, wrong: Any) -> None:
     with pytest.raises(ValueError, match="lowest, highest"):
         recorder(tmp_path / "run", reward_range=wrong)
+
+
+@pytest.mark.parametrize("wrong", [{"a": 1}, {"a": (1, 1)}, {"a": (0, math.inf)}, {"a": ("x", 1)}])
+def test_a_metric_has_a_worst_and_a_best_value(tmp_path: Path, wrong: Any) -> None:
+    with pytest.raises(ValueError, match="'a'"):
+        recorder(tmp_path / "run", metric_ranges=wrong)
+
+
+def test_ranges_reach_the_page(tmp_path: Path) -> None:
+    with recorder(tmp_path / "run", reward_range=(0, 2), metric_ranges={"length": (400, np.int64(0))}) as record:
+        record.sample(step=0, metrics={"length": 100})
+    recorder(tmp_path / "run").close()  # one that says nothing of ranges leaves them
+    with Library([tmp_path / "run"], index_dir=tmp_path / "index") as library:
+        item = views.run_item(library.runs[0])
+    ranges = item.reward_range, item.metric_ranges
+    assert ranges == ((0, 2), [wire.MetricRange(name="length", worst=400, best=0)])
 
 
 def test_whatever_is_not_training_is_an_evaluation(tmp_path: Path) -> None:

@@ -310,6 +310,12 @@ class Questions:
 
         return query.logtree(self._ready(), split or self._first_split(), step)
 
+    def logtrees(self) -> list[tuple[str, int]]:
+        """The splits and steps for which a trainer logged an outline, which `logtree` returns."""
+        from rolloupe import query
+
+        return query.logtrees(self._ready())
+
     def conversations(self, step: int, split: str | None = None) -> list[LoggedTranscript]:
         """The conversations that were logged for a step and cannot be tied to one sample for certain."""
         from rolloupe import query

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from rolloupe.cli import options, progress
+from rolloupe.cli.as_json import dumps
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.query import steps_of
 from rolloupe.cli.terminal import number, print_table, tell
@@ -15,6 +16,7 @@ from rolloupe.record.writers import WRITERS
 EXAMPLES = (
     Example("rolloupe convert RUN_DIR relax_run --to relax", "A whole run, for Relax's viewer"),
     Example("rolloupe convert RUN_DIR board --to rl_logging_board --split train --steps 0:99", "A part of it"),
+    Example("rolloupe convert RUN_DIR out --to native --json | jq .left", "What the layout cannot hold, for a script"),
     Example("rolloupe convert RUNS_DIR out --to relax --run poems", "One of several runs"),
 )
 
@@ -39,6 +41,7 @@ def layout_of(ctx: click.Context, param: click.Parameter, value: str) -> str:
 @options.one_run
 @click.option("--split", "splits", multiple=True, metavar="NAME", help="Only this split; may be given several times.")
 @click.option("--steps", callback=steps_of, metavar="A:B", help="Only these steps, both ends included; or one step.")
+@click.option("--json", "as_json", is_flag=True, help="What was done, as a JSON object.")
 @click.option("--force", is_flag=True, help="Write into DST although it is not empty; files of other names stay.")
 @options.reading
 def convert(
@@ -48,6 +51,7 @@ def convert(
     run_id: str | None,
     splits: tuple[str, ...],
     steps: tuple[int | None, int | None] | None,
+    as_json: bool,
     force: bool,
     **reading: Any,
 ) -> int:
@@ -56,6 +60,9 @@ def convert(
     SRC is a folder or a file with one run, or with several of which --run names one. The folder DST is made; it must be
     empty, and apart from SRC, which is only read. At the end it is said what the layout cannot hold, and of how many
     samples. A conversion that breaks off leaves nothing behind.
+
+    With --json, an object with run, layout, target, samples, steps and left: an object that has for each word of what
+    the layout cannot hold a count.
     """
     if not target:
         raise click.UsageError("An empty DST names nothing.", click.get_current_context())
@@ -76,6 +83,17 @@ def convert(
                 among[0], Path(target), layout, paths=(Path(source),), splits=splits,
                 steps=steps or (None, None), force=force, advanced=advanced,
             )  # fmt: skip
+    if as_json:
+        tell(
+            dumps(
+                {
+                    "run": among[0].id, "layout": layout, "target": str(Path(target).absolute()),
+                    "samples": done.samples, "steps": done.steps, "left": done.left,
+                },
+                indent=2,
+            )
+        )  # fmt: skip
+        return OK
     tell(f"{done.samples:,} samples of {done.steps:,} steps, as {layout}.")
     _tell_of_losses(layout, done.left)
     return OK

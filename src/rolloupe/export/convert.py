@@ -21,6 +21,9 @@ from rolloupe.record.writers import writer_of
 
 Steps = tuple[int | None, int | None]
 
+REPORTS = "reports of the trainer (logtree)"
+"""Carried over to no layout: what it logs of a step is not of samples, and the outlines of tinker are written anew."""
+
 
 class Named(Protocol):
     """A split."""
@@ -86,6 +89,10 @@ class Convertible(Protocol):
         """What its code differs by."""
         ...
 
+    def logtrees(self) -> Sequence[tuple[str, int]]:
+        """The splits and steps for which an outline was logged."""
+        ...
+
 
 class Conversion(NamedTuple):
     """What was done: how much was read, and what could not be held, by a word for it and a count of samples."""
@@ -149,6 +156,8 @@ def convert(
         if not any(folder.iterdir()):
             said = "; ".join(f"{count:,} {word}" for word, count in left.most_common(5))
             raise NotFound(f"{layout} can hold none of the {done:,} samples: {said}")
+    chosen = {(split, step) for split, step, _ in todo}
+    left[REPORTS] = sum(place in chosen for place in run.logtrees())
     if total > done:
         left["earlier attempts at a sample"] = total - done
     return Conversion(done, len(todo), {word: count for word, count in left.most_common() if count})

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from rolloupe.formats._jsonl import regular
+from rolloupe.formats._parquet_footer import RowGroup, row_groups
 
 MAX_ROW_GROUP_BYTES = 512 * 2**20
 """The writer makes row groups of a few MB; what claims to be much larger is not read."""
@@ -40,13 +41,19 @@ def part_path(run_root: str, producer: str, part: int) -> Path:
 def read_row(path: Path, row: int) -> TokenRow:
     """Read one row of a part. Raises `PartUnreadable`."""
     try:
-        with os.fdopen(regular(str(path), os.O_RDONLY), "rb") as opened, pq.ParquetFile(opened) as file:
-            group, at = _place(file.metadata, row)
-            table = file.read_row_group(group, use_threads=False).slice(at, 1)
+        with os.fdopen(regular(str(path), os.O_RDONLY), "rb") as opened:
+            group, at = _place(row_groups(opened), row)
+            opened.seek(0)
+            with pq.ParquetFile(opened) as file:
+                return _row(file.read_row_group(group, use_threads=False).slice(at, 1))
     except FileNotFoundError:
         raise PartUnreadable(f"{path.name} is not there") from None
-    except (OSError, pa.ArrowException, ValueError) as error:
-        raise PartUnreadable(f"{path.name} cannot be read: {str(error).splitlines()[0][:200]}") from None
+    except (OSError, pa.ArrowException, ValueError, IndexError, MemoryError) as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise PartUnreadable(f"{path.name} cannot be read: {reason[:200]}") from None
+
+
+def _row(table: pa.Table) -> TokenRow:
     columns = dict(zip(table.column_names, table.columns, strict=True))
     found = {name: _array(column) for name, column in columns.items() if pa.types.is_list(column.type)}
     arrays = {name: values for name, values in found.items() if values is not None}
@@ -56,18 +63,16 @@ def read_row(path: Path, row: int) -> TokenRow:
     return TokenRow(str(uid), [int(one) for one in ids] if ids is not None and is_whole else [], arrays)
 
 
-def _place(metadata: pq.FileMetaData, row: int) -> tuple[int, int]:
-    if metadata.num_columns > MAX_COLUMNS:
-        raise ValueError(f"it has {metadata.num_columns} columns")
+def _place(groups: list[RowGroup], row: int) -> tuple[int, int]:
     left = row
-    for group in range(metadata.num_row_groups):
-        held = metadata.row_group(group)
-        if left < held.num_rows:
-            values = sum(held.column(number).num_values for number in range(held.num_columns))
-            if held.total_byte_size > MAX_ROW_GROUP_BYTES or values > MAX_VALUES:
+    for number, group in enumerate(groups):
+        if group.columns > MAX_COLUMNS:
+            raise ValueError(f"it has {group.columns} columns")
+        if left < group.rows:
+            if group.size_bytes > MAX_ROW_GROUP_BYTES or group.values > MAX_VALUES:
                 raise ValueError("a row group is too large")
-            return group, left
-        left -= held.num_rows
+            return number, left
+        left -= group.rows
     raise ValueError(f"it has no row {row}")
 
 
@@ -77,4 +82,5 @@ def _array(column: pa.ChunkedArray) -> NDArray[np.float64] | None:
     values = cell.values
     if values is None or not (pa.types.is_floating(values.type) or pa.types.is_integer(values.type)):
         return None
-    return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+    with np.errstate(all="ignore"):  # a signalling NaN
+        return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)

@@ -45,7 +45,7 @@ def read_back(
 ) -> Sample | None:
     """Return the sample that a format makes of a record; None where it makes none."""
     from rolloupe.formats._jsonl import Unusable, parse
-    from rolloupe.record._lines import encoded
+    from rolloupe.record.encoding import encoded
 
     source = Source(path=f"/{file}", name=file, split=split, step=step)
     try:

@@ -3,6 +3,7 @@
 NumPy and torch are known by what their objects can do, not by name, so torch need not be there.
 """
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -44,8 +45,6 @@ def _fits(found: NDArray[Any]) -> bool:
 
 def weight(value: object) -> int:
     """Return about how many bytes a plain value takes in memory."""
-    if isinstance(value, str):
-        return 50 + len(value)
     if isinstance(value, dict):
-        return 100 + sum(weight(key) + weight(member) for key, member in value.items())
-    return 60 + sum(map(weight, value)) if isinstance(value, list) else 30
+        return sys.getsizeof(value) + sum(weight(key) + weight(member) for key, member in value.items())
+    return sys.getsizeof(value) + (sum(map(weight, value)) if isinstance(value, list) else 0)

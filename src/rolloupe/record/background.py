@@ -1,7 +1,8 @@
 """The thread that writes, so that training does not wait: a bounded queue before it, and counts of what was lost.
 
-When the queue is full the oldest token series go first; text and numbers are kept however many there are. With
-`on_full="block"` whoever records waits instead.
+When the queue is full the oldest token series go first. Text and numbers are kept until they alone are twice as much as
+the queue is to hold, as where a disk hangs for an hour: then what comes is not taken. With `on_full="block"` whoever
+records waits instead.
 """
 
 import os
@@ -13,13 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from rolloupe.record.arrays import Array
-from rolloupe.record.lines import Lines, encoded
+from rolloupe.record.encoding import COMPACT, encoded
+from rolloupe.record.lines import Lines
 from rolloupe.record.parts import import_arrow, write_part
 from rolloupe.record.samples import facts
 from rolloupe.record.trouble import Trouble
 
 REST_S = 1.0
 """What was recorded is written after this long at the latest: who watches sees it within two seconds."""
+
+LINES_SHARE = 2
+"""So many times the capacity may be lines that nothing can be taken from."""
 
 BATCH_BYTES = 32 * 2**20
 """A part is written once so much waits for it."""
@@ -99,6 +104,9 @@ class Background:
                     self._changed.wait(REST_S)
                 elif not self._shed(item):
                     break
+            if not self._block and self._queue and self._queued_bytes + item.size_bytes > LINES_SHARE * self._capacity:
+                self._trouble.report(f"{item.kind}: nothing was written for so long that there is no room for more")
+                return
             self._queue.append(item)
             if item.series:
                 self._rich.append(item)
@@ -223,7 +231,7 @@ class Background:
                 item.record["dropped"] = item.dropped
                 item.record.pop("series", None)
             try:
-                lines.append(encoded(item.record))
+                lines.append(encoded(item.record, separators=COMPACT, nan=True))
             except Exception as error:
                 self._trouble.report(error)
         try:

@@ -19,6 +19,9 @@ USED = ("logprobs", "trainer_logprobs", "ref_logprobs", "entropy", MASK)
 HELD_BYTES = 256 * 2**20
 """So much of them is held for a step until it ends; of what comes then no divergence is told."""
 
+MAX_METRICS = 4096
+"""Of so many sample metrics a mean is told."""
+
 OWN = ("total_episodes", "reward/total", "turns_per_episode", "ac_tokens_per_turn", "ob_tokens_per_turn")
 """What follows from samples themselves: a sample metric of the same name does not count."""
 
@@ -51,7 +54,7 @@ class StepSums:
             _add(sums["ac_tokens_per_turn"], record.get("response_tokens"), turns)
             _add(sums["ob_tokens_per_turn"], record.get("prompt_tokens"), turns)
             for metric, value in record.get("metrics", {}).items():
-                if metric not in OWN:
+                if metric not in OWN and (metric in sums or len(sums) < MAX_METRICS):
                     _add(sums[metric], value)
             if reward is not None and math.isfinite(reward):
                 self._rewards[env, record["group"]].append(reward)

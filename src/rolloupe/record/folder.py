@@ -14,8 +14,8 @@ from rolloupe.errors import UnreadablePath
 from rolloupe.model import Checkpoint
 from rolloupe.record import whole_files
 from rolloupe.record.code import code_diff
+from rolloupe.record.encoding import COMPACT, encoded
 from rolloupe.record.launches import Launch, alone
-from rolloupe.record.lines import encoded
 from rolloupe.record.values import jsonable, settings
 
 MARKER = "rolloupe.json"
@@ -143,7 +143,7 @@ class Folder:
 
     def append(self, name: str, record: dict[str, Any]) -> None:
         """Add a line to a file that several processes may write. Raises `OSError`."""
-        whole_files.append(self.path / name, encoded(record) + b"\n")
+        whole_files.append(self.path / name, encoded(record, separators=COMPACT, nan=True))
 
     def last_checkpoint(self) -> Checkpoint | None:
         """The checkpoint that was noted last."""

@@ -1,6 +1,7 @@
 """Values as trainers give them, read one by one: what cannot be read is reported and costs itself alone."""
 
 import enum
+import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, cast
@@ -87,6 +88,20 @@ def range_of(given: object) -> tuple[float, float] | None:
     if low is None or high is None or not low < high:
         raise ValueError(f"reward_range is (lowest, highest), not {given!r}")
     return low, high
+
+
+def metric_ranges_of(given: object) -> dict[str, tuple[float, float]] | None:
+    """Read the worst and the best value of sample metrics. Raises `ValueError`, which names the metric."""
+    found = {}
+    for key, ends in dict(cast("Mapping[object, object]", given) or {}).items():
+        try:
+            worst, best = (number(one) for one in cast("Sequence[object]", ends))
+        except (TypeError, ValueError):
+            worst = best = None
+        if worst is None or best is None or worst == best or not math.isfinite(worst) or not math.isfinite(best):
+            raise ValueError(f"metric_ranges has (worst, best) for each name, not {ends!r} for {name(key)!r}")
+        found[name(key)] = worst, best
+    return found or None
 
 
 class Given:

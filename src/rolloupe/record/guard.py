@@ -1,6 +1,7 @@
-"""What keeps the trouble of recording away from the training loop: methods of a recorder that raise nothing."""
+"""What keeps the trouble of recording away from the training loop: methods and functions that raise nothing."""
 
 import functools
+import logging
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
@@ -9,6 +10,8 @@ from rolloupe.record.trouble import Trouble
 P = ParamSpec("P")
 R = TypeVar("R")
 S = TypeVar("S", bound="Guardable")
+
+log = logging.getLogger("rolloupe.record")
 
 
 class Guardable(Protocol):
@@ -47,3 +50,25 @@ def guarded(
         return cast("Callable[Concatenate[S, P], R]", call)
 
     return wrap
+
+
+class Guard:
+    """Keeps what goes wrong while recording away from the training loop: counted, told of once, raised where asked."""
+
+    def __init__(self, what: str, *, strict: bool) -> None:
+        self.failures = 0
+        """How many calls have failed."""
+        self._what = what
+        self._strict = strict
+
+    def call(self, work: Callable[[], R], otherwise: R) -> R:
+        """Do some work; where it fails, say so the first time and return `otherwise`, or raise if `strict`."""
+        try:
+            return work()
+        except Exception as error:
+            self.failures += 1
+            if self._strict:
+                raise
+            if self.failures == 1:
+                log.warning("%s: not written, training goes on: %s: %s", self._what, type(error).__name__, error)
+            return otherwise

@@ -1,11 +1,9 @@
 """One append-only file of JSON lines, written by one process: torn ends healed, failed writes undone."""
 
 import contextlib
-import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 try:
     import fcntl
@@ -13,15 +11,6 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 TAIL_BYTES = 2**16
-
-
-def encoded(record: dict[str, Any]) -> bytes:
-    """Encode a record as one JSON line without its end; NaN and infinities stand bare."""
-    text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
-    try:
-        return text.encode()
-    except UnicodeEncodeError:  # half a surrogate pair: an escape can hold it, UTF-8 cannot
-        return json.dumps(record, separators=(",", ":")).encode()
 
 
 class Lines:
@@ -36,12 +25,12 @@ class Lines:
         """How often the file was gone when it was to be written."""
 
     def append(self, lines: Sequence[bytes]) -> None:
-        """Write lines at the end, all of them or, where that fails, none. Raises `OSError`."""
+        """Write lines, their ends included, at the end: all of them or, where that fails, none. Raises `OSError`."""
         if not lines:
             return
         handle = self._opened()
         before = os.fstat(handle).st_size
-        data = memoryview(b"\n".join([*lines, b""]))
+        data = memoryview(b"".join(lines))
         try:
             while data:
                 data = data[os.write(handle, data) :]

@@ -18,10 +18,11 @@ from rolloupe import tokens
 from rolloupe.model import MetricRow, Sample
 from rolloupe.record._arrays import numbers
 from rolloupe.record._fitting import Tally, lost, read_back
-from rolloupe.record._lines import Guard, encoded
 from rolloupe.record._packed import FLAGS, NUMBERS, VERSIONS, WEIGHTS, Loss, Packed, objects
 from rolloupe.record._steps import EXPORTS, Place
 from rolloupe.record.base import Left
+from rolloupe.record.encoding import encoded
+from rolloupe.record.guard import Guard
 from rolloupe.record.whole_files import append
 
 SCHEMA_VERSION = 1

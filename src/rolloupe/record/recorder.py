@@ -20,7 +20,19 @@ from rolloupe.record import processes
 from rolloupe.record.arrays import Array, weight
 from rolloupe.record.background import Background, Item
 from rolloupe.record.folder import CHECKPOINTS, Folder
-from rolloupe.record.given import Given, count, messages, name, number, range_of, split_of, step_of, turns_in, word
+from rolloupe.record.given import (
+    Given,
+    count,
+    messages,
+    metric_ranges_of,
+    name,
+    number,
+    range_of,
+    split_of,
+    step_of,
+    turns_in,
+    word,
+)
 from rolloupe.record.guard import guarded
 from rolloupe.record.launches import Launch
 from rolloupe.record.of_model import given_of
@@ -72,7 +84,7 @@ class Recorder:
             raise ValueError(f"on_full is 'drop' or 'block', not {on_full!r}")
         self._folder = Folder(path)
         self._reward_range = range_of(reward_range)
-        self._ranges = {"reward_range": self._reward_range, "metric_ranges": dict(metric_ranges or {}) or None}
+        self._ranges = {"reward_range": self._reward_range, "metric_ranges": metric_ranges_of(metric_ranges)}
         self._wanted = processes.wanted_name(producer)
         self._capacity, self._block = capacity_bytes, on_full == "block"
         self.trouble = Trouble(strict=strict)

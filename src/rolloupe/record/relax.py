@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from rolloupe.model import MetricRow, Sample
-from rolloupe.record._lines import Guard, encoded, listed, log
 from rolloupe.record.base import Left
 from rolloupe.record.duck import member
+from rolloupe.record.encoding import encoded, listed
+from rolloupe.record.guard import Guard, log
 from rolloupe.record.whole_files import append, replacing
 
 KEYS = (

@@ -1,6 +1,7 @@
 """What went wrong while recording: counted, told once, never raised unless a recorder is strict."""
 
 import contextlib
+import os
 import sys
 import threading
 import warnings
@@ -15,6 +16,13 @@ OTHER = "other reasons"
 
 class RecorderWarning(UserWarning):
     """Something was not recorded; training goes on."""
+
+
+def _told(error: BaseException) -> str:
+    """What an error says: of files the folder alone, since each that cannot be written has a name of its own."""
+    if isinstance(error, OSError) and error.strerror and isinstance(error.filename, str):
+        return f"{type(error).__name__}: {error.strerror}: {os.path.dirname(error.filename)}"
+    return f"{type(error).__name__}: {text_of(error)}"
 
 
 class Trouble:
@@ -38,7 +46,7 @@ class Trouble:
 
     def report(self, error: BaseException | str, count: int = 1, where: str = "") -> None:
         """Count it; it is told by the next call of the training loop. Never raises."""
-        told = error if isinstance(error, str) else f"{type(error).__name__}: {text_of(error)}"
+        told = error if isinstance(error, str) else _told(error)
         reason = f"{where}: {told}"[:MAX_CHARS] if where else told[:MAX_CHARS]
         with self._lock:
             if isinstance(error, BaseException):

@@ -15,6 +15,7 @@ LIVE_S = 600.0
 """A run whose files changed within this time is taken to be going on: steps of large models take minutes."""
 
 MAX_GROUP_IDS = 1000
+MAX_RANGES = 1000
 
 
 def run_item(run: OpenRun) -> wire.RunItem:
@@ -34,6 +35,11 @@ def run_item(run: OpenRun) -> wire.RunItem:
         ending=run.ending,
         changed_s=changed_s,
         reward_range=run.info.reading.reward_range or run.info.reward_range,
+        metric_ranges=[
+            wire.MetricRange(name=name, worst=worst, best=best)
+            for name, worst, best in run.info.metric_ranges[:MAX_RANGES]
+            if is_finite(worst) and is_finite(best)
+        ],
     )
 
 

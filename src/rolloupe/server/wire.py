@@ -51,6 +51,14 @@ class Progress(Struct, kw_only=True):
     """`scalars`, `text` or `ready`."""
 
 
+class MetricRange(Struct, kw_only=True):
+    """A sample metric whose worst and best value the run tells; the worst is the greater where less is better."""
+
+    name: str
+    worst: float
+    best: float
+
+
 class RunItem(Struct, kw_only=True):
     """A run in the list. `version` changes whenever anything that a query could answer changed."""
 
@@ -71,6 +79,7 @@ class RunItem(Struct, kw_only=True):
     """Seconds since a source last changed, None where unknown."""
     reward_range: tuple[float, float] | None
     """The lowest and the highest reward there can be, where a person or the run says so."""
+    metric_ranges: list[MetricRange]
 
 
 class Note(Struct, kw_only=True):

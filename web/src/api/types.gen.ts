@@ -23,6 +23,13 @@ export interface Progress {
   phase: string;
 }
 
+/** A sample metric whose worst and best value the run tells; the worst is the greater where less is better. */
+export interface MetricRange {
+  name: string;
+  worst: number;
+  best: number;
+}
+
 /** A run in the list. `version` changes whenever anything that a query could answer changed. */
 export interface RunItem {
   id: string;
@@ -42,6 +49,7 @@ export interface RunItem {
   changed_s: number | null;
   /** The lowest and the highest reward there can be, where a person or the run says so. */
   reward_range: [number, number] | null;
+  metric_ranges: MetricRange[];
 }
 
 /** A path that was looked at and not opened, and why. */

@@ -9,7 +9,7 @@ export interface Labelled {
   text: string;
   /** All its digits, and what the label leaves out. */
   title: string;
-  tone?: "reward" | "advantage" | "warn" | "tag";
+  tone?: "reward" | "advantage" | "metric" | "warn" | "tag";
   value?: number | null;
   /** The name that a filter knows the figure by. */
   field?: string;
@@ -32,7 +32,7 @@ export function labelled(reply: SampleReply): Labelled[] {
     ...policy(reply),
     ...reply.facts
       .filter(({ name, kind }) => kind === "metric" && !SAID.has(name))
-      .flatMap(({ name, value }) => given(name, value, () => ({ text: figure(value), ...filter(name, value) }))),
+      .flatMap(({ name, value }) => given(name, value, () => ({ text: figure(value), tone: "metric", value: finite(value), ...filter(name, value) }))),
     ...word("Env", reply.env, "env"),
     ...word("Id", reply.uid, "uid", "tag"),
     ...reply.facts.filter(({ kind }) => kind !== "metric").flatMap(({ name, value }) => word(name, String(value ?? ""), name, "tag")),

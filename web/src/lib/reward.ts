@@ -19,6 +19,13 @@ export function share(value: number | null, range: Range): number | null {
   return Math.min(1, Math.max(0, (value - range.low) / (range.high - range.low)));
 }
 
+/** Place of a value between the worst and the best one, whichever is the greater. */
+export function shareOf(value: number | null, worst: number, best: number): number | null {
+  if (worst <= best) return share(value, { low: worst, high: best });
+  const place = share(value, { low: best, high: worst });
+  return place === null ? null : 1 - place;
+}
+
 /** The stop of the scale that is nearest: 0 (low) to 4 (high). */
 export function stop(place: number): number {
   return Math.round(place * 4);

@@ -1,6 +1,7 @@
-/** The range of rewards that colours are spread over: the declared one, else what the split has seen. */
+/** What colours are spread over: of rewards the declared range, else what the split has seen; of metrics the declared. */
 
 import { computed } from "@preact/signals";
+import type { MetricRange } from "../api/types.gen";
 import { finite } from "../lib/numbers";
 import { type Range, rangeOf } from "../lib/reward";
 import { run, split } from "./runs";
@@ -12,3 +13,5 @@ export const range = computed<Range>(() => {
   const high = finite(split.value?.reward_max ?? null);
   return low === null || high === null ? { low: 0, high: 1 } : rangeOf(low, high);
 });
+
+export const metricRanges = computed<ReadonlyMap<string, MetricRange>>(() => new Map(run.value?.metric_ranges.map((one) => [one.name, one])));

@@ -4,8 +4,8 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { SampleReply } from "../../api/types.gen";
 import { type Labelled, labelled } from "../../lib/facts";
 import { figure } from "../../lib/numbers";
-import { type Range, share, stop } from "../../lib/reward";
-import { range } from "../../state/ranges";
+import { share, shareOf, stop } from "../../lib/reward";
+import { metricRanges, range } from "../../state/ranges";
 import { pickFact } from "./pick";
 import style from "./Facts.module.css";
 
@@ -39,7 +39,7 @@ export function Facts({ reply }: { reply: SampleReply }) {
           // oxlint-disable-next-line react/no-array-index-key
           <div key={`${i} ${fact.label}`} title={`${fact.label}: ${fact.title}`}>
             <dt>{fact.label}</dt>
-            <dd class={fact.tone === "warn" ? style["warn"] : fact.tone === "tag" ? style["tag"] : undefined} style={{ color: ink(fact, range.value) }}>
+            <dd class={fact.tone === "warn" ? style["warn"] : fact.tone === "tag" ? style["tag"] : undefined} style={{ color: ink(fact) }}>
               <Value fact={fact} />
             </dd>
           </div>
@@ -70,8 +70,9 @@ function Value({ fact: { text, field, by } }: { fact: Labelled }) {
   );
 }
 
-function ink({ tone, value }: Labelled, within: Range): string | undefined {
+function ink({ label, tone, value = null }: Labelled): string | undefined {
   if (tone === "advantage" && value) return `var(--advantage-ink-${value > 0 ? "pos" : "neg"})`;
-  const at = tone === "reward" ? share(value ?? null, within) : null;
+  const own = tone === "metric" ? metricRanges.value.get(label) : undefined;
+  const at = own ? shareOf(value, own.worst, own.best) : tone === "reward" ? share(value, range.value) : null;
   return at === null ? undefined : `var(--reward-ink-${stop(at)})`;
 }

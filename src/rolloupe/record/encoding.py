@@ -1,19 +1,17 @@
-"""JSON lines of any value, and what keeps the trouble of writing them away from training.
+"""Records as JSON lines.
 
 Any value becomes JSON: NaN and infinities as they are asked for, arrays of any library as lists, halves of surrogate
 pairs as escapes, anything else as the name of its type. Loads nothing but the standard library.
 """
 
 import json
-import logging
 import math
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
-T = TypeVar("T")
-
-log = logging.getLogger("rolloupe.record")
+COMPACT = (",", ":")
+"""Separators without blanks."""
 
 MAX_DEPTH = 100
 MAX_BITS = 10_000
@@ -72,25 +70,3 @@ def _key(key: Any) -> str:
     if isinstance(key, str):
         return str(key)
     return "null" if key is None else str(key) if isinstance(key, int | float) else repr(key)[:200]
-
-
-class Guard:
-    """Keeps what goes wrong while recording away from the training loop: counted, told of once, raised where asked."""
-
-    def __init__(self, what: str, *, strict: bool) -> None:
-        self.failures = 0
-        """How many calls have failed."""
-        self._what = what
-        self._strict = strict
-
-    def call(self, work: Callable[[], T], otherwise: T) -> T:
-        """Do some work; where it fails, say so the first time and return `otherwise`, or raise if `strict`."""
-        try:
-            return work()
-        except Exception as error:
-            self.failures += 1
-            if self._strict:
-                raise
-            if self.failures == 1:
-                log.warning("%s: not written, training goes on: %s: %s", self._what, type(error).__name__, error)
-            return otherwise
