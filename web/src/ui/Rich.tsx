@@ -15,7 +15,7 @@ import style from "./Rich.module.css";
 /** A longer text stays verbatim. */
 const MAX_CHARS = 1_000_000;
 /** So many nodes are put into the page at a time. */
-const A_FRAME = 1200;
+const A_FRAME = 500;
 /** How far below and above the screen pieces are drawn. */
 const NEAR = "600px 0px";
 
