@@ -202,6 +202,7 @@ def test_a_preview_shows_what_was_asked() -> None:
     system, user = "<|im_start|>system\nBe careful.<|im_end|>\n", "<|im_start|>user\nWhat is\n12 - 6?<|im_end|>\n"
     assert text.preview(f"{system}{user}<|im_start|>assistant\n") == "What is 12 - 6?"
     assert text.preview("system\nS\nuser\nWhat is\n12 - 6?\nassistant\n") == "What is 12 - 6?"
+    assert text.preview("see data:image/png;base64," + "A" * 5000 + " there") == "see (image) there"
     assert text.preview("plain\ttext\x1b[31m") == "plain text [31m"
 
 

@@ -17,7 +17,7 @@ from rolloupe.server.wire import number
 from rolloupe.text import images
 
 PAGE_TURNS = 2000
-PAGE_CHARS = 4_000_000
+PAGE_CHARS = 10_000_000
 PART_CHARS = 8_000_000
 """More of a single part is left to the raw record: a browser is handed a text in one piece."""
 

@@ -16,6 +16,8 @@ _MARKER = re.compile(
     r"<\|[^|<>\n]{1,40}\|>(?:(?:user|assistant|system|tool)\n)?|<｜[^｜\n]{1,40}｜>|\[/?INST\]|</?s>|<(?:start|end)_of_turn>(?:user\n|model\n)?"
 )
 _LONGEST_MARKER = 64
+_IMAGE = re.compile(r"data:image/[a-zA-Z0-9.+-]{1,20};base64,[A-Za-z0-9+/_=-]*")
+_MOST_IMAGE = 4 * 2**20
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
@@ -26,6 +28,8 @@ def preview(text: str, limit: int = 240) -> str:
         text = text[: text.rfind("\nassistant")]
         start = max((m.end() for m in BARE.finditer(text)), default=0)
     # What the end of a window cuts is at most a marker: with more than that to spare, the rest changes nothing.
+    if text.find("data:image/", start, start + 2 * limit) >= 0:
+        text, start = _IMAGE.sub("(image)", text[start : start + _MOST_IMAGE]), 0
     plain = _plain(text[start : start + 2 * limit])
     if len(plain) <= limit + _LONGEST_MARKER and len(text) > start + 2 * limit:
         plain = _plain(text[start : start + limit * WINDOW])

@@ -2,10 +2,12 @@
 
 const OPENING = /^\s*<(think|thinking|reasoning)>\s*/;
 const CLOSING = /<\/(think|thinking|reasoning)>\s*/;
+const IMAGE = /data:image\/[\w.+-]{1,20};base64,[\w+/=-]*/g;
 const MARKER = /<\|[^|<>]{1,40}\|>/g;
 
 /** The start of a response without the tags of a thought and of a template; whether it is a thought. */
-export function preview(text: string): { text: string; isThought: boolean } {
+export function preview(given: string): { text: string; isThought: boolean } {
+  const text = given.includes("data:image/") ? given.replaceAll(IMAGE, "(image)") : given;
   const begin = OPENING.exec(text)?.[0] ?? "";
   const end = CLOSING.exec(text);
   const answer = end === null ? "" : text.slice(end.index + end[0].length).replaceAll(MARKER, " ").trim();

@@ -53,11 +53,14 @@ export function spansOf(at: string, mark: Mark): readonly Span[] {
 /** Show a place, wherever in the sample it is. */
 export async function goTo(span: Span): Promise<void> {
   const turn = turnOf(span.at);
-  const here = page.peek();
-  if (turn !== null && here !== null && (turn < here.turn_from || turn >= here.turn_from + here.turns.length)) {
-    await goTurns({ from: Math.max(0, turn - CONTEXT) });
-  }
+  if (turn !== null && !isOnPage(turn)) await goTurns({ from: Math.max(0, turn - CONTEXT) });
+  if (turn !== null && !isOnPage(turn)) await goTurns({ from: turn }); // what stands before it fills the page
   target.value = { span: { ...span } };
+}
+
+function isOnPage(turn: number): boolean {
+  const here = page.peek();
+  return here === null || (turn >= here.turn_from && turn < here.turn_from + here.turns.length);
 }
 
 /** Turns in front of a place that is gone to, so that it does not stand alone. */

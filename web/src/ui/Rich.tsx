@@ -15,7 +15,7 @@ import style from "./Rich.module.css";
 /** A longer text stays verbatim. */
 const MAX_CHARS = 1_000_000;
 /** So many nodes are put into the page at a time. */
-const A_FRAME = 1200;
+const A_FRAME = 500;
 /** How far below and above the screen pieces are drawn. */
 const NEAR = "600px 0px";
 
@@ -62,6 +62,7 @@ function Verbatim({ text, why }: { text: string; why: string }) {
 function Piece({ text, how }: { text: string; how: How }) {
   const root = useRef<HTMLDivElement>(null);
   const [rendered, put] = useState<Rendered | null>(null);
+  const [isAsked, ask] = useState(false);
   useEffect(() => {
     put(null);
     const element = root.current;
@@ -71,6 +72,7 @@ function Piece({ text, how }: { text: string; how: How }) {
       (entries) => {
         if (!entries.some((entry) => entry.isIntersecting)) return;
         observer.disconnect();
+        ask(true);
         void draw(text, how, () => isWanted).then((result) => isWanted && result !== null && put(result));
       },
       { rootMargin: NEAR },
@@ -82,7 +84,7 @@ function Piece({ text, how }: { text: string; how: How }) {
     };
   }, [text, how]);
   return (
-    <div ref={root} class={`${style["rich"]} ${how.markdown ? style["markdown"] : style["verbatim"]}`}>
+    <div ref={root} aria-busy={isAsked && rendered === null} class={`${style["rich"]} ${how.markdown ? style["markdown"] : style["verbatim"]}`}>
       {rendered === null ? <div class={style["verbatim"]}>{text}</div> : "refused" in rendered ? <Verbatim text={text} why={rendered.refused} /> : <Drawn nodes={rendered.nodes} />}
     </div>
   );

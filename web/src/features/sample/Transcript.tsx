@@ -1,7 +1,7 @@
 /** A sample as a conversation, and what belongs to it: answer, reference, other fields, notes, source. */
 
 import type { VNode } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { SampleReply, TurnView } from "../../api/types.gen";
 import { figure, size } from "../../lib/numbers";
 import { goTurns, type Page, pageError, pageOf } from "../../state/sample";
@@ -12,8 +12,11 @@ import { Turn } from "./Turn";
 import style from "./Transcript.module.css";
 
 const AT_ONCE = 40;
-const A_FRAME = 120;
-const BLOCK = 40;
+const BLOCK = 20;
+/** The most turns that one frame draws, and what it may take: layout comes on top. */
+const MOST = 80;
+const QUICK_MS = 8;
+const SLOW_MS = 20;
 
 export function Transcript({ reply }: { reply: SampleReply }) {
   const { source, notes } = reply;
@@ -94,15 +97,24 @@ function Block({ turns, numbers, offset, from }: Omit<Blocks, "nodes"> & { offse
   );
 }
 
-/** A few turns are drawn at once, the rest frame by frame, so that thousands of them do not hold up the first. */
+/** A few turns are drawn at once, the rest frame by frame, as many as a frame has time for on this machine. */
 function useMore(turns: readonly TurnView[]): number {
-  const [{ of, drawn }, setDrawn] = useState({ of: turns, drawn: AT_ONCE });
+  const [{ of, drawn, by }, setDrawn] = useState({ of: turns, drawn: AT_ONCE, by: BLOCK });
   const now = of === turns ? drawn : AT_ONCE;
+  const begun = useRef(0);
+  const took = useRef(0);
+  useLayoutEffect(() => {
+    if (begun.current > 0) took.current = performance.now() - begun.current;
+  }, [drawn, of]);
   useEffect(() => {
     if (now >= turns.length) return undefined;
-    const frame = requestAnimationFrame(() => setDrawn({ of: turns, drawn: now + A_FRAME }));
+    const frame = requestAnimationFrame(() => {
+      const next = took.current > SLOW_MS ? BLOCK : Math.min(MOST, took.current < QUICK_MS ? by + BLOCK : by);
+      begun.current = performance.now();
+      setDrawn({ of: turns, drawn: now + next, by: next });
+    });
     return () => cancelAnimationFrame(frame);
-  }, [now, turns]);
+  }, [now, turns, by]);
   return Math.min(now, turns.length);
 }
 

@@ -3,7 +3,7 @@
 import MarkdownIt, { type MarkdownIt as Parser, type StateBlock, type StateInline, type Token } from "markdown-it";
 import { codeBlock } from "./code";
 import { drawn, formulaAt } from "./math";
-import { element, type Element, isSafeLink, type Node } from "./tree";
+import { element, type Element, isSafeLink, type Node, textOf } from "./tree";
 
 export interface How {
   markdown: boolean;
@@ -15,6 +15,7 @@ export interface How {
 const NESTING = 60;
 
 class TooDeep extends Error {}
+class Hiding extends Error {}
 
 const parsers = new Map<boolean, Parser>();
 
@@ -24,6 +25,8 @@ function parser(latex: boolean): Parser {
     found = new MarkdownIt("default", { html: false, linkify: false, typographer: false, maxNesting: NESTING });
     // A definition of a link is text that would not be shown.
     found.disable("reference");
+    found.normalizeLink = (address) => address;
+    found.normalizeLinkText = (address) => address;
     found.validateLink = () => true; // decided here: what is no link is shown with its address all the same
     if (latex) {
       found.inline.ruler.before("escape", "formula", inlineFormula);
@@ -34,16 +37,28 @@ function parser(latex: boolean): Parser {
   return found;
 }
 
-/** Draw Markdown. Throws where it is nested too deeply. */
+/** Draw Markdown. Throws where it is nested too deeply, or where words of it would not be shown. */
 export function markdown(text: string, how: How): Node[] {
   const root = element("div", []);
-  walk(parser(how.latex).parse(text, {}), [root], how);
+  const formulas: string[] = [];
+  walk(parser(how.latex).parse(text, {}), [root], how, formulas);
+  if (isHiding(text, `${textOf(root.children)} ${formulas.join(" ")}`)) throw new Hiding();
   return root.children;
 }
 
+const WORD = /\p{L}[\p{L}\p{N}]*/gu;
+
+/** True where a word stands in the text and not in what is shown of it: a cell beyond the last column, the title of a link. */
+function isHiding(text: string, shown: string): boolean {
+  const words = new Set(shown.match(WORD));
+  const isMissing = (word: string): boolean => !words.has(word) && !shown.includes(word);
+  return text.replaceAll(/&#?\w{1,32};/g, " ").match(WORD)?.some(isMissing) ?? false;
+}
+
+export const isHidden = (error: unknown): boolean => error instanceof Hiding;
 export const isTooDeep = (error: unknown): boolean => error instanceof TooDeep || error instanceof RangeError;
 
-function walk(tokens: readonly Token[], stack: Element[], how: How): void {
+function walk(tokens: readonly Token[], stack: Element[], how: How, formulas: string[]): void {
   for (const token of tokens) {
     if (token.level > NESTING / 2) throw new TooDeep();
     const top = stack.at(-1);
@@ -62,7 +77,7 @@ function walk(tokens: readonly Token[], stack: Element[], how: How): void {
       } else if (typeof address === "string" && closed !== undefined && !sameText(closed, address)) {
         stack.at(-1)?.children.push(element("small", [` (${address})`], { class: "address" }));
       }
-    } else top.children.push(...leaf(token, how));
+    } else top.children.push(...leaf(token, how, formulas));
   }
 }
 
@@ -90,11 +105,11 @@ function opening(token: Token): Element {
   return element(TAGS[tag] ?? tag, []);
 }
 
-function leaf(token: Token, how: How): Node[] {
+function leaf(token: Token, how: How, formulas: string[]): Node[] {
   switch (token.type) {
     case "inline": {
       const inner = element("span", []);
-      walk(token.children ?? [], [inner], how);
+      walk(token.children ?? [], [inner], how, formulas);
       return inner.children;
     }
     case "fence":
@@ -110,6 +125,7 @@ function leaf(token: Token, how: How): Node[] {
     case "hr":
       return [element("hr", [])];
     case "formula":
+      formulas.push(token.markup);
       return [drawn({ start: 0, stop: 0, tex: token.content, isDisplay: token.info === "display" }, token.markup)];
     case "image": // named, never fetched
       return [element("span", [`[image: ${token.content}] (${String(token.attrGet("src") ?? "")})`], { class: "address" })];

@@ -1,6 +1,6 @@
 /** A text by lines: its fences of code, and pieces cut where paragraphs end, so that each can be drawn by itself. */
 
-const PIECE_CHARS = 12_000;
+const PIECE_CHARS = 8_000;
 /** A piece that finds no end by then is cut anyway. */
 const MAX_PIECE = 60_000;
 

@@ -1,7 +1,7 @@
 /** A text, drawn as a person chose, within bounds: whatever does not keep to them stays verbatim, and says so. */
 
 import { codeBlock } from "./code";
-import { type How, isTooDeep, markdown } from "./markdown";
+import { type How, isHidden, isTooDeep, markdown } from "./markdown";
 import { drawn, formulas } from "./math";
 import { fences } from "./pieces";
 import { depthOf, MAX_DEPTH, MAX_NODES, type Node, type Rendered, sizeOf } from "./tree";
@@ -22,6 +22,7 @@ export function rich(text: string, how: How): Rendered {
     if (depthOf(nodes) > MAX_DEPTH) return { refused: "it is nested too deeply" };
     return { nodes, size };
   } catch (error) {
+    if (isHidden(error)) return { refused: "Markdown would leave words of it out" };
     return { refused: isTooDeep(error) ? "it is nested too deeply" : "the renderer failed on it" };
   }
 }

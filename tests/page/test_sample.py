@@ -1,0 +1,304 @@
+"""One sample in a real browser: how it is shown, however long and however hostile it is."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, Request, expect
+
+from tests.page.support import Viewer, viewing
+from tests.server.support import lines, relax_run, row
+from tests.text.test_images import png, uri
+
+pytestmark = pytest.mark.browser
+
+EVERYTHING = {"markdown": True, "latex": True, "code": True}
+
+HACK = "document.title='hacked'"
+HOSTILE = [
+    f'<img src=x onerror="{HACK}"><img src="http://evil.invalid/i.png">',
+    f"<script>{HACK}</script><iframe srcdoc=\"<script>parent.{HACK}</script>\"></iframe>",
+    f"<svg onload={HACK}><style>*{{display:none}}</style></svg><math><mtext></mtext></math>",
+    f"<a href=\"javascript:{HACK}\" id=app name=getElementById>click</a><form id=document><input name=title></form>",
+    f"[click](javascript:{HACK}) [data](data:text/html,<script>{HACK}</script>) <javascript:{HACK}>",
+    "![remote](http://evil.invalid/m.png) [ref]: http://evil.invalid/r 'title'",
+    f"```html\n<img src=x onerror=\"{HACK}\">\n```\n~~~javascript\n{HACK}\n~~~",
+    f"$\\href{{javascript:{HACK}}}{{x}}$ $\\includegraphics{{http://evil.invalid/l.png}}$ \\(\\htmlData{{a=b}}{{x}}\\)",
+    "$$\\def\\x{\\x\\x}\\x$$ $\\rule{99999em}{99999em}$ " + "$" + "{" * 900 + "}" * 900 + "$",
+    "- " * 400 + "\n" + "> " * 400 + "\n" + "[" * 5000 + "\n" + "*a _b " * 2000,
+    "\u202egnp.exe\u2066\u200b \x1b[31m \x00\x07\x7f\u0085 end of controls",
+    "[/INST] </s> <|im_end|> <think> </tool_call> </answer> `[bold red]` {{7*7}} ${7*7}",
+]
+
+
+@contextmanager
+def served(tmp_path: Path, *rows: dict[str, Any]) -> Iterator[Viewer]:
+    train = relax_run(tmp_path / "run", steps=0)
+    (train / "0.jsonl").write_bytes(lines(rows))
+    with viewing(tmp_path / "run", index_dir=tmp_path / "index") as viewer:
+        yield viewer
+
+
+def choose(page: Page, **choices: Any) -> None:
+    """Choose how text is shown, as the menu would, for the pages that are opened from now on."""
+    page.add_init_script(f"localStorage.setItem('rolloupe.render', JSON.stringify({json.dumps(choices)}))")
+
+
+def open_sample(page: Page, viewer: Viewer, number: int, view: str = "") -> None:
+    page.goto(f"{viewer.address}runs/run?sample=train/0/{number // 4}/{number}{view and f'&view={view}'}")
+    expect(page.get_by_role("main", name="Sample").get_by_role("heading").first).to_have_text(re.compile("Sample "))
+
+
+@pytest.mark.parametrize("choices", [{}, EVERYTHING, {"think": False, "markers": False, "visible": True}])
+def test_hostile_text_stays_text_however_it_is_shown(page: Page, tmp_path: Path, choices: dict[str, bool]) -> None:
+    choose(page, **choices)
+    left: list[str] = []
+    wrong: list[str] = []
+    call = {"id": HOSTILE[0], "function": {"name": HOSTILE[1], "arguments": json.dumps({"x": HOSTILE[2]})}}
+    rows = []
+    for number, text in enumerate(HOSTILE):
+        prompt = [
+            {"role": "user", "content": text},
+            {"role": text[:40], "content": f"<think>{text}</think>{text}", "tool_calls": [call]},
+            {"role": "tool", "content": text, "is_error": True, "logs": {text: text}},
+        ]
+        rows.append(row(0, number, prompt=prompt, response=f"{text}\n\nread {number}", label=text, weight_version=text))
+    with served(tmp_path, *rows) as viewer:
+
+        def note(request: Request) -> None:
+            if not request.url.startswith((viewer.address, "data:", "blob:")):
+                left.append(request.url)
+
+        page.on("request", note)
+        page.on("dialog", lambda dialog: (wrong.append(dialog.message), dialog.dismiss()))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.goto(viewer.link)
+        expect(page.get_by_role("main", name="Sample").get_by_role("heading").first).to_be_visible()
+        for number in range(len(HOSTILE)):
+            open_sample(page, viewer, number)
+            expect(page.get_by_text(f"read {number}").last).to_be_attached()
+            if choices is EVERYTHING:
+                page.wait_for_function(DRAWN)
+            page.keyboard.press("e")
+            expect(page.get_by_role("button", name="Collapse all")).to_be_visible()
+            assert page.evaluate("document.querySelectorAll(`article :is(img, script, iframe, style, svg, form, input, object, embed, link)`).length") == 0
+            strange = "[...document.querySelectorAll('article *')].flatMap(e => [...e.attributes]).filter(a => /^on|^(src|srcdoc|id|name)$/i.test(a.name) || /^\\s*javascript:/i.test(a.value)).map(a => a.name)"
+            assert page.evaluate(strange) == []
+            if choices == {}:
+                shown = page.evaluate("document.querySelector('article').textContent")
+                assert HOSTILE[number].replace("\x00", "\x00") in shown
+        assert "hacked" not in page.title()
+    assert (left, wrong) == ([], [])
+
+
+DRAWN = "() => document.querySelector('article [aria-busy=true]') === null"
+"""Whatever is on the screen and was to be drawn has been, or says why not."""
+
+
+def test_what_is_drawn_is_chosen_in_a_menu_and_remembered(page: Page, tmp_path: Path) -> None:
+    text = "**bold** and $x^2$\n\n```python\ndef f(): pass\n```\n\n[web](https://example.org) <|im_end|>"
+    with served(tmp_path, row(0, 0, response=text), row(0, 1, response="<think>why</think>so")) as viewer:
+        page.goto(viewer.link)
+        article = page.locator("article")
+        expect(article.get_by_text("**bold** and $x^2$")).to_be_visible()
+        page.get_by_role("button", name="How text is shown Render").focus()
+        page.keyboard.press("Enter")
+        for name in ("Markdown", "LaTeX", "Code highlighting"):
+            page.get_by_role("checkbox", name=name).press("Space")
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("button", name="Render (3)")).to_be_focused()
+        for _ in range(2):
+            expect(article.locator("strong")).to_have_text("bold")
+            expect(article.locator("math msup")).to_be_visible()
+            expect(article.locator("pre span").first).to_be_visible()
+            link = article.get_by_role("link", name="web")
+            assert (link.get_attribute("href"), link.get_attribute("rel")) == (
+                "https://example.org",
+                "noopener noreferrer nofollow",
+            )
+            page.reload()
+        page.get_by_role("button", name="Render (3)").click()
+        page.get_by_role("checkbox", name="Newlines and special tokens").check()
+        expect(article.get_by_text("**bold** and $x^2$↵")).to_be_visible()
+        page.wait_for_function("CSS.highlights.get('special').size > 0")
+        page.get_by_role("checkbox", name="Newlines and special tokens").uncheck()
+        page.get_by_role("checkbox", name="Chat-template markers").uncheck()
+        expect(article.get_by_text("<|im_end|>")).to_have_count(0)
+        page.get_by_role("checkbox", name="Think blocks").uncheck()
+        page.keyboard.press("Escape")
+        page.keyboard.press("ArrowRight")
+        expect(article.get_by_text("<think>why</think>")).to_be_visible()
+
+
+WATCH = """window.tasks = []; new PerformanceObserver(list => {
+  for (const entry of list.getEntries()) tasks.push(entry.duration);
+}).observe({type: 'longtask', buffered: true})"""
+
+LONGEST_MS = 200
+TRIES = 5
+
+
+def quick(page: Page, what: str, act: Callable[[], None]) -> None:
+    """Do something, and again where the machine was busy with other things: no task of the page may be long each time."""
+    longest = []
+    for _ in range(TRIES):
+        act()
+        longest.append(max(page.evaluate("tasks"), default=0))
+        if longest[-1] <= LONGEST_MS:
+            return
+    pytest.fail(f"{what}: the longest tasks took {longest} ms")
+
+
+@pytest.mark.parametrize("choices", [{}, EVERYTHING], ids=["verbatim", "drawn"])
+def test_however_long_a_sample_is_no_task_is(page: Page, tmp_path: Path, choices: dict[str, bool]) -> None:
+    paragraphs = "\n\n".join(f"Paragraph {n} with $x_{{{n}}}$, **bold**.\n\n- one\n- two" for n in range(6000))
+    turns = [{"role": "assistant" if n % 2 else "user", "content": f"turn {n} " + "some *text* " * 30} for n in range(2000)]
+    messages = [{"role": "assistant" if n % 2 else "user", "content": f"message {n}"} for n in range(100_000)]
+    rows = [
+        row(0, 0, response="word and " * 600_000 + "end"),
+        row(0, 1, prompt=turns, response="end"),
+        row(0, 2, prompt=messages, response="end"),
+        row(0, 3, response=paragraphs + "\n\nend"),
+    ]
+    choose(page, **choices)
+    page.add_init_script(WATCH)
+    with served(tmp_path, *rows) as viewer:
+        page.goto(viewer.link)
+        expect(page.get_by_role("main", name="Sample").get_by_role("heading").first).to_be_visible()
+
+        def read(number: int, last: str) -> None:
+            open_sample(page, viewer, number)
+            expect(page.locator("article footer")).to_be_attached()
+            expect(page.locator("article").get_by_text(last).last).to_be_attached()
+            for place in (0.5, 1.0):
+                scroll = "place => { const doc = document.querySelector('article').parentElement; doc.scrollTo(0, place * doc.scrollHeight) }"
+                page.evaluate(scroll, place)
+                page.wait_for_function(DRAWN)
+
+        for number, last in enumerate(["and end", "turn 1999", "message 1999", "end"]):
+            quick(page, f"sample {number}", lambda number=number, last=last: read(number, last))
+        open_sample(page, viewer, 2)
+        page.get_by_role("button", name="Last", exact=True).first.click()
+        expect(page.get_by_text("message 99999", exact=True)).to_be_attached()
+        expect(page.get_by_text("of 100,001").first).to_be_visible()
+        page.get_by_role("button", name="Before").first.click()
+        expect(page.get_by_text("message 97000", exact=True)).to_be_attached()
+
+
+HERE = "[...(CSS.highlights.get('here') ?? [])].map(range => range.toString())"
+
+
+def test_a_text_is_found_wherever_it_stands(page: Page, tmp_path: Path) -> None:
+    messages = [{"role": "assistant" if n % 2 else "user", "content": f"message {n}"} for n in range(30_000)]
+    rows = [
+        row(0, 0, prompt=messages, response="<think>a Needle\U0001f600</think>and a needle"),
+        row(0, 1, prompt=[{"role": "system", "content": "hidden needle " + "x " * 200}], response="short"),
+    ]
+    with served(tmp_path, *rows) as viewer:
+        page.goto(viewer.link)
+        expect(page.get_by_text("message 1999", exact=True)).to_be_attached()
+        page.keyboard.press("Control+f")
+        field = page.get_by_role("searchbox", name="Find in this sample")
+        expect(field).to_be_focused()
+        field.fill("needle")
+        expect(page.get_by_text("1 of 2", exact=True)).to_be_visible()
+        page.wait_for_function(f"{HERE}.join() === 'Needle'")
+        expect(page.get_by_text("and a needle").last).to_be_in_viewport()
+        field.press("Enter")
+        page.wait_for_function(f"{HERE}.join() === 'needle'")
+        expect(page.get_by_text("2 of 2", exact=True)).to_be_visible()
+        page.get_by_role("button", name="Aa").click()
+        expect(page.get_by_text("1 of 1", exact=True)).to_be_visible()
+        field.fill("message 17")
+        expect(page.get_by_text(re.compile("1 of 1,111"))).to_be_visible()
+        page.wait_for_function(f"{HERE}.join() === 'message 17'")
+        expect(page.get_by_text("message 17", exact=True)).to_be_in_viewport()
+        field.press("Escape")
+        expect(field).to_have_count(0)
+        # A short sample is the browser's: all of its text is in the page, and what it finds unfolds.
+        open_sample(page, viewer, 1)
+        expect(page.get_by_text("short", exact=True).last).to_be_visible()
+        stopped = "new Promise(done => { addEventListener('keydown', e => setTimeout(() => done(e.defaultPrevented)), {once: true}); dispatchEvent(new KeyboardEvent('keydown', {key: 'f', ctrlKey: true, bubbles: true, cancelable: true})) })"
+        assert page.evaluate(stopped) is False
+        expect(field).to_have_count(0)
+        folded = page.locator("article [hidden=until-found]")
+        expect(folded).to_contain_text("hidden needle")
+        folded.evaluate("e => e.dispatchEvent(new Event('beforematch', {bubbles: true}))")
+        expect(page.get_by_text("hidden needle").last).to_be_visible()
+        page.keyboard.press("F")
+        expect(field).to_be_focused()
+
+
+def test_the_whole_sample_as_one_text_and_its_record_in_blocks(page: Page, tmp_path: Path) -> None:
+    prompt = "<|im_start|>user\nWhy?<|im_end|>\n<|im_start|>assistant\n"
+    rows = [
+        row(0, 0, prompt=prompt, response="So.<|im_end|>"),
+        row(0, 1, prompt=[{"role": "user", "content": "Why?"}, {"role": "user", "content": "Say."}]),
+        row(0, 2, response="a long line " * 500_000 + "that ends"),
+    ]
+    with served(tmp_path, *rows) as viewer:
+        page.goto(viewer.link)
+        page.get_by_role("button", name="Text", exact=True).click()
+        text = page.get_by_role("region", name="Raw text")
+        expect(text.locator("pre")).to_have_text(prompt + "So.<|im_end|>")
+        text.get_by_role("button", name="Line breaks").click()
+        expect(text.get_by_text("<|im_start|>user↵")).to_be_visible()
+        text.get_by_role("button", name="Line breaks").click()
+        open_sample(page, viewer, 1, "text")
+        expect(text).to_contain_text("Put together from the messages")
+        expect(text.locator("pre")).to_contain_text("[user]")
+        for view, name in (("text", "Raw text"), ("raw", "Raw record")):
+            open_sample(page, viewer, 2, view)
+            block = page.get_by_role("region", name=name)
+            block.get_by_role("button", name="Last block").first.click()
+            expect(block.locator("pre")).to_contain_text("that ends")
+            block.get_by_role("button", name="Before").first.click()
+            expect(block.locator("pre")).not_to_contain_text("that ends")
+
+
+def test_images_are_thumbnails_and_broken_ones_say_so(page: Page, tmp_path: Path) -> None:
+    good, bad = uri(png(30, 20) + bytes(60)), uri(b"<svg onload=alert(1)>" * 9, "svg+xml")
+    content = [{"type": "image_url", "image_url": {"url": address}} for address in (good, bad)]
+    with served(
+        tmp_path, row(0, 0, prompt=[{"role": "user", "content": content}], response=f"see {good} and {bad}", seen=[good])
+    ) as viewer:
+        page.goto(viewer.link)
+        images = page.locator("article img")
+        expect(images).to_have_count(2)
+        page.wait_for_function("[...document.querySelectorAll('article img')].every(i => i.naturalWidth === 30)")
+        expect(page.get_by_text("no PNG, JPEG, GIF or WebP")).to_have_count(2)
+        page.get_by_text("Other fields").click()
+        expect(images).to_have_count(3)
+        assert good[30:] not in page.content()
+
+
+def test_a_prompt_is_cut_where_a_person_says_so(page: Page, tmp_path: Path) -> None:
+    with served(tmp_path, row(0, 0, prompt="Be brief. ### Why?")) as viewer:
+        page.goto(viewer.link)
+        expect(page.get_by_role("group", name="User")).to_contain_text("Be brief. ### Why?")
+        page.get_by_role("link", name="Settings").click()
+        page.get_by_label("Prompt starts after").fill("###")
+        page.keyboard.press("Enter")
+        page.go_back()
+        expect(page.get_by_role("group", name="System")).to_contain_text("Be brief.")
+        expect(page.get_by_role("group", name="User")).to_contain_text("Why?")
+
+
+def test_a_call_names_its_result_and_goes_there(page: Page, tmp_path: Path) -> None:
+    call = {"id": "c1", "function": {"name": "run", "arguments": '{"code":"1/0"}'}}
+    prompt = [
+        {"role": "assistant", "content": "I try.", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "ZeroDivisionError", "is_error": True},
+    ]
+    with served(tmp_path, row(0, 0, prompt=prompt, policy_version="v7", staleness=2)) as viewer:
+        page.goto(viewer.link)
+        card = page.get_by_role("group", name="Call of run")
+        expect(card).to_contain_text('"code": "1/0"')
+        card.get_by_role("button", name="→ ZeroDivisionError").click()
+        page.wait_for_function(f"{HERE}.join() === 'Z'")
+        expect(page.get_by_text("v7, lag 2")).to_be_visible()
+        expect(page.get_by_role("group", name="Tool")).to_contain_text("error")
