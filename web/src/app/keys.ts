@@ -2,6 +2,7 @@
 
 import { actionOf, type Action, KEYS } from "../lib/keymap";
 import { turnFolds } from "../features/sample/folds";
+import { exportOpen } from "../features/export/exporting";
 import { helpOpen } from "../features/help/help";
 import { openNote, toggleBookmark } from "../features/marks/marking";
 import { paletteOpen } from "../features/palette/palette";
@@ -29,6 +30,9 @@ const DO: Record<Action, () => void> = {
   link: () => void copyLink(),
   bookmark: toggleBookmark,
   note: openNote,
+  export: () => {
+    exportOpen.value = "samples";
+  },
   theme: turnTheme,
   palette: () => {
     paletteOpen.value = !paletteOpen.peek();
