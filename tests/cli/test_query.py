@@ -8,7 +8,7 @@ import pytest
 from rolloupe.cli.as_json import FIXED, sample_record
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleItem
-from tests.cli.support import rolloupe, row, write_run
+from tests.cli.support import rolloupe, row, strict, write_run
 
 
 def ids(*words: str | Path) -> list[str]:
@@ -133,3 +133,17 @@ def test_no_match_is_exit_code_one(run: Path) -> None:
     assert (done.code, done.out) == (1, "")
     assert done.err.startswith("No sample matches. There are: train (steps ")
     assert rolloupe("query", run, "--run", "other").code == 1
+
+
+def test_a_selection_goes_into_a_file(run: Path, tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    for ending in ("jsonl", "csv", "parquet"):
+        done = rolloupe("query", run, "--where", "reward >= 0", "--to", tmp_path / f"out.{ending}")
+        assert done.code == 0 and f"out.{ending}" in done.out
+    rows = [strict(line) for line in (tmp_path / "out.jsonl").read_text().split("\n")[:-1]]
+    table = pq.read_table(tmp_path / "out.parquet")
+    assert table["id"].to_pylist() == [row["id"] for row in rows] != []
+    assert sorted(path.name for path in tmp_path.glob("*out*")) == ["out.csv", "out.jsonl", "out.parquet"]
+    assert rolloupe("query", run, "--to", tmp_path / "out.xlsx").code == 2
+    assert rolloupe("query", run, "--to", tmp_path / "no/folder/out.csv").code == 3

@@ -116,3 +116,29 @@ def test_other_tabs_and_other_viewers_are_told(folder: Path, tmp_path: Path) -> 
             while next(stream)["kind"] != "state":
                 continue
         assert two.json("/api/state")["items"][0]["run_mark"]["name"] == "seen by both"
+
+
+def test_what_was_marked_is_taken_with_its_notes(folder: Path, tmp_path: Path) -> None:
+    app = app_of(folder, tmp_path)
+    run = get(app, "/api/runs").json["runs"][0]["id"]
+    put(app, kind="sample", run=run, name=SAMPLE, sample_mark={"bookmarked": True, "note": "look"})
+    (found,) = get(app, f"{run_path(app)}/marked").json["samples"]
+    assert (found["name"], found["sample"]["id"], found["sample"]["reward"]) == (SAMPLE, SAMPLE, 1.0)
+    answer = get(app, f"{run_path(app)}/export?to=jsonl&of=bookmarks&texts=whole")
+    assert answer.headers["content-disposition"].endswith(".bookmarks.jsonl")
+    (row,) = [json.loads(line) for line in answer.body.splitlines()]
+    assert (row["id"], row["note"], row["response"]) == (SAMPLE, "look", "Answer 1")
+
+
+def test_a_query_is_taken_as_a_file(folder: Path, tmp_path: Path) -> None:
+    app = app_of(folder, tmp_path)
+    path = f"{run_path(app)}/export"
+    target = f"{path}?to=jsonl&split=train&first=1&sort=reward&descending=1&where=reward%20>%200.5"
+    rows = [json.loads(line) for line in get(app, target).body.splitlines()]
+    assert [row["step"] for row in rows] == [1] * 4 + [2] * 4
+    assert {row["reward"] for row in rows} == {1.0}
+    assert get(app, f"{path}?to=csv&step=0").body.count(b"\r\n") == 9
+    assert get(app, f"{path}?to=parquet").body[:4] == b"PAR1"
+    for wrong in ("to=xlsx", "to=csv&texts=some", "to=csv&of=all", "to=csv&where=reward", "to=csv&sort=nothing", "x=1"):
+        assert get(app, f"{path}?{wrong}").status == 400, wrong
+    assert get(app, f"{path}?to=csv&split=other").status == 404

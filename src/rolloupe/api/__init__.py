@@ -266,6 +266,12 @@ class Questions:
 
         return query.columns(self._ready())
 
+    def value_names(self) -> tuple[list[str], list[str]]:
+        """The names of the sample metrics, and those of the tags."""
+        from rolloupe import query
+
+        return query.value_names(self._ready())
+
     def metrics(self, name: str) -> "Listed[MetricPoint]":
         """One of the trainer's metrics by step: `step`, `value`. `metric_names()` has the names."""
         from rolloupe import query

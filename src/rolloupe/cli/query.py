@@ -1,8 +1,11 @@
 """`rolloupe query`: samples by step, split, condition and order."""
 
 import contextlib
+import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +13,7 @@ import click
 from rolloupe.cli import options
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.terminal import complain, number, print_table, tell
-from rolloupe.errors import BadQuery, NotFound
+from rolloupe.errors import BadQuery, NotFound, NotWritable
 
 if TYPE_CHECKING:
     from rolloupe.api import Run
@@ -26,6 +29,7 @@ EXAMPLES = (
         "rolloupe query RUN_DIR --split train --sort reward --desc --limit 10 --json", "The ten best, for a program"
     ),
     Example("rolloupe query RUN_DIR --step 0:9 --where 'status = truncated' --json | jq -r .id", "Only their ids"),
+    Example("rolloupe query RUN_DIR --where 'reward < 0.1' --to bad.parquet", "Into a file, with their whole texts"),
 )
 
 
@@ -42,6 +46,15 @@ def steps_of(ctx: click.Context, param: click.Parameter, value: str | None) -> t
             f"{value!r} is neither a step nor a range of steps; write such as 12, 3:7, 3: or :7", ctx, param
         ) from None
     return first, last
+
+
+def file_of(ctx: click.Context, param: click.Parameter, value: str | None) -> Path | None:
+    """Check the ending of a file."""
+    if value is None:
+        return None
+    if Path(value).suffix.lower() not in (".jsonl", ".csv", ".parquet"):
+        raise click.BadParameter(f"{value!r} does not end in .jsonl, .csv or .parquet", ctx, param)
+    return Path(value)
 
 
 @click.command(cls=Command, examples=EXAMPLES)
@@ -63,6 +76,10 @@ def steps_of(ctx: click.Context, param: click.Parameter, value: str | None) -> t
 )
 @click.option("--offset", type=click.IntRange(0, 2**53), default=0, metavar="N", help="Pass over so many.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option(
+    "--to", "file", callback=file_of, metavar="FILE",
+    help="Write all columns and the whole texts to FILE, which ends in .jsonl, .csv or .parquet.",
+)  # fmt: skip
 @options.reading
 def query(
     run_id: str | None,
@@ -75,6 +92,7 @@ def query(
     limit: int | None,
     offset: int,
     as_json: bool,
+    file: Path | None,
     **place: Any,
 ) -> int:
     """List samples, narrowed and sorted.
@@ -90,6 +108,9 @@ def query(
     every sample metric under its own name (`metric.NAME` where that is one of these). What is not recorded is null;
     numbers that JSON lacks are the strings "NaN", "Infinity" and "-Infinity". All samples are written unless --limit is
     given.
+
+    With --to, a row has the same columns and more, prompt and response whole. In CSV a text that a spreadsheet would
+    take for a formula gets an apostrophe before it.
     """
     from rolloupe.api import sample_query
 
@@ -99,9 +120,11 @@ def query(
             options.explain_nothing(runs)
             return NOTHING
         among = options.chosen(runs, run_id)
-        most = limit if as_json or limit is not None else TABLE_LIMIT
+        most = limit if as_json or file is not None or limit is not None else TABLE_LIMIT
         rows = islice(_samples(among, asked), offset, None if most is None else offset + most)
-        if as_json:
+        if file is not None:
+            shown = _write_file(file, among, rows)
+        elif as_json:
             shown = _write_lines(rows)
         else:
             shown = _write_table(rows, sort, many=len(among) > 1)
@@ -146,6 +169,32 @@ def _write_lines(rows: "Iterable[tuple[Run, SampleItem]]") -> int:
         tell(dumps(sample_record(run.id, item)))
         shown += 1
     return shown
+
+
+def _write_file(file: Path, among: "list[Run]", rows: "Iterable[tuple[Run, SampleItem]]") -> int:
+    """Write a file beside the target, and move it there when it is whole."""
+    from rolloupe import export
+
+    names = [run.value_names() for run in among]
+    columns = export.columns_of([n for metrics, _ in names for n in metrics], [n for _, tags in names for n in tags])
+    counted = Counter[str]()
+
+    def found() -> Iterator[dict[str, Any]]:
+        for run, item in rows:
+            counted[run.id] += 1
+            yield from export.rows(run.id, [item], columns, run.sample)
+
+    temporary = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        with temporary.open("wb") as target:
+            target.writelines(export.written(file.suffix[1:].lower(), columns, found()))
+        temporary.replace(file)
+    except OSError as error:
+        raise NotWritable(f"{file} cannot be written: {error.strerror or error}. Next: name another file") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+    tell(f"{counted.total():,} samples are in {file}")
+    return counted.total()
 
 
 def _write_table(rows: "Iterable[tuple[Run, SampleItem]]", sort: str, *, many: bool) -> int:

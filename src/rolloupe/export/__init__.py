@@ -1,8 +1,9 @@
-"""What is made of runs: other layouts.
+"""What is made of runs: other layouts, and tables of samples.
 
 Asks the questions that every face asks, writes where it was told to and nowhere else.
 """
 
 from rolloupe.export.convert import Conversion, Convertible, check, convert
+from rolloupe.export.tables import KINDS, Columns, columns_of, rows, written
 
-__all__ = ["Conversion", "Convertible", "check", "convert"]
+__all__ = ["KINDS", "Columns", "Conversion", "Convertible", "check", "columns_of", "convert", "rows", "written"]

@@ -31,7 +31,7 @@ from rolloupe.query.records import (
     StepSummary,
 )
 from rolloupe.query.single import neighbours, raw, read, sample, sample_and_group
-from rolloupe.query.summaries import columns, groups, series, splits, steps, token_series_names
+from rolloupe.query.summaries import columns, groups, series, splits, steps, token_series_names, value_names
 from rolloupe.query.whole import whole
 
 __all__ = [
@@ -76,5 +76,6 @@ __all__ = [
     "table",
     "token_series",
     "token_series_names",
+    "value_names",
     "whole",
 ]

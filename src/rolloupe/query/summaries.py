@@ -96,6 +96,13 @@ def steps(run: OpenRun, split: str) -> list[StepSummary]:
     return sorted(found, key=lambda summary: summary.step)
 
 
+def value_names(run: OpenRun) -> tuple[list[str], list[str]]:
+    """The names of the sample metrics and of the tags that samples of the run have, those of annotations included."""
+    snapshot = run.snapshot()
+    metrics, tags = snapshot.said_names()
+    return list(dict.fromkeys([*snapshot.metrics, *metrics])), list(dict.fromkeys([*snapshot.tags, *tags]))
+
+
 def columns(run: OpenRun) -> list[str]:
     """The names a list may be sorted and a curve drawn by: fixed numbers, then the run's sample metrics."""
     return [*NUMERIC, *run.snapshot().metrics]

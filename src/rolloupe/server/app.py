@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rolloupe.errors import BadQuery, NotFound, NotRecognised, NotWritable, RolloupeError, SourceChanged, UnreadablePath
 from rolloupe.index import Library
-from rolloupe.server import beside, events, login, marks, memory, reading, runs, samples, shell
+from rolloupe.server import beside, events, login, marks, memory, reading, runs, samples, shell, taking
 from rolloupe.server.console import say_failure
 from rolloupe.server.context import Context, Stopping
 from rolloupe.server.replies import error_reply
@@ -33,6 +33,7 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/about", beside.about),
     (f"{RUN}/report", beside.report),
     (f"{RUN}/marked", marks.marked),
+    (f"{RUN}/export", taking.export),
     (f"{RUN}/samples", samples.samples),
     (f"{RUN}/sample", reading.sample),
     (f"{RUN}/sample/turns", reading.turns),

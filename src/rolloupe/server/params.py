@@ -4,6 +4,8 @@ from starlette.datastructures import QueryParams
 
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.model import SampleKey
+from rolloupe.query import SampleQuery
+from rolloupe.query.where import conditions
 
 INT64 = 2**63
 
@@ -37,6 +39,25 @@ def flag(params: QueryParams, name: str) -> bool:
     if given not in ("", "0", "false", "1", "true"):
         raise BadQuery(f"{name}={given[:40]!r} is neither 1 nor 0")
     return given in ("1", "true")
+
+
+def sample_query(params: QueryParams) -> SampleQuery:
+    """Which samples, in which order: `split`, `step` or `first` and `last`, `group`, `where`, `sort`, `descending`.
+
+    Whatever is left out narrows nothing.
+    """
+    step = integer(params, "step") if params.get("step") else None
+    first = integer(params, "first") if params.get("first") else step
+    last = integer(params, "last") if params.get("last") else step
+    return SampleQuery(
+        splits=(params["split"],) if params.get("split") else (),
+        step_min=first,
+        step_max=last,
+        group=params.get("group") or None,
+        where=conditions(params.get("where", "")),
+        sort=params.get("sort") or "index",
+        descending=flag(params, "descending"),
+    )
 
 
 def sample_key(text: str) -> SampleKey:

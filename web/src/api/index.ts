@@ -91,6 +91,9 @@ export const clearCache = (): Promise<CacheStats> => post(["cache", "clear"], {}
 /** The samples of a run that were marked, as it has them now. */
 export const getMarked = (run: string): Promise<MarkedReply> => get(["runs", run, "marked"]);
 
+/** The address of a file of samples: of a query, or of what was marked. */
+export const exportAddress = (run: string, query: Record<string, string | number | boolean | undefined>): string => address(["runs", run, "export"], query);
+
 /** What a person added; with `since` what has changed after that version. */
 export const getState = (since: number): Promise<StateReply> => get(["state"], { since });
 

@@ -1,5 +1,6 @@
 /** The whole page. */
 
+import { ExportCard } from "../features/export/ExportCard";
 import { Frame } from "../features/frame/Frame";
 import { Help } from "../features/help/Help";
 import { Conflict } from "../features/marks/Conflict";
@@ -14,6 +15,7 @@ export function App() {
       <Frame />
       <Help />
       <Palette />
+      <ExportCard />
       <LinkDialog />
       <Conflict />
       <p class={style["said"]} role="status">

@@ -3,6 +3,7 @@
 import { actionOf, type Action, KEYS } from "../lib/keymap";
 import { isOurs, openFind } from "../features/sample/find";
 import { turnFolds } from "../features/sample/folds";
+import { exportOpen } from "../features/export/exporting";
 import { helpOpen } from "../features/help/help";
 import { openNote, toggleBookmark } from "../features/marks/marking";
 import { paletteOpen } from "../features/palette/palette";
@@ -31,6 +32,9 @@ const DO: Record<Action, () => void> = {
   link: () => void copyLink(),
   bookmark: toggleBookmark,
   note: openNote,
+  export: () => {
+    exportOpen.value = "samples";
+  },
   theme: turnTheme,
   palette: () => {
     paletteOpen.value = !paletteOpen.peek();

@@ -15,6 +15,7 @@ export type Action =
   | "bookmark"
   | "note"
   | "palette"
+  | "export"
   | "theme"
   | "help";
 
@@ -41,6 +42,7 @@ export const KEYS: readonly Key[] = [
   { action: "link", keys: ["y"], label: "y", words: "copy a link to this" },
   { action: "bookmark", keys: ["b"], label: "b", words: "bookmark this sample, or not" },
   { action: "note", keys: ["n"], label: "n", words: "write a note on this sample" },
+  { action: "export", keys: [], label: "", words: "export the samples of the list: JSON lines, Parquet, CSV, Python" },
   { action: "theme", keys: [], label: "", words: "light or dark" },
   { action: "palette", keys: [], label: "Ctrl K", words: "find anything by name" },
   { action: "help", keys: ["?"], label: "?", words: "these keys" },

@@ -7,8 +7,8 @@ import { go, place } from "../../state/place";
 import { run, runs } from "../../state/runs";
 import { Segments } from "../../ui/Segments";
 import { State } from "../../ui/State";
+import { exportOpen } from "../export/exporting";
 import { BookmarkRow } from "./BookmarkRow";
-import { Export } from "./Export";
 import { type Kept, loadKept, sought } from "./kept";
 import style from "./BookmarksPage.module.css";
 
@@ -53,7 +53,11 @@ export function BookmarksPage() {
           onInput={(event) => go({ find: event.currentTarget.value }, "replace")}
         />
         {choices.length > 0 && <Segments label="Of which runs" options={choices} value={isAll ? "all" : "run"} choose={(value) => setAll(value === "all")} />}
-        {run.value !== null && all.length > 0 && <Export run={run.value} />}
+        {run.value !== null && !isAll && all.length > 0 && (
+          <button type="button" class="action" onClick={() => (exportOpen.value = "bookmarks")}>
+            Export
+          </button>
+        )}
       </div>
       {marks.length === 0 ? (
         <Empty />

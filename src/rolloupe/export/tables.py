@@ -1,0 +1,198 @@
+"""Samples as a table in a file: JSON lines, CSV or Parquet, piece by piece, so that a run of any size passes through.
+
+A row a sample, the same columns in all three. Numbers that JSON cannot carry stand as in the rest of Rolloupe, as
+"NaN", "Infinity" and "-Infinity". In CSV, a text that a spreadsheet would take for a formula gets an apostrophe before
+it.
+"""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+from rolloupe import text
+from rolloupe.errors import BadQuery, NotFound, SourceChanged
+from rolloupe.model import Sample, SampleKey
+
+KINDS = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
+"""The kinds of files, by their endings, and their media types."""
+
+BATCH = 500
+"""Rows that are held at a time."""
+
+PIECE_BYTES = 64 * 1024
+
+WORDS = ("id", "run", "split", "group", "index", "uid", "status", "env", "discarded", "prompt", "response", "note")
+COUNTS = ("step", "turns", "prompt_tokens", "response_tokens", "total_tokens", "response_chars")
+FIXED = (
+    "id", "run", "split", "step", "group", "index", "uid", "reward", "advantage", "status", "turns", "prompt_tokens",
+    "response_tokens", "total_tokens", "response_chars", "env", "discarded", "prompt", "response",
+)  # fmt: skip
+"""The columns that every file has, in order; sample metrics and tags follow."""
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+class Columns(NamedTuple):
+    """The columns of a file: sample metrics and tags by their names in it."""
+
+    metrics: dict[str, str]
+    tags: dict[str, str]
+    has_notes: bool = False
+
+    @property
+    def fixed(self) -> tuple[str, ...]:
+        """Those that are neither metric nor tag."""
+        return (*FIXED, "note") if self.has_notes else FIXED
+
+    @property
+    def names(self) -> list[str]:
+        """All of them, in order."""
+        return [*self.fixed, *self.metrics.values(), *self.tags.values()]
+
+
+def columns_of(metrics: Sequence[str], tags: Sequence[str], *, has_notes: bool = False) -> Columns:
+    """The columns for these metrics and tags: `metric.NAME` or `tag.NAME` where a name is taken."""
+    taken = {*FIXED, "note"}
+
+    def free(name: str, prefix: str) -> str:
+        while name in taken:
+            name = prefix + name
+        taken.add(name)
+        return name
+
+    own = {name: free(name, "metric.") for name in dict.fromkeys(metrics)}
+    return Columns(own, {name: free(name, "tag.") for name in dict.fromkeys(tags)}, has_notes)
+
+
+def rows(
+    run_id: str,
+    items: Iterable[Any],
+    columns: Columns,
+    read: Callable[[SampleKey], Sample] | None = None,
+    notes: Mapping[SampleKey, str] | None = None,
+) -> Iterator[dict[str, Any]]:
+    """The rows of samples. With `read` texts are whole, where they can be read; else the starts that lists show."""
+    for item in items:
+        row = {name: getattr(item, name, None) for name in columns.fixed}
+        key = item.key
+        row |= {
+            "id": str(key), "run": run_id, "split": key.split, "step": key.step, "group": key.group, "index": key.index,
+        }  # fmt: skip
+        if columns.has_notes:
+            row["note"] = (notes or {}).get(key, "")
+        if read is not None:
+            try:
+                sample = read(key)
+                row["prompt"], row["response"] = sample.row.prompt, sample.row.response
+            except (NotFound, SourceChanged):
+                pass  # its file is gone or was rewritten: the index still has how its texts begin
+        row |= {own: item.metrics.get(name) for name, own in columns.metrics.items()}
+        row |= {own: item.tags.get(name) for name, own in columns.tags.items()}
+        yield row
+
+
+def written(kind: str, columns: Columns, found: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+    """The bytes of a file. Raises `BadQuery` for a kind that there is not."""
+    writers = {"jsonl": _json_lines, "csv": _csv, "parquet": _parquet}
+    if kind not in writers:
+        raise BadQuery(f"{kind!r} cannot be written; there are: {', '.join(KINDS)}")
+    return _gathered(writers[kind](columns, found))
+
+
+def _gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The same bytes in fewer pieces, none of them empty."""
+    held = bytearray()
+    for piece in pieces:
+        held += piece
+        if len(held) >= PIECE_BYTES:
+            yield bytes(held)
+            held.clear()
+    if held:
+        yield bytes(held)
+
+
+def _json_lines(columns: Columns, found: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+    del columns
+    for row in found:
+        given = {name: _plain(value) for name, value in row.items() if value is not None}
+        yield text.clean(json.dumps(given, ensure_ascii=False, allow_nan=False)).encode() + b"\n"
+
+
+def _csv(columns: Columns, found: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+    page = io.StringIO()
+    writer = csv.writer(page)
+    writer.writerow([_cell(name) for name in columns.names])
+    yield "\ufeff".encode()  # without it spreadsheets take UTF-8 for something else
+    for row in found:
+        writer.writerow([_cell(row[name]) for name in columns.names])
+        yield text.clean(page.getvalue()).encode()
+        page.seek(0)
+        page.truncate()
+    yield text.clean(page.getvalue()).encode()
+
+
+def _parquet(columns: Columns, found: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    kinds = {**dict.fromkeys(WORDS, pa.string()), **dict.fromkeys(COUNTS, pa.int64())}
+    fields = [(name, kinds.get(name, pa.float64())) for name in columns.fixed]
+    fields += [(name, pa.float64()) for name in columns.metrics.values()]
+    fields += [(name, pa.string()) for name in columns.tags.values()]
+    schema = pa.schema([(text.clean(name), kind) for name, kind in fields])
+    sink = Sink()
+    with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
+        found = iter(found)
+        while batch := list(islice(found, BATCH)):
+            arrays = [pa.array([_kept(row[name]) for row in batch], kind) for name, kind in fields]
+            writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+            yield sink.taken()
+    yield sink.taken()
+
+
+class Sink(io.RawIOBase):
+    """What is written, until it is taken."""
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+        self._at = 0
+
+    def writable(self) -> bool:
+        """True."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Hold some bytes."""
+        self._held += data
+        self._at += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        """How many bytes were written."""
+        return self._at
+
+    def taken(self) -> bytes:
+        """What was written since this was asked last."""
+        data = bytes(self._held)
+        self._held.clear()
+        return data
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, str):
+        return f"'{value}" if value.startswith(FORMULA) else value
+    return "" if value is None else _plain(value)
+
+
+def _kept(value: Any) -> Any:
+    return text.clean(value) if isinstance(value, str) else value

@@ -1,0 +1,59 @@
+"""Taking samples away: a query, or what was marked, as a file that is written while it is sent."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+from urllib.parse import quote
+
+from msgspec.structs import replace
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from rolloupe import export as tables
+from rolloupe import query
+from rolloupe.errors import BadQuery
+from rolloupe.index import OpenRun
+from rolloupe.model import SampleKey
+from rolloupe.query import SampleItem
+from rolloupe.server import params
+from rolloupe.server.context import context_of
+from rolloupe.server.marks import marked_samples
+from rolloupe.state import State
+
+
+class Taken(NamedTuple):
+    """Samples to be written; `notes` where they are marked ones."""
+
+    items: Iterable[SampleItem]
+    notes: dict[SampleKey, str] | None = None
+
+
+async def export(request: Request) -> Response:
+    """`GET /api/runs/{run}/export?to=jsonl|csv|parquet&texts=start|whole`, of a query or with `of=bookmarks`.
+
+    A query is as in `/samples`, and may leave out split and step.
+    """
+    context, run = context_of(request), await context_of(request).run(request)
+    given = request.query_params
+    kind, texts, of = params.word(given, "to"), given.get("texts", "start"), given.get("of", "samples")
+    if kind not in tables.KINDS or texts not in ("start", "whole") or of not in ("samples", "bookmarks"):
+        raise BadQuery(f"to= is one of {', '.join(tables.KINDS)}, texts= start or whole, of= samples or bookmarks")
+    if of == "bookmarks":
+        state = await context.state()
+        taken = await context.in_thread(lambda: bookmarks(run, state))
+    else:
+        asked = params.sample_query(given)
+        # What is wrong with it is said now, not in the file.
+        await context.in_thread(lambda: query.samples(run, replace(asked, limit=0)))
+        taken = Taken(query.every(run, asked))
+    columns = tables.columns_of(*query.value_names(run), has_notes=taken.notes is not None)
+    read = (lambda key: query.sample(run, key)) if texts == "whole" else None
+    found = tables.written(kind, columns, tables.rows(run.id, taken.items, columns, read, taken.notes))
+    name = quote(f"{run.id}.{of}.{kind}", safe="")
+    headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}", "cache-control": "no-store"}
+    return StreamingResponse(found, media_type=tables.KINDS[kind], headers=headers)
+
+
+def bookmarks(run: OpenRun, state: State) -> Taken:
+    """The marked samples that the run still has, with their notes."""
+    found = [(mark, sample) for mark, sample in marked_samples(state, run) if sample is not None]
+    return Taken([sample for _, sample in found], {sample.key: mark.mark.note for mark, sample in found})

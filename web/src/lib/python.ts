@@ -1,0 +1,28 @@
+/** The Python that gives what the page shows. */
+
+/** Which samples: what is undefined narrows nothing. */
+export interface Selection {
+  split?: string | undefined;
+  step?: number | undefined;
+  where?: string | undefined;
+  sort?: string | undefined;
+  descending?: boolean | undefined;
+}
+
+/** A text as a Python literal: JSON's escapes are Python's, and what JSON leaves as it is Python reads. */
+export const literal = (text: string): string => JSON.stringify(text).replaceAll(/[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
+export function samplesCall(path: string, { split, step, where = "", sort = "index", descending = false }: Selection): string {
+  const given = [
+    split === undefined ? "" : `split=${literal(split)}`,
+    step === undefined ? "" : `step=${step}`,
+    where === "" ? "" : `where=${literal(where)}`,
+    sort === "index" ? "" : `sort=${literal(sort)}`,
+    descending ? "descending=True" : "",
+  ];
+  return `${opened(path)}samples = run.samples(${given.filter((one) => one !== "").join(", ")})\n`;
+}
+
+export const bookmarksCall = (path: string): string => `${opened(path)}samples = [run.sample(one.id) for one in run.bookmarks() if one.is_there]\n`;
+
+const opened = (path: string): string => `import rolloupe\n\nrun = rolloupe.open(${literal(path)})\n`;
