@@ -43,7 +43,7 @@ What holds for all of them, lines being those of the formats that are JSON lines
 
 def describe() -> str:
     """Return docs/formats.md."""
-    return "\n".join([_OPENING, _section(ARCHIVES), *map(_section, JSONL_FORMATS)])
+    return "\n".join([_OPENING, _section(JSONL_FORMATS[0]), _section(ARCHIVES), *map(_section, JSONL_FORMATS[1:])])
 
 
 def _section(one: JsonlFormat | Telescope) -> str:

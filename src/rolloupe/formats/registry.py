@@ -24,7 +24,7 @@ JSONL_FORMATS: Final[tuple[JsonlFormat, ...]] = (
     Generic(),
 )
 ARCHIVES: Final = Telescope()
-FORMATS: Final[tuple[Format, ...]] = (ARCHIVES, *JSONL_FORMATS)
+FORMATS: Final[tuple[Format, ...]] = (JSONL_FORMATS[0], ARCHIVES, *JSONL_FORMATS[1:])
 
 
 def by_name(name: str) -> Format:
