@@ -237,8 +237,8 @@ def test_a_forced_format_that_reads_nothing_is_an_error(tmp_path: Path, format: 
 
 
 def test_an_unknown_format_is_an_error_that_names_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(NotRecognised, match=r"native, tinker, .*, rl_logging_board, generic"):
-        discover([tmp_path], Reading(format="telescope"))
+    with pytest.raises(NotRecognised, match=r"native, telescope, .*, rl_logging_board, generic"):
+        discover([tmp_path], Reading(format="unheard_of"))
 
 
 def test_a_run_that_was_moved_away_has_no_sources(demo_runs: Path, tmp_path: Path) -> None:
