@@ -54,6 +54,8 @@ class RunInfo(Struct, frozen=True, kw_only=True):
     """Links inside the run are followed to what lies below this folder; empty: below `root`."""
     reward_range: tuple[float, float] | None = None
     """The lowest and the highest reward there can be, where the run itself says so."""
+    env_reward_ranges: tuple[tuple[str, float, float], ...] = ()
+    """The same by environment, where they differ."""
     metric_ranges: tuple[tuple[str, float, float], ...] = ()
     """Sample metrics with their worst and their best value; the worst is the greater where less is better."""
     reading: Reading = AS_FOUND
@@ -68,6 +70,8 @@ class Source(Struct, frozen=True, kw_only=True):
     step: int | None = None
     annotates: bool = False
     """True where it holds no samples but annotations of those that stand in other files."""
+    depends: str = ""
+    """A word for what other files decide of its rows: where it changes, the file is scanned again."""
 
 
 class Locator(Struct, frozen=True, kw_only=True):

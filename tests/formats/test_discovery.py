@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from rolloupe.errors import NotRecognised, UnreadablePath
-from rolloupe.formats import FORMATS, _files, by_name, discover, discovery
+from rolloupe.formats import _files, by_name, discover, discovery
+from rolloupe.formats.registry import JSONL_FORMATS
 from rolloupe.model import Reading, RunInfo
 from tests.formats.support import only_run, rows, write
 
@@ -211,7 +212,7 @@ def test_the_walk_is_bounded_and_says_so(tmp_path: Path, monkeypatch: pytest.Mon
     assert [note.reason[:20] for note in discover([tmp_path]).notes] == ["a.pt: PyTorch pickle", "more than 1 notes: t"]
 
 
-@pytest.mark.parametrize("format", [one.name for one in FORMATS])
+@pytest.mark.parametrize("format", [one.name for one in JSONL_FORMATS])
 def test_a_format_can_be_forced_on_what_it_does_not_recognise(tmp_path: Path, format: str) -> None:
     record = {
         "reward": 1, "total_reward": 1, "rewards": [1], "token_ids": [1], "loss_mask": [True],
@@ -227,7 +228,7 @@ def test_a_format_can_be_forced_on_what_it_does_not_recognise(tmp_path: Path, fo
     assert len(rows(only_run(tmp_path, format=format))) == 1
 
 
-@pytest.mark.parametrize("format", [one.name for one in FORMATS])
+@pytest.mark.parametrize("format", [one.name for one in JSONL_FORMATS])
 def test_a_forced_format_that_reads_nothing_is_an_error(tmp_path: Path, format: str) -> None:
     (tmp_path / "a.pt").write_bytes(b"\x80\x04.")
     for path in (tmp_path, tmp_path / "a.pt"):
@@ -236,8 +237,8 @@ def test_a_forced_format_that_reads_nothing_is_an_error(tmp_path: Path, format: 
 
 
 def test_an_unknown_format_is_an_error_that_names_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(NotRecognised, match=r"native, tinker, .*, rl_logging_board, generic"):
-        discover([tmp_path], Reading(format="telescope"))
+    with pytest.raises(NotRecognised, match=r"native, telescope, .*, rl_logging_board, generic"):
+        discover([tmp_path], Reading(format="unheard_of"))
 
 
 def test_a_run_that_was_moved_away_has_no_sources(demo_runs: Path, tmp_path: Path) -> None:

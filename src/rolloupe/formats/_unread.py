@@ -54,9 +54,9 @@ _BESIDE: tuple[tuple[frozenset[str], str], ...] = tuple(
 
 
 def is_unreadable_kind(name: str) -> bool:
-    """Tell by a file's ending that it cannot be JSON lines."""
+    """Tell by a file's ending that no format reads it."""
     ending = _ending(name)
-    return ending in _KINDS and ending != ".json"
+    return ending in _KINDS and ending not in (".json", ".zip")
 
 
 def reasons(entries: Iterable[Entry]) -> list[str]:

@@ -2,7 +2,8 @@
 
 from rolloupe.formats._decoding import MAX_RATIO
 from rolloupe.formats._jsonl import MAX_LINE_BYTES, JsonlFormat
-from rolloupe.formats.registry import JSONL_FORMATS
+from rolloupe.formats.registry import ARCHIVES, JSONL_FORMATS
+from rolloupe.formats.telescope import Telescope
 
 _OPENING = f"""\
 # Formats
@@ -12,7 +13,7 @@ This page is written by `rolloupe.formats.describe()`; a test compares the two.
 A run is recognised by what its files hold, in the order below; `rolloupe doctor PATH` says what was recognised, what
 was not, and why. `--format NAME` reads a path as that format although its contents say otherwise.
 
-What holds for all of them:
+What holds for all of them, lines being those of the formats that are JSON lines (all but Telescope):
 
 - The files are read where they lie and never changed. Links that lead out of the opened root are refused unless
   `--follow-symlinks` is given.
@@ -42,10 +43,10 @@ What holds for all of them:
 
 def describe() -> str:
     """Return docs/formats.md."""
-    return "\n".join([_OPENING, *(_section(one) for one in JSONL_FORMATS)])
+    return "\n".join([_OPENING, _section(JSONL_FORMATS[0]), _section(ARCHIVES), *map(_section, JSONL_FORMATS[1:])])
 
 
-def _section(one: JsonlFormat) -> str:
+def _section(one: JsonlFormat | Telescope) -> str:
     rows = "\n".join(f"| {keys} | {meaning} |" for keys, meaning in one.reads)
     return f"""\
 ## {one.title} (`{one.name}`)

@@ -11,6 +11,7 @@ from rolloupe.formats.prime_rl import PrimeRL
 from rolloupe.formats.prime_rl_traces import PrimeRLTraces
 from rolloupe.formats.relax import Relax
 from rolloupe.formats.rl_logging_board import RLLoggingBoard
+from rolloupe.formats.telescope import Telescope
 from rolloupe.formats.tinker import Tinker
 
 JSONL_FORMATS: Final[tuple[JsonlFormat, ...]] = (
@@ -22,7 +23,8 @@ JSONL_FORMATS: Final[tuple[JsonlFormat, ...]] = (
     RLLoggingBoard(),
     Generic(),
 )
-FORMATS: Final[tuple[Format, ...]] = JSONL_FORMATS
+ARCHIVES: Final = Telescope()
+FORMATS: Final[tuple[Format, ...]] = (JSONL_FORMATS[0], ARCHIVES, *JSONL_FORMATS[1:])
 
 
 def by_name(name: str) -> Format:

@@ -18,7 +18,7 @@ from rolloupe.index.fingerprint import FileState, still_holds
 from rolloupe.index.segment import Scan, SegmentMeta, base_path, discard, read_meta
 from rolloupe.index.sketch import Sketch, sketches_of
 from rolloupe.index.snapshot import Pack, Piece, Segment, Snapshot, snapshot_of
-from rolloupe.model import Problem
+from rolloupe.model import Problem, Source
 
 SUPERSEDED_S = 600.0
 """So long is a segment kept that another one of its part has superseded."""
@@ -136,18 +136,20 @@ class Catalog:
                 if segment is not None:
                     discard(segment.path)
 
-    def stale(self, states: dict[str, tuple[str, FileState]]) -> tuple[list[PartKey], list[PartKey]]:
+    def stale(self, now: dict[str, tuple[Source, FileState]]) -> tuple[list[PartKey], list[PartKey]]:
         """The parts whose source is gone, and those whose source no longer holds what was scanned.
 
-        `states` maps a source's name to its path and state now.
+        `now` are the sources by name, and their states.
         """
         gone: list[PartKey] = []
         changed: list[PartKey] = []
         for key, segment in self._segments.items():
-            place = states.get(key[0])
+            place = now.get(key[0])
             if place is None:
                 gone.append(key)
-            elif not still_holds(place[0], segment.meta.fingerprint, place[1]):
+            elif segment.meta.depends != place[0].depends or not still_holds(
+                place[0].path, segment.meta.fingerprint, place[1]
+            ):
                 changed.append(key)
         return gone, changed
 

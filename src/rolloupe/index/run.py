@@ -267,7 +267,7 @@ class OpenRun:
             state = state_of(source.path)
             if state is not None:
                 places[source.name] = Place(source, state)
-        changed = {n for n, p in places.items() if n not in self._places or self._places[n].state != p.state}
+        changed = {n for n, p in places.items() if n not in self._places or self._places[n] != p}
         lost = set(self._places) - set(places)
         first, self._looked = not self._looked, True
         self._places = places
@@ -284,7 +284,7 @@ class OpenRun:
         self._look_at_ending()
         if self._idle and not first:
             return
-        gone, stale = self.catalog.stale({n: (p.source.path, p.state) for n, p in places.items()})
+        gone, stale = self.catalog.stale({n: (p.source, p.state) for n, p in places.items()})
         if gone:
             self.catalog.drop(gone, remove=False)
         if stale:

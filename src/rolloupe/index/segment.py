@@ -71,6 +71,8 @@ class SegmentMeta(Struct, kw_only=True):
     scalar_bytes: int
     annotates: bool = False
     """True where it holds annotations instead of samples."""
+    depends: str = ""
+    """`Source.depends` when it was scanned."""
 
 
 class Scan(NamedTuple):
@@ -220,7 +222,7 @@ def _meta(run: RunInfo, source: Source, part: int, found: Scan, print_: Fingerpr
         version=VERSION, format=run.format, source=source.name, part=part, start=0, stop=0, complete=False,
         rows=len(found.rows), duplicates=has_duplicates(found.rows), fingerprint=print_,
         sketches=sketches_of(found.rows), metrics=metrics, tags=tags, problems=problems[:MAX_PROBLEMS],
-        problem_count=len(problems), scalar_bytes=0, annotates=source.annotates,
+        problem_count=len(problems), scalar_bytes=0, annotates=source.annotates, depends=source.depends,
     )  # fmt: skip
 
 

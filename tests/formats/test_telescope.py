@@ -1,0 +1,415 @@
+"""Telescope's archives: what they hold, how they are merged, and what damaged or hostile ones cost."""
+
+import io
+import json
+import shutil
+import zipfile
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rolloupe.errors import SourceChanged
+from rolloupe.formats import _telescope_turns as turns
+from rolloupe.formats import _zipped_tables as zipped
+from rolloupe.formats import by_name, discover
+from rolloupe.formats._telescope_turns import Texts
+from rolloupe.formats.base import TrainerFiles
+from rolloupe.formats.telescope import Telescope
+from rolloupe.model import Locator, Problem, RunInfo, Sample, SampleRow
+from tests.formats.support import items, load, mean_reward, only_run, rows, samples, values
+
+RUN = Path(__file__).parents[1] / "data/telescope/run_default"
+
+
+@pytest.fixture(scope="module")
+def run() -> RunInfo:
+    return only_run(RUN)
+
+
+@pytest.fixture(scope="module")
+def whole(run: RunInfo) -> list[Sample]:
+    return samples(run)
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The run, to be changed."""
+    shutil.copytree(RUN, tmp_path / "run")
+    return tmp_path / "run"
+
+
+def table(archive: Path, name: str) -> pa.Table:
+    """A table of an archive."""
+    with zipfile.ZipFile(archive) as file:
+        return pq.read_table(io.BytesIO(file.read(f"{name}.parquet")))
+
+
+def write(path: Path, **tables: pa.Table | bytes) -> Path:
+    """Write an archive of tables."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, one in tables.items():
+            if isinstance(one, bytes):
+                file.writestr(f"{name}.parquet", one)
+            else:
+                data = io.BytesIO()
+                pq.write_table(one, data)
+                file.writestr(f"{name}.parquet", data.getvalue())
+    return path
+
+
+def changed(archive: Path, name: str, change: Callable[[pa.Table], pa.Table | bytes]) -> None:
+    """Write an archive again with one table changed."""
+    with zipfile.ZipFile(archive) as file:
+        names = [info.filename.removesuffix(".parquet") for info in file.infolist() if ".parquet" in info.filename]
+    tables = {one: table(archive, one) for one in names}
+    write(archive, **{**tables, name: change(tables[name])})
+
+
+def problems(run: RunInfo) -> list[str]:
+    """The reasons of a run's problems."""
+    return [item.reason for item in items(run) if isinstance(item, Problem)]
+
+
+def test_every_sample_of_all_archives_once(run: RunInfo) -> None:
+    found = rows(run)
+    train = [row for row in found if row.split == "train"]
+    kept = [row for row in train if not row.discarded]
+    assert len({row.key for row in found}) == len(found) == 172 + 156 + 36 + 48 + 16
+    assert Counter(row.step for row in kept) == {**dict.fromkeys(range(10), 16), 10: 12}
+    assert Counter(row.discarded for row in train) == {
+        "": 172, "max_async": 120, "zero_advantage": 36, "off_policy": 16, "eval_drain": 20,
+    }  # fmt: skip
+    assert mean_reward(kept) == pytest.approx(1.0313953, abs=1e-6)
+    assert sum(row.total_tokens or 0 for row in kept) == 86_671
+    assert Counter(row.status_raw for row in kept) == {
+        "stop": 97,
+        "final_answer": 67,
+        "max_turns_reached": 5,
+        "length": 3,
+    }
+    assert Counter(row.metrics["off_policy_steps"] for row in kept) == {0.0: 165, 1.0: 7}
+    assert len({(row.step, row.group) for row in kept}) == 43
+    assert Telescope().step_states(run) == {("train", 10): "incomplete"}
+
+
+def test_evaluations_and_one_after_training(run: RunInfo) -> None:
+    found = [row for row in rows(run) if row.split != "train"]
+    during = [row for row in found if "-" not in row.index]
+    assert Counter((row.split, row.step) for row in during) == {
+        (f"eval/{name}", step): count for name, count in (("countdown", 12), ("shop_agent", 4)) for step in (0, 5, 10)
+    }
+    assert [row for row in found if row.reward is not None] == []
+    assert len(found) - len(during) == 16
+    assert {(row.step, row.index.partition("-")[2]) for row in found if "-" in row.index} == {(10, "20261121_005242")}
+    assert found[0].prompt and "_equation_reward" in found[0].metrics and found[0].metrics["model_step"] == 0
+
+
+def test_cancelled_samples_have_no_answer_and_no_reward(whole: list[Sample]) -> None:
+    cancelled = [one for one in whole if one.row.tags.get("cancelled")]
+    assert len(cancelled) == 36 and {one.row.status for one in cancelled} == {"aborted"}
+    assert all(one.row.reward is None and one.row.prompt and not one.row.response for one in cancelled)
+    assert {one.row.index for one in cancelled if not one.row.uid} == {"none-1", "none-2", "none-3"}
+    assert all("no answer" in one.notes[0] for one in cancelled)
+
+
+def test_a_sample_of_several_turns(whole: list[Sample]) -> None:
+    (one,) = [one for one in whole if one.row.uid == "20"]
+    assert str(one.key) == "train/0/11/20"
+    assert [turn.role for turn in one.turns] == ["system", "user", *["assistant", "tool"] * 3, "assistant"]
+    first, answer = one.turns[2:4]
+    (call,) = [part.call for part in first.parts if part.call]
+    assert (call.name, call.arguments, call.error) == ("lookup_order", '{"order_id": "ORD-1001"}', "")
+    assert (answer.name, answer.tool_call_id, answer.tokens) == ("lookup_order", call.id, 26)
+    assert answer.parts[0].text == "[lookup_order] order ORD-1001, status: delivered\n- D401 x2"
+    assert answer.logs["success"] is True
+    assert (first.tokens, first.stop_reason, first.metrics["prompt_tokens"]) == (53, "stop", 327)
+    assert one.turns[-1].logs["grader"] == "wanted 12.80, got 12.8"
+    assert one.label == "12.80" and one.row.tags == {"difficulty": "one line", "status": "delivered"}
+    assert one.extra["raw_string"].startswith("<|im_start|>system")
+    assert (one.row.turns, one.row.prompt_tokens, one.row.env) == (4, 327, "shop_agent")
+    assert [part.kind for part in first.parts] == ["think", "text", "tool_call"]
+
+
+def test_texts_are_verbatim_and_timings_are_those_of_single_turns(whole: list[Sample]) -> None:
+    (one,) = [one for one in whole if one.row.uid == "16"]
+    assert one.turns[-1].metrics["ttft"] == pytest.approx(0.01366446) and one.turns[-1].logs["server_id"] == 0
+    assert one.row.response == "".join(part.raw or part.text for part in one.turns[-1].parts)
+    assert one.row.response in one.extra["raw_string"]
+    several = [turn for one in whole if one.row.turns > 1 for turn in one.turns if turn.role == "assistant"]
+    assert several and not any("ttft" in turn.metrics or "server_id" in turn.logs for turn in several)
+
+
+def test_calls_that_failed_say_so(whole: list[Sample]) -> None:
+    kept = [one for one in whole if one.row.split == "train" and not one.row.discarded]
+    calls = [part.call for one in kept for turn in one.turns for part in turn.parts if part.call]
+    assert len([call for call in calls if not call.id]) == 5  # written in a last turn, and never run
+    calls = [call for call in calls if call.id]
+    assert Counter(call.name for call in calls) == {"get_price": 127, "lookup_order": 81, "calculate": 40, "price": 3}
+    assert Counter(call.error for call in calls if call.error) == {"argument_error": 9, "unknown_tool": 3}
+
+
+def test_what_the_run_declares(run: RunInfo) -> None:
+    assert run.reward_range == (-0.3, 2.0)
+    assert run.env_reward_ranges == (("countdown", 0.0, 2.0), ("shop_agent", -0.3, 1.2))
+    assert ("num_tool_errors", 3.0, 0.0) in run.metric_ranges and ("refund_correct", 0.0, 1.0) in run.metric_ranges
+
+
+def test_what_lies_beside_the_samples(run: RunInfo) -> None:
+    reader = by_name("telescope")
+    assert isinstance(reader, TrainerFiles)
+    found = reader.metrics(run)
+    assert [row.step for row in found] == list(range(10))
+    assert len({name for row in found for name in row.values} - {"_step"}) == 8
+    assert found[9].values["rollout/reward_mean"] == pytest.approx(1.4125)
+    config = reader.config(run)
+    assert config["group_size"] == 4 and config["summary"]["env_details"][0]["name"] == "countdown"
+    assert {one.name for one in reader.files(run)} >= {"steps/tail.zip", "config.json", "code/metadata.json"}
+    assert reader.code_diff(run) == "" and reader.checkpoints(run) == []
+
+
+def test_rows_of_a_sample_can_be_read_raw(run: RunInfo) -> None:
+    reader = by_name("telescope")
+    source = reader.sources(run)[0]
+    row = next(item for item in reader.scan(run, source, 0, 1) if isinstance(item, SampleRow))
+    document = json.loads(reader.raw(source, Locator(source=source.name, start=row.start, length=1, part=row.part)))
+    assert document["samples_data"]["sample_id"] == int(row.index)
+    assert document["generations"][0]["content"] in document["samples_data"]["raw_string"]
+    assert reader.read(source, 0, 4) == b"PK\x03\x04"
+
+
+@pytest.mark.parametrize(
+    "gone", ["steps", "events", "steps/block_live.zip", "events/block_live.zip", "events/tail.zip"]
+)
+def test_archives_stand_in_for_those_that_are_missing(run: RunInfo, copy: Path, gone: str) -> None:
+    shutil.rmtree(copy / gone) if (copy / gone).is_dir() else (copy / gone).unlink()
+    before = {row.key: row for row in rows(run)}
+    after = {row.key: row for row in rows(only_run(copy))}
+    kept = {key for key, row in before.items() if not row.discarded and key.split == "train"}
+    if gone == "events":
+        assert set(after) == {key for key in before if key in kept or ("-" in key.index and key.split != "train")}
+    else:
+        assert set(after) == set(before)
+    assert all(after[key].reward == before[key].reward and after[key].response == before[key].response for key in after)
+
+
+def test_a_tail_that_is_newer_adds_what_the_block_lacks(copy: Path) -> None:
+    changed(copy / "steps/block_live.zip", "samples_data", lambda old: old.filter(pa.compute.less(old["step"], 8)))
+    shutil.rmtree(copy / "events")
+    run = only_run(copy)
+    assert len([row for row in rows(run) if row.split == "train"]) == 172
+    reader = by_name("telescope")
+    added = [item for item in reader.scan(run, reader.sources(run)[1], 0, 1) if isinstance(item, SampleRow)]
+    assert {row.step for row in added} == {8, 9, 10}
+
+
+def test_what_an_archive_leaves_to_others_is_in_its_word(copy: Path) -> None:
+    run = only_run(copy)
+    reader = by_name("telescope")
+    before = {source.name: source.depends for source in reader.sources(run)}
+    changed(copy / "steps/block_live.zip", "samples_data", lambda old: old.slice(0, 100))
+    after = {source.name: source.depends for source in reader.sources(run)}
+    assert {name for name in before if before[name] != after[name]} == {"steps/tail.zip"}
+
+
+def test_one_archive_is_a_run(tmp_path: Path) -> None:
+    assert len(rows(only_run(RUN / "steps/tail.zip"))) == 76
+
+
+def test_missing_tables_and_columns_cost_what_they_held(copy: Path) -> None:
+    archive = copy / "steps/block_live.zip"
+    own = table(archive, "samples_data").drop_columns(["reward", "stop_reason", "raw_string"])
+    for other in ("steps/tail.zip", "events", "evals_after_training"):
+        shutil.rmtree(copy / other) if (copy / other).is_dir() else (copy / other).unlink()
+    write(archive, samples_data=own, prompts=table(archive, "prompts").drop_columns(["system_prompt", "env"]))
+    found = rows(only_run(copy))
+    assert (
+        len(found) == 172 and {row.reward for row in found} == {None} and {row.status for row in found} == {"unknown"}
+    )
+    assert all(row.prompt and not row.response for row in found)
+
+
+def test_rows_without_ids_are_problems(copy: Path) -> None:
+    def without(old: pa.Table) -> pa.Table:
+        ids = pa.array([None if n == 3 else value for n, value in enumerate(old["sample_id"].to_pylist())], pa.int32())
+        return old.set_column(old.column_names.index("sample_id"), "sample_id", ids)
+
+    changed(copy / "steps/block_live.zip", "samples_data", without)
+    assert problems(only_run(copy)) == ["samples_data, row 3: no sample_id"]
+
+
+@pytest.mark.parametrize("bad", [b"", b"PK", b"not a zip at all" * 100])
+def test_an_archive_that_cannot_be_opened_is_a_problem_that_may_pass(copy: Path, bad: bytes) -> None:
+    (copy / "steps/tail.zip").write_bytes(bad)
+    found = [item for item in items(only_run(copy)) if isinstance(item, Problem)]
+    assert [(item.source, item.transient) for item in found] == [("steps/tail.zip", True)]
+
+
+def test_a_damaged_table_costs_itself_alone(copy: Path) -> None:
+    changed(copy / "steps/block_live.zip", "tool_calls", lambda old: b"PAR1 and nothing else")
+    run = only_run(copy)
+    assert len([row for row in items(run) if isinstance(row, SampleRow)]) == 428
+    (reason,) = problems(run)
+    assert reason.startswith("tool_calls: could not be read")
+
+
+def test_columns_of_other_types(copy: Path) -> None:
+    def other(old: pa.Table) -> pa.Table:
+        texts = pa.array([f"{value}" for value in old["reward"].to_pylist()])
+        nested = pa.array([[1]] * old.num_rows)
+        return old.set_column(old.column_names.index("reward"), "reward", texts).append_column("odd", nested)
+
+    changed(copy / "steps/block_live.zip", "samples_data", other)
+    changed(copy / "steps/block_live.zip", "prompts", lambda old: old.rename_columns(["x", *old.column_names[1:]]))
+    found = rows(only_run(copy))
+    assert len(found) == 428 and sum(row.reward is None for row in found if not row.discarded) == 172 + 64
+
+
+def test_text_that_is_no_utf8_and_frames_that_are_none(copy: Path) -> None:
+    def bad(old: pa.Table) -> pa.Table:
+        raw = pa.array([b"\xff\xfe%d" % n for n in range(old.num_rows)], pa.binary())
+        return old.set_column(old.column_names.index("prompt"), "prompt", pa.Array.from_buffers(
+            pa.string(), len(raw), raw.buffers()))  # fmt: skip
+
+    def torn(old: pa.Table) -> pa.Table:
+        frames = [frame[: len(frame) // 2] for frame in old["content"].to_pylist()]
+        return old.set_column(old.column_names.index("content"), "content", pa.array(frames, pa.binary()))
+
+    changed(copy / "steps/block_live.zip", "prompts", bad)
+    changed(copy / "steps/block_live.zip", "generations", torn)
+    found = samples(only_run(copy))
+    one = next(one for one in found if one.row.uid == "16")
+    assert one.turns[1].parts[0].text.startswith("\ufffd\ufffd")
+    assert "cut off" in one.notes[0] and len(found) == 428
+
+
+def test_a_bomb_of_a_frame_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    bomb = pa.Codec("zstd").compress(b"a" * 2**24, asbytes=True)
+    monkeypatch.setattr(turns, "MAX_TEXT_BYTES", 2**20)
+    texts = Texts()
+    assert len(texts.of(bomb)) == 2**20 and "MiB of text" in texts.notes[0]
+    assert len(texts.of(bomb)) <= 1
+
+
+def test_a_bomb_of_a_member_is_a_problem(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zipped, "FREE_BYTES", 2**20)
+    monkeypatch.setattr(zipped, "MAX_RATIO", 20)
+    changed(copy / "steps/block_live.zip", "env_responses", lambda old: b"\0" * 2**22)
+    (reason,) = problems(only_run(copy))
+    assert "expands to more than" in reason
+
+
+def test_values_that_a_dictionary_repeats_are_decoded_by_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zipped, "LARGE_BYTES", 2**20)
+    data = io.BytesIO()
+    pq.write_table(pa.table({"a": ["x" * 2**21] * 500}), data)
+    assert zipped._batch_rows(pq.ParquetFile(data).metadata) == zipped.FEW_ROWS
+
+
+def test_a_large_table_lies_on_the_disk(
+    run: RunInfo, whole: list[Sample], monkeypatch: pytest.MonkeyPatch, copy: Path
+) -> None:
+    monkeypatch.setattr(zipped, "IN_MEMORY_BYTES", 2000)
+    monkeypatch.setattr(zipped, "BATCH_ROWS", 7)
+    found = samples(only_run(copy))
+    assert [(one.key, one.row, one.turns, one.extra) for one in found] == [
+        (one.key, one.row, one.turns, one.extra) for one in whole
+    ]
+
+
+def test_members_with_paths_and_too_many_of_them(copy: Path) -> None:
+    with zipfile.ZipFile(copy / "steps/tail.zip", "a") as file:
+        file.writestr("../../../tmp/evil.parquet", b"x")
+    (reason,) = problems(only_run(copy))
+    assert "members with paths" in reason
+    with zipfile.ZipFile(copy / "steps/tail.zip", "a") as file:
+        for number in range(1100):
+            file.writestr(f"{number}", b"")
+    (reason,) = problems(only_run(copy))
+    assert "members in" in reason
+
+
+def test_a_link_out_of_the_root_is_refused(copy: Path, tmp_path: Path) -> None:
+    (copy / "steps/tail.zip").rename(tmp_path / "outside.zip")
+    (copy / "steps/tail.zip").symlink_to(tmp_path / "outside.zip")
+    assert "steps/tail.zip" not in {source.name for source in by_name("telescope").sources(only_run(copy))}
+
+
+def test_a_sample_that_is_gone(copy: Path) -> None:
+    run = only_run(copy)
+    reader = by_name("telescope")
+    source = reader.sources(run)[0]
+    row = [item for item in reader.scan(run, source, 0, 1) if isinstance(item, SampleRow)][-1]
+    changed(copy / "steps/block_live.zip", "samples_data", lambda old: old.slice(0, 3))
+    with pytest.raises(SourceChanged, match="no such row"):
+        load(reader, run, source, row)
+    (copy / "steps/block_live.zip").unlink()
+    with pytest.raises(SourceChanged):
+        load(reader, run, source, row)
+
+
+def test_other_archives_are_nobodys(tmp_path: Path) -> None:
+    write(tmp_path / "run/steps/tail.zip", other=pa.table({"a": [1]}))
+    assert discover([tmp_path]).runs == []
+    write(tmp_path / "some.zip", other=pa.table({"a": [1]}))
+    assert discover([tmp_path / "some.zip"]).runs == []
+
+
+COLUMNS = ("step", "group_id", "sample_id", "agent_id", "generation_idx", "content", "tokens", "stop_reason", "reward",
+           "metric_name", "value", "key", "tag_name", "tag_value", "tool_name", "arguments", "result", "turn_type",
+           "info_key", "info_value", "eval_name", "sample_idx", "discard_reason", "trainer_step")  # fmt: skip
+
+TABLES = (
+    "samples_data", "prompts", "generations", "env_responses", "tool_calls", "rollouts_metrics", "golden_answers",
+    "info_turns", "sample_tags", "samples_data_eval", "samples_data_cancelled",
+)  # fmt: skip
+
+
+@st.composite
+def odd_tables(draw: st.DrawFn) -> dict[str, pa.Table]:
+    """Tables whose columns hold anything that Parquet can."""
+    kinds = [pa.int32(), pa.int64(), pa.float64(), pa.string(), pa.binary(), pa.bool_(), pa.uint64()]
+    found = {}
+    for name in TABLES:
+        count = draw(st.integers(0, 4))
+        columns: dict[str, Any] = {}
+        for column in draw(st.lists(st.sampled_from(COLUMNS), unique=True, min_size=1)):
+            kind = draw(st.sampled_from(kinds))
+            own = [_fitting(draw(values), kind) for _ in range(count)]
+            columns[column] = pa.array(own, kind)
+        columns.setdefault("sample_id", pa.array([1] * count, pa.int32()))
+        found[name] = pa.table(columns)
+    return found
+
+
+def _fitting(value: object, kind: pa.DataType) -> object:
+    try:
+        return pa.scalar(value, kind).as_py()
+    except (pa.ArrowException, TypeError, OverflowError, UnicodeError, ValueError):
+        return None
+
+
+@settings(max_examples=60, deadline=None)
+@given(odd_tables())
+def test_whatever_tables_hold_a_scan_ends_and_what_it_lists_loads(
+    tmp_path_factory: Any, tables: dict[str, pa.Table]
+) -> None:
+    folder = tmp_path_factory.mktemp("odd")
+    write(folder / "run/steps/tail.zip", **tables)
+    run = only_run(folder / "run")
+    reader = by_name("telescope")
+    source = reader.sources(run)[0]
+    for item in items(run):
+        if isinstance(item, SampleRow):
+            sample = load(reader, run, source, item)
+            assert sample.row == item
+            json.loads(reader.raw(source, sample.locator))
+        else:
+            assert isinstance(item, Problem) and "defect" not in item.reason
