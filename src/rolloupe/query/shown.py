@@ -52,11 +52,14 @@ def shown(run: OpenRun, snapshot: Snapshot, places: Sequence[Place]) -> Iterator
         sql = f"SELECT nth, {columns} FROM rows JOIN places USING ({', '.join(PLACE)})"
         rows = engine.table(run, Question(pieces, sql, said=told, at=at))
         rows = rows.set_column(0, "nth", pa.array(own, pa.int64()).take(rows["nth"].combine_chunks()))
-        yield Shown(rows, metrics, tags, _attempts(run, snapshot, rows))
+        yield Shown(rows, metrics, tags, attempts_of(run, snapshot, rows))
 
 
-def _attempts(run: OpenRun, snapshot: Snapshot, rows: pa.Table) -> dict[int, int]:
-    """Of samples that share a key all but the last are earlier attempts."""
+def attempts_of(run: OpenRun, snapshot: Snapshot, rows: pa.Table) -> dict[int, int]:
+    """Of samples that share a key all but the last are earlier attempts: their numbers.
+
+    `rows` has `nth`, `KEY` and `FILE`.
+    """
     steps = set(zip(rows["split"].to_pylist(), rows["step"].to_pylist(), strict=True))
     pieces = {id(piece): piece for key in steps for piece in snapshot.pieces.get(key, ())}
     if not snapshot.duplicates and all(len(snapshot.pieces.get(key, ())) < 2 for key in steps):

@@ -1,4 +1,4 @@
-"""The routes about samples: a page of a list, one whole, its source record, its token series."""
+"""The routes about single samples: one whole, its source record, its token series."""
 
 import codecs
 
@@ -7,46 +7,11 @@ from starlette.responses import Response
 
 from rolloupe import query
 from rolloupe.errors import NotFound
-from rolloupe.query import SampleQuery
 from rolloupe.server import params, replies, views, wire
 from rolloupe.server.cache import Reply
 from rolloupe.server.context import context_of
 
-LIMIT = 200
-MAX_LIMIT = 5000
 RAW_BYTES = 4 * 2**20
-
-
-async def samples(request: Request) -> Response:
-    """`GET /api/runs/{run}/samples?split=&step=&sort=&descending=&offset=&limit=&around=`."""
-    context, run = context_of(request), await context_of(request).run(request)
-    given, version = request.query_params, run.version
-    split, step = params.word(given, "split"), params.integer(given, "step")
-    around = params.sample_key(given["around"]) if given.get("around") else None
-    asked = SampleQuery(
-        splits=(split,),
-        step_min=step,
-        step_max=step,
-        sort=given.get("sort") or "index",
-        descending=params.flag(given, "descending"),
-        offset=params.integer(given, "offset", 0, low=0),
-        limit=params.integer(given, "limit", LIMIT, low=1, high=MAX_LIMIT),
-    )
-
-    def make() -> wire.SamplesReply:
-        page = query.samples(run, asked, around)
-        return wire.SamplesReply(
-            run=run.id,
-            split=split,
-            step=step,
-            version=version,
-            total=page.total,
-            offset=page.offset,
-            stamp=page.stamp,
-            samples=[views.sample_item(item) for item in page.samples],
-        )
-
-    return await context.answer(request, version, make)
 
 
 async def sample(request: Request) -> Response:
