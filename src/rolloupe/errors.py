@@ -30,7 +30,15 @@ class NotFound(RolloupeError):
 
 
 class BadQuery(RolloupeError):
-    """Raised when a query names a column that no sample has, or a value that cannot be compared with it."""
+    """Raised when a query names a column that no sample has, or a value that cannot be compared with it.
+
+    `place` is where in the text of a filter it stands, counted in characters from 0; `column` the name in question.
+    """
+
+    def __init__(self, message: str = "", *, place: int | None = None, column: str | None = None) -> None:
+        super().__init__(message)
+        self.place = place
+        self.column = column
 
 
 class SourceChanged(RolloupeError):

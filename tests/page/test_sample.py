@@ -21,12 +21,12 @@ EVERYTHING = {"markdown": True, "latex": True, "code": True}
 HACK = "document.title='hacked'"
 HOSTILE = [
     f'<img src=x onerror="{HACK}"><img src="http://evil.invalid/i.png">',
-    f"<script>{HACK}</script><iframe srcdoc=\"<script>parent.{HACK}</script>\"></iframe>",
+    f'<script>{HACK}</script><iframe srcdoc="<script>parent.{HACK}</script>"></iframe>',
     f"<svg onload={HACK}><style>*{{display:none}}</style></svg><math><mtext></mtext></math>",
-    f"<a href=\"javascript:{HACK}\" id=app name=getElementById>click</a><form id=document><input name=title></form>",
+    f'<a href="javascript:{HACK}" id=app name=getElementById>click</a><form id=document><input name=title></form>',
     f"[click](javascript:{HACK}) [data](data:text/html,<script>{HACK}</script>) <javascript:{HACK}>",
     "![remote](http://evil.invalid/m.png) [ref]: http://evil.invalid/r 'title'",
-    f"```html\n<img src=x onerror=\"{HACK}\">\n```\n~~~javascript\n{HACK}\n~~~",
+    f'```html\n<img src=x onerror="{HACK}">\n```\n~~~javascript\n{HACK}\n~~~',
     f"$\\href{{javascript:{HACK}}}{{x}}$ $\\includegraphics{{http://evil.invalid/l.png}}$ \\(\\htmlData{{a=b}}{{x}}\\)",
     "$$\\def\\x{\\x\\x}\\x$$ $\\rule{99999em}{99999em}$ " + "$" + "{" * 900 + "}" * 900 + "$",
     "- " * 400 + "\n" + "> " * 400 + "\n" + "[" * 5000 + "\n" + "*a _b " * 2000,
@@ -85,7 +85,12 @@ def test_hostile_text_stays_text_however_it_is_shown(page: Page, tmp_path: Path,
                 page.wait_for_function(DRAWN)
             page.keyboard.press("e")
             expect(page.get_by_role("button", name="Collapse all")).to_be_visible()
-            assert page.evaluate("document.querySelectorAll(`article :is(img, script, iframe, style, svg, form, input, object, embed, link)`).length") == 0
+            assert (
+                page.evaluate(
+                    "document.querySelectorAll(`article :is(img, script, iframe, style, svg, form, input, object, embed, link)`).length"
+                )
+                == 0
+            )
             strange = "[...document.querySelectorAll('article *')].flatMap(e => [...e.attributes]).filter(a => /^on|^(src|srcdoc|id|name)$/i.test(a.name) || /^\\s*javascript:/i.test(a.value)).map(a => a.name)"
             assert page.evaluate(strange) == []
             if choices == {}:
@@ -156,7 +161,9 @@ def quick(page: Page, what: str, act: Callable[[], None]) -> None:
 @pytest.mark.parametrize("choices", [{}, EVERYTHING], ids=["verbatim", "drawn"])
 def test_however_long_a_sample_is_no_task_is(page: Page, tmp_path: Path, choices: dict[str, bool]) -> None:
     paragraphs = "\n\n".join(f"Paragraph {n} with $x_{{{n}}}$, **bold**.\n\n- one\n- two" for n in range(6000))
-    turns = [{"role": "assistant" if n % 2 else "user", "content": f"turn {n} " + "some *text* " * 30} for n in range(2000)]
+    turns = [
+        {"role": "assistant" if n % 2 else "user", "content": f"turn {n} " + "some *text* " * 30} for n in range(2000)
+    ]
     messages = [{"role": "assistant" if n % 2 else "user", "content": f"message {n}"} for n in range(100_000)]
     rows = [
         row(0, 0, response="word and " * 600_000 + "end"),
@@ -264,7 +271,8 @@ def test_images_are_thumbnails_and_broken_ones_say_so(page: Page, tmp_path: Path
     good, bad = uri(png(30, 20) + bytes(60)), uri(b"<svg onload=alert(1)>" * 9, "svg+xml")
     content = [{"type": "image_url", "image_url": {"url": address}} for address in (good, bad)]
     with served(
-        tmp_path, row(0, 0, prompt=[{"role": "user", "content": content}], response=f"see {good} and {bad}", seen=[good])
+        tmp_path,
+        row(0, 0, prompt=[{"role": "user", "content": content}], response=f"see {good} and {bad}", seen=[good]),
     ) as viewer:
         page.goto(viewer.link)
         images = page.locator("article img")

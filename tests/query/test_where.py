@@ -9,9 +9,13 @@ from hypothesis import strategies as st
 
 from rolloupe import query
 from rolloupe.errors import BadQuery
-from rolloupe.query import Condition, SampleQuery
-from rolloupe.query.where import conditions
+from rolloupe.query import Among, And, Condition, Filter, Missing, Not, Or, SampleQuery
+from rolloupe.query.filters import leaves
+from rolloupe.query.where import conditions, place_of, quoted
 from tests.index.support import lines, opened, row
+
+A, B, C, IS = (Condition(name, "=", value) for name, value in (("a", 1), ("b", 2), ("c", 3), ("is", 3)))
+NOT_7 = Not(Condition("b", "contains", "7"))
 
 
 @pytest.mark.parametrize(
@@ -37,7 +41,7 @@ def test_what_can_be_read(text: str, expected: list[tuple[str, str, float | str]
 
 def test_nan_is_a_number() -> None:
     (condition,) = conditions("reward = NaN")
-    assert isinstance(condition.value, float) and math.isnan(condition.value)
+    assert isinstance(condition, Condition) and isinstance(condition.value, float) and math.isnan(condition.value)
 
 
 @pytest.mark.parametrize(
@@ -47,9 +51,17 @@ def test_nan_is_a_number() -> None:
         ("reward <", 9, "a value"),
         ("reward < < 3", 10, "a value"),
         ("< 3", 1, "the name of a column"),
-        ("reward < 3 or x = 1", 12, "expected and"),
+        ("reward < 3 nor x = 1", 12, "expected and or or"),
+        ("reward in 3", 11, "("),
+        ("reward in (3", 13, ")"),
+        ("(reward < 3", 12, ")"),
+        ("reward < 3)", 11, "expected and or or"),
+        ("status is x", 11, "null"),
+        ("status not = 1", 12, "contains or in"),
+        ("not", 4, "the name of a column"),
+        ("status contains (", 17, "a text"),
         ("reward < 3 and", 15, "the name of a column"),
-        ("reward < 3 x = 1", 12, "expected and"),
+        ("reward < 3 x = 1", 12, "expected and or or"),
         ("reward = 'open", 10, "quotes closed"),
         ("reward ! 3", 8, "quotes closed"),
     ],
@@ -57,7 +69,33 @@ def test_nan_is_a_number() -> None:
 def test_what_cannot_be_read_says_where_and_what_was_expected(text: str, place: int, wanted: str) -> None:
     with pytest.raises(BadQuery, match=f"at character {place} expected.*") as raised:
         conditions(text)
-    assert wanted in str(raised.value)
+    assert wanted in str(raised.value) and raised.value.place == place - 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a = 1 or b = 2 and c = 3", (Or((A, And((B, C)))),)),
+        ("(a = 1 or b = 2) AND c = 3", (Or((A, B)), C)),
+        ("a = 1 and (b = 2 and c = 3)", (A, B, C)),
+        ("not a = 1 and b = 2", (Not(A), B)),
+        ("not (a = 1 or b = 2)", (Not(Or((A, B))),)),
+        ("not not a = 1", (Not(Not(A)),)),
+        ("a in (1, x, '2')", (Among("a", (1, "x", "2")),)),
+        ("a not in(1)", (Not(Among("a", (1,))),)),
+        ("a is null or b Is Not Null", (Or((Missing("a"), Not(Missing("b")))),)),
+        ("a contains 'x y' and b not contains 7", (Condition("a", "contains", "x y"), NOT_7)),
+        ("in = 1 or not = 2 or is = 3", (Or((Condition("in", "=", 1), Condition("not", "=", 2), IS)),)),
+    ],
+)
+def test_how_conditions_are_joined(text: str, expected: tuple[Filter, ...]) -> None:
+    assert conditions(text) == expected
+
+
+@pytest.mark.parametrize("text", ["(" * 1000 + "a = 1" + ")" * 1000, "not " * 900 + "a = 1"])
+def test_what_is_nested_without_end_is_refused(text: str) -> None:
+    with pytest.raises(BadQuery, match="inside each other"):
+        conditions(text)
 
 
 def test_endless_conditions_are_refused() -> None:
@@ -71,7 +109,7 @@ def test_anything_is_read_or_refused(text: str) -> None:
         found = conditions(text)
     except BadQuery:
         return
-    assert all(one.operator in ("=", "!=", "<", "<=", ">", ">=") for one in found)
+    assert all(isinstance(one.column, str) for one in leaves(found))
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=30), st.text(max_size=30))
@@ -82,10 +120,17 @@ def test_in_quotes_every_name_and_value_can_be_said(column: str, value: str) -> 
 
 def found(tmp_path: Path, where: str) -> list[str]:
     rewards = [1.0, math.nan, None, math.inf, -1.0]
+    more: list[dict[str, object]] = [{"kl": 0.5}, {"kl": 2.0}, {}, {"kl": 3.0}, {}]
+    notes = ["Too Long", None, "b", None, None]
     train = tmp_path / "run" / "rollout_result" / "train"
     train.mkdir(parents=True)
     (train / "0.jsonl").write_bytes(
-        lines([row(0, i, reward=reward, group_index=0) for i, reward in enumerate(rewards)])
+        lines(
+            [
+                row(0, i, reward={"score": reward, "note": notes[i]}, group_index=0, **more[i])
+                for i, reward in enumerate(rewards)
+            ]
+        )
     )
     with opened(tmp_path / "run", tmp_path / "index") as library:
         return [s.key.index for s in query.samples(library.runs[0], SampleQuery(where=conditions(where))).samples]
@@ -97,7 +142,23 @@ def found(tmp_path: Path, where: str) -> list[str]:
         ("reward > 0.5", ["0", "3"]),
         ("reward >= 1", ["0", "3"]),
         ("reward < 2", ["0", "4"]),
-        ("reward != 1", ["1", "3", "4"]),
+        ("reward != 1", ["1", "2", "3", "4"]),
+        ("not reward = 1", ["1", "2", "3", "4"]),
+        ("not reward < 2", ["1", "2", "3"]),
+        ("not (reward < 2 or kl > 2.5)", ["1", "2"]),
+        ("reward is null", ["2"]),
+        ("reward is not null and kl is null", ["4"]),
+        ("reward in (1, -1, nan)", ["0", "1", "4"]),
+        ("reward not in (1, -1)", ["1", "2", "3"]),
+        ("reward > kl", ["0", "3"]),
+        ("reward != kl and kl > 0", ["0", "1", "3"]),
+        ("note contains 'too l'", ["0"]),
+        ("note not contains too", ["1", "2", "3", "4"]),
+        ("note != b", ["0", "1", "3", "4"]),
+        ("note is null", ["1", "3", "4"]),
+        ("env is null", ["0", "1", "2", "3", "4"]),
+        ("index in (1, 3) or reward = -1", ["1", "3", "4"]),
+        ("status in (completed, 'x')", ["0", "1", "2", "3", "4"]),
         ("reward = nan", ["1"]),
         ("reward = inf", ["3"]),
         ("index = 3 and group = 0", ["3"]),
@@ -113,3 +174,16 @@ def test_what_conditions_mean(tmp_path: Path, where: str, expected: list[str]) -
 def test_a_word_is_no_number(tmp_path: Path) -> None:
     with pytest.raises(BadQuery, match="reward holds numbers, and 'much' is none"):
         found(tmp_path, "reward > much")
+
+
+def test_the_place_of_a_column_in_a_filter_is_told() -> None:
+    assert place_of("reward < 1 and (nope = 1)", "nope") == 16
+    assert place_of("reward < much", "much") == 9
+    assert place_of("status = nope", "reward") is None
+
+
+@given(st.text(max_size=20))
+def test_what_is_quoted_is_read_as_that_text(text: str) -> None:
+    if text.strip() and "\x00" not in text:
+        (one,) = conditions(f"x = {quoted(text)} and {quoted(text)} = x")[:1]
+        assert one == Condition("x", "=", text)

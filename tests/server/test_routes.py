@@ -55,6 +55,60 @@ def test_a_page_of_samples_sorted_and_cut(app: App) -> None:
     assert [one["response_tokens"] for one in page["samples"]] == [15, 14, 13]
 
 
+def test_a_list_of_a_range_or_a_whole_split_is_filtered_and_counted(app: App) -> None:
+    path = run_path(app)
+    where = quote("reward = 1 and index in (1, 3)")
+    for scope, total, of in (("step=1&", 2, 8), ("step_min=1&", 4, 16), ("step_max=0&", 2, 8), ("", 6, 24)):
+        page = get(app, f"{path}/samples?split=train&{scope}where={where}&column=response_tokens&column=status").json
+        assert (page["total"], page["of"], page["columns"]) == (total, of, ["response_tokens", "status"])
+        assert {tuple(one["values"]) for one in page["samples"]} == {(11, "completed"), (13, "completed")}
+        groups = get(app, f"{path}/groups?split=train&{scope}where={where}&sort=reward&column=reward").json
+        assert (groups["samples"], groups["of"], groups["total"]) == (total, of, total // 2)
+        assert [one["cells"] for one in groups["groups"]] == [[[1.0, 1.0]]] * (total // 2)
+
+
+def test_the_ids_of_a_group_are_those_of_its_samples(app: App) -> None:
+    path = run_path(app)
+    groups = get(app, f"{path}/groups?split=train&step=1").json["groups"]
+    ids = [group["prefix"] + member for group in groups for member in group["members"]]
+    assert ids == [one["id"] for one in get(app, f"{path}/samples?split=train&step=1").json["samples"]]
+
+
+@pytest.mark.parametrize(
+    ("where", "place"), [("reward < ", 8), ("reward = 1 and nope = 2", 15), ("reward > many", 0), ("status = 'x", 9)]
+)
+def test_a_filter_that_cannot_be_read_says_where(app: App, where: str, place: int) -> None:
+    for route in ("samples", "groups", "samples.csv"):
+        reply = get(app, f"{run_path(app)}/{route}?split=train&where={quote(where)}")
+        assert (reply.status, reply.json["place"]) == (400, place)
+
+
+def test_columns_and_what_completes_a_filter(app: App) -> None:
+    path = run_path(app)
+    reply = get(app, f"{path}/columns?split=train").json
+    assert reply["group_size"] == 4
+    assert {
+        "name": "reward",
+        "kind": "number",
+        "source": "fixed",
+        "low": 0.0,
+        "high": 1.0,
+        "worst": None,
+        "best": None,
+    } in reply["columns"]
+    found = get(app, f"{path}/complete?split=train&step=1&text=reward+%3C+1+and+sta").json
+    assert (found["start"], found["found"][0]["text"]) == (15, "status")
+    assert get(app, f"{path}/complete?split=train&text=status+%3D+").json["found"][0] == {
+        "text": "completed", "kind": "value", "note": "24",
+    }  # fmt: skip
+
+
+def test_a_list_as_csv(app: App) -> None:
+    reply = get(app, f"{run_path(app)}/samples.csv?split=train&where=reward+%3E+0&column=reward&column=status&limit=2")
+    assert reply.body == b"id,reward,status\r\ntrain/0/0/1,1.0,completed\r\ntrain/0/0/3,1.0,completed\r\n"
+    assert reply.headers["content-disposition"].startswith("attachment")
+
+
 def test_the_page_that_holds_a_sample(app: App) -> None:
     path = run_path(app)
     items = get(app, f"{path}/samples?split=train&step=1").json["samples"]

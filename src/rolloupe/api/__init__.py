@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rolloupe.api.bookmarks import Bookmark
     from rolloupe.index import Library, OpenRun
     from rolloupe.query import (
-        Condition,
+        Filter,
         GroupSummary,
         MetricPoint,
         SampleQuery,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     )
 
 AnyPath: TypeAlias = str | PathLike[str]
-Where: TypeAlias = "str | Sequence[Condition]"
+Where: TypeAlias = "str | Sequence[Filter]"
 
 
 class RawRecord(NamedTuple):
@@ -161,7 +161,8 @@ class Questions:
             step: one step.
             steps: first and last step, both included; None leaves that end open.
             group: one group.
-            where: conditions, such as `"reward < 0.1 and response_tokens > 4000"`, or a list of `Condition`.
+            where: a filter, such as `"reward < 0.1 and (status = truncated or turns > 3)"`, or a list of `Condition`
+                and others of `rolloupe.query`, all of which must be fulfilled.
             sort: `index`, or a name of `columns()`. What has no value comes last either way.
             descending: the other way round.
             offset: so many are passed over.

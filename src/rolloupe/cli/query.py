@@ -28,6 +28,7 @@ EXAMPLES = (
     Example(
         "rolloupe query RUN_DIR --split train --sort reward --desc --limit 10 --json", "The ten best, for a program"
     ),
+    Example("rolloupe query RUN_DIR --where 'reward = 1 and (turns > 3 or not status in (completed))'", "Or, not, in"),
     Example("rolloupe query RUN_DIR --step 0:9 --where 'status = truncated' --json | jq -r .id", "Only their ids"),
     Example("rolloupe query RUN_DIR --where 'reward < 0.1' --to bad.parquet", "Into a file, with their whole texts"),
 )
@@ -99,10 +100,11 @@ def query(
 
     Of several runs at PATH the samples come run by run; --sort orders those of each.
 
-    Conditions are `column operator value`, joined by `and`; operators are = != < <= > >=. Columns are reward,
-    advantage, status, split, step, group, index, turns, prompt_tokens, response_tokens, total_tokens, response_chars,
-    env, uid, discarded, every sample metric and every tag. Names and values with blanks or signs in them stand in
-    quotes.
+    Conditions are `column operator value`, joined by and, or, not and parentheses; operators are = != < <= > >=,
+    contains (text, in any case), in (a, b) and is null. Columns are reward, advantage, status, split, step, group,
+    index, turns, prompt_tokens, response_tokens, total_tokens, response_chars, env, uid, discarded, every sample
+    metric and every tag; a column of numbers may be compared with another one. Names and values with blanks or signs in
+    them stand in quotes. What is missing fulfils no comparison but !=.
 
     With --json, an object has id, run, split, step, group, index, reward, advantage, status, turns, response_tokens and
     every sample metric under its own name (`metric.NAME` where that is one of these). What is not recorded is null;

@@ -13,12 +13,15 @@ from rolloupe.query.beside import (
     metric_rows,
     metrics,
 )
+from rolloupe.query.catalogue import Catalogue, ColumnInfo, catalogue
+from rolloupe.query.complete import Completion, Suggestion, complete
 from rolloupe.query.extremes import token_series
-from rolloupe.query.listing import every, samples, table
+from rolloupe.query.filters import Among, And, Condition, Filter, Missing, Not, Or
+from rolloupe.query.grouped import Group, GroupPage, groups_page
+from rolloupe.query.listing import every, in_scope, samples, table
 from rolloupe.query.named import by_uid, named
 from rolloupe.query.problems import problem_count, problems
 from rolloupe.query.records import (
-    Condition,
     ExtremeToken,
     GroupSummary,
     SampleItem,
@@ -35,10 +38,21 @@ from rolloupe.query.summaries import columns, groups, series, splits, steps, tok
 from rolloupe.query.whole import whole
 
 __all__ = [
+    "Among",
+    "And",
+    "Catalogue",
+    "ColumnInfo",
+    "Completion",
     "Condition",
     "ExtremeToken",
+    "Filter",
+    "Group",
+    "GroupPage",
     "GroupSummary",
     "MetricPoint",
+    "Missing",
+    "Not",
+    "Or",
     "SampleItem",
     "SamplePage",
     "SampleQuery",
@@ -47,15 +61,20 @@ __all__ = [
     "Stats",
     "StepSeries",
     "StepSummary",
+    "Suggestion",
     "by_uid",
+    "catalogue",
     "checkpoints",
     "code_diff",
     "columns",
+    "complete",
     "config",
     "conversations",
     "every",
     "files",
     "groups",
+    "groups_page",
+    "in_scope",
     "logtree",
     "logtrees",
     "metric_names",

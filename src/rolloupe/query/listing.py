@@ -40,7 +40,7 @@ def samples(run: OpenRun, query: SampleQuery, around: SampleKey | None = None) -
         place = found.place_of(run, around)
         offset = offset if place is None else place // limit * limit
     places = found.page(run, offset, limit)
-    return SamplePage(total, offset, shown.items(shown.shown(run, found.snapshot, places)), _stamp(snapshot, query))
+    return SamplePage(total, offset, shown.items(shown.shown(run, found.snapshot, places)), stamp_of(snapshot, query))
 
 
 def in_known_splits(snapshot: Snapshot, query: SampleQuery) -> SampleQuery:
@@ -55,10 +55,17 @@ def in_known_splits(snapshot: Snapshot, query: SampleQuery) -> SampleQuery:
     return query if tuple(found) == query.splits else replace(query, splits=tuple(dict.fromkeys(found)))
 
 
-def _stamp(snapshot: Snapshot, query: SampleQuery) -> int:
+def stamp_of(snapshot: Snapshot, query: SampleQuery) -> int:
     """The stamp of the only step of a query, 0 where there are several."""
     sketch = snapshot.steps.get((query.splits[0], query.step_min or 0)) if is_one_step(query) else None
     return sketch.stamp if sketch else 0
+
+
+def in_scope(run: OpenRun, query: SampleQuery) -> int:
+    """How many samples the splits and steps of a query have, whatever its conditions: told without a look at any."""
+    snapshot = run.snapshot()
+    query = in_known_splits(snapshot, query)
+    return listed(run, snapshot, replace(query, where=(), group=None, sort="index")).total
 
 
 def every(run: OpenRun, query: SampleQuery) -> Iterator[SampleItem]:

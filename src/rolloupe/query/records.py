@@ -5,28 +5,22 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from rolloupe.model import SampleKey
-
-
-class Condition(Struct, frozen=True):
-    """`column operator value`: operator is one of = != < <= > >= (numbers, text)."""
-
-    column: str
-    operator: str
-    value: float | int | str
+from rolloupe.query.filters import Filter
 
 
 class SampleQuery(Struct, frozen=True, kw_only=True):
     """Which samples of a run, in which order, how many. URL, CLI and API all parse to this.
 
     An empty `splits` means every split; steps are inclusive. `sort` is `index` or any column or sample metric
-    (`reward`, `advantage`, `response_tokens`, `turns`, ...); missing values come last either way.
+    (`reward`, `advantage`, `response_tokens`, `turns`, ...); missing values come last either way. A sample must fulfil
+    every filter in `where`.
     """
 
     splits: tuple[str, ...] = ()
     step_min: int | None = None
     step_max: int | None = None
     group: str | None = None
-    where: tuple[Condition, ...] = ()
+    where: tuple[Filter, ...] = ()
     sort: str = "index"
     descending: bool = False
     offset: int = 0

@@ -52,11 +52,14 @@ def shown(run: OpenRun, snapshot: Snapshot, places: Sequence[Place]) -> Iterator
         sql = f"SELECT nth, {columns} FROM rows JOIN places USING ({', '.join(PLACE)})"
         rows = engine.table(run, Question(pieces, sql, said=told, at=at))
         rows = rows.set_column(0, "nth", pa.array(own, pa.int64()).take(rows["nth"].combine_chunks()))
-        yield Shown(rows, metrics, tags, _attempts(run, snapshot, rows))
+        yield Shown(rows, metrics, tags, attempts_of(run, snapshot, rows))
 
 
-def _attempts(run: OpenRun, snapshot: Snapshot, rows: pa.Table) -> dict[int, int]:
-    """Of samples that share a key all but the last are earlier attempts; so are those of older launches."""
+def attempts_of(run: OpenRun, snapshot: Snapshot, rows: pa.Table) -> dict[int, int]:
+    """Of samples that share a key all but the last are earlier attempts; so are those of older launches. Their numbers.
+
+    `rows` has `nth`, `KEY` and `ORDER`.
+    """
     keys = zip(rows["split"].to_pylist(), rows["step"].to_pylist(), strict=True)
     steps = dict(zip(rows["nth"].to_pylist(), keys, strict=True))
     pieces = {id(piece): piece for key in set(steps.values()) for piece in snapshot.pieces.get(key, ())}

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rolloupe.errors import BadQuery, NotFound, NotRecognised, NotWritable, RolloupeError, SourceChanged, UnreadablePath
 from rolloupe.index import Library
-from rolloupe.server import beside, events, login, marks, memory, reading, runs, samples, shell, taking
+from rolloupe.server import beside, events, lists, login, marks, memory, reading, runs, shell, taking
 from rolloupe.server.console import say_failure
 from rolloupe.server.context import Context, Stopping
 from rolloupe.server.replies import error_reply
@@ -27,21 +27,24 @@ RUN = "/api/runs/{run}"
 GET: tuple[tuple[str, Endpoint], ...] = (
     ("/api/runs", runs.runs),
     (f"{RUN}/steps", runs.steps),
-    (f"{RUN}/groups", runs.groups),
+    (f"{RUN}/groups", lists.groups),
+    (f"{RUN}/columns", lists.columns),
+    (f"{RUN}/complete", lists.complete),
     (f"{RUN}/problems", runs.problems),
     (f"{RUN}/problems/raw", runs.problem_raw),
     (f"{RUN}/about", beside.about),
     (f"{RUN}/report", beside.report),
     (f"{RUN}/marked", marks.marked),
     (f"{RUN}/export", taking.export),
-    (f"{RUN}/samples", samples.samples),
+    (f"{RUN}/samples", lists.samples),
+    (f"{RUN}/samples.csv", lists.as_csv),
     (f"{RUN}/sample", reading.sample),
     (f"{RUN}/sample/turns", reading.turns),
     (f"{RUN}/sample/raw", reading.raw),
     (f"{RUN}/sample/text", reading.whole),
     (f"{RUN}/sample/image", reading.image),
     (f"{RUN}/sample/find", reading.find),
-    (f"{RUN}/sample/series", samples.series),
+    (f"{RUN}/sample/series", reading.series),
     ("/api/cache/stats", memory.stats),
     ("/api/state", marks.state),
     ("/api/events", events.events),
@@ -61,6 +64,8 @@ ERRORS: dict[type[RolloupeError], tuple[int, str]] = {
     Stopping: (503, "Start it again."),
     NotRecognised: (404, "Run `rolloupe doctor` on the path to see why."),
 }
+
+FILTER = "Write such as reward < 0.1 and status = truncated."
 
 
 class App:
@@ -107,7 +112,8 @@ def caught(endpoint: Endpoint) -> Endpoint:
             raise
         except RolloupeError as error:
             status, what_next = ERRORS.get(type(error), (500, "Look at what the server printed."))
-            return error_reply(status, str(error), what_next)
+            place = error.place if isinstance(error, BadQuery) else None
+            return error_reply(status, str(error), what_next if place is None else FILTER, place=place)
         except Exception as error:
             say_failure(f"{request.method} {request.scope['path']}", error)
             return error_reply(500, "the server met a defect of its own", "Look at what it printed, and report that.")

@@ -33,6 +33,11 @@ def integer(
     return int(given)
 
 
+def optional(params: QueryParams, name: str) -> int | None:
+    """A whole number; None where it is not there."""
+    return integer(params, name) if params.get(name) else None
+
+
 def flag(params: QueryParams, name: str) -> bool:
     """Yes or no; no where it is not there."""
     given = params.get(name, "").lower()

@@ -1,4 +1,4 @@
-"""The routes of the one sample that is read: the sample, turns, record, text, images, finds."""
+"""The routes of the one sample that is read: the sample, turns, record, text, images, finds, token series."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from rolloupe import query, text
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.model import Sample, SampleKey
-from rolloupe.server import finding, params, transcripts, views, wire
+from rolloupe.server import finding, params, replies, transcripts, views, wire
 from rolloupe.server.cache import Reply
 from rolloupe.server.context import Made, context_of
 from rolloupe.text import images
@@ -134,3 +134,18 @@ async def find(request: Request) -> Response:
     if len(wanted) > finding.MAX_TEXT:
         raise BadQuery(f"text= is longer than {finding.MAX_TEXT:,} characters")
     return await answered(request, lambda run, key: finding.find(loaded(request, run, key), wanted, is_cased=is_cased))
+
+
+async def series(request: Request) -> Response:
+    """`GET /api/runs/{run}/sample/series?id=&name=`: little-endian float32, NaN for an absent value."""
+    name = params.word(request.query_params, "name")
+
+    def make(run: OpenRun, key: SampleKey) -> Reply:
+        found = loaded(request, run, key).series
+        for one in found:
+            if one.name == name:
+                return Reply(replies.float32(one.values), replies.BINARY)
+        known = ", ".join(one.name for one in found) or "none"
+        raise NotFound(f"no token series {name!r} in sample {key}; it has: {known}")
+
+    return await answered(request, make)

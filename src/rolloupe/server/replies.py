@@ -64,9 +64,11 @@ def plain(value: Any, depth: int = 0) -> Any:
     return str(value)
 
 
-def error_reply(status: int, error: str, what_next: str, headers: Mapping[str, str] | None = None) -> Response:
+def error_reply(
+    status: int, error: str, what_next: str, headers: Mapping[str, str] | None = None, place: int | None = None
+) -> Response:
     """An `ErrorReply`."""
-    body = encode(wire.ErrorReply(error=error, next=what_next))
+    body = encode(wire.ErrorReply(error=error, next=what_next, place=place))
     return Response(body, status, dict(headers or {}), media_type=JSON)
 
 

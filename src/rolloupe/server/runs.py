@@ -58,19 +58,6 @@ async def steps(request: Request) -> Response:
     return await context.answer(request, version, make)
 
 
-async def groups(request: Request) -> Response:
-    """`GET /api/runs/{run}/groups?split=&step=`."""
-    context, run = context_of(request), await context_of(request).run(request)
-    split, step = params.word(request.query_params, "split"), params.integer(request.query_params, "step")
-    version = run.version
-
-    def make() -> wire.GroupsReply:
-        found = [views.group_item(group) for group in query.groups(run, split, step)]
-        return wire.GroupsReply(run=run.id, split=split, step=step, version=version, groups=found)
-
-    return await context.answer(request, version, make)
-
-
 async def problems(request: Request) -> Response:
     """`GET /api/runs/{run}/problems?offset=&limit=`."""
     context, run = context_of(request), await context_of(request).run(request)

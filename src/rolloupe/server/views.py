@@ -1,9 +1,11 @@
 """The common model as it crosses to the browser: records of `model` and `query` turned into those of `wire`."""
 
+from collections.abc import Callable, Sequence
+
 from rolloupe import query, text
 from rolloupe.index import OpenRun
 from rolloupe.model import Locator, Sample, SampleKey
-from rolloupe.query import GroupSummary, SampleItem
+from rolloupe.query import Group, SampleItem
 from rolloupe.server import wire
 from rolloupe.server.policy import policy
 from rolloupe.server.replies import is_finite, plain
@@ -16,6 +18,8 @@ LIVE_S = 600.0
 
 MAX_GROUP_IDS = 1000
 MAX_RANGES = 1000
+
+COLUMNS = frozenset(SampleItem._fields) - {"key", "metrics", "tags", "prompt", "response"}
 
 
 def run_item(run: OpenRun) -> wire.RunItem:
@@ -59,21 +63,49 @@ def split_items(run: OpenRun) -> list[wire.SplitItem]:
     ]
 
 
-def group_item(group: GroupSummary) -> wire.GroupItem:
-    """A group in the list of its step."""
+def group_item(group: Group) -> wire.GroupItem:
+    """A group in a list."""
+    split, step, name = group.key
+    prefix = str(SampleKey(split, step, name, ""))
     return wire.GroupItem(
-        group=group.group,
+        group=name,
+        step=step,
         prompt=group.prompt,
         samples=group.samples,
         first=group.first,
         reward_mean=number(group.reward.mean),
         reward_std=number(group.reward.std),
         env=group.env,
+        prefix=prefix,
+        members=[str(key).removeprefix(prefix) for key in group.members],
+        means=[number(mean) for mean in group.means],
+        cells=[[cell(value) for value in values] for values in group.cells],
     )
 
 
-def sample_item(item: SampleItem) -> wire.SampleItem:
-    """A sample in a list."""
+def cell(value: float | str | None) -> wire.Number:
+    """A value of a column, whether number or text."""
+    return value if isinstance(value, str) else number(value)
+
+
+FIXED: dict[str, Callable[[SampleItem], int | str]] = {
+    "split": lambda item: item.key.split, "step": lambda item: item.key.step, "group": lambda item: item.key.group,
+    "index": lambda item: item.key.index,
+}  # fmt: skip
+
+
+def value_of(item: SampleItem, name: str) -> float | int | str | None:
+    """What a sample has in a column, by the name that a person knows."""
+    if name in FIXED:
+        return FIXED[name](item)
+    if name in COLUMNS:
+        found: float | int | str | None = getattr(item, name)
+        return found
+    return item.metrics.get(name, item.tags.get(name))
+
+
+def sample_item(item: SampleItem, columns: Sequence[str] = ()) -> wire.SampleItem:
+    """A sample in a list, with its values in some columns."""
     return wire.SampleItem(
         id=str(item.key),
         step=item.key.step,
@@ -88,6 +120,8 @@ def sample_item(item: SampleItem) -> wire.SampleItem:
         preview=item.response,
         prompt=item.prompt,
         discarded=item.discarded,
+        env=item.env,
+        values=[cell(value_of(item, name)) for name in columns],
     )
 
 

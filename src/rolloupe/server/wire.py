@@ -118,9 +118,10 @@ class StepsReply(Struct, kw_only=True):
 
 
 class GroupItem(Struct, kw_only=True):
-    """A group of the step. `first` is the place of its first sample in the list sorted by index."""
+    """A group of the list. `first` samples of the list stand before it."""
 
     group: str
+    step: int
     prompt: str
     """Start of the prompt (its last user turn where a chat template is recognised)."""
     samples: int
@@ -128,15 +129,36 @@ class GroupItem(Struct, kw_only=True):
     reward_mean: Number
     reward_std: Number
     env: str
+    prefix: str
+    """How the ids of its samples begin; they end with a part of `members`."""
+    members: list[str]
+    """Its samples in order, at most 1,000 of them."""
+    means: list[Number]
+    """By column of the reply, over finite values."""
+    cells: list[list[Number]]
+    """By column of the reply, a value for each of `members`."""
 
 
 class GroupsReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/groups?split=&step=`."""
+    """`GET /api/runs/{run}/groups?split=&step=&step_min=&step_max=&where=&sort=&descending=&column=&offset=&limit=`.
+
+    The scope is one step, a range of steps, or without both the whole split. `sort` is `index`, or a column whose means
+    are compared. `column` may stand several times.
+    """
 
     run: str
     split: str
-    step: int
     version: str
+    total: int
+    """How many groups there are."""
+    samples: int
+    """How many samples fulfil the filter."""
+    of: int
+    """How many samples the scope has, whatever the filter."""
+    offset: int
+    stamp: int
+    """That of the step, where the scope is one: see `StepsReply.stamps`."""
+    columns: list[str]
     groups: list[GroupItem]
 
 
@@ -157,24 +179,71 @@ class SampleItem(Struct, kw_only=True):
     """Start of the response."""
     prompt: str
     discarded: str
+    env: str
+    values: list[Number]
+    """By column of the reply: numbers, or texts as they are."""
 
 
 class SamplesReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/samples?split=&step=&sort=&descending=&offset=&limit=&around=`.
+    """`GET /api/runs/{run}/samples?split=&step=&step_min=&step_max=&where=&group=&sort=&descending=&offset=&limit=`.
 
-    Sorted by `index` the samples of a group stand together, groups in order of their first sample. With `around=ID`
-    the page is the one that holds this sample.
+    The scope is as in `GroupsReply`. Sorted by `index` the samples of a group stand together, groups in order of their
+    first sample. With `around=ID` the page is the one that holds this sample. `column` may stand several times.
     """
 
     run: str
     split: str
-    step: int
     version: str
     total: int
+    """How many samples fulfil the filter."""
+    of: int
+    """How many the scope has, whatever the filter."""
     offset: int
     stamp: int
     """That of the step: see `StepsReply.stamps`."""
+    columns: list[str]
     samples: list[SampleItem]
+
+
+class ColumnItem(Struct, kw_only=True):
+    """A column of samples; `low` and `high` are of the finite values seen."""
+
+    name: str
+    kind: str
+    """`number` or `text`."""
+    source: str
+    """`fixed`, `metric` or `tag`."""
+    low: Number
+    high: Number
+    worst: Number
+    """As the run declares it, with `best`; the greater of both where less is better."""
+    best: Number
+
+
+class ColumnsReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/columns?split=`: by what samples can be shown, sorted and filtered."""
+
+    run: str
+    split: str
+    version: str
+    columns: list[ColumnItem]
+    group_size: int
+    """How many samples a group has, at most; 0 where that is not known."""
+
+
+class SuggestionItem(Struct, kw_only=True):
+    """What may stand in a filter. `kind` is `column`, `operator`, `value` or `word`."""
+
+    text: str
+    kind: str
+    note: str
+
+
+class CompleteReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/complete?split=&step=&text=`: what may replace the end of `text`, from `start` on."""
+
+    start: int
+    found: list[SuggestionItem]
 
 
 class CallView(Struct, kw_only=True):
@@ -561,11 +630,13 @@ class LoginReply(Struct, kw_only=True):
     ok: bool
 
 
-class ErrorReply(Struct, kw_only=True):
+class ErrorReply(Struct, kw_only=True, omit_defaults=True):
     """Every answer with a status of 400 and above: what failed, and what to do next."""
 
     error: str
     next: str
+    place: int | None = None
+    """Where in the text of a filter it stands that could not be understood, in characters from 0."""
 
 
 class Event(Struct, kw_only=True):
@@ -584,6 +655,8 @@ REPLIES = (
     StepsReply,
     GroupsReply,
     SamplesReply,
+    ColumnsReply,
+    CompleteReply,
     SampleReply,
     TurnsReply,
     RawReply,

@@ -40,7 +40,7 @@ export const getRuns = (): Promise<RunsReply> => get(["runs"]);
 export const getSteps = (run: string, split: string): Promise<StepsReply> => get(["runs", run, "steps"], { split });
 
 export const getGroups = (run: string, split: string, step: number): Promise<GroupsReply> =>
-  get(["runs", run, "groups"], { split, step });
+  get(["runs", run, "groups"], { split, step, limit: 5000 });
 
 export const getSamples = (run: string, query: SamplesQuery): Promise<SamplesReply> =>
   get(["runs", run, "samples"], { ...query });

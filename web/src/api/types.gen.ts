@@ -84,9 +84,10 @@ export interface StepsReply {
   stamps: number[];
 }
 
-/** A group of the step. `first` is the place of its first sample in the list sorted by index. */
+/** A group of the list. `first` samples of the list stand before it. */
 export interface GroupItem {
   group: string;
+  step: number;
   /** Start of the prompt (its last user turn where a chat template is recognised). */
   prompt: string;
   samples: number;
@@ -94,14 +95,36 @@ export interface GroupItem {
   reward_mean: WireNumber;
   reward_std: WireNumber;
   env: string;
+  /** How the ids of its samples begin; they end with a part of `members`. */
+  prefix: string;
+  /** Its samples in order, at most 1,000 of them. */
+  members: string[];
+  /** By column of the reply, over finite values. */
+  means: WireNumber[];
+  /** By column of the reply, a value for each of `members`. */
+  cells: WireNumber[][];
 }
 
-/** `GET /api/runs/{run}/groups?split=&step=`. */
+/**
+ * `GET /api/runs/{run}/groups?split=&step=&step_min=&step_max=&where=&sort=&descending=&column=&offset=&limit=`.
+ *
+ * The scope is one step, a range of steps, or without both the whole split. `sort` is `index`, or a column whose means
+ * are compared. `column` may stand several times.
+ */
 export interface GroupsReply {
   run: string;
   split: string;
-  step: number;
   version: string;
+  /** How many groups there are. */
+  total: number;
+  /** How many samples fulfil the filter. */
+  samples: number;
+  /** How many samples the scope has, whatever the filter. */
+  of: number;
+  offset: number;
+  /** That of the step, where the scope is one: see `StepsReply.stamps`. */
+  stamp: number;
+  columns: string[];
   groups: GroupItem[];
 }
 
@@ -121,24 +144,67 @@ export interface SampleItem {
   preview: string;
   prompt: string;
   discarded: string;
+  env: string;
+  /** By column of the reply: numbers, or texts as they are. */
+  values: WireNumber[];
 }
 
 /**
- * `GET /api/runs/{run}/samples?split=&step=&sort=&descending=&offset=&limit=&around=`.
+ * `GET /api/runs/{run}/samples?split=&step=&step_min=&step_max=&where=&group=&sort=&descending=&offset=&limit=`.
  *
- * Sorted by `index` the samples of a group stand together, groups in order of their first sample. With `around=ID`
- * the page is the one that holds this sample.
+ * The scope is as in `GroupsReply`. Sorted by `index` the samples of a group stand together, groups in order of their
+ * first sample. With `around=ID` the page is the one that holds this sample. `column` may stand several times.
  */
 export interface SamplesReply {
   run: string;
   split: string;
-  step: number;
   version: string;
+  /** How many samples fulfil the filter. */
   total: number;
+  /** How many the scope has, whatever the filter. */
+  of: number;
   offset: number;
   /** That of the step: see `StepsReply.stamps`. */
   stamp: number;
+  columns: string[];
   samples: SampleItem[];
+}
+
+/** A column of samples; `low` and `high` are of the finite values seen. */
+export interface ColumnItem {
+  name: string;
+  /** `number` or `text`. */
+  kind: string;
+  /** `fixed`, `metric` or `tag`. */
+  source: string;
+  low: WireNumber;
+  high: WireNumber;
+  /** As the run declares it, with `best`; the greater of both where less is better. */
+  worst: WireNumber;
+  best: WireNumber;
+}
+
+/** `GET /api/runs/{run}/columns?split=`: by what samples can be shown, sorted and filtered. */
+export interface ColumnsReply {
+  run: string;
+  split: string;
+  version: string;
+  columns: ColumnItem[];
+  /** How many samples a group has, at most; 0 where that is not known. */
+  group_size: number;
+}
+
+/** What may stand in a filter. `kind` is `column`, `operator`, `value` or `word`. */
+export interface SuggestionItem {
+  text: string;
+  kind: string;
+  note: string;
+}
+
+/** `GET /api/runs/{run}/complete?split=&step=&text=`: what may replace the end of `text`, from `start` on. */
+export interface CompleteReply {
+  start: number;
+  found: SuggestionItem[];
 }
 
 /** A tool call: `arguments` is pretty-printed JSON where it parses. */
@@ -498,6 +564,8 @@ export interface LoginReply {
 export interface ErrorReply {
   error: string;
   next: string;
+  /** Where in the text of a filter it stands that could not be understood, in characters from 0. */
+  place: number | null;
 }
 
 /**

@@ -29,12 +29,12 @@ async function samples(_: string, query: SamplesQuery) {
   const ordered = query.descending ? all.toReversed() : all;
   const at = ordered.findIndex(({ id }) => id === query.around);
   const offset = at < 0 ? query.offset : Math.floor(at / query.limit) * query.limit;
-  return { run: "r", split: "train", step: 1, version: "1", total, offset, stamp: 1, samples: ordered.slice(offset, offset + query.limit) };
+  return { run: "r", split: "train", version: "1", total, of: total, offset, stamp: 1, columns: [], samples: ordered.slice(offset, offset + query.limit) };
 }
 
 async function groups() {
-  const all = Array.from({ length: total / 2 }, (_, i) => ({ group: String(i), prompt: `Q${i}`, samples: 2, first: 2 * i, reward_mean: 0.5, reward_std: 0.5, env: "" }));
-  return { run: "r", split: "train", step: 1, version: "1", groups: all };
+  const all = Array.from({ length: total / 2 }, (_, i) => ({ group: String(i), prompt: `Q${i}`, samples: 2, first: 2 * i, reward_mean: 0.5, reward_std: 0.5, env: "", step: 1, prefix: `train/1/${i}/`, members: [], means: [], cells: [] }));
+  return { run: "r", split: "train", version: "1", total: all.length, samples: total, of: total, offset: 0, stamp: 1, columns: [], groups: all };
 }
 
 vi.mocked(api.getSamples).mockImplementation(samples);

@@ -1,0 +1,215 @@
+"""Lists of groups: a page of them, each with its samples and chosen columns of these.
+
+Which groups there are, and in what order, is asked once for several steps and kept (`Heads`); what is shown of a page
+is asked of its own steps alone.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from rolloupe.index import OpenRun, Piece, Snapshot
+from rolloupe.model import SampleKey
+from rolloupe.query import engine
+from rolloupe.query.engine import Question
+from rolloupe.query.listing import in_known_splits, stamp_of
+from rolloupe.query.names import column, is_number
+from rolloupe.query.records import SampleQuery, Stats
+from rolloupe.query.rows import PLACE
+from rolloupe.query.shown import KEY, ORDER, attempts_of
+from rolloupe.query.terms import FILE_ORDER, terms_of
+
+MAX_MEMBERS = 1000
+"""Samples of a group that a page names; of more it tells how many there are."""
+
+KEPT = 8
+
+Cell = float | int | str | None
+
+
+class Group(NamedTuple):
+    """Samples of a query that share a prompt at a step. `first` samples of the list stand before it."""
+
+    key: tuple[str, int, str]
+    """Split, step and group."""
+    samples: int
+    first: int
+    prompt: str
+    env: str
+    reward: Stats
+    means: list[float | None]
+    """By column, over the finite values; None for text."""
+    members: list[SampleKey]
+    """At most `MAX_MEMBERS`, in order."""
+    cells: list[list[Cell]]
+    """By column, a value for each member."""
+
+
+class GroupPage(NamedTuple):
+    """A page of groups: `total` groups there are, of `samples` samples."""
+
+    total: int
+    samples: int
+    offset: int
+    groups: list[Group]
+    stamp: int = 0
+
+
+class Heads(NamedTuple):
+    """The groups of a query in order, without what is shown of them: parallel arrays."""
+
+    steps: NDArray[np.int64]
+    names: NDArray[np.uint64]
+    """Hashes of split, step and group."""
+    sizes: NDArray[np.int64]
+    firsts: NDArray[np.int64]
+
+
+def groups_page(run: OpenRun, query: SampleQuery, columns: Sequence[str] = ("reward",)) -> GroupPage:
+    """A page of groups; `sort` is by the mean of a column, offset and limit count groups. Raises as `samples`."""
+    snapshot = run.snapshot()
+    query = in_known_splits(snapshot, query)
+    for name in columns:
+        column(snapshot, name)
+    heads = _heads(run, snapshot, query)
+    stop = None if query.limit is None else query.offset + query.limit
+    page = slice(query.offset, stop)
+    own = Heads(heads.steps[page], heads.names[page], heads.sizes[page], heads.firsts[page])
+    found = _shown(run, snapshot, query, columns, own)
+    return GroupPage(len(heads.steps), int(heads.sizes.sum()), query.offset, found, stamp_of(snapshot, query))
+
+
+_lock = threading.Lock()
+_making = threading.Lock()
+_kept: OrderedDict[str, Heads] = OrderedDict()
+
+
+def _heads(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Heads:
+    name = repr((run.catalog.folder, snapshot.version, replace(query, offset=0, limit=None)))
+    with _lock:
+        if name in _kept:
+            _kept.move_to_end(name)
+            return _kept[name]
+    with _making:  # one at a time, since that takes memory
+        found = _made(run, snapshot, query)
+    with _lock:
+        _kept[name] = found
+        while len(_kept) > KEPT:
+            _kept.popitem(last=False)
+    return found
+
+
+HASH = "hash(split, step, grp)"
+
+
+def _made(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Heads:
+    by_index = query.sort == "index"
+    pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
+    terms = terms_of(snapshot, query, by_group=False)
+    if not pieces:
+        none = np.empty(0, np.int64)
+        return Heads(none, np.empty(0, np.uint64), none, none)
+    own = "NULL" if by_index else column(snapshot, query.sort)
+    is_text = not by_index and not is_number(snapshot, query.sort)
+    value = f"min({own})" if is_text or by_index else f"avg({own}) FILTER (isfinite({own}::DOUBLE))"
+    way = "DESC" if query.descending else "ASC"
+    # within a step files are numbered in their order; a group begins where its first sample stands
+    lead = f"min(({PLACE[0]} << 32) | {PLACE[1]})"
+    one_step = query.step_min is not None and query.step_min == query.step_max
+    lead = f"min(row({FILE_ORDER}))" if one_step else lead
+    index_way = way if by_index else "ASC"
+    sql = f"""{terms.own}
+    SELECT any_value(step), {HASH}, count(*), {value} AS value, {lead} AS lead, any_value(split) AS side
+    FROM own GROUP BY {HASH} ORDER BY value {way} NULLS LAST,
+    side <> 'train' {index_way}, side {index_way}, any_value(step) {index_way}, lead {index_way}"""
+    table = engine.table(run, Question(pieces, sql, terms.where.values, terms.named, said=terms.said))
+    steps, names, sizes = (table.columns[n].combine_chunks().to_numpy(zero_copy_only=False) for n in range(3))
+    sizes = sizes.astype(np.int64)
+    return Heads(steps.astype(np.int64), names.astype(np.uint64), sizes, np.cumsum(sizes) - sizes)
+
+
+def _shown(run: OpenRun, snapshot: Snapshot, query: SampleQuery, columns: Sequence[str], heads: Heads) -> list[Group]:
+    if not len(heads.steps):
+        return []
+    own = replace(query, step_min=int(heads.steps.min()), step_max=int(heads.steps.max()), sort="index")
+    terms = terms_of(snapshot, own, by_group=False, also=columns)
+    pieces = _pieces(snapshot, query, set(heads.steps.tolist()))
+    wanted = pa.table({"nth_group": pa.array(range(len(heads.names)), pa.int64()), "head": heads.names})
+    chosen = [column(snapshot, name) for name in columns]
+    cells = "".join(f", {name} AS c{n}" for n, name in enumerate(chosen))
+    base = f"""{terms.own}, named AS (SELECT *, {HASH} AS head FROM own),
+    members AS (SELECT * FROM named JOIN wanted USING (head))"""
+
+    def asked(sql: str) -> pa.Table:
+        question = Question(
+            pieces, f"{base} {sql}", terms.where.values, terms.named, tables={"wanted": wanted}, said=terms.said
+        )
+        return engine.table(run, question)
+
+    numbers = [name if is_number(snapshot, known) else None for name, known in zip(chosen, columns, strict=True)]
+    means = "".join(
+        f", avg({name}::DOUBLE) FILTER (isfinite({name}::DOUBLE))" if name else ", NULL::DOUBLE" for name in numbers
+    )
+    sums = asked(
+        f"""SELECT nth_group, count(*), count(reward) FILTER (isfinite(reward)), avg(reward) FILTER (isfinite(reward)),
+        stddev_pop(reward) FILTER (isfinite(reward)), min(reward) FILTER (isfinite(reward)),
+        max(reward) FILTER (isfinite(reward)){means} FROM members GROUP BY nth_group"""
+    )
+    rows = asked(
+        f"""SELECT nth_group, {", ".join(KEY)}, {", ".join(ORDER)}, prompt_preview, env{cells} FROM members
+        QUALIFY row_number() OVER (PARTITION BY nth_group ORDER BY {FILE_ORDER}) <= {MAX_MEMBERS}
+        ORDER BY nth_group, {FILE_ORDER}"""
+    )
+    return _groups(run, snapshot, heads, sums, rows)
+
+
+def _pieces(snapshot: Snapshot, query: SampleQuery, steps: set[int]) -> list[Piece]:
+    found = {
+        id(piece): piece
+        for (split, step), pieces in snapshot.pieces.items()
+        if step in steps and (not query.splits or split in query.splits)
+        for piece in pieces
+    }
+    return list(found.values())
+
+
+def _groups(run: OpenRun, snapshot: Snapshot, heads: Heads, sums: pa.Table, rows: pa.Table) -> list[Group]:
+    numbered = rows.append_column("nth", pa.array(range(len(rows)), pa.int64()))
+    attempts = attempts_of(run, snapshot, numbered.select(["nth", *KEY, *ORDER]))
+    stats = {record[0]: record[1:] for record in _records(sums)}
+    members: dict[int, list[tuple[Any, ...]]] = {}
+    keys: dict[int, list[SampleKey]] = {}
+    for nth, record in enumerate(_records(rows)):
+        members.setdefault(record[0], []).append(record[1 + len(KEY) + len(ORDER) :])
+        split, step, group, index = record[1 : 1 + len(KEY)]
+        keys.setdefault(record[0], []).append(SampleKey(split, step, group, index, attempts.get(nth, 0)))
+    found = []
+    for nth in range(len(heads.names)):
+        if nth not in members:  # gone since
+            continue
+        own, first = members[nth], keys[nth][0]
+        count, finite, mean, std, low, high, *means = stats[nth]
+        found.append(
+            Group(
+                key=(first.split, first.step, first.group),
+                samples=count,
+                first=int(heads.firsts[nth]),
+                prompt=own[0][0],
+                env=own[0][1],
+                reward=Stats(finite, mean, std, low, high, count - finite),
+                means=means,
+                members=keys[nth],
+                cells=[list(values) for values in zip(*(record[2:] for record in own), strict=True)],
+            )
+        )
+    return found
+
+
+def _records(table: pa.Table) -> list[tuple[Any, ...]]:
+    return list(zip(*(one.to_pylist() for one in table.columns), strict=True))

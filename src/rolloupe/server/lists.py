@@ -1,0 +1,189 @@
+"""The routes about lists: pages of samples and of groups, as CSV, their columns, and what a filter may say."""
+
+import csv
+import io
+from collections.abc import Iterator
+from itertools import chain, islice
+from urllib.parse import quote
+
+from msgspec.structs import replace
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from rolloupe import query
+from rolloupe.errors import BadQuery
+from rolloupe.query import SampleItem, SampleQuery
+from rolloupe.query.where import conditions, place_of
+from rolloupe.server import params, views, wire
+from rolloupe.server.context import context_of
+from rolloupe.server.wire import number
+
+LIMIT = 200
+MAX_LIMIT = 5000
+MAX_COLUMNS = 1000
+CSV_ROWS = 500
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""Spreadsheets take a text that begins so for a formula."""
+
+
+def asked(given: QueryParams) -> SampleQuery:
+    """Which samples an address asks for: of one step, of a range of steps, or of a whole split."""
+    low, high = params.optional(given, "step_min"), params.optional(given, "step_max")
+    step = params.optional(given, "step")
+    return SampleQuery(
+        splits=(params.word(given, "split"),),
+        step_min=low if step is None else step,
+        step_max=high if step is None else step,
+        group=given.get("group") or None,
+        where=conditions(given.get("where", "")),
+        sort=given.get("sort") or "index",
+        descending=params.flag(given, "descending"),
+        offset=params.integer(given, "offset", 0, low=0),
+        limit=params.integer(given, "limit", LIMIT, low=1, high=MAX_LIMIT),
+    )
+
+
+def columns_of(given: QueryParams) -> list[str]:
+    """The columns that an address asks for."""
+    return [name for name in given.getlist("column") if name][:MAX_COLUMNS]
+
+
+def located(error: BadQuery, text: str) -> BadQuery:
+    """The same error, with its place in the filter where it is about a column that stands there."""
+    if error.place is None and error.column is not None:
+        error.place = place_of(text, error.column)
+    return error
+
+
+async def samples(request: Request) -> Response:
+    """`GET /api/runs/{run}/samples`: see `wire.SamplesReply`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    given, version = request.query_params, run.version
+    wanted, columns = asked(given), columns_of(given)
+    around = params.sample_key(given["around"]) if given.get("around") else None
+
+    def make() -> wire.SamplesReply:
+        try:
+            page = query.samples(run, wanted, around)
+        except BadQuery as error:
+            raise located(error, given.get("where", "")) from error
+        return wire.SamplesReply(
+            run=run.id,
+            split=wanted.splits[0],
+            version=version,
+            total=page.total,
+            of=query.in_scope(run, wanted) if wanted.where or wanted.group is not None else page.total,
+            offset=page.offset,
+            stamp=page.stamp,
+            columns=columns,
+            samples=[views.sample_item(item, columns) for item in page.samples],
+        )
+
+    return await context.answer(request, version, make)
+
+
+async def groups(request: Request) -> Response:
+    """`GET /api/runs/{run}/groups`: see `wire.GroupsReply`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    given, version = request.query_params, run.version
+    wanted, columns = asked(given), columns_of(given)
+
+    def make() -> wire.GroupsReply:
+        try:
+            page = query.groups_page(run, wanted, columns)
+        except BadQuery as error:
+            raise located(error, given.get("where", "")) from error
+        return wire.GroupsReply(
+            run=run.id,
+            split=wanted.splits[0],
+            version=version,
+            total=page.total,
+            samples=page.samples,
+            of=query.in_scope(run, wanted) if wanted.where else page.samples,
+            offset=page.offset,
+            stamp=page.stamp,
+            columns=columns,
+            groups=[views.group_item(group) for group in page.groups],
+        )
+
+    return await context.answer(request, version, make)
+
+
+async def columns(request: Request) -> Response:
+    """`GET /api/runs/{run}/columns?split=`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    split, version = params.word(request.query_params, "split"), run.version
+
+    def make() -> wire.ColumnsReply:
+        found = query.catalogue(run, split)
+        items = [
+            wire.ColumnItem(
+                name=one.name,
+                kind=one.kind,
+                source=one.source,
+                low=number(one.low),
+                high=number(one.high),
+                worst=number(one.worst),
+                best=number(one.best),
+            )
+            for one in found.columns
+        ]
+        return wire.ColumnsReply(run=run.id, split=split, version=version, columns=items, group_size=found.group_size)
+
+    return await context.answer(request, version, make)
+
+
+async def complete(request: Request) -> Response:
+    """`GET /api/runs/{run}/complete?split=&step=&text=`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    given, version = request.query_params, run.version
+    scope, text = asked(given), given.get("text", "")
+
+    def make() -> wire.CompleteReply:
+        found = query.complete(run, scope, text)
+        return wire.CompleteReply(
+            start=found.start,
+            found=[wire.SuggestionItem(text=one.text, kind=one.kind, note=one.note) for one in found.found],
+        )
+
+    return await context.answer(request, version, make)
+
+
+async def as_csv(request: Request) -> Response:
+    """`GET /api/runs/{run}/samples.csv`: the samples of a list, all of them, as a download."""
+    context, run = context_of(request), await context_of(request).run(request)
+    given = request.query_params
+    wanted = asked(given)
+    wanted = replace(wanted, offset=0, limit=None) if not given.get("limit") else wanted
+    names = columns_of(given) or ["reward", "status", "response_tokens"]
+
+    def begun() -> Iterator[SampleItem]:
+        try:
+            found = query.every(run, wanted)
+            first = next(found, None)
+        except BadQuery as error:
+            raise located(error, given.get("where", "")) from error
+        return found if first is None else chain([first], found)
+
+    items = await context.in_thread(begun)
+    headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(f'{run.info.name}.csv', safe='')}"}
+    return StreamingResponse(csv_lines(items, names), media_type="text/csv; charset=utf-8", headers=headers)
+
+
+def csv_lines(items: Iterator[SampleItem], names: list[str]) -> Iterator[bytes]:
+    """Samples as CSV, some at a time."""
+    yield _csv([["id", *names]])
+    while some := list(islice(items, CSV_ROWS)):
+        yield _csv([[str(item.key), *(views.value_of(item, name) for name in names)] for item in some])
+
+
+def _csv(rows: list[list[object]]) -> bytes:
+    held = io.StringIO()
+    csv.writer(held).writerows([[_plain(value) for value in row] for row in rows])
+    return held.getvalue().encode("utf-8", "replace")
+
+
+def _plain(value: object) -> object:
+    """A text that a spreadsheet would run as a formula gets a quote before it."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
