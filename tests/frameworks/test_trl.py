@@ -122,7 +122,7 @@ def test_the_example_of_the_page_runs(tmp_path: Path) -> None:
     assert run.config["beta"] == 0.04
     sample = run.sample("train/2/1/3")
     assert set(series(sample)) == {"loss_mask", "ref_logprobs", "trainer_logprobs", "entropy"}
-    assert set(sample.row.metrics) == {"reward.digits", "reward.correct", "words"}
+    assert {"reward.digits", "reward.correct", "words"} <= set(sample.row.metrics)
     assert sample.row.metrics["words"] == len("".join(part.text for part in sample.turns[-1].parts).split())
 
 

@@ -355,7 +355,7 @@ class Recorder:
     @guarded(lambda: None)
     def config(self, config: object) -> None:
         """Keep the configuration, where it is known only now; another one than the last is kept beside it."""
-        self._folder.config(config)
+        self._keep_config(config)
 
     @guarded(lambda: None)
     def safely(self, work: Callable[..., object], /, *arguments: object) -> None:
