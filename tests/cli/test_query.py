@@ -119,7 +119,7 @@ def test_the_table_shows_what_it_is_sorted_by_and_whole_ids(demo_runs: Path) -> 
         (["--where", "reward = much"], "reward holds numbers"),
         (["--sort", "nothing"], "no column 'nothing'"),
         (["--limit", "-1"], "--limit"),
-        (["--format", "nothing"], "There are: native, tinker"),
+        (["--format", "nothing"], "There are: native, telescope, tinker"),
     ],
 )
 def test_what_cannot_be_understood_is_a_usage_error(run: Path, words: list[Any], said: str) -> None:

@@ -27,7 +27,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 DEFAULTS = {
     "host": "127.0.0.1", "port": None, "base_path": "", "cache_memory_mb": 64, "cache_entries": 1000,
     "open_browser": True, "token": None, "no_token": False, "rotate_token": False, "allow_hosts": (), "cors": (),
-    "index_dir": None, "reading": Reading(), "budget_bytes": None,
+    "index_dir": None, "reading": Reading(), "budget_bytes": None, "state_dir": None,
 }  # fmt: skip
 
 
@@ -51,7 +51,7 @@ def test_every_option_reaches_the_server(asked: list[Any], tmp_path: Path) -> No
             {
                 "host": "0.0.0.0", "port": 9, "base_path": "/x", "cache_memory_mb": 1, "cache_entries": 2,
                 "open_browser": False, "token": "secret", "no_token": True, "rotate_token": True,
-                "allow_hosts": ("a", "b"), "cors": ("*", "http://c"), "index_dir": "d", "budget_bytes": 20_000_000_000,
+                "allow_hosts": ("a", "b"), "cors": ("*", "http://c"), "index_dir": "d", "budget_bytes": 20_000_000_000, "state_dir": None,
                 "reading": Reading(
                     format="relax", follow_symlinks=True, reward_key="k", reward_range=(-1.0, 2.0),
                     fields=(("prompt", "a.b"),),
@@ -73,7 +73,7 @@ def test_the_demo_shows_the_runs_that_come_with_the_package(asked: list[Any]) ->
         (["/no/such/run"], 3, "/no/such/run does not exist"),
         ([".", "--port", "70000"], 2, "--port"),
         ([".", "--token", "secret", "--no-token"], 2, "exclude each other"),
-        ([".", "--format", "nothing"], 2, "There are: native, tinker"),
+        ([".", "--format", "nothing"], 2, "There are: native, telescope, tinker"),
     ],
 )
 def test_what_cannot_be_shown(words: list[str], code: int, said: str) -> None:

@@ -122,7 +122,7 @@ def reading(command: F) -> F:
             "--format",
             callback=format_of,
             metavar="NAME",
-            help="Read PATH as this format, whatever its contents say: native, tinker, prime_rl, "
+            help="Read PATH as this format, whatever its contents say: native, telescope, tinker, prime_rl, "
             "prime_rl_traces, relax, rl_logging_board or generic.",
         ),
         click.option(
