@@ -44,13 +44,13 @@ def rollout(rng: np.random.Generator) -> dict[str, np.ndarray]:
     }  # fmt: skip
 
 
-def train(given: list[dict[str, np.ndarray]], give: Give | None) -> tuple[float, float]:
-    """One step over all samples; returns its seconds, and the seconds of CPU time of the process."""
+def train(given: list[dict[str, np.ndarray]], give: Give | None) -> tuple[float, float, float]:
+    """One step over all samples; returns its seconds, and those of CPU time of the process and of this thread."""
     rng = np.random.default_rng(0)
     inputs = rng.normal(size=(TOKENS, WIDTH)).astype(np.float32)
     first, second = (rng.normal(size=(WIDTH, WIDTH)).astype(np.float32) / 10 for _ in range(2))
     buffers = {name: np.empty(TOKENS, np.float32) for name in SERIES}
-    began, cpu = time.perf_counter(), time.process_time()
+    began, cpu, own = time.perf_counter(), time.process_time(), time.thread_time()
     for index, series in enumerate(given):
         hidden = np.maximum(inputs @ first, 0)
         error = hidden @ second - inputs
@@ -60,11 +60,11 @@ def train(given: list[dict[str, np.ndarray]], give: Give | None) -> tuple[float,
             buffers[name][:] = values
         if give is not None:
             give(index, dict(buffers))
-    return time.perf_counter() - began, time.process_time() - cpu
+    return time.perf_counter() - began, time.process_time() - cpu, time.thread_time() - own
 
 
-def recorded(path: Path, given: list[Any], how: Callable[[Any], Any]) -> tuple[float, float, float]:
-    """A step with a recorder: seconds of the loop, until all is written, and of CPU time until then."""
+def recorded(path: Path, given: list[Any], how: Callable[[Any], Any]) -> tuple[float, float, float, float]:
+    """A step with a recorder: seconds of the loop, until all is written, of CPU time until then, and of the loop's."""
     shutil.rmtree(path, ignore_errors=True)
     lists = [{name: how(values) for name, values in series.items()} for series in given]
     with Recorder(path, code=None, strict=True, capacity_bytes=2**31) as recorder:
@@ -75,11 +75,11 @@ def recorded(path: Path, given: list[Any], how: Callable[[Any], Any]) -> tuple[f
             recorder.sample(step=0, group=group, index=place, prompt="What?", response=TEXT, reward=1.0, series=series)
 
         began, cpu = time.perf_counter(), time.process_time()
-        loop, _ = train(given, give)
+        loop, _, own = train(given, give)
         recorder.step_end(0)
         took, spent = time.perf_counter() - began, time.process_time() - cpu
         assert not recorder.failures
-    return loop, took, spent
+    return loop, took, spent, own
 
 
 def dumped(path: Path, given: list[dict[str, np.ndarray]], dumps: Callable[[Any], bytes]) -> tuple[float, int]:
@@ -112,13 +112,13 @@ def main() -> None:
         bare.append(train(given, None))
         arrays.append(recorded(args.work / "arrays", given, np.asarray))
         lists.append(recorded(args.work / "lists", given, lambda values: values.tolist()))
-    base = statistics.median(loop for loop, _ in bare)
-    base_cpu = statistics.median(cpu for _, cpu in bare)
+    base, base_cpu, base_own = (statistics.median(column) for column in zip(*bare, strict=True))
     print(f"a step of {SAMPLES} x {TOKENS} tokens x {len(SERIES)} series, without a recorder: {base:.2f} s")
     for name, taken in (("arrays", arrays), ("lists", lists)):
-        loop, whole, cpu = (statistics.median(column) for column in zip(*taken, strict=True))
+        loop, whole, cpu, own = (statistics.median(column) for column in zip(*taken, strict=True))
         print(
             f"  recorder given {name:6}: loop {loop / base - 1:+.1%}, with step_end {whole / base - 1:+.1%}, "
+            f"CPU time of the loop's thread {own / base_own - 1:+.1%} ({own - base_own:.2f} s), "
             f"CPU of recording {cpu - base_cpu:.2f} s"
         )
     here = size_of(args.work / "arrays")

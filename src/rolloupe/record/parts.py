@@ -1,5 +1,6 @@
 """Token series written: one Parquet part with a row a sample, put in its place when it is whole."""
 
+import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ ROW_GROUP_VALUES = 2**20
 """About so many values lie in a row group: what is read and decoded for one sample."""
 
 
+@functools.cache
 def import_arrow() -> None:
     """Import what writing needs: while Python shuts down it is too late. The first array imports pandas, if it can."""
     import pyarrow as pa
