@@ -35,6 +35,20 @@ HOSTILE = [
 ]
 
 
+STRANGE = """() => [...document.querySelectorAll('article *')].flatMap(e => [
+  .../^(img|script|iframe|style|svg|form|input|object|embed|link|meta|base)$/i.test(e.tagName) ? [e.tagName] : [],
+  ...[...e.attributes].filter(a => /^on|^(src|srcdoc|id|name)$/i.test(a.name)).map(a => a.name),
+  ...[...e.attributes].filter(a => /^\\s*javascript:/i.test(a.value)).map(a => a.value),
+])"""
+"""What has no business in a sample whose images are none."""
+
+IS_STOPPED = """() => new Promise(done => {
+  addEventListener('keydown', e => setTimeout(() => done(e.defaultPrevented)), {once: true});
+  dispatchEvent(new KeyboardEvent('keydown', {key: 'f', ctrlKey: true, bubbles: true, cancelable: true}));
+})"""
+"""Whether the page keeps Ctrl-F from the browser."""
+
+
 @contextmanager
 def served(tmp_path: Path, *rows: dict[str, Any]) -> Iterator[Viewer]:
     train = relax_run(tmp_path / "run", steps=0)
@@ -85,17 +99,10 @@ def test_hostile_text_stays_text_however_it_is_shown(page: Page, tmp_path: Path,
                 page.wait_for_function(DRAWN)
             page.keyboard.press("e")
             expect(page.get_by_role("button", name="Collapse all")).to_be_visible()
-            assert (
-                page.evaluate(
-                    "document.querySelectorAll(`article :is(img, script, iframe, style, svg, form, input, object, embed, link)`).length"
-                )
-                == 0
-            )
-            strange = "[...document.querySelectorAll('article *')].flatMap(e => [...e.attributes]).filter(a => /^on|^(src|srcdoc|id|name)$/i.test(a.name) || /^\\s*javascript:/i.test(a.value)).map(a => a.name)"
-            assert page.evaluate(strange) == []
+            assert page.evaluate(STRANGE) == []
             if choices == {}:
                 shown = page.evaluate("document.querySelector('article').textContent")
-                assert HOSTILE[number].replace("\x00", "\x00") in shown
+                assert HOSTILE[number] in shown
         assert "hacked" not in page.title()
     assert (left, wrong) == ([], [])
 
@@ -129,7 +136,7 @@ def test_what_is_drawn_is_chosen_in_a_menu_and_remembered(page: Page, tmp_path: 
         page.get_by_role("button", name="Render (3)").click()
         page.get_by_role("checkbox", name="Newlines and special tokens").check()
         expect(article.get_by_text("**bold** and $x^2$↵")).to_be_visible()
-        page.wait_for_function("CSS.highlights.get('special').size > 0")
+        page.wait_for_function("() => CSS.highlights.get('special').size > 0")
         page.get_by_role("checkbox", name="Newlines and special tokens").uncheck()
         page.get_by_role("checkbox", name="Chat-template markers").uncheck()
         expect(article.get_by_text("<|im_end|>")).to_have_count(0)
@@ -139,23 +146,41 @@ def test_what_is_drawn_is_chosen_in_a_menu_and_remembered(page: Page, tmp_path: 
         expect(article.get_by_text("<think>why</think>")).to_be_visible()
 
 
-WATCH = """window.tasks = []; new PerformanceObserver(list => {
-  for (const entry of list.getEntries()) tasks.push(entry.duration);
-}).observe({type: 'longtask', buffered: true})"""
-
 LONGEST_MS = 200
-TRIES = 5
+TRIES = 3
 
 
 def quick(page: Page, what: str, act: Callable[[], None]) -> None:
-    """Do something, and again where the machine was busy with other things: no task of the page may be long each time."""
+    """Do something, and look at the tasks of the page's thread: none may keep a processor busy for long.
+
+    What counts is the time that the thread ran, not the clock: a machine that does other things too lets it wait.
+    """
+    browser = page.context.browser
+    assert browser is not None
     longest = []
     for _ in range(TRIES):
-        act()
-        longest.append(max(page.evaluate("tasks"), default=0))
+        browser.start_tracing(page=page, categories=["toplevel", "__metadata"])
+        try:
+            act()
+        finally:
+            events = json.loads(browser.stop_tracing())["traceEvents"]
+        named = [event for event in events if event.get("name") == "thread_name"]
+        mains = {(e["pid"], e["tid"]) for e in named if e["args"]["name"] == "CrRendererMain"}
+        tasks = [e for e in events if e.get("ph") == "X" and (e["pid"], e["tid"]) in mains and "RunTask" in e["name"]]
+        assert len(tasks) > 10
+        longest.append(max(task.get("tdur", task["dur"]) for task in tasks) / 1000)
         if longest[-1] <= LONGEST_MS:
             return
     pytest.fail(f"{what}: the longest tasks took {longest} ms")
+
+
+HAS = "text => document.querySelector('article')?.textContent.includes(text)"
+"""Looking for a text by Playwright's own means walks through all elements again and again."""
+
+SCROLL = """place => {
+  const doc = document.querySelector('article').parentElement;
+  doc.scrollTo(0, place * doc.scrollHeight);
+}"""
 
 
 @pytest.mark.parametrize("choices", [{}, EVERYTHING], ids=["verbatim", "drawn"])
@@ -172,28 +197,26 @@ def test_however_long_a_sample_is_no_task_is(page: Page, tmp_path: Path, choices
         row(0, 3, response=paragraphs + "\n\nend"),
     ]
     choose(page, **choices)
-    page.add_init_script(WATCH)
     with served(tmp_path, *rows) as viewer:
         page.goto(viewer.link)
         expect(page.get_by_role("main", name="Sample").get_by_role("heading").first).to_be_visible()
 
-        def read(number: int, last: str) -> None:
-            open_sample(page, viewer, number)
-            expect(page.locator("article footer")).to_be_attached()
-            expect(page.locator("article").get_by_text(last).last).to_be_attached()
+        def read(number: int) -> None:
+            page.goto(f"{viewer.address}runs/run?sample=train/0/0/{number}")
+            page.wait_for_function("() => document.querySelector('article footer') !== null", timeout=120_000)
             for place in (0.5, 1.0):
-                scroll = "place => { const doc = document.querySelector('article').parentElement; doc.scrollTo(0, place * doc.scrollHeight) }"
-                page.evaluate(scroll, place)
-                page.wait_for_function(DRAWN)
+                page.evaluate(SCROLL, place)
+                page.wait_for_function(DRAWN, timeout=120_000)
 
         for number, last in enumerate(["and end", "turn 1999", "message 1999", "end"]):
-            quick(page, f"sample {number}", lambda number=number, last=last: read(number, last))
+            quick(page, f"sample {number}", lambda number=number: read(number))
+            assert last in page.evaluate("document.querySelector('article').textContent")
         open_sample(page, viewer, 2)
         page.get_by_role("button", name="Last", exact=True).first.click()
-        expect(page.get_by_text("message 99999", exact=True)).to_be_attached()
+        page.wait_for_function(HAS, arg="message 99999")
         expect(page.get_by_text("of 100,001").first).to_be_visible()
         page.get_by_role("button", name="Before").first.click()
-        expect(page.get_by_text("message 97000", exact=True)).to_be_attached()
+        page.wait_for_function(HAS, arg="message 97000")
 
 
 HERE = "[...(CSS.highlights.get('here') ?? [])].map(range => range.toString())"
@@ -207,30 +230,29 @@ def test_a_text_is_found_wherever_it_stands(page: Page, tmp_path: Path) -> None:
     ]
     with served(tmp_path, *rows) as viewer:
         page.goto(viewer.link)
-        expect(page.get_by_text("message 1999", exact=True)).to_be_attached()
+        page.wait_for_function(HAS, arg="message 1999")
         page.keyboard.press("Control+f")
         field = page.get_by_role("searchbox", name="Find in this sample")
         expect(field).to_be_focused()
         field.fill("needle")
         expect(page.get_by_text("1 of 2", exact=True)).to_be_visible()
-        page.wait_for_function(f"{HERE}.join() === 'Needle'")
+        page.wait_for_function(f"() => {HERE}.join() === 'Needle'")
         expect(page.get_by_text("and a needle").last).to_be_in_viewport()
         field.press("Enter")
-        page.wait_for_function(f"{HERE}.join() === 'needle'")
+        page.wait_for_function(f"() => {HERE}.join() === 'needle'")
         expect(page.get_by_text("2 of 2", exact=True)).to_be_visible()
         page.get_by_role("button", name="Aa").click()
         expect(page.get_by_text("1 of 1", exact=True)).to_be_visible()
         field.fill("message 17")
         expect(page.get_by_text(re.compile("1 of 1,111"))).to_be_visible()
-        page.wait_for_function(f"{HERE}.join() === 'message 17'")
+        page.wait_for_function(f"() => {HERE}.join() === 'message 17'")
         expect(page.get_by_text("message 17", exact=True)).to_be_in_viewport()
         field.press("Escape")
         expect(field).to_have_count(0)
         # A short sample is the browser's: all of its text is in the page, and what it finds unfolds.
         open_sample(page, viewer, 1)
         expect(page.get_by_text("short", exact=True).last).to_be_visible()
-        stopped = "new Promise(done => { addEventListener('keydown', e => setTimeout(() => done(e.defaultPrevented)), {once: true}); dispatchEvent(new KeyboardEvent('keydown', {key: 'f', ctrlKey: true, bubbles: true, cancelable: true})) })"
-        assert page.evaluate(stopped) is False
+        assert page.evaluate(IS_STOPPED) is False
         expect(field).to_have_count(0)
         folded = page.locator("article [hidden=until-found]")
         expect(folded).to_contain_text("hidden needle")
@@ -277,11 +299,12 @@ def test_images_are_thumbnails_and_broken_ones_say_so(page: Page, tmp_path: Path
         page.goto(viewer.link)
         images = page.locator("article img")
         expect(images).to_have_count(2)
-        page.wait_for_function("[...document.querySelectorAll('article img')].every(i => i.naturalWidth === 30)")
+        page.wait_for_function("() => [...document.querySelectorAll('article img')].every(i => i.naturalWidth === 30)")
         expect(page.get_by_text("no PNG, JPEG, GIF or WebP")).to_have_count(2)
         page.get_by_text("Other fields").click()
         expect(images).to_have_count(3)
-        assert good[30:] not in page.content()
+        for address in (good, bad):
+            assert address[30:] not in page.content()
 
 
 def test_a_prompt_is_cut_where_a_person_says_so(page: Page, tmp_path: Path) -> None:
@@ -307,6 +330,6 @@ def test_a_call_names_its_result_and_goes_there(page: Page, tmp_path: Path) -> N
         card = page.get_by_role("group", name="Call of run")
         expect(card).to_contain_text('"code": "1/0"')
         card.get_by_role("button", name="→ ZeroDivisionError").click()
-        page.wait_for_function(f"{HERE}.join() === 'Z'")
+        page.wait_for_function(f"() => {HERE}.join() === 'Z'")
         expect(page.get_by_text("v7, lag 2")).to_be_visible()
         expect(page.get_by_role("group", name="Tool")).to_contain_text("error")

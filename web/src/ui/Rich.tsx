@@ -3,6 +3,7 @@
 import { useComputed } from "@preact/signals";
 import { type ComponentChild, h } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { lines } from "../lib/chunks";
 import type { How } from "../lib/render/markdown";
 import { pieces } from "../lib/render/pieces";
 import { HTML_TAGS, isSafeLink, MATH_TAGS, type Node, type Rendered } from "../lib/render/tree";
@@ -17,6 +18,8 @@ const MAX_CHARS = 1_000_000;
 /** So many nodes are put into the page at a time. */
 const A_FRAME = 500;
 /** How far below and above the screen pieces are drawn. */
+const LINE_CHARS = 100;
+const LINE_PX = 24;
 const NEAR = "600px 0px";
 
 interface Props {
@@ -38,7 +41,7 @@ export function Rich({ text, at, shift = 0 }: Props) {
       {parts.map((part, i) => (
         // The pieces of a text never change their order: their place is their identity.
         // oxlint-disable-next-line react/no-array-index-key
-        <Piece key={`${i} ${part.length}`} text={part} how={how} />
+        <Piece key={`${i} ${part.length}`} text={part} how={how} isOne={parts.length === 1} />
       ))}
     </>
   );
@@ -59,7 +62,7 @@ function Verbatim({ text, why }: { text: string; why: string }) {
   );
 }
 
-function Piece({ text, how }: { text: string; how: How }) {
+function Piece({ text, how, isOne }: { text: string; how: How; isOne: boolean }) {
   const root = useRef<HTMLDivElement>(null);
   const [rendered, put] = useState<Rendered | null>(null);
   const [isAsked, ask] = useState(false);
@@ -84,7 +87,12 @@ function Piece({ text, how }: { text: string; how: How }) {
     };
   }, [text, how]);
   return (
-    <div ref={root} aria-busy={isAsked && rendered === null} class={`${style["rich"]} ${how.markdown ? style["markdown"] : style["verbatim"]}`}>
+    <div
+      ref={root}
+      aria-busy={isAsked && rendered === null}
+      style={isOne ? undefined : { containIntrinsicBlockSize: `auto ${lines(text, LINE_CHARS) * LINE_PX}px` }}
+      class={`${isOne ? "" : style["piece"]} ${style["rich"]} ${how.markdown ? style["markdown"] : style["verbatim"]}`}
+    >
       {rendered === null ? <div class={style["verbatim"]}>{text}</div> : "refused" in rendered ? <Verbatim text={text} why={rendered.refused} /> : <Drawn nodes={rendered.nodes} />}
     </div>
   );
