@@ -35,7 +35,7 @@ def words(command: str, run: Path) -> list[str]:
 def test_every_command_runs(command: str, run: Path) -> None:
     done = rolloupe(*words(command, run))
     assert done.code in ((0, 1) if "truncated" in command else (0,)), done.err
-    if "query" in command:
+    if "query" in command or "search" in command:
         assert all(set(line) >= {"id", "run", "split", "step", "reward", "advantage"} for line in done.lines)
     elif "--json" in command:
         assert done.json

@@ -5,6 +5,7 @@
     ├── NotRecognised       nothing at a path that any format reads
     ├── NotFound            no such run, split, step or sample
     ├── BadQuery            a query that names an unknown column or cannot be read
+    │   └── BadPattern      a regular expression that cannot be read
     ├── SourceChanged       a file changed under a locator: ask again for the sample
     └── NotWritable         a place that must not be written to, or cannot be
 
@@ -39,6 +40,14 @@ class BadQuery(RolloupeError):
         super().__init__(message)
         self.place = place
         self.column = column
+
+
+class BadPattern(BadQuery):
+    """Raised when a regular expression cannot be read; `place` is the character at which, counted from 0."""
+
+    def __init__(self, message: str, place: int) -> None:
+        super().__init__(message)
+        self.place = place
 
 
 class SourceChanged(RolloupeError):

@@ -51,7 +51,8 @@ def test_every_option_reaches_the_server(asked: list[Any], tmp_path: Path) -> No
             {
                 "host": "0.0.0.0", "port": 9, "base_path": "/x", "cache_memory_mb": 1, "cache_entries": 2,
                 "open_browser": False, "token": "secret", "no_token": True, "rotate_token": True,
-                "allow_hosts": ("a", "b"), "cors": ("*", "http://c"), "index_dir": "d", "budget_bytes": 20_000_000_000, "state_dir": None,
+                "allow_hosts": ("a", "b"), "cors": ("*", "http://c"), "index_dir": "d",
+                "budget_bytes": 20_000_000_000, "state_dir": None,
                 "reading": Reading(
                     format="relax", follow_symlinks=True, reward_key="k", reward_range=(-1.0, 2.0),
                     fields=(("prompt", "a.b"),),

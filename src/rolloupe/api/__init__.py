@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias, overload
 
 from rolloupe.api.answers import Listed, Samples, html_table, shown
+from rolloupe.api.finding import Hits
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, MetricRow, Problem, Reading, Sample, SampleKey
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         StepSeries,
         StepSummary,
     )
+    from rolloupe.query.search import Marked
 
 AnyPath: TypeAlias = str | PathLike[str]
 Where: TypeAlias = "str | Sequence[Filter]"
@@ -184,6 +186,67 @@ class Questions:
             lambda limit: queries.table(run, wanted if limit is None else at_most(wanted, limit)),
             lambda: within(wanted, queries.samples(run, at_most(wanted, 0)).total),
         )
+
+    def search(
+        self,
+        text: str,
+        *,
+        regex: bool = False,
+        case: bool = False,
+        word: bool = False,
+        roles: Sequence[str] = (),
+        split: str | None = None,
+        step: int | None = None,
+        steps: tuple[int | None, int | None] | None = None,
+        group: str | None = None,
+        where: "Where" = (),
+        limit: int | None = None,
+    ) -> Hits:
+        """The samples whose prompts or responses hold a text, newest step first, as they are found.
+
+        A hit has `sample`, `snippets` (`pieces` are in turn context and hit) and `more`; `.progress` says how far the
+        search has come, and its `found` how many there are.
+
+        Args:
+            text: what is looked for.
+            regex: it is a regular expression, in RE2's syntax.
+            case: capitals and small letters differ.
+            word: only where it does not stand within a longer word.
+            roles: of `prompt`, `response`, `system`, `user`, `assistant`, `tool`; prompts and responses without them.
+            split: one split; every split without it.
+            step: one step.
+            steps: first and last step, both included; None leaves that end open.
+            group: one group.
+            where: conditions on the samples that are searched, as for `samples`.
+            limit: so many are listed at most; all are counted.
+
+        Raises `BadQuery` for an expression that cannot be read.
+        """
+        from rolloupe.query import search as searching
+
+        asked = sample_query(split=split, step=step, steps=steps, group=group, where=where)
+        wanted = searching.TextQuery(text=text, regex=regex, case=case, word=word, roles=tuple(roles))
+        return Hits(searching.search(self._ready(), wanted, asked, limit=limit))
+
+    def spans(
+        self,
+        id: str | SampleKey,
+        text: str,
+        *,
+        regex: bool = False,
+        case: bool = False,
+        word: bool = False,
+        roles: Sequence[str] = (),
+    ) -> "list[Marked]":
+        """Where a text stands in a sample: `turn`, `part`, `field` and `start`, `stop` in code points; 5,000 at most.
+
+        `run.sample(ID).turns[turn].parts[part].text[start:stop]` is what was found; with `field` `arguments` it is of
+        `.call.arguments`. Raises as `sample` and `search`.
+        """
+        from rolloupe.query import search as searching
+
+        wanted = searching.TextQuery(text=text, regex=regex, case=case, word=word, roles=tuple(roles))
+        return searching.marked(self._ready(), _key(id), wanted)[0]
 
     def total(self, query: "SampleQuery") -> int:
         """How many samples a query has, its limit and offset aside."""

@@ -13,6 +13,7 @@ from rolloupe.cli.frame import Commands
 from rolloupe.cli.index import index
 from rolloupe.cli.ls import ls
 from rolloupe.cli.query import query
+from rolloupe.cli.search import search
 from rolloupe.cli.show import show
 from rolloupe.cli.view import view
 
@@ -31,5 +32,5 @@ def main() -> None:
     """
 
 
-for command in (view, demo, ls, show, query, doctor, index, convert):
+for command in (view, demo, ls, show, query, search, doctor, index, convert):
     main.add_command(command)

@@ -81,3 +81,30 @@ def counting(doing: str, what: str) -> "Iterator[Callable[[int, int], None]]":
         yield advanced
     finally:
         bar.stop()
+
+
+@contextmanager
+def searching() -> "Iterator[Callable[[int, int, int], None]]":
+    """Show how far a search has come, once it takes long; yields what is to be called with bytes done, known and hits.
+
+    It is gone while anything is printed: nothing else may be written before it was called again.
+    """
+    if not sys.stderr.isatty():
+        yield lambda _done, _known, _found: None
+        return
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+    columns = TextColumn("Searching"), BarColumn(), DownloadColumn(binary_units=True), TextColumn("{task.description}")
+    bar = Progress(*columns, console=errors(), transient=True)
+    task = bar.add_task("", total=None)
+    began = time.monotonic()
+
+    def advanced(done: int, known: int, found: int) -> None:
+        if not bar.live.is_started and time.monotonic() - began > PATIENCE_S:
+            bar.start()
+        bar.update(task, completed=done, total=known or None, description=f"{found:,} found")
+
+    try:
+        yield advanced
+    finally:
+        bar.stop()

@@ -151,7 +151,8 @@ def texts_of(branch: Branch) -> tuple[str, str]:
     """Return a branch as plain text: the prompt, and what follows from the first sampled message on."""
     for index in branch.path:
         if index not in branch.texts:
-            branch.texts[index] = text.joined([branch.nodes[index].record.get("message")])
+            node = branch.nodes[index]
+            branch.texts[index] = text.joined([node.record.get("message")], thoughts=node.is_sampled)
     first = split_at(branch.members)
     pieces = branch.path[:first], branch.path[first:]
     prompt, response = ("\n\n".join(filter(None, map(branch.texts.__getitem__, some))) for some in pieces)

@@ -181,9 +181,9 @@ def is_messages(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(entry, dict) for entry in value)
 
 
-def joined(value: object) -> str:
-    """Return a prompt or response as one plain text, whether stored as text or as messages."""
-    return text.joined(value) if isinstance(value, list) and value else as_text(value)
+def joined(value: object, *, thoughts: bool = False) -> str:
+    """Return a prompt or response as one plain text, whether stored as text or as messages: see `text.joined`."""
+    return text.joined(value, thoughts=thoughts) if isinstance(value, list) and value else as_text(value)
 
 
 def prompt_turns(value: object) -> list[Turn]:

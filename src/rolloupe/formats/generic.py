@@ -164,7 +164,7 @@ class Generic(JsonlFormat):
             metrics=metrics | reward.metrics,
             tags=tags | reward.tags,
             prompt=prompt,
-            response=fields.joined(response_value),
+            response=fields.joined(response_value, thoughts=True),
         )
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:

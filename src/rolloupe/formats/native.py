@@ -161,7 +161,7 @@ class Native(JsonlFormat):
             tags=_words(record.get("tags")),
             series=_facts(record),
             prompt=prompt,
-            response=fields.joined(record.get("response")),
+            response=fields.joined(record.get("response"), thoughts=True),
         )
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:

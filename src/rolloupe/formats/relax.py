@@ -165,7 +165,7 @@ class Relax(JsonlFormat):
             metrics=_metrics(record) | reward.metrics,
             tags=reward.tags,
             prompt=prompt,
-            response=fields.joined(record.get("response")),
+            response=fields.joined(record.get("response"), thoughts=True),
         )
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:

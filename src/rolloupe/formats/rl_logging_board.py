@@ -153,7 +153,7 @@ class RLLoggingBoard(JsonlFormat):
             tags=reward.tags,
             series=tokens.facts_of(arrays.series()),
             prompt=prompt,
-            response=_unpadded(fields.joined(record.get("response"))),
+            response=_unpadded(fields.joined(record.get("response"), thoughts=True)),
         )
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:

@@ -184,13 +184,17 @@ class Catalog:
                 problems = [p for p in problems if not (p.transient and p in held.meta.problems)]
             problems += tail.problems
         counted = sum(s.meta.problem_count - len(s.meta.problems) for s in segments) + len(problems)
-        views = [
-            Piece(key[0], None, t.table, t.sketches, t.metrics, t.tags, self._segments[key].meta.annotates, t.stop)
-            for key, t in self._tails.items()
-            if t.table
-        ]
+        views = [_piece_of(tail, self._segments[key].meta) for key, tail in self._tails.items() if tail.table]
         duplicates = any(s.meta.duplicates for s in segments) or bool(views)
         return snapshot_of(self.version, segments, views, tuple(problems), counted, duplicates=duplicates)
+
+
+def _piece_of(tail: Tail, meta: SegmentMeta) -> Piece:
+    """A tail as queries see it; `meta` is of the segment that it goes on from."""
+    return Piece(
+        meta.source, None, tail.table, tail.sketches, tail.metrics, tail.tags, meta.annotates, tail.stop,
+        start=meta.stop,
+    )  # fmt: skip
 
 
 def _age_s(path: Path) -> float:

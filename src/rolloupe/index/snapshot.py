@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from rolloupe.index.columns import MAX_METRICS, MAX_TAGS, SAID
 from rolloupe.index.extremes import Extreme, most_extreme
+from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.segment import SegmentMeta
 from rolloupe.index.sketch import STAMPS, Moments, SeriesSketch, Sketch
 from rolloupe.model import Problem
@@ -54,6 +55,15 @@ class Piece(NamedTuple):
     """How far into its source the rows reach."""
     pack: Pack | None = None
     first: int = 0
+    start: int = 0
+    """Where in its source the part, or what a tail has beyond its segment, begins."""
+    fingerprint: Fingerprint | None = None
+    """What the source was when the segment was made; None for a tail."""
+
+    @property
+    def rows(self) -> int:
+        """How many samples there are."""
+        return sum(sketch.rows for sketch in self.sketches)
 
 
 class Snapshot(NamedTuple):
@@ -146,8 +156,9 @@ def snapshot_of(
 def _on_disk(segment: Segment) -> Piece:
     meta, path, pack, first = segment
     return Piece(
-        meta.source, path, None, meta.sketches, meta.metrics, meta.tags, meta.annotates, meta.stop, pack, first
-    )
+        meta.source, path, None, meta.sketches, meta.metrics, meta.tags, meta.annotates, meta.stop, pack, first,
+        meta.start, meta.fingerprint,
+    )  # fmt: skip
 
 
 def _union(lists: Iterable[Iterable[str]]) -> tuple[str, ...]:

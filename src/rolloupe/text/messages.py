@@ -25,12 +25,15 @@ def from_messages(messages: object, origin: Literal["prompt", "response"] = "pro
     return [_turn(entry, origin) for entry in entries]
 
 
-def joined(messages: object) -> str:
-    """All text of some messages (or a text) as one plain text, for search and preview."""
+def joined(messages: object, *, thoughts: bool = False) -> str:
+    """All text of some messages (or a text) as one plain text, for search and preview; `thoughts` too, if wished.
+
+    Of prompts they are left out: groups are named by the hash of their prompt.
+    """
     if isinstance(messages, str):
         return messages
     entries = messages if isinstance(messages, list) else [messages]
-    return "\n\n".join(text for entry in entries if (text := _plain(entry)))
+    return "\n\n".join(text for entry in entries if (text := _plain(entry, thoughts=thoughts)))
 
 
 def _turn(entry: object, origin: Literal["prompt", "response"]) -> Turn:
@@ -38,9 +41,8 @@ def _turn(entry: object, origin: Literal["prompt", "response"]) -> Turn:
         return Turn(role="unknown", origin=origin, parts=[Part(kind="json", text=_json(entry))])
     role = entry.get("role")
     found: list[Part] = []
-    thought = next((entry[key] for key in ("reasoning_content", "reasoning", "thinking") if key in entry), None)
-    if isinstance(thought, str) and thought:
-        found.append(Part(kind="think", text=clean(thought)))
+    if thought := _thought(entry):
+        found.append(Part(kind="think", text=thought))
     found += _content(entry.get("content"))
     found += [_call(call) for call in _listed(entry.get("tool_calls"))]
     if isinstance(entry.get("function_call"), dict):
@@ -108,7 +110,13 @@ def _call(call: object) -> Part:
     return Part(kind="tool_call", text=_json(call), call=from_object(call))
 
 
-def _plain(entry: object) -> str:
+def _thought(entry: dict[str, Any]) -> str:
+    """What a message says in a field of its own before its content."""
+    thought = next((entry[key] for key in ("reasoning_content", "reasoning", "thinking") if key in entry), None)
+    return clean(thought) if isinstance(thought, str) else ""
+
+
+def _plain(entry: object, *, thoughts: bool) -> str:
     if isinstance(entry, str):
         return clean(entry)
     if not isinstance(entry, dict):
@@ -116,7 +124,7 @@ def _plain(entry: object) -> str:
     found = [part for part in _content(entry.get("content")) if part.raw is not None or part.kind not in QUIET]
     body = "".join(part.text if part.raw is None else part.raw for part in found)
     calls = [part.text for part in map(_call, _listed(entry.get("tool_calls")))]
-    return "\n".join(piece for piece in [body, *calls] if piece)
+    return "\n".join(piece for piece in [_thought(entry) if thoughts else "", body, *calls] if piece)
 
 
 def _listed(value: object) -> list[object]:

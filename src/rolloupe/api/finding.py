@@ -1,0 +1,33 @@
+"""What a search gives back in Python: hits one after another, and how far it has come."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rolloupe.query.search import Found, Hit, Progress
+
+
+class Hits(Iterator["Hit"]):
+    """The samples in which something was found, newest step first, as they are found; closing it ends the search."""
+
+    def __init__(self, found: "Iterator[Found]") -> None:
+        self._found = found
+        self._waiting: Iterator[Hit] = iter(())
+        self.progress: Progress = next(found).progress
+        """How far the search has come: `found` of it is exact once `is_over`."""
+
+    def __next__(self) -> "Hit":
+        while (hit := next(self._waiting, None)) is None:
+            found = next(self._found)
+            self.progress, self._waiting = found.progress, iter(found.hits)
+        return hit
+
+    def steps(self) -> "Iterator[Found]":
+        """What was found since, every tenth of a second: for who wants to show how far it is."""
+        for found in self._found:
+            self.progress = found.progress
+            yield found
+
+    def __repr__(self) -> str:
+        done, known, found = self.progress.samples, self.progress.known_samples, self.progress.found
+        return f"<Hits: {found:,} in {done:,} of {known:,} samples; iterate>"

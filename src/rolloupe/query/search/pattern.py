@@ -1,0 +1,204 @@
+"""What a search looks for, on an engine whose time is linear in the text whatever the pattern: RE2.
+
+Rows are told apart in Arrow, which has RE2 built in and looks through a column at once; places within a text are asked
+of google-re2. Both read a pattern the same way.
+"""
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import re2
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from rolloupe import text as texts
+from rolloupe.errors import BadPattern, BadQuery
+
+MAX_CHARS = 10_000
+MAX_PROGRAM = 50_000
+"""Instructions of a compiled pattern: what is larger may take as many steps for each byte of a text."""
+
+MAX_TRIES = 100_000
+"""Places in one text that are looked at: a pattern that finds nothing everywhere, `x*`, has one for each byte."""
+
+WORD = r"\pL\pN\pM_"
+"""What words are made of."""
+
+ROLES = ("prompt", "response", "system", "user", "assistant", "tool")
+COLUMNS = ("prompt", "response")
+
+Mask = NDArray[np.bool_]
+Span = tuple[int, int]
+
+
+class TextQuery(Struct, frozen=True, kw_only=True):
+    """What is looked for in the texts of samples; an empty `roles` means prompts and responses."""
+
+    text: str
+    regex: bool = False
+    case: bool = False
+    """True where capitals and small letters differ."""
+    word: bool = False
+    """True where a hit must not stand within a longer word."""
+    roles: tuple[str, ...] = ()
+    """Of `ROLES`: the whole prompt or response, or what one who takes part in it says."""
+
+
+class Pattern:
+    """A `TextQuery` that was understood. Raises `BadPattern` with the place of what cannot be read."""
+
+    def __init__(self, query: TextQuery) -> None:
+        if not query.text:
+            raise BadQuery("there is nothing to search for: name a text")
+        if len(query.text) > MAX_CHARS:
+            raise BadQuery(f"a text of {len(query.text):,} characters; at most {MAX_CHARS:,} are searched for")
+        unknown = [role for role in query.roles if role not in ROLES]
+        if unknown:
+            raise BadQuery(f"no role {unknown[0]!r}; there are: {', '.join(ROLES)}")
+        cleaned = texts.clean(query.text)
+        body = cleaned if query.regex else re2.escape(cleaned)
+        flag = "" if query.case else "(?i)"
+        self.query = query
+        self._plain = flag + body
+        self._compiled = _compiled(self._plain, cleaned)
+        self._word = ""
+        if query.word:
+            self._word = f"{flag}(?:^|[^{WORD}])({_closed(body)})(?:$|[^{WORD}])"
+            self._compiled = _compiled(self._word, cleaned)
+
+    def within(self, column: pa.Array) -> Mask:
+        """Tell which of some texts hold it."""
+        found = _mask(column, self._plain)
+        if self._word and found.any():
+            places = np.flatnonzero(found)
+            found[places] = _mask(column.take(pa.array(places)), self._word)
+        return found
+
+    def possibly(self, column: pa.Array) -> Mask:
+        """Tell which of some texts may have a piece that holds it.
+
+        What is at the end of a piece is not at that of the whole, and the arguments of tool calls are escaped in it.
+        """
+        if self.query.regex and _EDGES.search(self.query.text):
+            return np.ones(len(column), np.bool_)
+        found = _mask(column, self._plain)
+        return found if _UNESCAPED.fullmatch(self.query.text) else found | _mask(column, '"arguments"')
+
+    def spans(self, encoded: bytes) -> Iterator[Span]:
+        """Where it stands in a text in UTF-8, from left to right, in bytes; what is empty is left out."""
+        group = 1 if self._word else 0
+        place = 0
+        for _ in range(MAX_TRIES):
+            match = self._compiled.search(encoded, place) if place <= len(encoded) else None
+            if match is None:
+                return
+            start, stop = match.span(group)
+            if stop > start:
+                yield start, stop
+            # the sign that ends a word may begin the next one's surroundings
+            place = max(place + 1, _last_sign(encoded, stop) if self._word else stop)
+
+
+_EDGES = re.compile(r"[\^$]|\\[AzbB]")
+_UNESCAPED = re.compile(r"[\w ]*")
+
+
+def _mask(column: pa.Array, pattern: str) -> Mask:
+    try:
+        found = pc.match_substring_regex(column, pattern)
+    except pa.ArrowInvalid as error:
+        raise BadQuery(str(error)) from error
+    return np.array(pc.fill_null(found, False).to_numpy(zero_copy_only=False), np.bool_)
+
+
+def _last_sign(encoded: bytes, stop: int) -> int:
+    """Where the character before `stop` begins."""
+    place = stop - 1
+    while place > 0 and encoded[place] & 0xC0 == 0x80:
+        place -= 1
+    return place
+
+
+def _closed(body: str) -> str:
+    r"""The pattern with an open `\Q` ended, so that it can stand within another one."""
+    try:
+        re2.compile(f"(?:{body})", _options())
+    except re2.error:
+        return f"{body}\\E"
+    return body
+
+
+def _options() -> "re2.Options":
+    options = re2.Options()
+    options.log_errors = False
+    return options
+
+
+def _compiled(pattern: str, given: str) -> "re2._Regexp":
+    any_byte = _ANY_BYTE.search(pattern)
+    if any_byte:
+        raise BadPattern(r"cannot read the pattern: \C, one byte, may cut a character in two", given.find(r"\C"))
+    try:
+        compiled = re2.compile(pattern.encode(), _options())
+    except re2.error as error:
+        said = error.args[0]
+        raise _bad(said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said), given) from None
+    if compiled.programsize > MAX_PROGRAM:
+        raise BadPattern("the pattern is too large: repeat less in it", 0)
+    return compiled
+
+
+_ANY_BYTE = re.compile(r"(?<!\\)(?:\\\\)*\\C")
+
+
+def _bad(said: str, pattern: str) -> BadPattern:
+    """The error of a pattern with its place: RE2 names the piece that it could not read."""
+    what, _, piece = said.partition(": ")
+    if what == "missing )":
+        place = _open(pattern)
+    elif what == "unexpected )":
+        place = _unopened(pattern)
+    else:
+        place = max(0, pattern.find(piece)) if piece else 0
+    reason = f"{what} {piece}" if piece and len(piece) <= 40 and what not in ("missing )", "unexpected )") else what
+    return BadPattern(f"cannot read the pattern at character {place + 1}: {reason}", place)
+
+
+def _parentheses(pattern: str) -> Iterator[tuple[int, str]]:
+    """The parentheses that are neither escaped nor in a class."""
+    place, in_class = 0, False
+    while place < len(pattern):
+        sign = pattern[place]
+        if sign == "\\":
+            place += 1
+        elif in_class:
+            in_class = sign != "]"
+        elif sign == "[":
+            in_class = True
+        elif sign in "()":
+            yield place, sign
+        place += 1
+
+
+def _open(pattern: str) -> int:
+    """The last parenthesis that nothing closes."""
+    opened: list[int] = []
+    for place, sign in _parentheses(pattern):
+        if sign == "(":
+            opened.append(place)
+        elif opened:
+            opened.pop()
+    return opened[-1] if opened else 0
+
+
+def _unopened(pattern: str) -> int:
+    """The first parenthesis that closes nothing."""
+    depth = 0
+    for place, sign in _parentheses(pattern):
+        depth += 1 if sign == "(" else -1
+        if depth < 0:
+            return place
+    return 0

@@ -1,0 +1,133 @@
+"""What those who take part say: turns of a sample that is read whole, and where in them something stands."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from rolloupe import text as texts
+from rolloupe.errors import SourceChanged
+from rolloupe.index import OpenRun, Piece
+from rolloupe.model import Locator, Part, Sample, SampleKey, Turn
+from rolloupe.query import engine, said
+from rolloupe.query.engine import Question
+from rolloupe.query.rows import PLACE, Place
+from rolloupe.query.search.pattern import Pattern, TextQuery
+from rolloupe.query.search.scope import Rows
+from rolloupe.query.search.snippets import MOST, Snippet, snippets_of
+from rolloupe.query.single import sample as whole_sample
+
+MAX_SPANS = 5000
+"""Places of one sample that are marked; what is beyond is counted no more."""
+
+SAME = {"human": "user", "ai": "assistant", "model": "assistant", "developer": "system", "function": "tool"}
+"""Roles that other names stand for."""
+
+LOCATOR = "source, byte_start, byte_length, part"
+
+
+class Marked(NamedTuple):
+    """A place in a sample: `start` and `stop` count the code points of `part.text` of a turn, 0-based.
+
+    `field` is `text`, or of a tool call `arguments`.
+    """
+
+    turn: int
+    part: int
+    field: str
+    start: int
+    stop: int
+
+
+def speaks(turn: Turn, roles: Sequence[str]) -> bool:
+    """Tell whether a turn is of one of some roles; of none where there are none means of any."""
+    role = SAME.get(turn.role, turn.role)
+    return not roles or role in roles or turn.origin in roles
+
+
+def fields_of(part: Part) -> Iterator[tuple[str, str]]:
+    """The texts of a part that a person reads."""
+    if part.call is not None:
+        yield "arguments", part.call.arguments
+    elif part.kind != "image":
+        yield "text", part.text
+
+
+def marked(run: OpenRun, key: SampleKey, query: TextQuery) -> tuple[list[Marked], bool]:
+    """Where in the turns of a sample something stands, and whether there is more than is listed.
+
+    Raises as `query.sample` and `Pattern`.
+    """
+    pattern = Pattern(query)
+    found = list(islice(_marks(pattern, whole_sample(run, key).turns, query.roles), MAX_SPANS + 1))
+    return found[:MAX_SPANS], len(found) > MAX_SPANS
+
+
+def _marks(pattern: Pattern, turns: Sequence[Turn], roles: Sequence[str]) -> Iterator[Marked]:
+    for number, turn in enumerate(turns):
+        if not speaks(turn, roles):
+            continue
+        for place, part in enumerate(turn.parts):
+            for field, text in fields_of(part):
+                encoded = texts.clean(text).encode()
+                for start, stop in characters(encoded, pattern.spans(encoded)):
+                    yield Marked(number, place, field, start, stop)
+
+
+def characters(encoded: bytes, spans: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Spans of bytes as spans of code points."""
+    at, count = 0, 0
+    for start, stop in spans:
+        first = count + len(encoded[at:start].decode("utf-8", "ignore"))
+        count = first + len(encoded[start:stop].decode("utf-8", "ignore"))
+        at = stop
+        yield first, count
+
+
+class Spoken:
+    """A search among those that say something; samples are read whole for it."""
+
+    def __init__(self, run: OpenRun, pattern: Pattern) -> None:
+        self._run = run
+        self._pattern = pattern
+
+    def among(
+        self, piece: Piece, numbers: Rows, go_on: Callable[[], bool]
+    ) -> Iterator[tuple[int, tuple[Snippet, ...], bool]]:
+        """Yield the rows of a piece in which it was found, with snippets, and whether there is more."""
+        if not len(numbers):
+            return
+        for number, locator in self._locators(piece, [int(number) for number in numbers]):
+            if not go_on():
+                return
+            source = self._run.source(locator.source)
+            if source is None:
+                raise SourceChanged(f"{locator.source} is gone")
+            snippets, more = self._of(said.load(self._run, source, locator, ()))
+            if snippets:
+                yield number, tuple(snippets), more
+
+    def _of(self, sample: Sample) -> tuple[list[Snippet], bool]:
+        found: list[Snippet] = []
+        for turn in sample.turns:
+            if not speaks(turn, self._pattern.query.roles):
+                continue
+            role = SAME.get(turn.role, turn.role)
+            for _, text in (field for part in turn.parts for field in fields_of(part)):
+                encoded = texts.clean(text).encode()
+                if next(self._pattern.spans(encoded), None) is None:
+                    continue
+                own, is_more = snippets_of(self._pattern, role, encoded)
+                if len(found) >= MOST:
+                    return found, True
+                found += own
+                if is_more:
+                    return found, True
+        return found, False
+
+    def _locators(self, piece: Piece, numbers: Sequence[int]) -> list[tuple[int, Locator]]:
+        sql = f"SELECT nth, {LOCATOR} FROM rows JOIN places USING ({', '.join(PLACE)}) ORDER BY nth"
+        rows = engine.ask(self._run, Question([piece], sql, at=[Place(piece, number) for number in numbers]))
+        return [
+            (numbers[nth], Locator(source=source, start=start, length=length, part=part))
+            for nth, source, start, length, part in rows
+        ]

@@ -1,0 +1,79 @@
+"""Which rows of the index a search is over: the pieces of a run, newest first, and what of them a query asks for."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rolloupe.index import OpenRun, Piece, Sketch, Snapshot
+from rolloupe.query import engine
+from rolloupe.query.engine import Question
+from rolloupe.query.order import ROW_BITS
+from rolloupe.query.records import SampleQuery
+from rolloupe.query.rows import PLACE, Place
+from rolloupe.query.terms import terms_of
+
+FIRST_ROWS, MAX_ROWS = 20_000, 2_000_000
+"""So many rows are asked of DuckDB first, and at most: the first hits need not wait for the last rows."""
+
+Rows = NDArray[np.int64]
+
+
+def pieces_of(snapshot: Snapshot, query: SampleQuery) -> list[Piece]:
+    """The pieces that may hold samples of a query, newest step first."""
+    held = snapshot.holding(query.splits, query.step_min, query.step_max)
+
+    def age(piece: Piece) -> tuple[int, bool, str, int]:
+        newest = max((sketch.step for sketch in piece.sketches if is_in(sketch, query)), default=0)
+        return -newest, all(sketch.split != "train" for sketch in piece.sketches), piece.source, piece.start
+
+    return sorted((piece for piece in held if not piece.annotates), key=age)
+
+
+def is_in(sketch: Sketch, query: SampleQuery) -> bool:
+    """True where the samples of a step are of the splits and steps of a query."""
+    return (
+        (not query.splits or sketch.split in query.splits)
+        and (query.step_min is None or sketch.step >= query.step_min)
+        and (query.step_max is None or sketch.step <= query.step_max)
+    )
+
+
+def rows_in(piece: Piece, query: SampleQuery) -> int:
+    """How many samples of a piece are of the splits and steps of a query, its conditions aside."""
+    return sum(sketch.rows for sketch in piece.sketches if is_in(sketch, query))
+
+
+def scoped(
+    run: OpenRun, snapshot: Snapshot, query: SampleQuery, pieces: Sequence[Piece]
+) -> Iterator[tuple[Piece, Rows | None]]:
+    """Yield the pieces with the numbers of their rows that a query asks for; None stands for all of them."""
+    is_narrow = bool(query.where) or query.group is not None
+    place, size = 0, FIRST_ROWS
+    while place < len(pieces):
+        if not is_narrow and rows_in(pieces[place], query) == pieces[place].rows:
+            yield pieces[place], None
+            place += 1
+            continue
+        chunk, count = [], 0
+        while place < len(pieces) and count < size:
+            chunk.append(pieces[place])
+            count += pieces[place].rows
+            place += 1
+        yield from _asked(run, snapshot, query, chunk)
+        size = min(2 * size, MAX_ROWS)
+
+
+def _asked(
+    run: OpenRun, snapshot: Snapshot, query: SampleQuery, pieces: Sequence[Piece]
+) -> Iterator[tuple[Piece, Rows | None]]:
+    terms = terms_of(snapshot, query, by_group=False)
+    sql = f"{terms.own} SELECT {', '.join(PLACE)} FROM own"
+    answer, reading = engine.placed(run, Question(pieces, sql, terms.where.values, terms.named, said=terms.said))
+    files, rows = (column.to_numpy() for column in answer.columns)
+    begins = reading.numbers([Place(piece, 0) for piece in pieces])
+    words = np.sort((files << ROW_BITS) | rows)
+    for piece, file, begin in zip(pieces, begins[0].to_pylist(), begins[1].to_pylist(), strict=True):
+        first = (file << ROW_BITS) | begin
+        low, high = np.searchsorted(words, [first, first + piece.rows])
+        yield piece, words[low:high] - first

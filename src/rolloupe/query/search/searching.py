@@ -1,0 +1,193 @@
+"""A run searched for a text: found samples as they are found, newest step first, with how far the search has come.
+
+The pieces of the index are searched by few threads that all searches share; what they find is looked up here, some
+hundred at a time. Memory is bounded: so many pieces are looked ahead, and of a sample some snippets are kept.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
+from functools import cache
+from typing import NamedTuple
+
+from rolloupe.errors import SourceChanged
+from rolloupe.index import OpenRun
+from rolloupe.index.worker import worker_count
+from rolloupe.query import shown
+from rolloupe.query.listing import in_known_splits
+from rolloupe.query.records import SampleItem, SampleQuery
+from rolloupe.query.rows import Place
+from rolloupe.query.search.part import Count, Part, Row
+from rolloupe.query.search.pattern import Pattern, TextQuery
+from rolloupe.query.search.scope import pieces_of, rows_in, scoped
+from rolloupe.query.search.snippets import Snippet
+from rolloupe.query.terms import terms_of
+
+TELL_S = 0.1
+"""So often is told how far it has come."""
+LOOKED_UP = 200
+"""So many of what was found are looked up at a time."""
+MAX_THREADS = 4
+
+
+class Hit(NamedTuple):
+    """A sample in which something was found."""
+
+    sample: SampleItem
+    snippets: tuple[Snippet, ...]
+    more: bool
+    """True where there is more in it than the snippets show."""
+
+
+class Progress(NamedTuple):
+    """How far a search has come. Bytes are of the run's files; samples are those of its splits and steps."""
+
+    samples: int
+    known_samples: int
+    searched_bytes: int
+    known_bytes: int
+    found: int
+    """Samples in which something was found so far; all there are once the search is over."""
+    from_sources: int
+    """Samples whose texts were read from the run's files, since the index has none of them."""
+    notes: tuple[str, ...]
+    """What could not be searched, and why."""
+    is_over: bool
+
+
+class Found(NamedTuple):
+    """What was found since, and how far the search has come."""
+
+    hits: list[Hit]
+    progress: Progress
+
+
+def never() -> bool:
+    """Nobody ends the search."""
+    return False
+
+
+def search(
+    run: OpenRun,
+    query: TextQuery,
+    samples: SampleQuery | None = None,
+    *,
+    limit: int | None = None,
+    stopped: Callable[[], bool] = never,
+) -> Iterator[Found]:
+    """Search the samples of a query, as the run is indexed now; all are counted, and `limit` of them listed.
+
+    Yields every tenth of a second at least, and ends soon after `stopped` says so, or when it is closed. The last
+    progress of a search that was not stopped has `is_over`. Sort, limit and offset of the query are left aside. Raises
+    `BadQuery` and `BadPattern` at once, `NotFound` for a split that the run has not.
+    """
+    pattern = Pattern(query)
+    return _Search(run, pattern, samples or SampleQuery(), limit, stopped).go()
+
+
+class _Search:
+    def __init__(
+        self, run: OpenRun, pattern: Pattern, query: SampleQuery, limit: int | None, stopped: Callable[[], bool]
+    ) -> None:
+        self._run = run
+        self._pattern = pattern
+        self._limit = limit
+        self._stopped = stopped
+        self._is_closed = False
+        self._snapshot = run.snapshot()
+        self._query = in_known_splits(self._snapshot, query)
+        terms_of(self._snapshot, self._query, by_group=False)  # a query that means nothing is refused now
+        pieces = pieces_of(self._snapshot, self._query)
+        self._known_samples = sum(rows_in(piece, self._query) for piece in pieces)
+        self._rows = sum(piece.rows for piece in pieces)
+        self._known_bytes = sum(piece.stop - piece.start for piece in pieces)
+        self._count = Count()
+        self._listed = 0
+        self._waiting: list[Row] = []
+        self._scoped = scoped(run, self._snapshot, self._query, pieces)
+
+    def go(self) -> Iterator[Found]:
+        """The search itself; work begins with the first `next`."""
+        ahead = 2 * threads()
+        parts: deque[tuple[Part, Future[None]]] = deque()
+        told_s = time.monotonic()
+        try:
+            yield Found([], self._progress(is_over=False))
+            while not self._stopped():
+                while len(parts) < ahead and (due := next(self._scoped, None)) is not None:
+                    part = Part(self._run, self._pattern, *due, self._count)
+                    parts.append((part, _pool().submit(part.run, self._is_listing, self._goes_on)))
+                if not parts:
+                    break
+                part, future = parts[0]
+                taken, is_through = part.take()
+                self._waiting += taken
+                if is_through:
+                    parts.popleft()
+                    future.result()
+                elif not taken:
+                    wait_for([future], TELL_S / 2)
+                if len(self._waiting) >= LOOKED_UP or time.monotonic() - told_s >= TELL_S or self._is_first:
+                    yield Found(self._looked_up(), self._progress(is_over=False))
+                    told_s = time.monotonic()
+            if not self._stopped():
+                yield Found(self._looked_up(), self._progress(is_over=True))
+        finally:
+            self._is_closed = True
+            for _, future in parts:
+                future.cancel()
+
+    @property
+    def _is_first(self) -> bool:
+        """True where something was found and nobody knows yet."""
+        return bool(self._waiting) and not self._listed
+
+    def _goes_on(self) -> bool:
+        return not (self._is_closed or self._stopped())
+
+    def _is_listing(self) -> bool:
+        return self._limit is None or self._listed + len(self._waiting) < self._limit
+
+    def _looked_up(self) -> list[Hit]:
+        """What waits, as far as it is listed."""
+        most = len(self._waiting) if self._limit is None else max(0, self._limit - self._listed)
+        rows, self._waiting = self._waiting[:most], []
+        self._listed += len(rows)
+        hits: list[Hit] = []
+        for first in range(0, len(rows), LOOKED_UP):
+            some = rows[first : first + LOOKED_UP]
+            places = [Place(row.piece, row.row) for row in some]
+            try:
+                items = shown.items(shown.shown(self._run, self._snapshot, places))
+            except SourceChanged as error:
+                self._count.note(f"{len(some)} samples were found and cannot be listed: {error}")
+                continue
+            hits += [Hit(item, row.snippets, row.more) for item, row in zip(items, some, strict=True)]
+        return hits
+
+    def _progress(self, *, is_over: bool) -> Progress:
+        with self._count.lock:
+            samples, size_bytes, found = self._count.samples, self._count.size_bytes, self._count.found
+            from_sources, notes = self._count.from_sources, tuple(self._count.notes)
+        return Progress(
+            self._known_samples if is_over else samples * self._known_samples // max(1, self._rows),
+            self._known_samples,
+            self._known_bytes if is_over else size_bytes,
+            self._known_bytes,
+            found,
+            from_sources,
+            notes,
+            is_over,
+        )
+
+
+def threads() -> int:
+    """How many threads search."""
+    return min(MAX_THREADS, worker_count())
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads(), thread_name_prefix="search")
