@@ -185,12 +185,26 @@ class Catalog:
             problems += tail.problems
         counted = sum(s.meta.problem_count - len(s.meta.problems) for s in segments) + len(problems)
         views = [
-            Piece(key[0], None, t.table, t.sketches, t.metrics, t.tags, self._segments[key].meta.annotates, t.stop)
+            Piece(
+                key[0],
+                None,
+                t.table,
+                t.sketches,
+                t.metrics,
+                t.tags,
+                self._segments[key].meta.annotates,
+                t.stop,
+                says_discarded=_says_discarded(t.table, self._segments[key].meta),
+            )
             for key, t in self._tails.items()
             if t.table
         ]
         duplicates = any(s.meta.duplicates for s in segments) or bool(views)
         return snapshot_of(self.version, segments, views, tuple(problems), counted, duplicates=duplicates)
+
+
+def _says_discarded(table: pa.Table, meta: SegmentMeta) -> bool:
+    return meta.annotates and table["discarded"].null_count < table.num_rows
 
 
 def _age_s(path: Path) -> float:

@@ -13,11 +13,13 @@ from rolloupe.query.beside import (
     metric_rows,
     metrics,
 )
+from rolloupe.query.discards import discards
 from rolloupe.query.extremes import token_series
 from rolloupe.query.listing import every, samples, table
 from rolloupe.query.problems import problem_count, problems
 from rolloupe.query.records import (
     Condition,
+    Discards,
     ExtremeToken,
     GroupSummary,
     SampleItem,
@@ -35,6 +37,7 @@ from rolloupe.query.whole import whole
 
 __all__ = [
     "Condition",
+    "Discards",
     "ExtremeToken",
     "GroupSummary",
     "MetricPoint",
@@ -51,6 +54,7 @@ __all__ = [
     "columns",
     "config",
     "conversations",
+    "discards",
     "every",
     "files",
     "groups",

@@ -50,6 +50,7 @@ def terms_of(snapshot: Snapshot, query: SampleQuery, *, by_group: bool | None = 
     by_group = is_one_step(query) if by_group is None else by_group
     where = _where(snapshot, query)
     names = [condition.column for condition in query.where] + ([] if query.sort == "index" else [query.sort])
+    names += [] if query.trained is None else ["discarded"]
     found = {column_of(name, snapshot.metrics, snapshot.tags) for name in names}
     named = [Column(name, kind) for name in sorted(filter(None, found)) if (kind := kind_of(name))]
     in_use = [] if snapshot.annotated().isdisjoint(names) else [column for column in found if column]
@@ -70,6 +71,8 @@ def _where(snapshot: Snapshot, query: SampleQuery) -> Clause:
     if query.group is not None:
         terms.append("grp = ?")
         values.append(query.group)
+    if query.trained is not None:
+        terms.append(f"discarded {'=' if query.trained else '<>'} ''")
     for condition in query.where:
         term = _term(snapshot, condition)
         terms.append(term.sql)

@@ -28,6 +28,7 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     ("/api/runs", runs.runs),
     (f"{RUN}/steps", runs.steps),
     (f"{RUN}/groups", runs.groups),
+    (f"{RUN}/discards", runs.discards),
     (f"{RUN}/problems", runs.problems),
     (f"{RUN}/problems/raw", runs.problem_raw),
     (f"{RUN}/about", beside.about),

@@ -39,6 +39,11 @@ def flag(params: QueryParams, name: str) -> bool:
     return given in ("1", "true")
 
 
+def trained(params: QueryParams) -> bool | None:
+    """Only what was trained on, or only what was not; None where the address asks for both."""
+    return flag(params, "trained") if params.get("trained") else None
+
+
 def sample_key(text: str) -> SampleKey:
     """A sample's id. Raises `NotFound` for what was never issued as one."""
     try:

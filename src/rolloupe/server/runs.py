@@ -47,7 +47,8 @@ async def steps(request: Request) -> Response:
             split=split,
             version=version,
             steps=[step.step for step in found],
-            samples=[step.samples for step in found],
+            samples=[step.samples - step.discarded for step in found],
+            discarded=[step.discarded for step in found],
             reward_mean=[number(step.reward.mean) for step in found],
             reward_std=[number(step.reward.std) for step in found],
             reward_excluded=[step.reward.excluded for step in found],
@@ -58,14 +59,35 @@ async def steps(request: Request) -> Response:
     return await context.answer(request, version, make)
 
 
+async def discards(request: Request) -> Response:
+    """`GET /api/runs/{run}/discards?split=`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    split, version = params.word(request.query_params, "split"), run.version
+
+    def make() -> wire.DiscardsReply:
+        found = query.discards(run, split)
+        return wire.DiscardsReply(
+            run=run.id,
+            split=split,
+            version=version,
+            reasons=[one.reason for one in found],
+            steps=[one.step for one in found],
+            samples=[one.samples for one in found],
+            groups=[one.groups for one in found],
+            unfinished=[one.unfinished for one in found],
+        )
+
+    return await context.answer(request, version, make)
+
+
 async def groups(request: Request) -> Response:
-    """`GET /api/runs/{run}/groups?split=&step=`."""
+    """`GET /api/runs/{run}/groups?split=&step=&trained=`."""
     context, run = context_of(request), await context_of(request).run(request)
     split, step = params.word(request.query_params, "split"), params.integer(request.query_params, "step")
-    version = run.version
+    trained, version = params.trained(request.query_params), run.version
 
     def make() -> wire.GroupsReply:
-        found = [views.group_item(group) for group in query.groups(run, split, step)]
+        found = [views.group_item(group) for group in query.groups(run, split, step, trained=trained)]
         return wire.GroupsReply(run=run.id, split=split, step=step, version=version, groups=found)
 
     return await context.answer(request, version, make)

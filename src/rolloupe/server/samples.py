@@ -18,7 +18,7 @@ RAW_BYTES = 4 * 2**20
 
 
 async def samples(request: Request) -> Response:
-    """`GET /api/runs/{run}/samples?split=&step=&sort=&descending=&offset=&limit=&around=`."""
+    """`GET /api/runs/{run}/samples?split=&step=&trained=&sort=&descending=&offset=&limit=&around=`."""
     context, run = context_of(request), await context_of(request).run(request)
     given, version = request.query_params, run.version
     split, step = params.word(given, "split"), params.integer(given, "step")
@@ -27,6 +27,7 @@ async def samples(request: Request) -> Response:
         splits=(split,),
         step_min=step,
         step_max=step,
+        trained=params.trained(given),
         sort=given.get("sort") or "index",
         descending=params.flag(given, "descending"),
         offset=params.integer(given, "offset", 0, low=0),

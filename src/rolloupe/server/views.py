@@ -61,6 +61,7 @@ def group_item(group: GroupSummary) -> wire.GroupItem:
         reward_mean=number(group.reward.mean),
         reward_std=number(group.reward.std),
         env=group.env,
+        discarded=group.discarded,
     )
 
 

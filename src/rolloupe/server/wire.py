@@ -95,6 +95,9 @@ class StepsReply(Struct, kw_only=True):
     version: str
     steps: list[int]
     samples: list[int]
+    """How many were trained on; the mean reward is theirs."""
+    discarded: list[int]
+    """How many were not."""
     reward_mean: list[Number]
     """Mean over finite rewards."""
     reward_std: list[Number]
@@ -117,16 +120,34 @@ class GroupItem(Struct, kw_only=True):
     reward_mean: Number
     reward_std: Number
     env: str
+    discarded: str
+    """Why samples of it were not trained on, the most frequent reason; empty where all were."""
 
 
 class GroupsReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/groups?split=&step=`."""
+    """`GET /api/runs/{run}/groups?split=&step=&trained=`."""
 
     run: str
     split: str
     step: int
     version: str
     groups: list[GroupItem]
+
+
+class DiscardsReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/discards?split=`: parallel columns, one entry for each step and reason, by step.
+
+    `unfinished` of the samples were cancelled or failed: there is no answer to read.
+    """
+
+    run: str
+    split: str
+    version: str
+    reasons: list[str]
+    steps: list[int]
+    samples: list[int]
+    groups: list[int]
+    unfinished: list[int]
 
 
 class SampleItem(Struct, kw_only=True):
@@ -149,7 +170,7 @@ class SampleItem(Struct, kw_only=True):
 
 
 class SamplesReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/samples?split=&step=&sort=&descending=&offset=&limit=&around=`.
+    """`GET /api/runs/{run}/samples?split=&step=&trained=&sort=&descending=&offset=&limit=&around=`.
 
     Sorted by `index` the samples of a group stand together, groups in order of their first sample. With `around=ID`
     the page is the one that holds this sample.
@@ -414,6 +435,7 @@ REPLIES = (
     RunsReply,
     StepsReply,
     GroupsReply,
+    DiscardsReply,
     SamplesReply,
     SampleReply,
     RawReply,

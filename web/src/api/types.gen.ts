@@ -62,7 +62,10 @@ export interface StepsReply {
   split: string;
   version: string;
   steps: number[];
+  /** How many were trained on; the mean reward is theirs. */
   samples: number[];
+  /** How many were not. */
+  discarded: number[];
   /** Mean over finite rewards. */
   reward_mean: WireNumber[];
   reward_std: WireNumber[];
@@ -84,15 +87,33 @@ export interface GroupItem {
   reward_mean: WireNumber;
   reward_std: WireNumber;
   env: string;
+  /** Why samples of it were not trained on, the most frequent reason; empty where all were. */
+  discarded: string;
 }
 
-/** `GET /api/runs/{run}/groups?split=&step=`. */
+/** `GET /api/runs/{run}/groups?split=&step=&trained=`. */
 export interface GroupsReply {
   run: string;
   split: string;
   step: number;
   version: string;
   groups: GroupItem[];
+}
+
+/**
+ * `GET /api/runs/{run}/discards?split=`: parallel columns, one entry for each step and reason, by step.
+ *
+ * `unfinished` of the samples were cancelled or failed: there is no answer to read.
+ */
+export interface DiscardsReply {
+  run: string;
+  split: string;
+  version: string;
+  reasons: string[];
+  steps: number[];
+  samples: number[];
+  groups: number[];
+  unfinished: number[];
 }
 
 /** A sample in a list. */
@@ -114,7 +135,7 @@ export interface SampleItem {
 }
 
 /**
- * `GET /api/runs/{run}/samples?split=&step=&sort=&descending=&offset=&limit=&around=`.
+ * `GET /api/runs/{run}/samples?split=&step=&trained=&sort=&descending=&offset=&limit=&around=`.
  *
  * Sorted by `index` the samples of a group stand together, groups in order of their first sample. With `around=ID`
  * the page is the one that holds this sample.

@@ -14,6 +14,8 @@ export interface Place {
   view: View;
   sort: Sort;
   descending: boolean;
+  /** The samples that were not trained on, in place of those that were. */
+  discarded: boolean;
   /** On a narrow screen: the list of samples, instead of the sample. */
   list: boolean;
 }
@@ -27,12 +29,15 @@ export const START: Place = {
   view: "transcript",
   sort: "index",
   descending: false,
+  discarded: false,
   list: false,
 };
 
 const SORTS: readonly Sort[] = ["index", "reward", "length"];
 /** Pages of a run beside its rollouts, by the last part of their address. */
 const BESIDE: readonly Page[] = ["problems", "report", "run"];
+/** The last part of the address of what was not trained on: the same page as the rollouts. */
+const DISCARDED = "discarded";
 const WHOLE = /^-?\d{1,16}$/;
 
 /** What of a sample's id an address can do without: its split and its step. Null for what is no id. */
@@ -67,6 +72,7 @@ export function parse(path: string, query: string): Place {
     view: given.get("view") === "raw" ? "raw" : "transcript",
     sort: column,
     descending: sort.startsWith("-"),
+    discarded: third === DISCARDED,
     list: given.get("list") === "1",
   };
 }
@@ -86,6 +92,7 @@ export function format(place: Place): string {
   if (place.view !== "transcript") query.set("view", place.view);
   if (place.sort !== "index" || place.descending) query.set("sort", `${place.descending ? "-" : ""}${place.sort}`);
   if (place.list) query.set("list", "1");
+  if (place.page === "rollouts" && place.discarded) return joined(`${path}/${DISCARDED}`, query);
   return joined(BESIDE.includes(place.page) ? `${path}/${place.page}` : path, query);
 }
 
@@ -95,7 +102,7 @@ export function moved(place: Place, change: Partial<Place>): Place {
   const at = (key: keyof Place): boolean => key in change && change[key] !== place[key];
   if (at("run")) return { ...START, page: "rollouts", sort: place.sort, descending: place.descending, ...change };
   if (at("split") && !("step" in change)) next.step = null;
-  if ((at("split") || at("step")) && !("sample" in change)) next.sample = null;
+  if ((at("split") || at("step") || at("discarded")) && !("sample" in change)) next.sample = null;
   return next;
 }
 

@@ -6,7 +6,7 @@ import { rangeOf, share, stop, widened } from "./reward";
 import { flatRows, groupedRows, lastAtMost, nearest } from "./rows";
 
 function group(name: string, samples: number, first: number): GroupItem {
-  return { group: name, prompt: "", samples, first, reward_mean: null, reward_std: null, env: "" };
+  return { group: name, prompt: "", samples, first, reward_mean: null, reward_std: null, env: "", discarded: "" };
 }
 
 describe("rows of the list", () => {

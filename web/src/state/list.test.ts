@@ -33,7 +33,7 @@ async function samples(_: string, query: SamplesQuery) {
 }
 
 async function groups() {
-  const all = Array.from({ length: total / 2 }, (_, i) => ({ group: String(i), prompt: `Q${i}`, samples: 2, first: 2 * i, reward_mean: 0.5, reward_std: 0.5, env: "" }));
+  const all = Array.from({ length: total / 2 }, (_, i) => ({ group: String(i), prompt: `Q${i}`, samples: 2, first: 2 * i, reward_mean: 0.5, reward_std: 0.5, env: "", discarded: "" }));
   return { run: "r", split: "train", step: 1, version: "1", groups: all };
 }
 

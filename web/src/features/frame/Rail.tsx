@@ -9,14 +9,15 @@ import { helpOpen } from "../help/help";
 import style from "./Rail.module.css";
 
 export function Rail() {
-  const { page, list, run: runId } = place.value;
+  const { page, list, discarded, run: runId } = place.value;
   const problems = run.value?.problems ?? 0;
   return (
     <nav class={style["rail"]} aria-label="Pages">
       {runId !== null && (
         <>
-          <Item sign="rollouts" label="Rollouts" to={{ page: "rollouts", list: false }} isHere={page === "rollouts" && !list} />
+          <Item sign="rollouts" label="Rollouts" to={{ page: "rollouts", discarded: false, list: false }} isHere={page === "rollouts" && !discarded && !list} />
           <Item sign="list" label="Samples" to={{ page: "rollouts", list: true }} isHere={page === "rollouts" && list} isNarrow />
+          <Item sign="discarded" label="Discarded: what was not trained on" to={{ page: "rollouts", discarded: true, list: false }} isHere={page === "rollouts" && discarded && !list} />
           <Item sign="report" label="Report: what the trainer logged for the step" to={{ page: "report", list: false }} isHere={page === "report"} />
           <Item sign="run" label="Run: configuration, checkpoints, code, files" to={{ page: "run", list: false }} isHere={page === "run"} />
           <Item

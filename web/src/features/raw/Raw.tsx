@@ -1,6 +1,7 @@
 /** The record as it stands in its file, and where that is. */
 
 import { useMemo, useState } from "preact/hooks";
+import { whereIn } from "../../lib/facts";
 import { indented } from "../../lib/json";
 import { figure, size } from "../../lib/numbers";
 import { loadRaw, raw, rawError } from "../../state/sample";
@@ -26,7 +27,7 @@ export function Raw() {
     <section class={style["raw"]} aria-label="Raw record">
       <div class={style["bar"]}>
         <p class={style["source"]}>
-          {source.file} · bytes {figure(source.start)}–{figure(source.stop)}{source.part !== "" && ` · ${source.part}`} · {size(size_bytes)}
+          {source.file} · {whereIn(source)} · {size(size_bytes)}
         </p>
         <Copy what="the record" text={() => reply.text} />
         <Segments label="Form" options={FORMS} value={form} choose={choose} />

@@ -3,7 +3,8 @@
 import type { VNode } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { SampleReply, TurnView } from "../../api/types.gen";
-import { figure, size } from "../../lib/numbers";
+import { whereIn } from "../../lib/facts";
+import { figure } from "../../lib/numbers";
 import { Extra } from "./Extra";
 import { Golden } from "./Golden";
 import { ReferenceSection } from "./ReferenceSection";
@@ -47,7 +48,7 @@ export function Transcript({ reply }: { reply: SampleReply }) {
           {reply.reference !== null && <ReferenceSection reference={reply.reference} />}
           <Extra extra={reply.extra} />
           <footer class={style["source"]}>
-            {source.file} · bytes {figure(source.start)}–{figure(source.stop)} ({size(source.stop - source.start)}){source.part !== "" && ` · ${source.part}`}
+            {source.file} · {whereIn(source)}
           </footer>
         </>
       )}
