@@ -3,7 +3,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { whereIn } from "../../lib/facts";
 import { indented } from "../../lib/json";
-import { figure, size } from "../../lib/numbers";
+import { size } from "../../lib/numbers";
 import { loadRaw, raw, rawError } from "../../state/sample";
 import { Copy } from "../../ui/Copy";
 import { Segments } from "../../ui/Segments";
