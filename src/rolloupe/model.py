@@ -75,7 +75,10 @@ class Source(Struct, frozen=True, kw_only=True):
 
 
 class Locator(Struct, frozen=True, kw_only=True):
-    """Where in a source one sample lies. Its meaning belongs to the format (bytes, rows, an archive member)."""
+    """Where in a source one sample lies. Its meaning belongs to the format (bytes, rows, an archive member).
+
+    With a length of 0, `start` is the number of a row of the table `part`.
+    """
 
     source: str
     start: int

@@ -179,7 +179,9 @@ def test_rows_of_a_sample_can_be_read_raw(run: RunInfo) -> None:
     reader = by_name("telescope")
     source = reader.sources(run)[0]
     row = next(item for item in reader.scan(run, source, 0, 1) if isinstance(item, SampleRow))
-    document = json.loads(reader.raw(source, Locator(source=source.name, start=row.start, length=1, part=row.part)))
+    document = json.loads(
+        reader.raw(source, Locator(source=source.name, start=row.start, length=row.length, part=row.part))
+    )
     assert document["samples_data"]["sample_id"] == int(row.index)
     assert document["generations"][0]["content"] in document["samples_data"]["raw_string"]
     assert reader.read(source, 0, 4) == b"PK\x03\x04"

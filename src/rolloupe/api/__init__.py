@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rolloupe.api.bookmarks import Bookmark
     from rolloupe.index import Library, OpenRun
     from rolloupe.query import (
+        Discards,
         Filter,
         GroupSummary,
         MetricPoint,
@@ -312,6 +313,15 @@ class Questions:
         from rolloupe import query
 
         return Listed(query.series(self._ready(), sample_metric, split))
+
+    def discards(self, split: str | None = None) -> "Listed[Discards]":
+        """What was generated and not trained on, by step and reason: `samples`, `groups`, `unfinished` of them.
+
+        `samples(SampleQuery(trained=False))` lists the samples themselves.
+        """
+        from rolloupe import query
+
+        return Listed(query.discards(self._ready(), split))
 
     def token_series(self, step: int, split: str | None = None) -> "list[StepSeries]":
         """The token series of a step, over the tokens of its samples: `name`, `stats`, `lowest`, `highest`.

@@ -47,7 +47,7 @@ class Sampled(NamedTuple):
             row=self.row,
             locator=locator,
             turns=self.turns,
-            prompt_text=self.row.prompt,
+            prompt_text=_joined(self.turns, "prompt"),
             response_text=self.row.response,
             label=label_of(self.facts.about.get("golden_answers", [])),
             extra=_extra(self.facts, self.row, self.texts),
@@ -62,7 +62,7 @@ def sampled(run: RunInfo, source: Source, kept: Kept, number: int, facts: Facts)
     row = _identified(source, kept, number, facts.row)
     _fill(row, kept.kind, facts)
     row.metrics, row.tags = _metrics(facts), _tags(facts, kept.kind)
-    row.prompt, row.response = (_joined(turns, origin) for origin in ("prompt", "response"))
+    row.prompt, row.response = _asked(turns), _joined(turns, "response")
     if key := run.reading.reward_key:
         row.reward = row.metrics.get(f"reward.{key}", row.metrics.get(key))
     return Sampled(row, facts, turns, texts)
@@ -91,7 +91,7 @@ def _identified(source: Source, kept: Kept, number: int, own: Row) -> SampleRow:
         index=f"none-{kept.nth_without_id(number)}" if sample == UNDISPATCHED else index or str(sample),
         ordinal=sample if sample >= 0 else _LAST + number,
         start=number,
-        length=1,
+        length=0,
         part=name_of("samples_data", kind),
         uid=str(sample) if sample >= 0 else "",
     )
@@ -141,6 +141,11 @@ def _tags(facts: Facts, kind: Kind) -> dict[str, str]:
         if (short := fields.tag(one.get("tag_value")))
     }
     return found | ({"cancelled": "yes"} if kind.is_cancelled else {})
+
+
+def _asked(turns: list[Turn]) -> str:
+    """The prompt as the index holds it: the user's part first, for many prompts of a run begin with one system's."""
+    return _joined(sorted(turns, key=lambda turn: turn.role == "system"), "prompt")
 
 
 def _joined(turns: list[Turn], origin: str) -> str:

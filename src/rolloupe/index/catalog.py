@@ -193,8 +193,12 @@ def _piece_of(tail: Tail, meta: SegmentMeta) -> Piece:
     """A tail as queries see it; `meta` is of the segment that it goes on from."""
     return Piece(
         meta.source, None, tail.table, tail.sketches, tail.metrics, tail.tags, meta.annotates, tail.stop,
-        start=meta.stop,
+        start=meta.stop, says_discarded=_says_discarded(tail.table, meta),
     )  # fmt: skip
+
+
+def _says_discarded(table: pa.Table | None, meta: SegmentMeta) -> bool:
+    return meta.annotates and table is not None and table["discarded"].null_count < table.num_rows
 
 
 def _age_s(path: Path) -> float:

@@ -73,6 +73,8 @@ class SegmentMeta(Struct, kw_only=True):
     """True where it holds annotations instead of samples."""
     depends: str = ""
     """`Source.depends` when it was scanned."""
+    says_discarded: bool = False
+    """True where annotations in it say of samples whether they were trained on."""
 
 
 class Scan(NamedTuple):
@@ -223,7 +225,13 @@ def _meta(run: RunInfo, source: Source, part: int, found: Scan, print_: Fingerpr
         rows=len(found.rows), duplicates=has_duplicates(found.rows), fingerprint=print_,
         sketches=sketches_of(found.rows), metrics=metrics, tags=tags, problems=problems[:MAX_PROBLEMS],
         problem_count=len(problems), scalar_bytes=0, annotates=source.annotates, depends=source.depends,
+        says_discarded=says_discarded(found.annotations),
     )  # fmt: skip
+
+
+def says_discarded(annotations: Sequence[Annotation]) -> bool:
+    """True where some of the annotations say whether their samples were trained on."""
+    return any(one.discarded is not None for one in annotations)
 
 
 def has_duplicates(entries: Sequence[Entry]) -> bool:

@@ -5,7 +5,7 @@ of them merge exactly as if their values had been seen together (Chan, Golub and
 """
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -58,7 +58,11 @@ class SeriesSketch(Struct, array_like=True):
 
 
 class Sketch(Struct, array_like=True):
-    """One step of one split within a segment: rows, distinct groups, and moments by column or sample metric."""
+    """One step of one split within a segment: rows, distinct groups, and moments by column or sample metric.
+
+    Moments are over the samples that were trained on, as far as their own file says so: a mean reward over what was
+    thrown away as well would be that of no trainer.
+    """
 
     split: str
     step: int
@@ -72,6 +76,13 @@ class Sketch(Struct, array_like=True):
     """By token series."""
     launch: int = 0
     """The greatest of the launches of its samples."""
+    discarded: dict[str, int] = {}
+    """By reason, how many of the rows were not trained on."""
+
+    @property
+    def trained(self) -> int:
+        """How many of the rows were trained on."""
+        return self.rows - sum(self.discarded.values())
 
 
 def moments_of(values: Iterable[float | int | None]) -> Moments:
@@ -96,15 +107,17 @@ def sketches_of(entries: Sequence[Entry]) -> list[Sketch]:
 
 
 def _sketch(split: str, step: int, entries: list[Entry], series: list[str]) -> Sketch:
-    columns = {name: moments_of(_values(entries, name)) for name in NUMERIC}
-    names = names_of([entry.row for entry in entries])[0]
-    metrics = {name: moments_of([entry.row.metrics.get(name) for entry in entries]) for name in names}
+    discarded = dict(Counter(entry.row.discarded for entry in entries if entry.row.discarded))
+    own = [entry for entry in entries if not entry.row.discarded] if discarded else entries
+    columns = {name: moments_of(_values(own, name)) for name in NUMERIC}
+    names = names_of([entry.row for entry in own])[0]
+    metrics = {name: moments_of([entry.row.metrics.get(name) for entry in own]) for name in names}
     groups = len({entry.row.group for entry in entries})
     keep = {name: moments for name, moments in columns.items() if moments.count}
     stamp = sum(entry.stamp for entry in entries) % STAMPS
     found = {name: sketch for name in series if (sketch := _series(entries, name)).moments.count}
     launch = max(entry.row.launch for entry in entries)
-    return Sketch(split, step, len(entries), groups, keep, metrics, stamp, found, launch)
+    return Sketch(split, step, len(entries), groups, keep, metrics, stamp, found, launch, discarded)
 
 
 def _series(entries: list[Entry], name: str) -> SeriesSketch:

@@ -1,6 +1,6 @@
 """The index of a run at one moment, as queries see it: pieces on disk and in memory, and the sums over them."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -59,6 +59,8 @@ class Piece(NamedTuple):
     """Where in its source the part, or what a tail has beyond its segment, begins."""
     fingerprint: Fingerprint | None = None
     """What the source was when the segment was made; None for a tail."""
+    says_discarded: bool = False
+    """True where they say of samples whether they were trained on."""
 
     @property
     def rows(self) -> int:
@@ -103,6 +105,16 @@ class Snapshot(NamedTuple):
         """The names of what annotations may say: fixed columns, sample metrics and tags."""
         metrics, tags = self.said_names()
         return frozenset([*SAID, *metrics, *tags] if self.annotations else [])
+
+    @property
+    def says_discarded(self) -> bool:
+        """True where annotations say of samples whether they were trained on: the sketches then do not know."""
+        return any(piece.says_discarded for piece in self.annotations)
+
+    @property
+    def has_discarded(self) -> bool:
+        """True where some sample may not have been trained on."""
+        return self.says_discarded or any(sketch.discarded for sketch in self.steps.values())
 
     def said_names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The sample metrics and the tags of annotations that are joined: those beyond show in the sample alone."""
@@ -157,7 +169,7 @@ def _on_disk(segment: Segment) -> Piece:
     meta, path, pack, first = segment
     return Piece(
         meta.source, path, None, meta.sketches, meta.metrics, meta.tags, meta.annotates, meta.stop, pack, first,
-        meta.start, meta.fingerprint,
+        meta.start, meta.fingerprint, meta.says_discarded,
     )  # fmt: skip
 
 
@@ -183,7 +195,8 @@ def _added(a: Sketch, b: Sketch) -> Sketch:
     columns, metrics = _merged(a.columns, b.columns), _merged(a.metrics, b.metrics)
     series = _merged(a.series, b.series)
     stamp, launch = (a.stamp + b.stamp) % STAMPS, max(a.launch, b.launch)
-    return Sketch(a.split, a.step, a.rows + b.rows, -1, columns, metrics, stamp, series, launch)
+    discarded = dict(Counter(a.discarded) + Counter(b.discarded))
+    return Sketch(a.split, a.step, a.rows + b.rows, -1, columns, metrics, stamp, series, launch, discarded)
 
 
 def _merged(a: dict[str, Summed], b: dict[str, Summed]) -> dict[str, Summed]:

@@ -15,6 +15,7 @@ from rolloupe.query.beside import (
 )
 from rolloupe.query.catalogue import Catalogue, ColumnInfo, catalogue
 from rolloupe.query.complete import Completion, Suggestion, complete
+from rolloupe.query.discards import discards
 from rolloupe.query.extremes import token_series
 from rolloupe.query.filters import Among, And, Condition, Filter, Missing, Not, Or
 from rolloupe.query.grouped import Group, GroupPage, groups_page
@@ -22,6 +23,7 @@ from rolloupe.query.listing import every, in_scope, samples, table
 from rolloupe.query.named import by_uid, named
 from rolloupe.query.problems import problem_count, problems
 from rolloupe.query.records import (
+    Discards,
     ExtremeToken,
     GroupSummary,
     SampleItem,
@@ -44,6 +46,7 @@ __all__ = [
     "ColumnInfo",
     "Completion",
     "Condition",
+    "Discards",
     "ExtremeToken",
     "Filter",
     "Group",
@@ -70,6 +73,7 @@ __all__ = [
     "complete",
     "config",
     "conversations",
+    "discards",
     "every",
     "files",
     "groups",

@@ -49,6 +49,8 @@ class Group(NamedTuple):
     """At most `MAX_MEMBERS`, in order."""
     cells: list[list[Cell]]
     """By column, a value for each member."""
+    discarded: str = ""
+    """Why samples of it were not trained on, the most frequent reason; empty where all were."""
 
 
 class GroupPage(NamedTuple):
@@ -138,7 +140,7 @@ def _shown(run: OpenRun, snapshot: Snapshot, query: SampleQuery, columns: Sequen
     if not len(heads.steps):
         return []
     own = replace(query, step_min=int(heads.steps.min()), step_max=int(heads.steps.max()), sort="index")
-    terms = terms_of(snapshot, own, by_group=False, also=columns)
+    terms = terms_of(snapshot, own, by_group=False, also=[*columns, "discarded"])
     pieces = _pieces(snapshot, query, set(heads.steps.tolist()))
     wanted = pa.table({"nth_group": pa.array(range(len(heads.names)), pa.int64()), "head": heads.names})
     chosen = [column(snapshot, name) for name in columns]
@@ -159,7 +161,8 @@ def _shown(run: OpenRun, snapshot: Snapshot, query: SampleQuery, columns: Sequen
     sums = asked(
         f"""SELECT nth_group, count(*), count(reward) FILTER (isfinite(reward)), avg(reward) FILTER (isfinite(reward)),
         stddev_pop(reward) FILTER (isfinite(reward)), min(reward) FILTER (isfinite(reward)),
-        max(reward) FILTER (isfinite(reward)){means} FROM members GROUP BY nth_group"""
+        max(reward) FILTER (isfinite(reward)), coalesce(mode(nullif(discarded, '')), ''){means}
+        FROM members GROUP BY nth_group"""
     )
     rows = asked(
         f"""SELECT nth_group, {", ".join(KEY)}, {", ".join(ORDER)}, prompt_preview, env{cells} FROM members
@@ -194,7 +197,7 @@ def _groups(run: OpenRun, snapshot: Snapshot, heads: Heads, sums: pa.Table, rows
         if nth not in members:  # gone since
             continue
         own, first = members[nth], keys[nth][0]
-        count, finite, mean, std, low, high, *means = stats[nth]
+        count, finite, mean, std, low, high, reason, *means = stats[nth]
         found.append(
             Group(
                 key=(first.split, first.step, first.group),
@@ -206,6 +209,7 @@ def _groups(run: OpenRun, snapshot: Snapshot, heads: Heads, sums: pa.Table, rows
                 means=means,
                 members=keys[nth],
                 cells=[list(values) for values in zip(*(record[2:] for record in own), strict=True)],
+                discarded=reason,
             )
         )
     return found

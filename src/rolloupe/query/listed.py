@@ -57,7 +57,7 @@ def listed(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Listed:
         return BySql(run, snapshot, query)
     if number is not None:
         return _kept.get(run, snapshot, query, lambda: order_of(run, snapshot, query, number))
-    if query.where or query.group is not None:
+    if _is_narrowed(query):
         return _kept.get(run, snapshot, query, lambda: ByStep(snapshot, query, _counted(run, snapshot, query)))
     return ByStep(snapshot, query, {key: snapshot.steps[key].rows for key in _steps(snapshot, query)})
 
@@ -76,7 +76,7 @@ class BySql:
     def total(self) -> int:
         """How many samples there are."""
         query = self._query
-        if not query.where and query.group is None:
+        if not _is_narrowed(query):
             return sum(self.snapshot.steps[key].rows for key in _steps(self.snapshot, query))
         return sum(_counted(self._run, self.snapshot, query).values())
 
@@ -155,6 +155,11 @@ class ByStep:
         split, steps = self._steps[first][0], sorted((self._steps[first][1], self._steps[last][1]))
         query = replace(self._query, splits=(split,), step_min=steps[0], step_max=steps[1])
         return BySql(run, self.snapshot, query, by_group=True)
+
+
+def _is_narrowed(query: SampleQuery) -> bool:
+    """True where a query asks for some of the samples of its steps alone."""
+    return bool(query.where) or query.group is not None or query.trained is not None
 
 
 def _counted(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> dict[StepKey, int]:

@@ -52,7 +52,8 @@ def in_known_splits(snapshot: Snapshot, query: SampleQuery) -> SampleQuery:
         if not own and known:
             raise NotFound(f"no split {split!r}; there are: {', '.join(known[:40])}")
         found += own or [split]
-    return query if tuple(found) == query.splits else replace(query, splits=tuple(dict.fromkeys(found)))
+    trained = None if query.trained and not snapshot.has_discarded else query.trained
+    return replace(query, splits=tuple(dict.fromkeys(found)), trained=trained)
 
 
 def stamp_of(snapshot: Snapshot, query: SampleQuery) -> int:

@@ -20,6 +20,8 @@ class SampleQuery(Struct, frozen=True, kw_only=True):
     step_min: int | None = None
     step_max: int | None = None
     group: str | None = None
+    trained: bool | None = None
+    """Only samples that were trained on, or only those that were not; None for both."""
     where: tuple[Filter, ...] = ()
     sort: str = "index"
     descending: bool = False
@@ -61,6 +63,8 @@ class StepSummary(NamedTuple):
     """`being written` or `incomplete` where the format can tell; else empty."""
     stamp: int = 0
     """Another number where the samples of the step are others."""
+    discarded: int = 0
+    """How many of the samples were not trained on: `reward` is of the others."""
 
 
 class GroupSummary(NamedTuple):
@@ -72,6 +76,22 @@ class GroupSummary(NamedTuple):
     first: int
     reward: Stats
     env: str
+    discarded: str = ""
+    """Why samples of it were not trained on: the reasons, the most frequent first."""
+
+
+class Discards(NamedTuple):
+    """How many samples of a step were not trained on for one reason.
+
+    `unfinished` of them were cancelled, or failed: there is no answer to read.
+    """
+
+    split: str
+    step: int
+    reason: str
+    samples: int
+    groups: int
+    unfinished: int
 
 
 class SeriesPoint(NamedTuple):

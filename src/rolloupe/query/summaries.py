@@ -9,6 +9,7 @@ from rolloupe.index import OpenRun, Sketch, Snapshot, StepKey, column_of
 from rolloupe.index.columns import NUMERIC, kind_of
 from rolloupe.index.sketch import Moments
 from rolloupe.query import engine
+from rolloupe.query.discards import discarded_by_step
 from rolloupe.query.engine import Question
 from rolloupe.query.records import GroupSummary, SeriesPoint, SplitSummary, Stats, StepSummary
 from rolloupe.query.rows import Column, Said, quote
@@ -28,9 +29,9 @@ def _moments(sketch: Sketch, name: str) -> Moments:
     return sketch.columns.get(name) or sketch.metrics.get(name) or NONE
 
 
-def _point(sketch: Sketch, name: str, said: Mapping[StepKey, Moments]) -> SeriesPoint:
+def _point(sketch: Sketch, name: str, said: Mapping[StepKey, Moments], discarded: int) -> SeriesPoint:
     moments = said.get((sketch.split, sketch.step)) or _moments(sketch, name)
-    return SeriesPoint(sketch.split, sketch.step, stats_of(moments, sketch.rows))
+    return SeriesPoint(sketch.split, sketch.step, stats_of(moments, sketch.rows - discarded))
 
 
 def _token_point(sketch: Sketch, name: str) -> SeriesPoint:
@@ -52,12 +53,15 @@ def splits(run: OpenRun, *, count_groups: bool = True) -> list[SplitSummary]:
     for name in sorted(by_split, key=lambda split: (split != "train", split)):
         members = by_split[name]
         reward, rows = NONE, sum(s.rows for s in members)
+        trained = sum(s.trained for s in members)
         for sketch in members:
             reward = reward.merge(_moments(sketch, "reward"))
         groups = sum(s.groups if s.groups >= 0 else counted[s.split, s.step] for s in members)
         groups = groups if count_groups else -1
         numbers = [s.step for s in members]
-        found.append(SplitSummary(name, len(members), groups, rows, min(numbers), max(numbers), stats_of(reward, rows)))
+        found.append(
+            SplitSummary(name, len(members), groups, rows, min(numbers), max(numbers), stats_of(reward, trained))
+        )
     return found
 
 
@@ -78,16 +82,20 @@ def _counted_groups(run: OpenRun, sketches: list[Sketch]) -> dict[tuple[str, int
 
 def steps(run: OpenRun, split: str) -> list[StepSummary]:
     """The steps of a split, ascending. Raises `NotFound`, naming the splits there are."""
+    snapshot = run.snapshot()
+    gone = discarded_by_step(run)
+    said = _said_moments(run, snapshot, "reward") if snapshot.says_discarded else {}
     found = [
         StepSummary(
             split,
             s.step,
             s.rows,
-            stats_of(_moments(s, "reward"), s.rows),
+            _point(s, "reward", said, gone.get((split, s.step), 0)).stats,
             run.step_states.get((split, s.step), ""),
             s.stamp,
+            gone.get((split, s.step), 0),
         )
-        for s in run.snapshot().steps.values()
+        for s in snapshot.steps.values()
         if s.split == split
     ]
     if not found:
@@ -122,8 +130,10 @@ def series(run: OpenRun, name: str, split: str | None = None) -> list[SeriesPoin
     snapshot = run.snapshot()
     sketches = [sketch for sketch in snapshot.steps.values() if split in (None, sketch.split)]
     if name in columns(run):
-        said = _said_moments(run, snapshot, name) if name in snapshot.annotated() else {}
-        points = [_point(sketch, name, said) for sketch in sketches]
+        asked = name in snapshot.annotated() or snapshot.says_discarded
+        said = _said_moments(run, snapshot, name) if asked else {}
+        gone = discarded_by_step(run)
+        points = [_point(sketch, name, said, gone.get((sketch.split, sketch.step), 0)) for sketch in sketches]
     elif name in (known := token_series_names(run)):
         points = [_token_point(sketch, name) for sketch in sketches if name in sketch.series]
     else:
@@ -133,40 +143,50 @@ def series(run: OpenRun, name: str, split: str | None = None) -> list[SeriesPoin
 
 
 def _said_moments(run: OpenRun, snapshot: Snapshot, name: str) -> dict[StepKey, Moments]:
-    """The moments of a column of which annotations say something: those of the sketches are of older values."""
+    """The moments of a column where annotations say something of it, or of what was trained on: sketches are older."""
     column = column_of(name, snapshot.metrics, snapshot.tags) or name
     value = quote(column)
     sql = f"""
     SELECT split, step, count({value}), sum({value}), var_pop({value}) * count({value}), min({value}), max({value})
-    FROM rows WHERE isfinite({value}) GROUP BY split, step"""
+    FROM rows WHERE isfinite({value}) AND discarded = '' GROUP BY split, step"""
     pieces = snapshot.holding()
     named = [Column(column, kind)] if (kind := kind_of(column)) else []
     answer = (
-        engine.ask(run, Question(pieces, sql, named=named, said=Said(snapshot.annotations, [column]))) if pieces else []
+        engine.ask(run, Question(pieces, sql, named=named, said=Said(snapshot.annotations, [column, "discarded"])))
+        if pieces
+        else []
     )
     return {(split, step): Moments(*numbers) for split, step, *numbers in answer}
 
 
 GROUPS = """
-, own AS (SELECT *, row(source, ordinal, byte_start, part) AS place FROM rows WHERE split = ? AND step = ?)
+, placed AS (SELECT *, row(source, ordinal, byte_start, part) AS place FROM rows WHERE split = ? AND step = ?)
+, own AS (SELECT *, min(place) OVER (PARTITION BY grp) AS lead FROM placed)
 SELECT grp, arg_min(prompt_preview, place), count(*), count(reward) FILTER (isfinite(reward)),
        avg(reward) FILTER (isfinite(reward)), stddev_pop(reward) FILTER (isfinite(reward)),
-       min(reward) FILTER (isfinite(reward)), max(reward) FILTER (isfinite(reward)), arg_min(env, place)
-FROM own GROUP BY grp ORDER BY min(place)
+       min(reward) FILTER (isfinite(reward)), max(reward) FILTER (isfinite(reward)), arg_min(env, place),
+       coalesce(mode(nullif(discarded, '')), '')
+FROM own WHERE {} GROUP BY grp ORDER BY min(lead)
 """
 
 
-def groups(run: OpenRun, split: str, step: int) -> list[GroupSummary]:
-    """The groups of a step in order of their first sample. Raises `NotFound` where the step has no sample."""
-    pieces = run.snapshot().holding([split], step, step)
+def groups(run: OpenRun, split: str, step: int, *, trained: bool | None = None) -> list[GroupSummary]:
+    """The groups of a step in order of their first sample. Raises `NotFound` where the step has no sample.
+
+    `trained` as in `SampleQuery`: of a step that has no such sample there are no groups.
+    """
+    snapshot = run.snapshot()
+    pieces = snapshot.holding([split], step, step)
+    which = "true" if trained is None else f"discarded {'=' if trained else '<>'} ''"
+    said = Said(snapshot.annotations, ["discarded"]) if snapshot.says_discarded else Said()
     found: list[GroupSummary] = []
     first = 0
-    answer = engine.ask(run, Question(pieces, GROUPS, [split, step])) if pieces else []
-    for group, prompt, count, finite, mean, std, low, high, env in answer:
+    answer = engine.ask(run, Question(pieces, GROUPS.format(which), [split, step], said=said)) if pieces else []
+    for group, prompt, count, finite, mean, std, low, high, env, reason in answer:
         found.append(
-            GroupSummary(group, prompt, count, first, Stats(finite, mean, std, low, high, count - finite), env)
+            GroupSummary(group, prompt, count, first, Stats(finite, mean, std, low, high, count - finite), env, reason)
         )
         first += count
-    if not found:
+    if not pieces:
         raise NotFound(f"no samples at step {step} of split {split!r} in run {run.id!r}")
     return found

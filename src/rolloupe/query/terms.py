@@ -41,6 +41,7 @@ def terms_of(
     by_group = is_one_step(query) if by_group is None else by_group
     where = _where(snapshot, query)
     names = [*_names(snapshot, query), *also]
+    names += [] if query.trained is None else ["discarded"]
     found = {column_of(name, snapshot.metrics, snapshot.tags) for name in names}
     named = [Column(name, kind) for name in sorted(filter(None, found)) if (kind := kind_of(name))]
     in_use = [] if snapshot.annotated().isdisjoint(names) else [one for one in found if one]
@@ -57,6 +58,8 @@ def _where(snapshot: Snapshot, query: SampleQuery) -> Clause:
             clauses.append(Clause(f"step {sign} ?", [bound]))
     if query.group is not None:
         clauses.append(Clause("grp = ?", [query.group]))
+    if query.trained is not None:
+        clauses.append(Clause(f"discarded {'=' if query.trained else '<>'} ''", []))
     return joined([*clauses, *(clause_of(snapshot, one) for one in query.where)])
 
 

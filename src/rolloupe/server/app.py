@@ -30,6 +30,7 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/groups", lists.groups),
     (f"{RUN}/columns", lists.columns),
     (f"{RUN}/complete", lists.complete),
+    (f"{RUN}/discards", runs.discards),
     (f"{RUN}/problems", runs.problems),
     (f"{RUN}/problems/raw", runs.problem_raw),
     (f"{RUN}/about", beside.about),

@@ -14,7 +14,7 @@ from starlette.responses import Response, StreamingResponse
 from rolloupe import query
 from rolloupe.errors import BadQuery
 from rolloupe.query import SampleItem, SampleQuery
-from rolloupe.query.where import conditions, place_of
+from rolloupe.query.where import place_of
 from rolloupe.server import params, views, wire
 from rolloupe.server.context import context_of
 from rolloupe.server.wire import number
@@ -28,17 +28,10 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def asked(given: QueryParams) -> SampleQuery:
-    """Which samples an address asks for: of one step, of a range of steps, or of a whole split."""
-    low, high = params.optional(given, "step_min"), params.optional(given, "step_max")
-    step = params.optional(given, "step")
-    return SampleQuery(
-        splits=(params.word(given, "split"),),
-        step_min=low if step is None else step,
-        step_max=high if step is None else step,
-        group=given.get("group") or None,
-        where=conditions(given.get("where", "")),
-        sort=given.get("sort") or "index",
-        descending=params.flag(given, "descending"),
+    """A page of the samples that an address asks for: of one step, of a range of steps, or of a whole split."""
+    params.word(given, "split")
+    return replace(
+        params.sample_query(given),
         offset=params.integer(given, "offset", 0, low=0),
         limit=params.integer(given, "limit", LIMIT, low=1, high=MAX_LIMIT),
     )

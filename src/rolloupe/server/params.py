@@ -47,18 +47,17 @@ def flag(params: QueryParams, name: str) -> bool:
 
 
 def sample_query(params: QueryParams) -> SampleQuery:
-    """Which samples, in which order: `split`, `step` or `first` and `last`, `group`, `where`, `sort`, `descending`.
+    """Which samples, in which order: `split`, `step` or `step_min` and `step_max`, `group`, `trained`, `where`, `sort`.
 
     Whatever is left out narrows nothing.
     """
-    step = integer(params, "step") if params.get("step") else None
-    first = integer(params, "first") if params.get("first") else step
-    last = integer(params, "last") if params.get("last") else step
+    step = optional(params, "step")
     return SampleQuery(
         splits=(params["split"],) if params.get("split") else (),
-        step_min=first,
-        step_max=last,
+        step_min=optional(params, "step_min") if step is None else step,
+        step_max=optional(params, "step_max") if step is None else step,
         group=params.get("group") or None,
+        trained=flag(params, "trained") if params.get("trained") else None,
         where=conditions(params.get("where", "")),
         sort=params.get("sort") or "index",
         descending=flag(params, "descending"),

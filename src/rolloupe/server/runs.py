@@ -47,12 +47,34 @@ async def steps(request: Request) -> Response:
             split=split,
             version=version,
             steps=[step.step for step in found],
-            samples=[step.samples for step in found],
+            samples=[step.samples - step.discarded for step in found],
+            discarded=[step.discarded for step in found],
             reward_mean=[number(step.reward.mean) for step in found],
             reward_std=[number(step.reward.std) for step in found],
             reward_excluded=[step.reward.excluded for step in found],
             states={str(step.step): step.state for step in found if step.state},
             stamps=[step.stamp for step in found],
+        )
+
+    return await context.answer(request, version, make)
+
+
+async def discards(request: Request) -> Response:
+    """`GET /api/runs/{run}/discards?split=`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    split, version = params.word(request.query_params, "split"), run.version
+
+    def make() -> wire.DiscardsReply:
+        found = query.discards(run, split)
+        return wire.DiscardsReply(
+            run=run.id,
+            split=split,
+            version=version,
+            reasons=[one.reason for one in found],
+            steps=[one.step for one in found],
+            samples=[one.samples for one in found],
+            groups=[one.groups for one in found],
+            unfinished=[one.unfinished for one in found],
         )
 
     return await context.answer(request, version, make)

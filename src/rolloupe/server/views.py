@@ -80,6 +80,7 @@ def group_item(group: Group) -> wire.GroupItem:
         members=[str(key).removeprefix(prefix) for key in group.members],
         means=[number(mean) for mean in group.means],
         cells=[[cell(value) for value in values] for values in group.cells],
+        discarded=group.discarded,
     )
 
 

@@ -106,6 +106,9 @@ class StepsReply(Struct, kw_only=True):
     version: str
     steps: list[int]
     samples: list[int]
+    """How many were trained on; the mean reward is theirs."""
+    discarded: list[int]
+    """How many were not."""
     reward_mean: list[Number]
     """Mean over finite rewards."""
     reward_std: list[Number]
@@ -129,6 +132,8 @@ class GroupItem(Struct, kw_only=True):
     reward_mean: Number
     reward_std: Number
     env: str
+    discarded: str
+    """Why samples of it were not trained on, the most frequent reason; empty where all were."""
     prefix: str
     """How the ids of its samples begin; they end with a part of `members`."""
     members: list[str]
@@ -140,9 +145,9 @@ class GroupItem(Struct, kw_only=True):
 
 
 class GroupsReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/groups?split=&step=&step_min=&step_max=&where=&sort=&descending=&column=&offset=&limit=`.
+    """`GET /api/runs/{run}/groups?split=&step=&trained=&where=&sort=&descending=&column=&offset=&limit=`.
 
-    The scope is one step, a range of steps, or without both the whole split. `sort` is `index`, or a column whose means
+    The scope is one step, a range (`step_min=`, `step_max=`), or without both the whole split. `sort` is `index`, or a column whose means
     are compared. `column` may stand several times.
     """
 
@@ -160,6 +165,22 @@ class GroupsReply(Struct, kw_only=True):
     """That of the step, where the scope is one: see `StepsReply.stamps`."""
     columns: list[str]
     groups: list[GroupItem]
+
+
+class DiscardsReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/discards?split=`: parallel columns, one entry for each step and reason, by step.
+
+    `unfinished` of the samples were cancelled or failed: there is no answer to read.
+    """
+
+    run: str
+    split: str
+    version: str
+    reasons: list[str]
+    steps: list[int]
+    samples: list[int]
+    groups: list[int]
+    unfinished: list[int]
 
 
 class SampleItem(Struct, kw_only=True):
@@ -185,7 +206,7 @@ class SampleItem(Struct, kw_only=True):
 
 
 class SamplesReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/samples?split=&step=&step_min=&step_max=&where=&group=&sort=&descending=&offset=&limit=`.
+    """`GET /api/runs/{run}/samples?split=&step=&trained=&where=&group=&sort=&descending=&offset=&limit=`.
 
     The scope is as in `GroupsReply`. Sorted by `index` the samples of a group stand together, groups in order of their
     first sample. With `around=ID` the page is the one that holds this sample. `column` may stand several times.
@@ -654,6 +675,7 @@ REPLIES = (
     RunsReply,
     StepsReply,
     GroupsReply,
+    DiscardsReply,
     SamplesReply,
     ColumnsReply,
     CompleteReply,

@@ -4,6 +4,7 @@ import { address, ApiError, get, post } from "./client";
 import type {
   AboutReply,
   CacheStats,
+  DiscardsReply,
   FindReply,
   GroupsReply,
   LoginReply,
@@ -28,6 +29,8 @@ export { ApiError, onLocked } from "./client";
 export interface SamplesQuery {
   split: string;
   step: number;
+  /** Only what was trained on, or only what was not. */
+  trained: boolean;
   sort: string;
   descending: boolean;
   offset: number;
@@ -39,8 +42,10 @@ export const getRuns = (): Promise<RunsReply> => get(["runs"]);
 
 export const getSteps = (run: string, split: string): Promise<StepsReply> => get(["runs", run, "steps"], { split });
 
-export const getGroups = (run: string, split: string, step: number): Promise<GroupsReply> =>
-  get(["runs", run, "groups"], { split, step, limit: 5000 });
+export const getGroups = (run: string, split: string, step: number, trained: boolean): Promise<GroupsReply> =>
+  get(["runs", run, "groups"], { split, step, trained, limit: 5000 });
+
+export const getDiscards = (run: string, split: string): Promise<DiscardsReply> => get(["runs", run, "discards"], { split });
 
 export const getSamples = (run: string, query: SamplesQuery): Promise<SamplesReply> =>
   get(["runs", run, "samples"], { ...query });

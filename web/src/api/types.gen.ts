@@ -72,7 +72,10 @@ export interface StepsReply {
   split: string;
   version: string;
   steps: number[];
+  /** How many were trained on; the mean reward is theirs. */
   samples: number[];
+  /** How many were not. */
+  discarded: number[];
   /** Mean over finite rewards. */
   reward_mean: WireNumber[];
   reward_std: WireNumber[];
@@ -95,6 +98,8 @@ export interface GroupItem {
   reward_mean: WireNumber;
   reward_std: WireNumber;
   env: string;
+  /** Why samples of it were not trained on, the most frequent reason; empty where all were. */
+  discarded: string;
   /** How the ids of its samples begin; they end with a part of `members`. */
   prefix: string;
   /** Its samples in order, at most 1,000 of them. */
@@ -106,9 +111,9 @@ export interface GroupItem {
 }
 
 /**
- * `GET /api/runs/{run}/groups?split=&step=&step_min=&step_max=&where=&sort=&descending=&column=&offset=&limit=`.
+ * `GET /api/runs/{run}/groups?split=&step=&trained=&where=&sort=&descending=&column=&offset=&limit=`.
  *
- * The scope is one step, a range of steps, or without both the whole split. `sort` is `index`, or a column whose means
+ * The scope is one step, a range (`step_min=`, `step_max=`), or without both the whole split. `sort` is `index`, or a column whose means
  * are compared. `column` may stand several times.
  */
 export interface GroupsReply {
@@ -126,6 +131,22 @@ export interface GroupsReply {
   stamp: number;
   columns: string[];
   groups: GroupItem[];
+}
+
+/**
+ * `GET /api/runs/{run}/discards?split=`: parallel columns, one entry for each step and reason, by step.
+ *
+ * `unfinished` of the samples were cancelled or failed: there is no answer to read.
+ */
+export interface DiscardsReply {
+  run: string;
+  split: string;
+  version: string;
+  reasons: string[];
+  steps: number[];
+  samples: number[];
+  groups: number[];
+  unfinished: number[];
 }
 
 /** A sample in a list. */
@@ -150,7 +171,7 @@ export interface SampleItem {
 }
 
 /**
- * `GET /api/runs/{run}/samples?split=&step=&step_min=&step_max=&where=&group=&sort=&descending=&offset=&limit=`.
+ * `GET /api/runs/{run}/samples?split=&step=&trained=&where=&group=&sort=&descending=&offset=&limit=`.
  *
  * The scope is as in `GroupsReply`. Sorted by `index` the samples of a group stand together, groups in order of their
  * first sample. With `around=ID` the page is the one that holds this sample. `column` may stand several times.

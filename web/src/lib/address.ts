@@ -14,6 +14,8 @@ export interface Place {
   view: View;
   sort: Sort;
   descending: boolean;
+  /** The samples that were not trained on, in place of those that were. */
+  discarded: boolean;
   /** On a narrow screen: the list of samples, instead of the sample. */
   list: boolean;
   /** Runs whose curves are drawn over those of the run that is looked at. */
@@ -31,6 +33,7 @@ export const START: Place = {
   view: "transcript",
   sort: "index",
   descending: false,
+  discarded: false,
   list: false,
   over: [],
   find: "",
@@ -44,6 +47,8 @@ const BESIDE: readonly Page[] = ["problems", "report", "run"];
 const ABOVE: readonly Page[] = ["settings", "bookmarks"];
 /** Curves of more runs than these cannot be told apart. */
 export const MAX_OVER = 9;
+/** The last part of the address of what was not trained on: the same page as the rollouts. */
+const DISCARDED = "discarded";
 const WHOLE = /^-?\d{1,16}$/;
 
 /** What of a sample's id an address can do without: its split and its step. Null for what is no id. */
@@ -79,6 +84,7 @@ export function parse(path: string, query: string): Place {
     view: VIEWS.find((view) => view === given.get("view")) ?? "transcript",
     sort: column,
     descending: sort.startsWith("-"),
+    discarded: third === DISCARDED,
     list: given.get("list") === "1",
     over: [...new Set(given.getAll("over"))].filter((id) => id !== "" && id !== second).slice(0, MAX_OVER),
     find: "",
@@ -103,6 +109,7 @@ export function format(place: Place): string {
   if (place.sort !== "index" || place.descending) query.set("sort", `${place.descending ? "-" : ""}${place.sort}`);
   if (place.list) query.set("list", "1");
   for (const id of place.over) query.append("over", id);
+  if (place.page === "rollouts" && place.discarded) return joined(`${path}/${DISCARDED}`, query);
   return joined(BESIDE.includes(place.page) ? `${path}/${place.page}` : path, query);
 }
 
@@ -115,7 +122,7 @@ export function moved(place: Place, change: Partial<Place>): Place {
     return { ...START, page: "rollouts", sort: place.sort, descending: place.descending, over, ...change };
   }
   if (at("split") && !("step" in change)) next.step = null;
-  if ((at("split") || at("step")) && !("sample" in change)) next.sample = null;
+  if ((at("split") || at("step") || at("discarded")) && !("sample" in change)) next.sample = null;
   return next;
 }
 

@@ -1,7 +1,7 @@
 /** The figures of a sample, in the order in which they are read. */
 
-import type { SampleReply, WireNumber } from "../api/types.gen";
-import { exact, figure, finite, score, signed } from "./numbers";
+import type { SampleReply, SourceInfo, WireNumber } from "../api/types.gen";
+import { exact, figure, finite, score, signed, size } from "./numbers";
 
 /** `tone`: which scale gives the value its colour. */
 export interface Labelled {
@@ -73,4 +73,10 @@ function tokens({ prompt_tokens, response_tokens, total_tokens }: SampleReply): 
   if (parts.length === 0) return [];
   const shown = response_tokens ?? total_tokens ?? prompt_tokens;
   return [{ label: response_tokens === null ? "Tokens" : "Response tokens", text: figure(shown), title: parts.join(", "), ...(response_tokens !== null && filter("response_tokens", response_tokens)) }];
+}
+
+/** Where in its file a record stands: bytes, or the row of a table. */
+export function whereIn({ start, stop, part }: SourceInfo): string {
+  if (stop === start) return `row ${figure(start)} of ${part}`;
+  return `bytes ${figure(start)}–${figure(stop)} (${size(stop - start)})${part === "" ? "" : ` · ${part}`}`;
 }

@@ -6,7 +6,7 @@ import { rangeOf, share, stop, widened } from "./reward";
 import { flatRows, groupedRows, lastAtMost, nearest } from "./rows";
 
 function group(name: string, samples: number, first: number): GroupItem {
-  return { group: name, prompt: "", samples, first, reward_mean: null, reward_std: null, env: "", step: 1, prefix: "", members: [], means: [], cells: [] };
+  return { group: name, prompt: "", samples, first, reward_mean: null, reward_std: null, env: "", discarded: "", step: 1, prefix: "", members: [], means: [], cells: [] };
 }
 
 describe("rows of the list", () => {

@@ -1,11 +1,14 @@
 /** What an address leaves open, the page chooses: the first split, the newest step, the first sample of the list. */
 
-import { effect, untracked } from "@preact/signals";
+import { computed, effect, untracked } from "@preact/signals";
 import type { Page } from "../lib/address";
 import { isBehind, itemAt, listing, need } from "./list";
 import { go, place } from "./place";
 import { run, runs } from "./runs";
-import { lastStep } from "./steps";
+import { lastStep, steps } from "./steps";
+
+/** The newest step at which something was not trained on. */
+const lastDiscarded = computed(() => steps.value?.steps.findLast((_, at) => (steps.value?.discarded[at] ?? 0) > 0) ?? null);
 
 /** Pages that are of a step. */
 const hasStep = (page: Page): boolean => page === "rollouts" || page === "report";
@@ -26,9 +29,9 @@ export function startComplete(): void {
     if (split === null || run.value?.progress.phase === "ready") untracked(() => go({ split: first.name }, "replace"));
   });
   effect(() => {
-    const { page, split, step } = place.value;
-    if (!hasStep(page) || split === null || step !== null) return;
-    const newest = lastStep.value ?? run.value?.splits.find((one) => one.name === split)?.last_step ?? null;
+    const { page, split, step, discarded } = place.value;
+    if (!hasStep(page) || split === null || step !== null || (discarded && steps.value === null)) return;
+    const newest = (discarded ? lastDiscarded.value : null) ?? lastStep.value ?? run.value?.splits.find((one) => one.name === split)?.last_step ?? null;
     if (newest !== null) untracked(() => go({ step: newest }, "replace"));
   });
   effect(() => {

@@ -33,7 +33,7 @@ async function samples(_: string, query: SamplesQuery) {
 }
 
 async function groups() {
-  const all = Array.from({ length: total / 2 }, (_, i) => ({ group: String(i), prompt: `Q${i}`, samples: 2, first: 2 * i, reward_mean: 0.5, reward_std: 0.5, env: "", step: 1, prefix: `train/1/${i}/`, members: [], means: [], cells: [] }));
+  const all = Array.from({ length: total / 2 }, (_, i) => ({ group: String(i), prompt: `Q${i}`, samples: 2, first: 2 * i, reward_mean: 0.5, reward_std: 0.5, env: "", discarded: "", step: 1, prefix: `train/1/${i}/`, members: [], means: [], cells: [] }));
   return { run: "r", split: "train", version: "1", total: all.length, samples: total, of: total, offset: 0, stamp: 1, columns: [], groups: all };
 }
 

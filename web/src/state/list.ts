@@ -15,6 +15,7 @@ export interface Scope {
   run: string;
   split: string;
   step: number;
+  discarded: boolean;
   sort: Sort;
   descending: boolean;
 }
@@ -78,12 +79,12 @@ export function itemAt(list: Listing | null, at: number): SampleItem | undefined
 }
 
 export function scopeAt(at: Place): Scope | null {
-  const { run: id, split, step, sort, descending } = at;
-  return at.page !== "rollouts" || id === null || split === null || step === null ? null : { run: id, split, step, sort, descending };
+  const { run: id, split, step, discarded, sort, descending } = at;
+  return at.page !== "rollouts" || id === null || split === null || step === null ? null : { run: id, split, step, discarded, sort, descending };
 }
 
 export function keyOf(of: Scope): string {
-  return [of.run, of.split, of.step, of.sort, of.descending].join("\n");
+  return [of.run, of.split, of.step, of.discarded, of.sort, of.descending].join("\n");
 }
 
 /** A list, from memory or from the server. */
@@ -163,7 +164,7 @@ async function load(of: Scope, around: string | undefined): Promise<Listing> {
 
 async function groupsOf(of: Scope): Promise<GroupItem[]> {
   if (of.sort !== "index") return [];
-  const { groups } = await getGroups(of.run, of.split, of.step);
+  const { groups } = await getGroups(of.run, of.split, of.step, !of.discarded);
   return groups.toSorted((a, b) => (of.descending ? b.first - a.first : a.first - b.first));
 }
 
@@ -176,8 +177,8 @@ async function firstPage(of: Scope, around: string | undefined): Promise<[string
 }
 
 async function ask(of: Scope, column: string, offset: number, around?: string): Promise<SamplesReply> {
-  const { split, step, descending } = of;
-  const reply = await getSamples(of.run, { split, step, sort: column, descending, offset, limit: PAGE, around });
+  const { split, step, discarded, descending } = of;
+  const reply = await getSamples(of.run, { split, step, trained: !discarded, sort: column, descending, offset, limit: PAGE, around });
   return reply;
 }
 

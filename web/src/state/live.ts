@@ -28,7 +28,8 @@ export const newSamples = computed(() => {
   const list = listing.value;
   const known = steps.value;
   if (list === null || known === null || isBehind.value || known.run !== list.scope.run || known.split !== list.scope.split) return 0;
-  return Math.max(0, (known.samples[stepIndex.value] ?? 0) - list.total);
+  const held = list.scope.discarded ? known.discarded : known.samples;
+  return Math.max(0, (held[stepIndex.value] ?? 0) - list.total);
 });
 
 /** True where the samples of this step are others than those in the list: the files were written again, or shrank. */

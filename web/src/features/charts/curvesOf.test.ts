@@ -4,7 +4,7 @@ import { curvesOf } from "./curvesOf";
 
 const of = (steps: number[], means: (number | null)[]): StepsReply => ({
   run: "r", split: "train", version: "v", steps, samples: steps.map(() => 1), reward_mean: means, reward_std: steps.map(() => 0.5),
-  reward_excluded: steps.map(() => 0), states: {}, stamps: steps,
+  discarded: [], reward_excluded: steps.map(() => 0), states: {}, stamps: steps,
 });
 
 describe("curves of several runs", () => {

@@ -8,12 +8,12 @@ import { pages } from "./pages";
 import style from "./Rail.module.css";
 
 export function Rail() {
-  const { page: here, list } = place.value;
+  const { page: here, list, discarded: isDiscarded } = place.value;
   return (
     <nav class={style["rail"]} aria-label="Pages">
-      {pages().flatMap(({ page, sign, label, more, badge = 0 }) => [
-        <Item key={page} sign={sign} label={`${label}: ${more}`} to={{ page, list: false }} isHere={here === page && !(page === "rollouts" && list)} badge={badge} />,
-        page === "rollouts" && <Item key="list" sign="list" label="Samples" to={{ page: "rollouts", list: true }} isHere={here === "rollouts" && list} isNarrow />,
+      {pages().flatMap(({ page, discarded = false, sign, label, more, badge = 0 }) => [
+        <Item key={label} sign={sign} label={`${label}: ${more}`} to={{ page, discarded, list: false }} isHere={here === page && discarded === (isDiscarded && page === "rollouts") && !(page === "rollouts" && list)} badge={badge} />,
+        page === "rollouts" && !discarded && <Item key="list" sign="list" label="Samples" to={{ page: "rollouts", list: true }} isHere={here === "rollouts" && list} isNarrow />,
       ])}
       <button type="button" class={`${style["item"]} ${style["help"]}`} aria-label="?: the map of keys" title="Keys (?)" onClick={() => (helpOpen.value = true)}>
         ?

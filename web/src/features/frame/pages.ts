@@ -8,6 +8,8 @@ import type { Sign } from "../../ui/Icon";
 
 export interface PageEntry {
   page: Page;
+  /** True for the samples that were not trained on, which the page of the rollouts shows, too. */
+  discarded?: boolean;
   sign: Sign;
   label: string;
   /** What is on it. */
@@ -24,6 +26,7 @@ export function pages(): PageEntry[] {
   const problems = run.value?.problems ?? 0;
   const ofRun: PageEntry[] = [
     { page: "rollouts", sign: "rollouts", label: "Rollouts", more: "what the model wrote" },
+    { page: "rollouts", discarded: true, sign: "discarded", label: "Discarded", more: "what was not trained on" },
     { page: "report", sign: "report", label: "Report", more: "what the trainer logged for the step" },
     { page: "run", sign: "run", label: "Run", more: "configuration, checkpoints, code, files" },
     { page: "problems", sign: "problems", label: "Problems", more: problems === 0 ? "none" : figure(problems), badge: problems },

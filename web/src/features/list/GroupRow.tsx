@@ -4,7 +4,9 @@ import type { GroupItem } from "../../api/types.gen";
 import { count, finite, score } from "../../lib/numbers";
 import { share, stop } from "../../lib/reward";
 import { goTo } from "../../state/list";
+import { place } from "../../state/place";
 import { range } from "../../state/ranges";
+import { ReasonBadge } from "../discarded/ReasonBadge";
 import style from "./Row.module.css";
 
 interface Props {
@@ -21,6 +23,7 @@ export function GroupRow({ group, first, box }: Props) {
       <button type="button" tabIndex={-1} class={style["prompt"]} title={group.prompt} onClick={() => void goTo(first)}>
         {group.prompt.trim() === "" ? <span class="quiet">(no prompt)</span> : group.prompt}
       </button>
+      {place.value.discarded && group.discarded !== "" && <ReasonBadge reason={group.discarded} />}
       <span class={style["mean"]} title={`${count(group.samples, "sample")}, mean reward ${score(group.reward_mean, "none")} ± ${score(group.reward_std, "none")}`}>
         <b style={at === null ? undefined : { color: `var(--reward-ink-${stop(at)})` }}>{score(group.reward_mean, "–")}</b>
         <small>

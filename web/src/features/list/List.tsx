@@ -3,12 +3,13 @@
 import { useEffect, useRef } from "preact/hooks";
 import { count, figure } from "../../lib/numbers";
 import { goTo, isBehind, itemAt, listing, listingError, need, PAGE, position, reload } from "../../state/list";
-import { go, place } from "../../state/place";
+import { go, href, onLink, place } from "../../state/place";
 import { run } from "../../state/runs";
 import { choose } from "../../state/settings";
-import { lastStep } from "../../state/steps";
+import { lastStep, stepIndex, steps } from "../../state/steps";
 import { Failure, State } from "../../ui/State";
 import { useVirtual } from "../../ui/useVirtual";
+import { NothingDiscarded } from "../discarded/NothingDiscarded";
 import { Splits } from "../runs/Splits";
 import { GroupRow } from "./GroupRow";
 import { SampleRow } from "./SampleRow";
@@ -41,7 +42,19 @@ function Total() {
   const list = listing.value;
   if (list === null) return null;
   const groups = list.groups.length;
-  return <>{groups > 0 && `${count(groups, "group")} · `}{figure(list.total)}</>;
+  const gone = list.scope.discarded ? 0 : (steps.value?.discarded[stepIndex.value] ?? 0);
+  return (
+    <>
+      {groups > 0 && `${count(groups, "group")} · `}
+      {figure(list.total)}
+      {gone > 0 && !isBehind.value && (
+        <>
+          {" "}
+          <a href={href({ discarded: true })} onClick={onLink({ discarded: true })} title={`The other ${count(gone, "sample")} of this step were discarded: see them`}>of {figure(list.total + gone)}</a>
+        </>
+      )}
+    </>
+  );
 }
 
 function Rows() {
@@ -146,8 +159,19 @@ function Waiting() {
 }
 
 function Empty() {
-  const { step, split } = place.value;
+  const { step, split, discarded } = place.value;
   const newest = lastStep.value;
+  if (discarded) return <NothingDiscarded />;
+  const gone = steps.value?.discarded[stepIndex.value] ?? 0;
+  if (gone > 0) {
+    return (
+      <State title={`Nothing was trained on at step ${figure(step)}`}>
+        <p>
+          <a href={href({ discarded: true })} onClick={onLink({ discarded: true })}>{count(gone, "sample")} of it were discarded</a>
+        </p>
+      </State>
+    );
+  }
   return (
     <State title={`No samples at step ${figure(step)}`}>
       <p>{split} holds nothing for this step.</p>

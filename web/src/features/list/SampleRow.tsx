@@ -3,7 +3,7 @@
 import type { SampleItem } from "../../api/types.gen";
 import { figure } from "../../lib/numbers";
 import { preview } from "../../lib/preview";
-import { onLink, href } from "../../state/place";
+import { onLink, href, place } from "../../state/place";
 import { Score } from "../../ui/Score";
 import style from "./Row.module.css";
 
@@ -18,12 +18,15 @@ interface Props {
   box: { transform: string; height: string };
 }
 
+/** Of what was not trained on: that there is nothing to read, where that is so. */
+const unfinished = ({ status, response_chars }: SampleItem): string => (response_chars > 0 ? "" : status === "aborted" ? "cancelled, no answer" : status === "error" ? "failed, no answer" : "");
+
 const FINE: ReadonlySet<string> = new Set(["completed", "unknown"]);
 
 export function SampleRow({ item, isHere, canFocus, isFlat, byChars, box }: Props) {
   if (item === undefined) return <li class={style["sample"]} style={box} aria-busy="true" />;
   const to = { sample: item.id, list: false };
-  const mark = item.discarded === "" ? (FINE.has(item.status) ? "" : item.status) : "discarded";
+  const mark = item.discarded === "" ? (FINE.has(item.status) ? "" : item.status) : place.value.discarded ? unfinished(item) : `discarded: ${item.discarded}`;
   const start = preview(item.preview);
   const length = byChars || item.response_tokens === null ? item.response_chars : item.response_tokens;
   const unit = byChars || item.response_tokens === null ? "characters" : "tokens";

@@ -70,7 +70,7 @@ function choices(): Choice[] {
   const own = run.value;
   return [
     ...doings.value.filter(({ action, can }) => action !== "palette" && can()).map(({ action, words, label, act }) => ({ key: `do ${action}`, kind: "do", words: capital(words), more: label, act })),
-    ...pages().map(({ page, label, more }) => ({ key: `page ${page}`, kind: "page", words: label, more, act: () => go({ page, list: false }) })),
+    ...pages().map(({ page, discarded = false, label, more }) => ({ key: `page ${label}`, kind: "page", words: label, more, act: () => go({ page, discarded, list: false }) })),
     ...(own?.splits ?? []).map(({ name, steps: length }) => ({
       key: `split ${name}`, kind: "split", words: name, more: count(length, "step"), act: () => go({ page: here.page === "report" ? "report" : "rollouts", split: name }),
     })),

@@ -1,7 +1,8 @@
 /** The record as it stands in its file, and where that is. */
 
 import { useEffect, useState } from "preact/hooks";
-import { figure, size } from "../../lib/numbers";
+import { whereIn } from "../../lib/facts";
+import { size } from "../../lib/numbers";
 import { loadRaw, rawBlock } from "../../state/blocks";
 import { Copy } from "../../ui/Copy";
 import { indent } from "../../ui/renderer";
@@ -30,7 +31,7 @@ export function Raw() {
     <section class={style["raw"]} aria-label="Raw record">
       <div class={style["bar"]}>
         <p class={style["source"]}>
-          {source.file} · bytes {figure(source.start)}–{figure(source.stop)}{source.part !== "" && ` · ${source.part}`} · {size(total)}
+          {source.file} · {whereIn(source)} · {size(total)}
         </p>
         <Copy what={isWhole ? "the record" : "this block of the record"} text={() => reply.text} />
         {isWhole && <Segments label="Form" options={FORMS} value={form} choose={choose} />}

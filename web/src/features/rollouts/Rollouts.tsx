@@ -3,6 +3,7 @@
 import { LEFT, RIGHT, choose, settings } from "../../state/settings";
 import { place } from "../../state/place";
 import { Charts } from "../charts/Charts";
+import { Reasons } from "../discarded/Reasons";
 import { Divider } from "../frame/Divider";
 import { List } from "../list/List";
 import { SamplePane } from "../sample/SamplePane";
@@ -13,8 +14,14 @@ export function Rollouts() {
   return (
     <div class={`${style["panes"]} ${place.value.list ? style["list"] : ""}`}>
       {leftOpen ? (
-        <aside class={style["left"]} style={{ width: `${leftWidth}px` }} aria-label="Samples of this step">
+        <aside class={style["left"]} style={{ width: `${leftWidth}px` }} aria-label={place.value.discarded ? "Samples of this step that were not trained on" : "Samples of this step"}>
           <List />
+          {place.value.discarded && (
+            <details class={style["thin"]}>
+              <summary>Reasons</summary>
+              <Reasons />
+            </details>
+          )}
           <Divider label="Width of the list" width={leftWidth} limits={LEFT} way={1} choose={(width) => choose({ leftWidth: width })} />
         </aside>
       ) : (
@@ -23,6 +30,7 @@ export function Rollouts() {
       <SamplePane />
       {rightOpen ? (
         <aside class={`${style["right"]} ${style["wide"]}`} style={{ width: `${rightWidth}px` }} aria-label="Charts">
+          {place.value.discarded && <Reasons />}
           <Charts />
           <Divider label="Width of the charts" width={rightWidth} limits={RIGHT} way={-1} choose={(width) => choose({ rightWidth: width })} />
         </aside>

@@ -3,7 +3,8 @@
 import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { SampleReply, TurnView } from "../../api/types.gen";
-import { figure, size } from "../../lib/numbers";
+import { whereIn } from "../../lib/facts";
+import { figure } from "../../lib/numbers";
 import { goTurns, type Page, pageError, pageOf } from "../../state/sample";
 import { Extra } from "./Extra";
 import { Golden } from "./Golden";
@@ -46,7 +47,7 @@ export function Transcript({ reply }: { reply: SampleReply }) {
         <>
           <Extra extra={reply.extra} images={reply.extra_images} />
           <footer class={style["source"]}>
-            {source.file} · bytes {figure(source.start)}–{figure(source.stop)} ({size(source.stop - source.start)}){source.part !== "" && ` · ${source.part}`}
+            {source.file} · {whereIn(source)}
           </footer>
         </>
       )}

@@ -1,0 +1,35 @@
+"""The page of what was not trained on, in a real browser."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.formats.test_telescope import RUN
+from tests.page.support import viewing
+
+pytestmark = pytest.mark.browser
+
+
+def test_discarded_samples_have_a_page_with_reasons(page: Page, tmp_path: Path) -> None:
+    with viewing(RUN, index_dir=tmp_path / "index") as viewer:
+        page.goto(viewer.link)
+        expect(page).to_have_url(re.compile(r"step=10&sample="))
+        page.goto(f"{viewer.address}runs/run_default?split=train&step=5")
+        expect(page.get_by_text("4 groups · 16 of 60")).to_be_visible()
+        page.get_by_role("link", name="of 60").click()
+        expect(page).to_have_url(re.compile(r"/discarded\?split=train&step=5&sample="))
+        expect(page.get_by_text("11 groups · 44")).to_be_visible()
+        expect(page.get_by_text("cancelled, no answer").first).to_be_visible()
+        expect(page.get_by_title("Not trained on: eval_drain").first).to_be_visible()
+        table = page.get_by_role("region", name="Reasons").first
+        assert "max_async" in table.inner_text() and "53 % of 364 samples generated" in table.inner_text()
+        page.keyboard.press("ArrowRight")
+        expect(page.get_by_text("cancelled before it ended: there is no answer, and no reward")).to_be_visible()
+        page.get_by_label("Rollouts", exact=False).first.click()
+        expect(page).to_have_url(re.compile(r"run_default\?split=train&step=5&sample="))
+        page.go_back()
+        expect(page).to_have_url(re.compile("/discarded"))
+        page.goto(f"{viewer.address}runs/run_default/discarded?split=eval/countdown")
+        expect(page.get_by_text("Nothing was discarded", exact=True)).to_be_visible()

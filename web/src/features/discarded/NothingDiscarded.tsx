@@ -1,0 +1,28 @@
+/** What stands where discarded samples would, if there are none: at this step, or anywhere. */
+
+import { figure } from "../../lib/numbers";
+import { nearest } from "../../lib/rows";
+import { go, href, onLink, place } from "../../state/place";
+import { steps } from "../../state/steps";
+import { State } from "../../ui/State";
+
+export function NothingDiscarded() {
+  const { step, split } = place.value;
+  const known = steps.value;
+  const some = (known?.steps ?? []).filter((_, at) => (known?.discarded[at] ?? 0) > 0);
+  const to = some[nearest(some, step ?? 0)];
+  return (
+    <State title={to === undefined ? "Nothing was discarded" : `Nothing was discarded at step ${figure(step)}`}>
+      {to === undefined ? (
+        <p>Of {split} the files name no sample that was not trained on. Not every trainer writes them down.</p>
+      ) : (
+        <p>
+          <button type="button" class="button" onClick={() => go({ step: to })}>Go to step {figure(to)}, the nearest where something was</button>
+        </p>
+      )}
+      <p>
+        <a href={href({ discarded: false })} onClick={onLink({ discarded: false })}>See what was trained on</a>
+      </p>
+    </State>
+  );
+}
