@@ -146,11 +146,11 @@ def _shown(run: OpenRun, snapshot: Snapshot, query: SampleQuery, columns: Sequen
     chosen = [column(snapshot, name) for name in columns]
     cells = "".join(f", {name} AS c{n}" for n, name in enumerate(chosen))
     base = f"""{terms.own}, named AS (SELECT *, {HASH} AS head FROM own),
-    members AS (SELECT * FROM named JOIN wanted USING (head))"""
+    members AS (SELECT * FROM named JOIN heads USING (head))"""
 
     def asked(sql: str) -> pa.Table:
         question = Question(
-            pieces, f"{base} {sql}", terms.where.values, terms.named, tables={"wanted": wanted}, said=terms.said
+            pieces, f"{base} {sql}", terms.where.values, terms.named, tables={"heads": wanted}, said=terms.said
         )
         return engine.table(run, question)
 

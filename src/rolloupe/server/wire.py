@@ -147,8 +147,8 @@ class GroupItem(Struct, kw_only=True):
 class GroupsReply(Struct, kw_only=True):
     """`GET /api/runs/{run}/groups?split=&step=&trained=&where=&sort=&descending=&column=&offset=&limit=`.
 
-    The scope is one step, a range (`step_min=`, `step_max=`), or without both the whole split. `sort` is `index`, or a column whose means
-    are compared. `column` may stand several times.
+    The scope is one step, a range (`step_min=`, `step_max=`), or without both the whole split. `sort` is `index`, or a
+    column whose means are compared. `column` may stand several times.
     """
 
     run: str
