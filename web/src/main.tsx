@@ -8,6 +8,7 @@ import { startKeys } from "./app/keys";
 import { startTitle } from "./app/title";
 import { startFolds } from "./features/sample/folds";
 import { begin } from "./state/begin";
+import { startColumns } from "./state/columns";
 import { startComplete } from "./state/complete";
 import { startList } from "./state/list";
 import { startPlace } from "./state/place";
@@ -16,6 +17,7 @@ import { startSample } from "./state/sample";
 import { startSession } from "./state/session";
 import { startSettings } from "./state/settings";
 import { startSteps } from "./state/steps";
+import { startView } from "./state/view";
 import { startVisible } from "./state/visible";
 
 async function start(root: Element): Promise<void> {
@@ -25,6 +27,8 @@ async function start(root: Element): Promise<void> {
   startVisible();
   startSteps();
   startList();
+  startColumns();
+  startView();
   startSample();
   startFolds();
   startComplete();

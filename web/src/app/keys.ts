@@ -2,10 +2,12 @@
 
 import { actionOf, type Action } from "../lib/keymap";
 import { turnFolds } from "../features/sample/folds";
+import { FILTER_ID } from "../features/list/FilterField";
 import { helpOpen } from "../features/help/help";
 import { toggleFollowing } from "../state/live";
 import { goOn } from "../state/list";
 import { go, place } from "../state/place";
+import { choose, settings } from "../state/settings";
 import { isLocked } from "../state/session";
 import { goBy, lastStep, steps } from "../state/steps";
 import { say } from "../ui/said";
@@ -23,6 +25,7 @@ const DO: Record<Action, () => void> = {
   raw: () => go({ view: place.peek().view === "raw" ? "transcript" : "raw" }),
   expand: turnFolds,
   follow: toggleFollowing,
+  filter: toFilter,
   link: () => void copyLink(),
   help: () => {
     helpOpen.value = true;
@@ -31,6 +34,13 @@ const DO: Record<Action, () => void> = {
 
 /** What keys do on a report, too, which is of a step. */
 const STEPPING: ReadonlySet<Action> = new Set(["nextStep", "previousStep", "firstStep", "lastStep"]);
+
+/** The field of the filter, with the list in view. */
+function toFilter(): void {
+  if (!settings.peek().leftOpen) choose({ leftOpen: true });
+  if (!place.peek().list) go({ list: true }, "replace");
+  requestAnimationFrame(() => document.querySelector<HTMLElement>(`#${FILTER_ID}`)?.focus());
+}
 
 function goStep(step: number | null): void {
   if (step !== null && step !== place.peek().step) go({ step });

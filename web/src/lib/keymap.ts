@@ -10,6 +10,7 @@ export type Action =
   | "raw"
   | "expand"
   | "follow"
+  | "filter"
   | "link"
   | "help";
 
@@ -32,6 +33,7 @@ export const KEYS: readonly Key[] = [
   { action: "raw", keys: ["r"], label: "r", words: "transcript or raw record" },
   { action: "expand", keys: ["e"], label: "e", words: "expand or collapse all" },
   { action: "follow", keys: ["l"], label: "l", words: "follow the run, or stop" },
+  { action: "filter", keys: ["f"], label: "f", words: "filter the list" },
   { action: "link", keys: ["y"], label: "y", words: "copy a link to this" },
   { action: "help", keys: ["?"], label: "?", words: "these keys" },
 ];
@@ -40,6 +42,8 @@ export const KEYS: readonly Key[] = [
 export const LIST_KEYS: readonly { label: string; words: string }[] = [
   { label: "↑", words: "one up" },
   { label: "↓", words: "one down" },
+  { label: "PgUp", words: "a page up" },
+  { label: "PgDn", words: "a page down" },
   { label: "Home", words: "to the first" },
   { label: "End", words: "to the last" },
 ];

@@ -2,18 +2,21 @@
 
 import { LEFT, RIGHT, choose, settings } from "../../state/settings";
 import { place } from "../../state/place";
+import { isWide } from "../../state/view";
 import { Charts } from "../charts/Charts";
 import { Divider } from "../frame/Divider";
 import { List } from "../list/List";
+import { ValueMenu } from "../list/ValueMenu";
 import { SamplePane } from "../sample/SamplePane";
 import style from "./Rollouts.module.css";
 
 export function Rollouts() {
   const { leftOpen, rightOpen, leftWidth, rightWidth } = settings.value;
   return (
-    <div class={`${style["panes"]} ${place.value.list ? style["list"] : ""}`}>
+    <div class={`${style["panes"]} ${place.value.list ? style["list"] : ""} ${place.value.mode === "table" && leftOpen && isWide.value ? style["table"] : ""}`}>
+      <ValueMenu />
       {leftOpen ? (
-        <aside class={style["left"]} style={{ width: `${leftWidth}px` }} aria-label="Samples of this step">
+        <aside class={style["left"]} style={{ width: `${leftWidth}px` }} aria-label="Samples">
           <List />
           <Divider label="Width of the list" width={leftWidth} limits={LEFT} way={1} choose={(width) => choose({ leftWidth: width })} />
         </aside>
