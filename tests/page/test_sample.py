@@ -4,11 +4,12 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Request, expect
+from playwright.sync_api import Dialog, Page, Request, expect
 
 from tests.page.support import Viewer, viewing
 from tests.server.support import lines, relax_run, row
@@ -88,7 +89,12 @@ def test_hostile_text_stays_text_however_it_is_shown(page: Page, tmp_path: Path,
                 left.append(request.url)
 
         page.on("request", note)
-        page.on("dialog", lambda dialog: (wrong.append(dialog.message), dialog.dismiss()))
+
+        def dismiss(dialog: Dialog) -> None:
+            wrong.append(dialog.message)
+            dialog.dismiss()
+
+        page.on("dialog", dismiss)
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.goto(viewer.link)
         expect(page.get_by_role("main", name="Sample").get_by_role("heading").first).to_be_visible()
@@ -209,7 +215,7 @@ def test_however_long_a_sample_is_no_task_is(page: Page, tmp_path: Path, choices
                 page.wait_for_function(DRAWN, timeout=120_000)
 
         for number, last in enumerate(["and end", "turn 1999", "message 1999", "end"]):
-            quick(page, f"sample {number}", lambda number=number: read(number))
+            quick(page, f"sample {number}", partial(read, number))
             assert last in page.evaluate("document.querySelector('article').textContent")
         open_sample(page, viewer, 2)
         page.get_by_role("button", name="Last", exact=True).first.click()

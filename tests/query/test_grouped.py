@@ -9,6 +9,7 @@ import pytest
 from rolloupe import query
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
+from rolloupe.model import SampleKey
 from rolloupe.query import SampleQuery
 from rolloupe.query.where import conditions
 from tests.index.support import lines, opened, row
@@ -71,6 +72,13 @@ def test_groups_of_any_scope_in_any_order_stand_as_their_firsts_say(
                     for one in page.groups
                 ]  # fmt: skip
                 assert keys == sorted(keys, reverse=descending)
+
+
+def test_the_page_around_a_sample_has_its_group(run: OpenRun) -> None:
+    wanted = SampleQuery(splits=("train",), limit=5)
+    page = query.groups_page(run, wanted, around=SampleKey("train", 1, "3", "13"))
+    assert page.offset == 5 and ("train", 1, "3") in [group.key for group in page.groups]
+    assert query.groups_page(run, wanted, around=SampleKey("train", 1, "9", "13")).offset == 0
 
 
 def test_a_filter_leaves_the_samples_that_fulfil_it(run: OpenRun) -> None:

@@ -9,6 +9,7 @@ import { startTitle } from "./app/title";
 import { startFind } from "./features/sample/find";
 import { startFolds } from "./features/sample/folds";
 import { begin } from "./state/begin";
+import { startColumns } from "./state/columns";
 import { startComplete } from "./state/complete";
 import { startList } from "./state/list";
 import { startOverlays } from "./state/overlays";
@@ -20,6 +21,7 @@ import { startSample } from "./state/sample";
 import { startSession } from "./state/session";
 import { startSettings } from "./state/settings";
 import { startSteps } from "./state/steps";
+import { startView } from "./state/view";
 import { startVisible } from "./state/visible";
 
 async function start(root: Element): Promise<void> {
@@ -32,6 +34,8 @@ async function start(root: Element): Promise<void> {
   startSteps();
   startOverlays();
   startList();
+  startColumns();
+  startView();
   startSample();
   startFolds();
   startFind();

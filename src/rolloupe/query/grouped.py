@@ -73,13 +73,21 @@ class Heads(NamedTuple):
     firsts: NDArray[np.int64]
 
 
-def groups_page(run: OpenRun, query: SampleQuery, columns: Sequence[str] = ("reward",)) -> GroupPage:
-    """A page of groups; `sort` is by the mean of a column, offset and limit count groups. Raises as `samples`."""
+def groups_page(
+    run: OpenRun, query: SampleQuery, columns: Sequence[str] = ("reward",), around: SampleKey | None = None
+) -> GroupPage:
+    """A page of groups; `sort` is by the mean of a column, offset and limit count groups. Raises as `samples`.
+
+    With `around`, the page on which the group of this sample is (the asked-for one where it is on none).
+    """
     snapshot = run.snapshot()
     query = in_known_splits(snapshot, query)
     for name in columns:
         column(snapshot, name)
     heads = _heads(run, snapshot, query)
+    if around is not None and query.limit:
+        place = _place_of(run, snapshot, heads, around)
+        query = query if place is None else replace(query, offset=place // query.limit * query.limit)
     stop = None if query.limit is None else query.offset + query.limit
     page = slice(query.offset, stop)
     own = Heads(heads.steps[page], heads.names[page], heads.sizes[page], heads.firsts[page])
@@ -108,6 +116,17 @@ def _heads(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Heads:
 
 
 HASH = "hash(split, step, grp)"
+
+
+def _place_of(run: OpenRun, snapshot: Snapshot, heads: Heads, key: SampleKey) -> int | None:
+    """The place of a sample's group; None where it has none."""
+    pieces = snapshot.holding([key.split], key.step, key.step)
+    if not pieces or not -(2**63) <= key.step < 2**63:
+        return None
+    sql = f"SELECT {HASH} FROM rows WHERE split = ? AND step = ? AND grp = ? LIMIT 1"
+    answer = engine.ask(run, Question(pieces, sql, [key.split, key.step, key.group]))
+    found = np.flatnonzero(heads.names == np.uint64(answer[0][0])).tolist() if answer else []
+    return found[0] if found else None
 
 
 def _made(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Heads:
@@ -140,7 +159,9 @@ def _shown(run: OpenRun, snapshot: Snapshot, query: SampleQuery, columns: Sequen
     if not len(heads.steps):
         return []
     own = replace(query, step_min=int(heads.steps.min()), step_max=int(heads.steps.max()), sort="index")
-    terms = terms_of(snapshot, own, by_group=False, also=[*columns, "discarded"])
+    terms = terms_of(
+        snapshot, own, by_group=False, also=[*columns, *(["discarded"] if snapshot.says_discarded else [])]
+    )
     pieces = _pieces(snapshot, query, set(heads.steps.tolist()))
     wanted = pa.table({"nth_group": pa.array(range(len(heads.names)), pa.int64()), "head": heads.names})
     chosen = [column(snapshot, name) for name in columns]

@@ -13,6 +13,8 @@ from starlette.responses import Response, StreamingResponse
 
 from rolloupe import query
 from rolloupe.errors import BadQuery
+from rolloupe.index import OpenRun
+from rolloupe.model import SampleKey
 from rolloupe.query import SampleItem, SampleQuery
 from rolloupe.query.where import place_of
 from rolloupe.server import params, views, wire
@@ -42,6 +44,21 @@ def columns_of(given: QueryParams) -> list[str]:
     return [name for name in given.getlist("column") if name][:MAX_COLUMNS]
 
 
+def around_of(given: QueryParams) -> SampleKey | None:
+    """The sample that the page must hold, if any."""
+    return params.sample_key(given["around"]) if given.get("around") else None
+
+
+def sorted_by(run: OpenRun, wanted: SampleQuery) -> SampleQuery:
+    """The query with `length`, where no column is called so, standing for tokens, or characters where none are told."""
+    names = (
+        {one.name for one in query.catalogue(run, wanted.splits[0]).columns} if wanted.sort == "length" else {"length"}
+    )
+    if "length" in names:
+        return wanted
+    return replace(wanted, sort="response_tokens" if "response_tokens" in names else "response_chars")
+
+
 def located(error: BadQuery, text: str) -> BadQuery:
     """The same error, with its place in the filter where it is about a column that stands there."""
     if error.place is None and error.column is not None:
@@ -53,8 +70,7 @@ async def samples(request: Request) -> Response:
     """`GET /api/runs/{run}/samples`: see `wire.SamplesReply`."""
     context, run = context_of(request), await context_of(request).run(request)
     given, version = request.query_params, run.version
-    wanted, columns = asked(given), columns_of(given)
-    around = params.sample_key(given["around"]) if given.get("around") else None
+    wanted, columns, around = sorted_by(run, asked(given)), columns_of(given), around_of(given)
 
     def make() -> wire.SamplesReply:
         try:
@@ -80,11 +96,11 @@ async def groups(request: Request) -> Response:
     """`GET /api/runs/{run}/groups`: see `wire.GroupsReply`."""
     context, run = context_of(request), await context_of(request).run(request)
     given, version = request.query_params, run.version
-    wanted, columns = asked(given), columns_of(given)
+    wanted, columns, around = sorted_by(run, asked(given)), columns_of(given), around_of(given)
 
     def make() -> wire.GroupsReply:
         try:
-            page = query.groups_page(run, wanted, columns)
+            page = query.groups_page(run, wanted, columns, around)
         except BadQuery as error:
             raise located(error, given.get("where", "")) from error
         return wire.GroupsReply(
@@ -147,7 +163,7 @@ async def as_csv(request: Request) -> Response:
     """`GET /api/runs/{run}/samples.csv`: the samples of a list, all of them, as a download."""
     context, run = context_of(request), await context_of(request).run(request)
     given = request.query_params
-    wanted = asked(given)
+    wanted = sorted_by(run, asked(given))
     wanted = replace(wanted, offset=0, limit=None) if not given.get("limit") else wanted
     names = columns_of(given) or ["reward", "status", "response_tokens"]
 

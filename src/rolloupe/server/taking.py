@@ -14,7 +14,7 @@ from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleItem
-from rolloupe.server import params
+from rolloupe.server import lists, params
 from rolloupe.server.context import context_of
 from rolloupe.server.marks import marked_samples
 from rolloupe.state import State
@@ -42,6 +42,7 @@ async def export(request: Request) -> Response:
         taken = await context.in_thread(lambda: bookmarks(run, state))
     else:
         asked = params.sample_query(given)
+        asked = lists.sorted_by(run, asked) if asked.splits else asked
         # What is wrong with it is said now, not in the file.
         await context.in_thread(lambda: query.samples(run, replace(asked, limit=0)))
         taken = Taken(query.every(run, asked))

@@ -13,6 +13,8 @@ export class ApiError extends Error {
     readonly next: string,
     /** The whole answer, where it was JSON: a refusal may say more than its sentence. */
     readonly said: unknown = null,
+    /** Where in a filter it stands that could not be understood. */
+    readonly place: number | null = null,
   ) {
     super(message);
   }
@@ -25,11 +27,16 @@ export function onLocked(listener: () => void): void {
   locked = listener;
 }
 
-type Query = Record<string, string | number | boolean | undefined>;
+type Plain = string | number | boolean;
+/** A list is a name that stands several times. */
+type Query = Record<string, Plain | readonly Plain[] | undefined>;
 
 /** The address of a route; every part of `path` is encoded here and nowhere else. */
 export function address(path: readonly string[], query: Query = {}): string {
-  const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, plain(value)]]));
+  const given = Object.entries(query).flatMap(([name, value]) => {
+    const values = value === undefined ? [] : typeof value === "object" ? value : [value];
+    return values.map((one) => [name, plain(one)]);
+  });
   const text = new URLSearchParams(given).toString();
   const route = ["api", ...path.map(encodeURIComponent)].join("/");
   return new URL(text === "" ? route : `${route}?${text}`, document.baseURI).href;
@@ -46,7 +53,7 @@ export async function post<T>(path: readonly string[], body: unknown): Promise<T
   return answered<T>(address(path), { method: "POST", headers, body: JSON.stringify(body) });
 }
 
-function plain(value: string | number | boolean): string {
+function plain(value: Plain): string {
   return typeof value === "boolean" ? (value ? "1" : "0") : String(value);
 }
 
@@ -71,7 +78,7 @@ async function answered<T>(url: string, init: RequestInit): Promise<T> {
 async function refusal(reply: Response): Promise<ApiError> {
   try {
     const said = (await reply.json()) as Partial<ErrorReply>;
-    if (typeof said.error === "string") return new ApiError(reply.status, said.error, said.next ?? "", said);
+    if (typeof said.error === "string") return new ApiError(reply.status, said.error, said.next ?? "", said, said.place ?? null);
   } catch {
     // Something between the page and the server answered; it speaks for itself below.
   }

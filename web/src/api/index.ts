@@ -4,6 +4,8 @@ import { address, ApiError, get, post } from "./client";
 import type {
   AboutReply,
   CacheStats,
+  ColumnsReply,
+  CompleteReply,
   DiscardsReply,
   FindReply,
   GroupsReply,
@@ -28,27 +30,41 @@ export { ApiError, onLocked } from "./client";
 /** Which samples, in which order, and which page of them. With `around` the page that holds this sample. */
 export interface SamplesQuery {
   split: string;
-  step: number;
+  step?: number | undefined;
+  step_min?: number | undefined;
+  step_max?: number | undefined;
+  where?: string | undefined;
+  group?: string | undefined;
   /** Only what was trained on, or only what was not. */
-  trained: boolean;
+  trained?: boolean | undefined;
   sort: string;
   descending: boolean;
   offset: number;
   limit: number;
   around?: string | undefined;
+  column?: readonly string[] | undefined;
 }
 
 export const getRuns = (): Promise<RunsReply> => get(["runs"]);
 
 export const getSteps = (run: string, split: string): Promise<StepsReply> => get(["runs", run, "steps"], { split });
 
-export const getGroups = (run: string, split: string, step: number, trained: boolean): Promise<GroupsReply> =>
-  get(["runs", run, "groups"], { split, step, trained, limit: 5000 });
+/** Groups instead of samples: offset, limit and order are of groups. */
+export const getGroups = (run: string, query: SamplesQuery): Promise<GroupsReply> => get(["runs", run, "groups"], { ...query });
 
 export const getDiscards = (run: string, split: string): Promise<DiscardsReply> => get(["runs", run, "discards"], { split });
 
 export const getSamples = (run: string, query: SamplesQuery): Promise<SamplesReply> =>
   get(["runs", run, "samples"], { ...query });
+
+/** The address of the samples of a list as CSV, all of them. */
+export const samplesCsv = (run: string, query: Omit<SamplesQuery, "offset" | "limit">): string => address(["runs", run, "samples.csv"], { ...query });
+
+export const getColumns = (run: string, split: string): Promise<ColumnsReply> => get(["runs", run, "columns"], { split });
+
+/** What may replace the end of a filter that is being typed; `text` reaches to the cursor. */
+export const getCompletion = (run: string, query: Partial<SamplesQuery>, text: string): Promise<CompleteReply> =>
+  get(["runs", run, "complete"], { ...query, text });
 
 /** `after`: where the prompt of a sample is cut that no template divides. */
 export const getSample = (run: string, id: string, after?: string): Promise<SampleReply> => get(["runs", run, "sample"], { id, after });

@@ -113,8 +113,8 @@ export interface GroupItem {
 /**
  * `GET /api/runs/{run}/groups?split=&step=&trained=&where=&sort=&descending=&column=&offset=&limit=`.
  *
- * The scope is one step, a range (`step_min=`, `step_max=`), or without both the whole split. `sort` is `index`, or a column whose means
- * are compared. `column` may stand several times.
+ * The scope is one step, a range (`step_min=`, `step_max=`), or without both the whole split. `sort` is `index`, or a
+ * column whose means are compared. `column` may stand several times.
  */
 export interface GroupsReply {
   run: string;

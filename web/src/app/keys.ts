@@ -4,6 +4,7 @@ import { actionOf, type Action, KEYS } from "../lib/keymap";
 import { isOurs, openFind } from "../features/sample/find";
 import { turnFolds } from "../features/sample/folds";
 import { exportOpen } from "../features/export/exporting";
+import { FILTER_ID } from "../features/list/FilterField";
 import { helpOpen } from "../features/help/help";
 import { openNote, toggleBookmark } from "../features/marks/marking";
 import { paletteOpen } from "../features/palette/palette";
@@ -11,6 +12,7 @@ import { type Doing, doings } from "../state/actions";
 import { toggleFollowing } from "../state/live";
 import { goOn } from "../state/list";
 import { go, place } from "../state/place";
+import { choose, settings } from "../state/settings";
 import { isLocked } from "../state/session";
 import { turnTheme } from "../state/settings";
 import { goBy, lastStep, steps } from "../state/steps";
@@ -29,6 +31,7 @@ const DO: Record<Action, () => void> = {
   find: openFind,
   expand: turnFolds,
   follow: toggleFollowing,
+  filter: toFilter,
   link: () => void copyLink(),
   bookmark: toggleBookmark,
   note: openNote,
@@ -52,6 +55,13 @@ const STEPPING: ReadonlySet<Action> = new Set(["nextStep", "previousStep", "firs
 function can(action: Action): boolean {
   const { page } = place.peek();
   return EVERYWHERE.has(action) || page === "rollouts" || (page === "report" && STEPPING.has(action));
+}
+
+/** The field of the filter, with the list in view. */
+function toFilter(): void {
+  if (!settings.peek().leftOpen) choose({ leftOpen: true });
+  if (!place.peek().list) go({ list: true }, "replace");
+  requestAnimationFrame(() => document.querySelector<HTMLElement>(`#${FILTER_ID}`)?.focus());
 }
 
 function goStep(step: number | null): void {

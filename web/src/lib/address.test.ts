@@ -5,7 +5,8 @@ describe("addresses", () => {
   it("read back as what they were written from", () => {
     const place = {
       ...START, page: "rollouts" as const, run: "a/b ü?#", split: "eval/x y", step: 12, sample: "eval%2Fx y/12/g%2F1/7~2",
-      view: "raw" as const, sort: "reward" as const, descending: true, list: true,
+      view: "raw" as const, sort: "my metric" as string, descending: true, list: true,
+      mode: "table" as const, extent: [null, 7] as const, where: "reward < 0.1 and x = 'a&b'", columns: ["a,b", "reward"],
     };
     const [path = "", query = ""] = format(place).split("?");
     expect(parse(path, query)).toEqual({ ...place, split: "eval/x y" });
@@ -19,6 +20,19 @@ describe("addresses", () => {
     }
     expect(scopeOf("a/b/c")).toBeNull();
     expect(scopeOf("%/1/2/3")).toBeNull();
+  });
+  it("say of which steps the list is", () => {
+    for (const extent of ["run", [1, 5], [null, 5], [-3, null]] as const) {
+      const [path = "", query = ""] = format({ ...START, page: "rollouts", run: "r", extent }).split("?");
+      expect(parse(path, query).extent).toEqual(extent);
+    }
+    expect(parse("runs/r", "scope=nonsense").extent).toBe("step");
+  });
+  it("keep the list of a run when another sample is chosen, and leave it for another step", () => {
+    const place = { ...START, page: "rollouts" as const, run: "r", split: "train", step: 2, sample: "train/2/0/0", extent: "run" as const, where: "x = 1" };
+    expect(moved(place, { sample: "train/5/0/0" })).toMatchObject({ step: 5, extent: "run", where: "x = 1" });
+    expect(moved(place, { step: 3 })).toMatchObject({ step: 3, extent: "step", sample: null, where: "x = 1" });
+    expect(moved(place, { run: "other" })).toMatchObject({ extent: "step", where: "", columns: null });
   });
   it("leave to the page what depended on what changed", () => {
     const place = { ...START, page: "rollouts" as const, run: "r", split: "train", step: 2, sample: "train/2/0/0" };

@@ -2,7 +2,10 @@
 
 export type Page = "runs" | "rollouts" | "problems" | "report" | "run" | "bookmarks" | "settings";
 export type View = "transcript" | "text" | "raw";
-export type Sort = "index" | "reward" | "length";
+/** How the list shows what is in its scope. */
+export type Mode = "groups" | "samples" | "table";
+/** Of which steps: the one that is looked at, all of the split, or from the first to the last of a range. */
+export type Extent = "step" | "run" | readonly [number | null, number | null];
 
 /** What the page shows. Null where the address leaves the choice to the page. */
 export interface Place {
@@ -12,10 +15,17 @@ export interface Place {
   step: number | null;
   sample: string | null;
   view: View;
-  sort: Sort;
+  /** `index`, `length`, or the name of a column. */
+  sort: string;
   descending: boolean;
   /** The samples that were not trained on, in place of those that were. */
   discarded: boolean;
+  mode: Mode | null;
+  extent: Extent;
+  /** The filter, as it was typed. */
+  where: string;
+  /** The columns that the list shows; null where the reader's own choice holds. */
+  columns: readonly string[] | null;
   /** On a narrow screen: the list of samples, instead of the sample. */
   list: boolean;
   /** Runs whose curves are drawn over those of the run that is looked at. */
@@ -34,13 +44,20 @@ export const START: Place = {
   sort: "index",
   descending: false,
   discarded: false,
+  mode: null,
+  extent: "step",
+  where: "",
+  columns: null,
   list: false,
   over: [],
   find: "",
 };
 
 const VIEWS: readonly View[] = ["transcript", "text", "raw"];
-const SORTS: readonly Sort[] = ["index", "reward", "length"];
+const MODES: readonly Mode[] = ["groups", "samples", "table"];
+/** What every run can be sorted by. */
+const SORTS: ReadonlySet<string> = new Set(["index", "reward", "length"]);
+const RANGE = /^(-?\d{1,16})?:(-?\d{1,16})?$/;
 /** Pages of a run beside its rollouts, by the last part of their address. */
 const BESIDE: readonly Page[] = ["problems", "report", "run"];
 /** Pages that are of all runs; their address remembers which run was looked at. */
@@ -74,7 +91,6 @@ export function parse(path: string, query: string): Place {
   const scope = sample === null ? null : scopeOf(sample);
   const step = given.get("step") ?? "";
   const sort = given.get("sort") ?? "";
-  const column = SORTS.find((name) => name === sort.replace(/^-/, "")) ?? "index";
   return {
     page: BESIDE.find((name) => name === third) ?? "rollouts",
     run: second,
@@ -82,8 +98,12 @@ export function parse(path: string, query: string): Place {
     step: scope?.step ?? (WHOLE.test(step) ? Number(step) : null),
     sample,
     view: VIEWS.find((view) => view === given.get("view")) ?? "transcript",
-    sort: column,
+    sort: sort.replace(/^-/, "") || "index",
     descending: sort.startsWith("-"),
+    mode: MODES.find((name) => name === given.get("mode")) ?? null,
+    extent: extentOf(given.get("scope") ?? ""),
+    where: given.get("where") ?? "",
+    columns: given.has("column") ? [...new Set(given.getAll("column"))].filter((name) => name !== "") : null,
     discarded: third === DISCARDED,
     list: given.get("list") === "1",
     over: [...new Set(given.getAll("over"))].filter((id) => id !== "" && id !== second).slice(0, MAX_OVER),
@@ -107,6 +127,11 @@ export function format(place: Place): string {
   if (place.sample !== null) query.set("sample", place.sample);
   if (place.view !== "transcript") query.set("view", place.view);
   if (place.sort !== "index" || place.descending) query.set("sort", `${place.descending ? "-" : ""}${place.sort}`);
+  if (place.mode !== null) query.set("mode", place.mode);
+  if (place.extent !== "step") query.set("scope", place.extent === "run" ? "run" : place.extent.map((end) => end ?? "").join(":"));
+  if (place.where !== "") query.set("where", place.where);
+  for (const name of place.columns ?? []) query.append("column", name);
+  if (place.columns?.length === 0) query.append("column", "");
   if (place.list) query.set("list", "1");
   for (const id of place.over) query.append("over", id);
   if (place.page === "rollouts" && place.discarded) return joined(`${path}/${DISCARDED}`, query);
@@ -118,12 +143,25 @@ export function moved(place: Place, change: Partial<Place>): Place {
   const next = { ...place, ...change };
   const at = (key: keyof Place): boolean => key in change && change[key] !== place[key];
   if (at("run")) {
+    const sort = SORTS.has(place.sort) ? place.sort : "index";
     const over = place.over.filter((id) => id !== change.run);
-    return { ...START, page: "rollouts", sort: place.sort, descending: place.descending, over, ...change };
+    return { ...START, page: "rollouts", sort, descending: place.descending, mode: place.mode, over, ...change };
   }
   if (at("split") && !("step" in change)) next.step = null;
+  // Another step is looked at by itself; another sample takes its step along, whatever the list is of.
+  if ((at("split") || at("step")) && !("extent" in change)) next.extent = "step";
+  if (at("extent") && change.extent !== "step" && !("sample" in change)) next.sample = null;
+  const to = at("sample") && change.sample ? scopeOf(change.sample) : null;
+  if (to !== null && !("step" in change)) return { ...next, step: to.step };
   if ((at("split") || at("step") || at("discarded")) && !("sample" in change)) next.sample = null;
   return next;
+}
+
+function extentOf(text: string): Extent {
+  if (text === "run") return "run";
+  const found = RANGE.exec(text);
+  const end = (digits: string | undefined): number | null => (digits === undefined ? null : Number(digits));
+  return found === null ? "step" : [end(found[1]), end(found[2])];
 }
 
 function joined(path: string, query: URLSearchParams): string {

@@ -11,6 +11,7 @@ export type Action =
   | "find"
   | "expand"
   | "follow"
+  | "filter"
   | "link"
   | "bookmark"
   | "note"
@@ -39,6 +40,7 @@ export const KEYS: readonly Key[] = [
   { action: "find", keys: ["F"], label: "F", words: "find in the sample" },
   { action: "expand", keys: ["e"], label: "e", words: "expand or collapse all" },
   { action: "follow", keys: ["l"], label: "l", words: "follow the run, or stop" },
+  { action: "filter", keys: ["f"], label: "f", words: "filter the list" },
   { action: "link", keys: ["y"], label: "y", words: "copy a link to this" },
   { action: "bookmark", keys: ["b"], label: "b", words: "bookmark this sample, or not" },
   { action: "note", keys: ["n"], label: "n", words: "write a note on this sample" },
@@ -52,6 +54,8 @@ export const KEYS: readonly Key[] = [
 export const LIST_KEYS: readonly { label: string; words: string }[] = [
   { label: "↑", words: "one up" },
   { label: "↓", words: "one down" },
+  { label: "PgUp", words: "a page up" },
+  { label: "PgDn", words: "a page down" },
   { label: "Home", words: "to the first" },
   { label: "End", words: "to the last" },
 ];

@@ -1,24 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { GroupItem } from "../api/types.gen";
 import { extent, path, smoothed } from "./curves";
 import { Lru } from "./lru";
 import { rangeOf, share, stop, widened } from "./reward";
-import { flatRows, groupedRows, lastAtMost, nearest } from "./rows";
+import { lastAtMost, nearest } from "./rows";
 
-function group(name: string, samples: number, first: number): GroupItem {
-  return { group: name, prompt: "", samples, first, reward_mean: null, reward_std: null, env: "", discarded: "", step: 1, prefix: "", members: [], means: [], cells: [] };
-}
-
-describe("rows of the list", () => {
-  it("puts a heading before each group", () => {
-    const rows = groupedRows([group("a", 2, 0), group("b", 3, 2)], 5);
-    const kinds = Array.from({ length: rows.length }, (_, row) => rows.at(row)).map((row) => (row.kind === "group" ? row.group.group : row.place));
-    expect(kinds).toEqual(["a", 0, 1, "b", 2, 3, 4]);
-    for (let place = 0; place < 5; place += 1) expect(rows.at(rows.rowOf(place))).toEqual({ kind: "sample", place });
-  });
-  it("is one row a sample when flat", () => {
-    expect(flatRows(4).at(3)).toEqual({ kind: "sample", place: 3 });
-  });
+describe("ascending values", () => {
   it("finds what is nearest", () => {
     expect(lastAtMost([0, 5, 9], 6)).toBe(1);
     expect(lastAtMost([3], 1)).toBe(-1);

@@ -1,45 +1,4 @@
-/** The rows of the list of samples: which row is a group's heading, which one is which sample. */
-
-import type { GroupItem } from "../api/types.gen";
-
-export type Row = { kind: "group"; group: GroupItem } | { kind: "sample"; place: number };
-
-/** Rows of a step's list. Places are those in the order of the list, from 0. */
-export interface Rows {
-  length: number;
-  /** What stands in a row. */
-  at(row: number): Row;
-  /** The row in which a sample stands. */
-  rowOf(place: number): number;
-}
-
-/** A heading before each group, in the order given; `total` samples there are in all. */
-export function groupedRows(groups: readonly GroupItem[], total: number): Rows {
-  const heads: number[] = [];
-  const firsts: number[] = [];
-  let first = 0;
-  for (const group of groups) {
-    heads.push(first + heads.length);
-    firsts.push(first);
-    first += group.samples;
-  }
-  const length = Math.max(total, first) + groups.length;
-  return {
-    length,
-    at(row) {
-      const index = lastAtMost(heads, row);
-      const group = groups[index];
-      if (group !== undefined && heads[index] === row) return { kind: "group", group };
-      return { kind: "sample", place: row - index - 1 };
-    },
-    rowOf: (place) => place + lastAtMost(firsts, place) + 1,
-  };
-}
-
-/** One row a sample. */
-export function flatRows(total: number): Rows {
-  return { length: total, at: (row) => ({ kind: "sample", place: row }), rowOf: (place) => place };
-}
+/** Looking into ascending values. */
 
 /** Index of the last value that is not above `limit`, in ascending values; -1 where all are above. */
 export function lastAtMost(values: readonly number[], limit: number): number {

@@ -2,7 +2,7 @@
 
 import { computed, effect, untracked } from "@preact/signals";
 import type { Page } from "../lib/address";
-import { isBehind, itemAt, listing, need } from "./list";
+import { goFirst, isBehind, listing } from "./list";
 import { go, place } from "./place";
 import { run, runs } from "./runs";
 import { lastStep, steps } from "./steps";
@@ -36,8 +36,8 @@ export function startComplete(): void {
   });
   effect(() => {
     const { page, sample } = place.value;
-    const first = itemAt(listing.value, 0);
-    if (page !== "rollouts" || sample !== null || isBehind.value) return;
-    untracked(() => (first === undefined ? void need(0) : go({ sample: first.id }, "replace")));
+    const list = listing.value;
+    if (page !== "rollouts" || sample !== null || isBehind.value || list === null) return;
+    untracked(() => goFirst(list));
   });
 }

@@ -5,7 +5,7 @@ import type { RunItem } from "../api/types.gen";
 import { type Place, START } from "../lib/address";
 import { item, settled } from "../testing";
 import { startComplete } from "./complete";
-import { forgetLists, goOn, goTo, listing, need, PAGE, position, reload, startList } from "./list";
+import { forgetLists, goOn, goToRow, isBehind, listing, listingError, need, PAGE, position, reload, rowHere, startList } from "./list";
 import { place } from "./place";
 import { runs } from "./runs";
 
@@ -16,7 +16,8 @@ vi.mock(import("../api"), async (original) => ({
 }));
 
 let total = 250;
-let hasTokens = true;
+/** Samples of a group. */
+let size = 2;
 
 const RUN: RunItem = {
   id: "r", name: "r", format: "relax", reason: "", path: "/r", problems: 0, version: "1", live: true, ending: "", changed_s: 1, reward_range: null, metric_ranges: [],
@@ -25,16 +26,22 @@ const RUN: RunItem = {
 };
 
 async function samples(_: string, query: SamplesQuery) {
-  const all = Array.from({ length: total }, (__, i) => item(i, hasTokens ? {} : { response_tokens: null }));
+  const all = Array.from({ length: total }, (__, i) => item(i));
   const ordered = query.descending ? all.toReversed() : all;
   const at = ordered.findIndex(({ id }) => id === query.around);
   const offset = at < 0 ? query.offset : Math.floor(at / query.limit) * query.limit;
   return { run: "r", split: "train", version: "1", total, of: total, offset, stamp: 1, columns: [], samples: ordered.slice(offset, offset + query.limit) };
 }
 
-async function groups() {
-  const all = Array.from({ length: total / 2 }, (_, i) => ({ group: String(i), prompt: `Q${i}`, samples: 2, first: 2 * i, reward_mean: 0.5, reward_std: 0.5, env: "", discarded: "", step: 1, prefix: `train/1/${i}/`, members: [], means: [], cells: [] }));
-  return { run: "r", split: "train", version: "1", total: all.length, samples: total, of: total, offset: 0, stamp: 1, columns: [], groups: all };
+async function groups(_: string, query: SamplesQuery) {
+  const all = Array.from({ length: total / size }, (__, i) => {
+    const members = Array.from({ length: size }, (___, j) => String(size * i + j));
+    return { group: String(i), prompt: `Q${i}`, samples: size, first: size * i, reward_mean: 0.5, reward_std: 0.5, env: "", discarded: "", step: 1, prefix: `train/1/${i}/`, members, means: [0.5], cells: [] };
+  });
+  const at = all.findIndex(({ prefix }) => query.around?.startsWith(prefix));
+  const offset = at < 0 ? query.offset : Math.floor(at / query.limit) * query.limit;
+  const found = all.slice(offset, offset + query.limit);
+  return { run: "r", split: "train", version: "1", total: all.length, samples: total, of: total, offset, stamp: 1, columns: [], groups: found };
 }
 
 vi.mocked(api.getSamples).mockImplementation(samples);
@@ -51,42 +58,71 @@ async function opened(at: Partial<Place> = {}): Promise<void> {
 
 beforeEach(() => {
   total = 250;
-  hasTokens = true;
+  size = 2;
   runs.value = null;
   listing.value = null;
   forgetLists();
   vi.clearAllMocks();
 });
 
-describe("the list of samples", () => {
-  it("opens the newest step of the only run at its first sample", async () => {
+const AT = { page: "rollouts", run: "r", split: "train", step: 1 } as const;
+
+describe("the list", () => {
+  it("opens the newest step of the only run at its first sample, by groups", async () => {
     await opened();
     expect(place.value).toMatchObject({ page: "rollouts", run: "r", split: "train", step: 1, sample: "train/1/0/0" });
-    expect(listing.value).toMatchObject({ total: 250 });
-    expect(listing.value?.rows.length).toBe(375);
+    expect(listing.value).toMatchObject({ mode: "groups", total: 250, rows: 125 });
     expect(position.value).toBe(0);
   });
-  it("opens at the page of the sample that the address names", async () => {
-    await opened({ page: "rollouts", run: "r", split: "train", step: 1, sample: "train/1/110/220" });
-    expect(position.value).toBe(220);
-    expect([...(listing.value?.pages.keys() ?? [])]).toEqual([2]);
-  });
-  it("fetches the next page when somebody goes there, once", async () => {
+  it("shows samples where every group has one alone", async () => {
+    size = 1;
     await opened();
-    await goTo(PAGE - 1);
-    await Promise.all([goOn(1), need(1), need(1)]);
-    expect(place.value.sample).toBe(`train/1/50/${PAGE}`);
-    expect(vi.mocked(api.getSamples).mock.calls.filter(([, { offset }]) => offset === PAGE)).toHaveLength(1);
-    await goTo(249);
+    expect(listing.value).toMatchObject({ mode: "samples", total: 250, rows: 250 });
+  });
+  it("opens at the page of the sample that the address names", async () => {
+    await opened({ ...AT, sample: "train/1/110/220" });
+    expect([position.value, rowHere.value]).toEqual([220, 110]);
+    expect([...(listing.value?.groups.keys() ?? [])]).toEqual([1]);
+    await opened({ ...AT, mode: "samples", sample: "train/1/110/220" });
+    expect([...(listing.value?.pages.keys() ?? [])]).toEqual([2]);
+    expect([position.value, rowHere.value]).toEqual([220, 220]);
+  });
+  it("goes from sample to sample over groups and pages of them, and back", async () => {
+    await opened({ ...AT, sample: "train/1/99/198" });
+    await goOn(1);
+    expect(place.value.sample).toBe("train/1/99/199");
+    await goOn(1);
+    expect(place.value.sample).toBe("train/1/100/200");
+    await goOn(-1);
+    expect(place.value.sample).toBe("train/1/99/199");
+    await goToRow(124);
+    expect(place.value.sample).toBe("train/1/124/248");
+    await goOn(1);
     await goOn(1);
     expect(position.value).toBe(249);
   });
-  it("sorts by characters where a run tells no tokens", async () => {
-    hasTokens = false;
-    await opened({ page: "rollouts", run: "r", split: "train", step: 1, sort: "length", descending: true });
-    expect(listing.value?.column).toBe("response_chars");
-    expect(listing.value?.groups).toEqual([]);
-    expect(place.value.sample).toBe("train/1/124/249");
+  it("fetches the next page when somebody goes there, once", async () => {
+    await opened({ ...AT, mode: "samples" });
+    await goToRow(PAGE - 1);
+    await Promise.all([goOn(1), need(1), need(1)]);
+    expect(place.value.sample).toBe(`train/1/50/${PAGE}`);
+    expect(vi.mocked(api.getSamples).mock.calls.filter(([, { offset }]) => offset === PAGE)).toHaveLength(1);
+    await goToRow(249);
+    await goOn(1);
+    expect(position.value).toBe(249);
+  });
+  it("asks for what the address says: range, filter, order and columns", async () => {
+    await opened({ ...AT, mode: "samples", extent: [2, null], where: "reward > 0", sort: "kl", descending: true, columns: ["kl", "acc"] });
+    expect(vi.mocked(api.getSamples).mock.calls[0]?.[1]).toMatchObject({
+      split: "train", step: undefined, step_min: 2, step_max: undefined, where: "reward > 0", sort: "kl", descending: true, column: ["kl", "acc"],
+    });
+  });
+  it("keeps the list where a filter cannot be read, and says so", async () => {
+    await opened({ ...AT, mode: "samples" });
+    vi.mocked(api.getSamples).mockRejectedValueOnce(new api.ApiError(400, "no column", "", 3));
+    place.value = { ...place.value, where: "nope = 1" };
+    await settled();
+    expect([listing.value?.total, listingError.value?.place, isBehind.value]).toEqual([250, 3, true]);
   });
   it("stays as it is when the run grows, until it is asked", async () => {
     await opened();
@@ -99,7 +135,7 @@ describe("the list of samples", () => {
     expect(position.value).toBe(0);
   });
   it("asks for a sample that is nowhere in the list once, not without end", async () => {
-    await opened({ page: "rollouts", run: "r", split: "train", step: 1, sample: "train/1/9/gone" });
+    await opened({ ...AT, mode: "samples", sample: "train/1/9/gone" });
     await settled();
     expect(vi.mocked(api.getSamples).mock.calls.length).toBeLessThanOrEqual(2);
     expect(position.value).toBeNull();

@@ -2,12 +2,13 @@
 
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { listen } from "../api/events";
+import { holds } from "../lib/listing";
 import { isBehind, listing, listingError, reload } from "./list";
 import { loadMarks } from "./marks";
 import { go, place } from "./place";
 import { isVisible } from "./visible";
 import { loadRuns, run, told } from "./runs";
-import { lastStep, stepIndex, steps } from "./steps";
+import { lastStep, steps } from "./steps";
 import { refreshSample, sampleError } from "./sample";
 
 const RELOAD_MS = 400;
@@ -23,13 +24,14 @@ const seen = signal<{ scope: string; step: number } | null>(null);
 
 const splitKey = computed(() => `${place.value.run}\n${place.value.split}`);
 
-/** How many samples of this step are not in the list yet. */
+/** How many samples of the scope are not in the list yet. */
 export const newSamples = computed(() => {
   const list = listing.value;
   const known = steps.value;
   if (list === null || known === null || isBehind.value || known.run !== list.scope.run || known.split !== list.scope.split) return 0;
   const held = list.scope.discarded ? known.discarded : known.samples;
-  return Math.max(0, (held[stepIndex.value] ?? 0) - list.total);
+  const there = known.steps.reduce((sum, step, i) => sum + (holds(list.scope, step) ? (held[i] ?? 0) : 0), 0);
+  return Math.max(0, there - list.of);
 });
 
 /** True where the samples of this step are others than those in the list: the files were written again, or shrank. */
@@ -37,7 +39,8 @@ export const isStale = computed(() => {
   const list = listing.value;
   const known = steps.value;
   if (list === null || known === null || isBehind.value || known.run !== list.scope.run || known.split !== list.scope.split) return false;
-  const stamp = known.stamps[stepIndex.value];
+  if (list.scope.step === null) return false;
+  const stamp = known.stamps[known.steps.indexOf(list.scope.step)];
   return newSamples.value === 0 && (stamp === undefined || stamp !== list.stamp);
 });
 

@@ -1,7 +1,8 @@
 /** Fetching ahead: the samples beside this one, then the steps beside this one, while nothing else is wanted. */
 
 import { effect, untracked } from "@preact/signals";
-import { isBehind, itemAt, listing, listOf, position, scopeAt } from "./list";
+import { idAt, idOfRow } from "../lib/listing";
+import { isBehind, listing, listOf, position, scopeAt } from "./list";
 import { place } from "./place";
 import { isShown, prefetch } from "./sample";
 import { stepIndex, steps } from "./steps";
@@ -41,14 +42,14 @@ function samplesBeside(): Task[] {
   const list = listing.peek();
   const here = position.peek();
   if (list === null || here === null) return [];
-  const items = BESIDE.flatMap((step) => itemAt(list, here + step) ?? []);
-  return items.map((item) => () => prefetch(list.scope.run, item.id));
+  const ids = BESIDE.flatMap((step) => idAt(list, here + step) ?? []);
+  return ids.map((id) => () => prefetch(list.scope.run, id));
 }
 
 function stepsBeside(): Task[] {
   const here = stepIndex.peek();
   const known = steps.peek()?.steps ?? [];
-  if (here < 0) return [];
+  if (here < 0 || place.peek().extent !== "step") return [];
   return [known[here + 1], known[here - 1]].flatMap((step) => {
     const of = step === undefined ? null : scopeAt({ ...place.peek(), step });
     return of === null ? [] : [async () => firstOf(of)];
@@ -57,6 +58,6 @@ function stepsBeside(): Task[] {
 
 async function firstOf(of: NonNullable<ReturnType<typeof scopeAt>>): Promise<void> {
   const list = await listOf(of);
-  const first = itemAt(list, 0);
-  if (first !== undefined) await prefetch(of.run, first.id);
+  const first = idOfRow(list, 0);
+  if (first !== undefined) await prefetch(of.run, first);
 }

@@ -3,8 +3,8 @@
 import { computed, signal } from "@preact/signals";
 import { exportAddress } from "../../api";
 import { bookmarksCall, samplesCall, type Selection } from "../../lib/python";
-import { listing } from "../../state/list";
-import { place } from "../../state/place";
+import { listing, scope } from "../../state/list";
+import { queryOf } from "../../state/listing";
 import { run } from "../../state/runs";
 
 export type Of = "samples" | "bookmarks";
@@ -15,10 +15,14 @@ export const exportOpen = signal<Of | null>(null);
 
 /** The samples of the list as it is asked for: what the file and the Python call are of. */
 export const selection = computed<Selection>(() => {
-  const { split, step, sort, descending } = place.value;
-  const column = sort === "length" ? (listing.value?.column ?? "response_tokens") : sort;
-  return { split: split ?? undefined, step: step ?? undefined, sort: column, descending };
+  const of = scope.value;
+  if (of === null) return {};
+  const { column: _, ...query } = queryOf(of);
+  const isLength = query.sort === "length";
+  return isLength ? { ...query, sort: hasTokens() ? "response_tokens" : "response_chars" } : query;
 });
+
+const hasTokens = (): boolean => listing.value?.pages.get(0)?.some((item) => item.response_tokens !== null) ?? true;
 
 export const callOf = (of: Of): string => (of === "bookmarks" ? bookmarksCall(run.value?.path ?? "") : samplesCall(run.value?.path ?? "", selection.value));
 

@@ -1,35 +1,97 @@
-/** The heading of a group: two lines of its prompt, how many samples, mean reward and its spread. */
+/** A group in the list: two lines of its prompt, a strip of cells a column, a cell a sample; means and spread of the first. */
 
-import type { GroupItem } from "../../api/types.gen";
-import { count, finite, score } from "../../lib/numbers";
-import { share, stop } from "../../lib/reward";
-import { goTo } from "../../state/list";
-import { place } from "../../state/place";
-import { range } from "../../state/ranges";
+import type { GroupItem, WireNumber } from "../../api/types.gen";
+import { groupIds } from "../../lib/listing";
+import { count, exact, figure, score, toNumber } from "../../lib/numbers";
+import { cellColour, inkOf } from "../../lib/scales";
+import { label, scale } from "../../state/columns";
+import { go, href, place } from "../../state/place";
+import { view } from "../../state/view";
 import { ReasonBadge } from "../discarded/ReasonBadge";
 import style from "./Row.module.css";
 
+/** More cells than these cannot be told apart: a group's other samples are in the list of samples. */
+const MOST_CELLS = 64;
+
+/** The height of a row with so many strips. */
+export const groupPx = (strips: number): number => Math.max(52, 16 + 18 * strips);
+
 interface Props {
-  group: GroupItem;
-  /** The place of its first sample. */
-  first: number;
+  /** Undefined while its page is on its way. */
+  group: GroupItem | undefined;
+  columns: readonly string[];
+  isHere: boolean;
+  /** The place of the sample that is looked at, where it is one of the group. */
+  at: number | null;
+  canFocus: boolean;
+  isOfSteps: boolean;
   box: { transform: string; height: string };
 }
 
-export function GroupRow({ group, first, box }: Props) {
-  const at = share(finite(group.reward_mean), range.value);
+export function GroupRow({ group, columns, isHere, at, canFocus, isOfSteps, box }: Props) {
+  if (group === undefined) return <li class={style["row"]} style={box} aria-busy="true" />;
+  const ids = groupIds(group);
+  const here = at === null ? -1 : at - group.first;
+  const to = (member: number) => ({ sample: ids[member] ?? ids[0] ?? null, list: false });
+  const onClick = (event: MouseEvent): void => {
+    if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    const cell = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-member]") : null;
+    go(to(cell === null ? Math.max(0, here) : Number(cell.dataset["member"])));
+  };
+  const first = columns[0];
+  const mean = group.means[0] ?? null;
+  const isReward = first === "reward";
   return (
-    <li class={style["group"]} style={box}>
-      <button type="button" tabIndex={-1} class={style["prompt"]} title={group.prompt} onClick={() => void goTo(first)}>
-        {group.prompt.trim() === "" ? <span class="quiet">(no prompt)</span> : group.prompt}
-      </button>
-      {place.value.discarded && group.discarded !== "" && <ReasonBadge reason={group.discarded} />}
-      <span class={style["mean"]} title={`${count(group.samples, "sample")}, mean reward ${score(group.reward_mean, "none")} ± ${score(group.reward_std, "none")}`}>
-        <b style={at === null ? undefined : { color: `var(--reward-ink-${stop(at)})` }}>{score(group.reward_mean, "–")}</b>
-        <small>
-          {group.reward_std === null || group.samples < 2 ? "" : `±${score(group.reward_std)} · `}n {group.samples}
-        </small>
-      </span>
+    <li class={style["row"]} style={box}>
+      <a
+        href={href(to(Math.max(0, here)))}
+        class={`${style["link"]} ${style["group"]}`}
+        aria-current={isHere ? "true" : undefined}
+        tabIndex={canFocus ? 0 : -1}
+        title={view.value.hasTooltips ? group.prompt : undefined}
+        onClick={onClick}
+      >
+        <span class={style["prompt"]}>
+          {isOfSteps && <small>step {figure(group.step)} · </small>}
+          {place.value.discarded && group.discarded !== "" && <ReasonBadge reason={group.discarded} />}
+          {group.prompt.trim() === "" ? <span class="quiet">(no prompt)</span> : group.prompt}
+        </span>
+        <span class={style["strips"]}>
+          {columns.map((name, column) => (
+            <Strip key={name} name={name} values={group.cells[column] ?? []} here={here} samples={group.samples} />
+          ))}
+        </span>
+        {first !== undefined && (
+          <span class={style["mean"]} title={`${count(group.samples, "sample")}, mean ${label(first)} ${exact(mean)}`}>
+            <b style={{ color: inkOf(scale(first), toNumber(mean)) }}>{score(mean, "–")}</b>
+            <small>{isReward && group.samples > 1 && group.reward_std !== null ? `±${score(group.reward_std)}` : `n ${figure(group.samples)}`}</small>
+          </span>
+        )}
+      </a>
     </li>
+  );
+}
+
+function Strip({ name, values, here, samples }: { name: string; values: readonly WireNumber[]; here: number; samples: number }) {
+  const drawn = values.slice(0, MOST_CELLS);
+  return (
+    <span class={style["strip"]}>
+      {drawn.map((value, member) => {
+        const background = cellColour(scale(name), toNumber(value));
+        return (
+          <i
+            // The samples of a group never change their order: their place is their identity.
+            // oxlint-disable-next-line react/no-array-index-key
+            key={member}
+            data-member={member}
+            class={`${member === here ? style["chosen"] : ""} ${background === null ? style["none"] : ""}`}
+            style={background === null ? undefined : { background }}
+            title={view.value.hasTooltips ? `Sample ${member + 1}: ${label(name)} ${exact(value)}` : undefined}
+          />
+        );
+      })}
+      {samples > drawn.length && <small>+{figure(samples - drawn.length)}</small>}
+    </span>
   );
 }

@@ -4,12 +4,12 @@ import { drawn, item } from "../../testing";
 import { SampleRow } from "./SampleRow";
 
 const box = { transform: "translateY(0px)", height: "30px" };
-const usual = { isHere: false, canFocus: true, isFlat: false, byChars: false, box };
+const usual = { isHere: false, canFocus: true, columns: ["reward"], isOfSteps: false, box };
 
 describe("a sample in the list", () => {
   it("is a link to itself, with reward and length", async () => {
     place.value = { ...place.value, page: "rollouts", run: "r", split: "train", step: 1 };
-    const host = await drawn(<SampleRow {...usual} item={item(3)} />);
+    const host = await drawn(<SampleRow {...usual} item={item(3, { values: [1] })} />);
     expect(host.querySelector("a")?.getAttribute("href")).toContain("sample=train/1/1/3");
     expect(host.textContent).toContain("1.00");
     expect(host.textContent).toContain("13");

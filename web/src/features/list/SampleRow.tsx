@@ -1,52 +1,77 @@
-/** A sample in the list: its reward in colour, how its response begins, how long it is. */
+/** A sample in the list: its values in colour, how its response or its prompt begins, how long it is. */
 
-import type { SampleItem } from "../../api/types.gen";
+import type { SampleItem, WireNumber } from "../../api/types.gen";
 import { figure } from "../../lib/numbers";
 import { preview } from "../../lib/preview";
-import { onLink, href, place } from "../../state/place";
-import { Score } from "../../ui/Score";
+import { offerFilter } from "../../state/filter";
+import { go, href, place } from "../../state/place";
+import { isWide, view } from "../../state/view";
+import { Value } from "./Value";
 import style from "./Row.module.css";
+
+export const SAMPLE_PX = 48;
 
 interface Props {
   /** Undefined while its page is on its way. */
   item: SampleItem | undefined;
+  columns: readonly string[];
   isHere: boolean;
   canFocus: boolean;
-  /** Two lines, with the prompt, where no heading says it. */
-  isFlat: boolean;
-  byChars: boolean;
+  isOfSteps: boolean;
   box: { transform: string; height: string };
 }
+
+const FINE: ReadonlySet<string> = new Set(["completed", "unknown"]);
 
 /** Of what was not trained on: that there is nothing to read, where that is so. */
 const unfinished = ({ status, response_chars }: SampleItem): string => (response_chars > 0 ? "" : status === "aborted" ? "cancelled, no answer" : status === "error" ? "failed, no answer" : "");
 
-const FINE: ReadonlySet<string> = new Set(["completed", "unknown"]);
+/** What a press on a row does: on a value it offers to filter by it, elsewhere it opens the sample. */
+export function onRow(id: string, valueOf: (column: string) => WireNumber): (event: MouseEvent) => void {
+  return (event) => {
+    if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    const value = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-column]") : null;
+    const column = value?.dataset["column"];
+    if (value !== null && column !== undefined) offerFilter(column, valueOf(column), value);
+    else {
+      isWide.value = false;
+      go({ sample: id, list: false });
+    }
+  };
+}
 
-export function SampleRow({ item, isHere, canFocus, isFlat, byChars, box }: Props) {
-  if (item === undefined) return <li class={style["sample"]} style={box} aria-busy="true" />;
-  const to = { sample: item.id, list: false };
+export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, box }: Props) {
+  if (item === undefined) return <li class={style["row"]} style={box} aria-busy="true" />;
   const mark = item.discarded === "" ? (FINE.has(item.status) ? "" : item.status) : place.value.discarded ? unfinished(item) : `discarded: ${item.discarded}`;
-  const start = preview(item.preview);
-  const length = byChars || item.response_tokens === null ? item.response_chars : item.response_tokens;
-  const unit = byChars || item.response_tokens === null ? "characters" : "tokens";
+  const isPrompt = view.value.preview === "prompt";
+  const start = isPrompt ? { text: item.prompt, isThought: false } : preview(item.preview);
+  const length = item.response_tokens ?? item.response_chars;
+  const unit = item.response_tokens === null ? "characters" : "tokens";
+  const [first, ...others] = columns;
+  const own: Record<string, WireNumber> = { status: item.status, discarded: item.discarded, step: item.step };
+  const valueOf = (name: string): WireNumber => item.values[columns.indexOf(name)] ?? own[name] ?? null;
   return (
-    <li class={`${style["sample"]} ${isFlat ? style["flat"] : ""}`} style={box}>
+    <li class={style["row"]} style={box}>
       <a
-        href={href(to)}
-        class={style["link"]}
+        href={href({ sample: item.id, list: false })}
+        class={`${style["link"]} ${style["sample"]}`}
         aria-current={isHere ? "true" : undefined}
         tabIndex={canFocus ? 0 : -1}
-        onClick={onLink(to)}
+        title={view.value.hasTooltips ? `${item.prompt}\n\n${item.preview}` : undefined}
+        onClick={onRow(item.id, valueOf)}
       >
-        <Score value={item.reward} />
+        {first === undefined ? <span /> : <Value name={first} value={valueOf(first)} isFirst />}
         <span class={style["preview"]}>
           <span class={style["line"]}>
-            {mark !== "" && <em>{mark} </em>}
+            {mark !== "" && <em data-column={item.discarded === "" ? "status" : "discarded"}>{mark} </em>}
             {start.isThought && <i class={style["thought"]} title="begins with a thought">▸ </i>}
             {start.text.trim() === "" ? <span class="quiet">(empty)</span> : start.text}
           </span>
-          {isFlat && <small class={style["line"]}>{item.prompt}</small>}
+          <small class={style["line"]}>
+            {isOfSteps && <span data-column="step">step {figure(item.step)} · </span>}
+            {others.length > 0 ? others.map((name) => <Value key={name} name={name} value={valueOf(name)} />) : isPrompt ? preview(item.preview).text : item.prompt}
+          </small>
         </span>
         <span class={style["length"]} title={`${figure(length)} ${unit}`}>
           {figure(length)}

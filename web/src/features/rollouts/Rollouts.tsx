@@ -2,19 +2,22 @@
 
 import { LEFT, RIGHT, choose, settings } from "../../state/settings";
 import { place } from "../../state/place";
+import { isWide } from "../../state/view";
 import { Charts } from "../charts/Charts";
 import { Reasons } from "../discarded/Reasons";
 import { Divider } from "../frame/Divider";
 import { List } from "../list/List";
+import { ValueMenu } from "../list/ValueMenu";
 import { SamplePane } from "../sample/SamplePane";
 import style from "./Rollouts.module.css";
 
 export function Rollouts() {
   const { leftOpen, rightOpen, leftWidth, rightWidth } = settings.value;
   return (
-    <div class={`${style["panes"]} ${place.value.list ? style["list"] : ""}`}>
+    <div class={`${style["panes"]} ${place.value.list ? style["list"] : ""} ${place.value.mode === "table" && leftOpen && isWide.value ? style["table"] : ""}`}>
+      <ValueMenu />
       {leftOpen ? (
-        <aside class={style["left"]} style={{ width: `${leftWidth}px` }} aria-label={place.value.discarded ? "Samples of this step that were not trained on" : "Samples of this step"}>
+        <aside class={style["left"]} style={{ width: `${leftWidth}px` }} aria-label={place.value.discarded ? "Samples that were not trained on" : "Samples"}>
           <List />
           {place.value.discarded && (
             <details class={style["thin"]}>

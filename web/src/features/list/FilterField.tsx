@@ -1,0 +1,162 @@
+/** The filter: a field that completes names and values, and says where it stands what cannot be understood. */
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { getCompletion } from "../../api";
+import type { CompleteReply } from "../../api/types.gen";
+import { sentence } from "../../lib/words";
+import { filterBy } from "../../state/filter";
+import { isBehind, listingError, scope } from "../../state/list";
+import { queryOf } from "../../state/listing";
+import { place } from "../../state/place";
+import style from "./FilterField.module.css";
+
+/** So long after a key the server is asked what may follow. */
+const PAUSE_MS = 120;
+
+export const FILTER_ID = "filter";
+
+export function FilterField() {
+  const { where } = place.value;
+  const field = useRef<HTMLInputElement>(null);
+  const [text, setText] = useState(where);
+  const [offered, offer] = useState<CompleteReply | null>(null);
+  const [marked, mark] = useState(-1);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const round = useRef(0);
+
+  useEffect(() => setText(where), [where]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+
+  const close = (): void => {
+    clearTimeout(timer.current);
+    round.current += 1;
+    offer(null);
+    mark(-1);
+  };
+
+  const ask = (typed: string): void => {
+    clearTimeout(timer.current);
+    const own = (round.current += 1);
+    timer.current = setTimeout(() => {
+      const of = scope.peek();
+      if (of === null) return;
+      const { split, step, step_min, step_max } = queryOf(of);
+      getCompletion(of.run, { split, step, step_min, step_max }, typed).then(
+        (reply) => {
+          if (own !== round.current) return;
+          offer(reply.found.length === 0 ? null : reply);
+          mark(-1);
+        },
+        () => close(), // what is wrong shows when the filter is used
+      );
+    }, PAUSE_MS);
+  };
+
+  const change = (next: string, cursor: number): void => {
+    setText(next);
+    ask(next.slice(0, cursor));
+  };
+
+  const take = (row: number): void => {
+    const chosen = offered?.found[row];
+    if (chosen === undefined || offered === null) return;
+    const cursor = field.current?.selectionStart ?? text.length;
+    const begin = `${text.slice(0, offered.start)}${chosen.text} `;
+    const next = begin + text.slice(cursor).replace(/^ /, "");
+    mark(-1);
+    change(next, begin.length);
+    requestAnimationFrame(() => field.current?.setSelectionRange(begin.length, begin.length));
+  };
+
+  const use = (next: string): void => {
+    close();
+    filterBy(next.trim());
+  };
+
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const rows = offered?.found.length ?? 0;
+    if (event.key === "ArrowDown" && rows > 0) mark((marked + 1) % rows);
+    else if (event.key === "ArrowUp" && rows > 0) mark((marked + rows) % rows === marked ? marked - 1 : (marked < 0 ? rows : marked) - 1);
+    else if (event.key === "ArrowDown") ask(text.slice(0, field.current?.selectionStart ?? text.length));
+    else if (event.key === "Tab" && rows > 0 && !event.shiftKey && marked >= 0) take(marked);
+    else if (event.key === "Enter" && marked >= 0) take(marked);
+    else if (event.key === "Enter") use(text);
+    else if (event.key === "Escape" && offered !== null) close();
+    else if (event.key === "Escape") {
+      setText(where);
+      field.current?.blur();
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+
+  const error = isBehind.value && listingError.value?.place !== null ? listingError.value : null;
+  return (
+    <div class={style["filter"]}>
+      <div class={style["box"]}>
+        <input
+          ref={field}
+          id={FILTER_ID}
+          class={`field ${style["field"]}`}
+          aria-label="Filter"
+          title="Filter the list (f)"
+          placeholder="Filter: reward < 0.1 and status = truncated"
+          autocomplete="off"
+          autocapitalize="off"
+          spellcheck={false}
+          maxLength={4000}
+          role="combobox"
+          aria-expanded={offered !== null}
+          aria-controls="filter-offers"
+          aria-activedescendant={marked >= 0 ? `filter-offer-${marked}` : undefined}
+          aria-invalid={error !== null}
+          aria-describedby={error === null ? undefined : "filter-error"}
+          value={text}
+          onInput={(event) => change(event.currentTarget.value, event.currentTarget.selectionStart ?? event.currentTarget.value.length)}
+          onKeyDown={onKeyDown}
+          onBlur={close}
+        />
+        {(text !== "" || where !== "") && (
+          <button type="button" class={style["clear"]} aria-label="Clear the filter" title="Clear the filter" onClick={() => { setText(""); use(""); }}>
+            ×
+          </button>
+        )}
+      </div>
+      {offered !== null && (
+        <div id="filter-offers" class={style["offers"]} role="listbox" aria-label="What may follow">
+          {offered.found.map(({ text: words, kind, note }, row) => (
+            // oxlint-disable-next-line jsx-a11y/click-events-have-key-events -- the field has the focus and the keys
+            <div
+              key={`${kind} ${words}`}
+              id={`filter-offer-${row}`}
+              role="option"
+              tabIndex={-1}
+              aria-selected={row === marked}
+              class={`${style["offer"]} ${row === marked ? style["marked"] : ""}`}
+              onPointerDown={(event) => event.preventDefault()}
+              onClick={() => take(row)}
+            >
+              <span class="clip">{words}</span>
+              <small>{note === "" ? (kind === "column" ? "column" : "") : kind === "value" ? `× ${note}` : note}</small>
+            </div>
+          ))}
+        </div>
+      )}
+      {error !== null && error.place !== null && <Wrong text={where} at={error.place} message={error.message} />}
+    </div>
+  );
+}
+
+/** The filter with a mark where it was not understood, and why. */
+function Wrong({ text, at, message }: { text: string; at: number; message: string }) {
+  const rest = text.slice(at);
+  return (
+    <div class={style["wrong"]} id="filter-error" role="alert">
+      <code>
+        {text.slice(0, at)}
+        <mark>{rest === "" ? "␣" : rest}</mark>
+      </code>
+      <p>{sentence(message.replace(/^cannot read the filter: at character \d+ /, ""))}</p>
+    </div>
+  );
+}

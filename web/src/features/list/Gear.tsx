@@ -1,0 +1,86 @@
+/** What the list shows: which columns, which preview, tooltips; and the whole of it as CSV. */
+
+import { useState } from "preact/hooks";
+import { samplesCsv } from "../../api";
+import type { Mode } from "../../lib/address";
+import { columns, label } from "../../state/columns";
+import { scope } from "../../state/list";
+import { queryOf } from "../../state/listing";
+import { chooseColumns, chooseView, shownColumns, view } from "../../state/view";
+import { Icon } from "../../ui/Icon";
+import { Popover } from "../../ui/Popover";
+import { Segments } from "../../ui/Segments";
+import style from "./Gear.module.css";
+
+const PREVIEWS = [
+  { value: "response", label: "Response" },
+  { value: "prompt", label: "Prompt" },
+] as const;
+
+/** More than these are found by typing. */
+const MOST = 200;
+
+export function Gear({ mode }: { mode: Mode }) {
+  return (
+    <Popover label="What the list shows" title="Columns, previews, CSV" buttonClass={`action ${style["gear"]}`} button={<Icon sign="settings" size={16} />} align="right">
+      {() => <Panel mode={mode} />}
+    </Popover>
+  );
+}
+
+function Panel({ mode }: { mode: Mode }) {
+  const [text, setText] = useState("");
+  const { preview, hasTooltips } = view.value;
+  const chosen = shownColumns.value;
+  const isFitting = (kind: string): boolean => mode !== "groups" || kind === "number";
+  const names = columns.value.filter(({ kind }) => isFitting(kind)).map(({ name }) => name);
+  const wanted = text.trim().toLowerCase();
+  const found = [...chosen.filter((name) => !names.includes(name)), ...names].filter((name) => `${name} ${label(name)}`.toLowerCase().includes(wanted));
+  const of = scope.value;
+  return (
+    <div class={style["panel"]}>
+      <input class="field" aria-label="Find a column" placeholder="Find a column" autocomplete="off" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+      <fieldset class={style["columns"]}>
+        <legend class="hidden">Columns</legend>
+        {found.slice(0, MOST).map((name) => {
+          const at = chosen.indexOf(name);
+          return (
+            <div key={name} class={style["column"]}>
+              <label title={name}>
+                <input type="checkbox" checked={at >= 0} onChange={() => chooseColumns(at >= 0 ? chosen.filter((one) => one !== name) : [...chosen, name])} />
+                <span class="clip">{label(name)}</span>
+              </label>
+              {at > 0 && (
+                <button type="button" class="action" aria-label={`${label(name)} further forward`} title="Further forward" onClick={() => chooseColumns(forward(chosen, at))}>
+                  ↑
+                </button>
+              )}
+            </div>
+          );
+        })}
+        {found.length === 0 && <p class="quiet">No column is called so.</p>}
+        {found.length > MOST && <p class="quiet">{found.length - MOST} more: type to find them.</p>}
+      </fieldset>
+      {mode !== "table" && (
+        <div class={style["line"]}>
+          <span>Samples show their</span>
+          <Segments label="Preview" options={PREVIEWS} value={preview} choose={(value) => chooseView({ preview: value })} />
+        </div>
+      )}
+      <label class={style["line"]}>
+        <input type="checkbox" checked={hasTooltips} onChange={(event) => chooseView({ hasTooltips: event.currentTarget.checked })} />
+        <span>Tooltips with whole prompts and previews</span>
+      </label>
+      {of !== null && (
+        <a class="action" href={samplesCsv(of.run, { ...queryOf(of), column: chosen })} download>
+          All samples of the list as CSV
+        </a>
+      )}
+    </div>
+  );
+}
+
+function forward(names: readonly string[], at: number): readonly string[] {
+  const without = names.toSpliced(at, 1);
+  return without.toSpliced(at - 1, 0, names[at] ?? "");
+}

@@ -1,0 +1,161 @@
+/** The rows of the list: only those on the screen are drawn, and a page is asked for when it comes near. */
+
+import { useEffect, useRef } from "preact/hooks";
+import { groupAt, holds, type Listing } from "../../lib/listing";
+import { count, figure } from "../../lib/numbers";
+import { filterBy } from "../../state/filter";
+import { goToRow, isBehind, itemAt, listing, listingError, need, PAGE, position, reload, rowHere, scope } from "../../state/list";
+import { go, href, onLink, place } from "../../state/place";
+import { run } from "../../state/runs";
+import { lastStep, stepIndex, steps } from "../../state/steps";
+import { shownColumns } from "../../state/view";
+import { Failure, State } from "../../ui/State";
+import { useRows } from "../../ui/useRows";
+import { NothingDiscarded } from "../discarded/NothingDiscarded";
+import { GroupRow, groupPx } from "./GroupRow";
+import { SAMPLE_PX, SampleRow } from "./SampleRow";
+import { ROW_PX, TableHead, TableRow, tableColumns } from "./Table";
+import style from "./List.module.css";
+
+export function Rows() {
+  const list = listing.value;
+  const error = listingError.value;
+  // What is wrong with a filter stands below its field; the list stays as it was.
+  if (error !== null && isBehind.value && (error.place === null || list === null)) return <Failure error={error} what="The list" again={() => void reload()} />;
+  if (list === null) return <Waiting />;
+  if (list.total === 0 && !isBehind.value) return <Empty list={list} />;
+  return <Drawn list={list} />;
+}
+
+function Drawn({ list }: { list: Listing }) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const { mode } = list;
+  const rowPx = mode === "table" ? ROW_PX : mode === "groups" ? groupPx(list.scope.columns.length) : SAMPLE_PX;
+  const drawn = useRows({ count: list.rows, rowPx, scroller });
+  const here = rowHere.value;
+
+  // The chosen sample comes into view when another is chosen or the list is another; never while the reader scrolls.
+  const hasFocus = useRef(false);
+  useEffect(() => {
+    if (here === null) return;
+    drawn.reveal(here);
+    if (!hasFocus.current) return;
+    requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>('[aria-current="true"]')?.focus({ preventScroll: true }));
+    // Only when the row or the list is another: the reader's own scrolling is left alone.
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, [here, list.key, rowPx]);
+
+  const first = drawn.rows[0]?.index ?? 0;
+  const last = drawn.rows.at(-1)?.index ?? 0;
+  useEffect(() => {
+    for (let page = Math.floor(first / PAGE); page <= Math.floor(last / PAGE); page += 1) void need(page);
+  }, [first, last, list]);
+
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const inView = Math.max(1, Math.floor((scroller.current?.clientHeight ?? rowPx) / rowPx) - 1);
+    const to = target(event.key, here, list.rows, inView);
+    if (to === null || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    void goToRow(to);
+  };
+
+  const columns = mode === "table" ? tableColumns(shownColumns.value) : null;
+  const inRow = here ?? 0;
+  const focusable = drawn.rows.some(({ index }) => index === inRow) ? inRow : first;
+  return (
+    <div
+      class={`${style["rows"]} ${isBehind.value ? style["behind"] : ""}`}
+      ref={scroller}
+      data-scroll="list"
+      onKeyDown={onKeyDown}
+      onFocusCapture={() => (hasFocus.current = true)}
+      onBlurCapture={(event) => (hasFocus.current = event.relatedTarget === null && document.hasFocus())}
+      role="presentation"
+    >
+      {columns !== null && <TableHead columns={columns} />}
+      <ul class={style["space"]} style={{ height: `${drawn.spacePx}px`, minWidth: columns?.minWidth }} aria-label={mode === "groups" ? "Groups" : "Samples"}>
+        {drawn.rows.map(({ index, top }) => {
+          const box = { transform: `translateY(${top}px)`, height: `${rowPx}px` };
+          const common = { isHere: index === here, canFocus: index === focusable, box };
+          if (mode === "groups") return <GroupRow key={index} {...common} group={groupAt(list, index)} columns={list.scope.columns} at={index === here ? position.value : null} isOfSteps={list.scope.step === null} />;
+          if (columns !== null) return <TableRow key={index} {...common} item={itemAt(list, index)} columns={columns} />;
+          return <SampleRow key={index} {...common} item={itemAt(list, index)} columns={list.scope.columns} isOfSteps={list.scope.step === null} />;
+        })}
+      </ul>
+    </div>
+  );
+}
+
+function target(key: string, here: number | null, rows: number, inView: number): number | null {
+  const from = here ?? -1;
+  if (key === "ArrowDown") return Math.min(rows - 1, from + 1);
+  if (key === "ArrowUp") return Math.max(0, from - 1);
+  if (key === "PageDown") return Math.min(rows - 1, from + inView);
+  if (key === "PageUp") return Math.max(0, from - inView);
+  if (key === "Home") return 0;
+  return key === "End" ? rows - 1 : null;
+}
+
+function Waiting() {
+  const item = run.value;
+  if (item !== null && item.splits.length === 0) {
+    return item.progress.phase === "ready" ? (
+      <State title="No sample here yet">
+        <p>The files of this run hold no record that can be shown{item.problems > 0 ? "; the page of problems says why" : ""}.</p>
+        {!item.live && <p>When a trainer writes one, it appears here by itself.</p>}
+      </State>
+    ) : (
+      <State title="Reading the first samples …" />
+    );
+  }
+  return <p class="hidden" role="status">Loading</p>;
+}
+
+/** Why there is nothing: because of the filter, or because the scope holds nothing. */
+function Empty({ list }: { list: Listing }) {
+  const { step, split } = place.value;
+  const newest = lastStep.value;
+  if (list.of > 0) {
+    return (
+      <State title="No sample fulfils the filter">
+        <p>
+          {list.scope.step === null ? "The scope" : `Step ${figure(list.scope.step)}`} holds {figure(list.of)} samples, none with <code>{list.scope.where}</code>.
+        </p>
+        <p>
+          <button type="button" class="button" onClick={() => filterBy("")}>
+            Clear the filter
+          </button>{" "}
+          {list.scope.step !== null && (
+            <button type="button" class="button" onClick={() => go({ extent: "run" })}>
+              Look in the whole run
+            </button>
+          )}
+        </p>
+      </State>
+    );
+  }
+  if (list.scope.discarded) return <NothingDiscarded />;
+  const gone = list.scope.step === null ? 0 : (steps.value?.discarded[stepIndex.value] ?? 0);
+  if (gone > 0) {
+    return (
+      <State title={`Nothing was trained on at step ${figure(step)}`}>
+        <p>
+          <a href={href({ discarded: true })} onClick={onLink({ discarded: true })}>{count(gone, "sample")} of it were discarded</a>
+        </p>
+      </State>
+    );
+  }
+  const isInScope = newest !== null && scope.value !== null && holds(scope.value, newest);
+  return (
+    <State title={list.scope.step === null ? "No samples in these steps" : `No samples at step ${figure(step)}`}>
+      <p>{split} holds nothing {list.scope.step === null ? "there" : "for this step"}.</p>
+      {newest !== null && !isInScope && (steps.value?.steps.length ?? 0) > 0 && (
+        <p>
+          <button type="button" class="button" onClick={() => go({ step: newest, extent: "step" })}>
+            Go to step {figure(newest)}, the newest
+          </button>
+        </p>
+      )}
+    </State>
+  );
+}

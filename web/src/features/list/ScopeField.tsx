@@ -1,0 +1,65 @@
+/** Of which steps the list is: the one that is looked at, a range, or all of the split. */
+
+import { useEffect, useState } from "preact/hooks";
+import type { Extent } from "../../lib/address";
+import { figure } from "../../lib/numbers";
+import { go, place } from "../../state/place";
+import { lastStep, steps } from "../../state/steps";
+import style from "./List.module.css";
+
+const kindOf = (extent: Extent): "step" | "range" | "run" => (typeof extent === "string" ? extent : "range");
+
+export function ScopeField() {
+  const { extent, step } = place.value;
+  const choose = (kind: string): void => {
+    if (kind === "step" || kind === "run") go({ extent: kind });
+    else go({ extent: [steps.peek()?.steps[0] ?? null, step ?? lastStep.peek()] });
+  };
+  return (
+    <>
+      <select class="field" aria-label="Steps of the list" value={kindOf(extent)} onChange={(event) => choose(event.currentTarget.value)}>
+        <option value="step">{step === null ? "Step" : `Step ${figure(step)}`}</option>
+        <option value="range">Steps …</option>
+        <option value="run">All steps</option>
+      </select>
+      {typeof extent !== "string" && <Range from={extent[0]} to={extent[1]} />}
+    </>
+  );
+}
+
+const WHOLE = /^\s*(-?\d{1,15})?\s*$/;
+
+function Range({ from, to }: { from: number | null; to: number | null }) {
+  return (
+    <span class={style["range"]}>
+      <End words="First step" value={from} choose={(end) => go({ extent: [end, to] })} />–
+      <End words="Last step" value={to} choose={(end) => go({ extent: [from, end] })} />
+    </span>
+  );
+}
+
+function End({ words, value, choose }: { words: string; value: number | null; choose: (end: number | null) => void }) {
+  const [text, setText] = useState("");
+  const own = value === null ? "" : String(value);
+  useEffect(() => setText(own), [own]);
+  const take = (): void => {
+    if (!WHOLE.test(text)) setText(own);
+    else if (text.trim() !== own) choose(text.trim() === "" ? null : Number(text));
+  };
+  return (
+    <input
+      class="field"
+      aria-label={words}
+      title={`${words}; empty for the ${words === "First step" ? "first" : "last"} there is`}
+      inputMode="numeric"
+      autocomplete="off"
+      aria-invalid={!WHOLE.test(text)}
+      value={text}
+      onInput={(event) => setText(event.currentTarget.value)}
+      onBlur={take}
+      onKeyDown={(event) => {
+        if (event.key === "Enter") take();
+      }}
+    />
+  );
+}

@@ -1,0 +1,47 @@
+/** By what the list is sorted, and which way round. */
+
+import type { ColumnItem } from "../../api/types.gen";
+import { columns, label } from "../../state/columns";
+import { go, place } from "../../state/place";
+import style from "./List.module.css";
+
+/** What is asked for most stands first; a run without such a column does not offer it. */
+const FIRST = [
+  "reward", "advantage", "avg_log_ratio", "sum_log_ratio", "avg_kl", "sum_kl", "max_kl", "ref_reward", "reward_gap", "valid_reward", "valid_reward_gap",
+];
+
+const WORDS: Record<string, string> = {
+  avg_log_ratio: "Mean log-ratio", sum_log_ratio: "Sum of log-ratio", avg_kl: "Mean KL", sum_kl: "Sum of KL", max_kl: "Largest KL",
+  ref_reward: "Reference reward", reward_gap: "Reward gap", valid_reward: "Validation reward", valid_reward_gap: "Validation gap",
+};
+
+export function SortField() {
+  const { sort, descending } = place.value;
+  const known = columns.value;
+  const first = FIRST.flatMap((name) => known.find((column) => column.name === name) ?? []);
+  const rest = known.filter((column) => !first.includes(column));
+  const isKnown = sort === "index" || sort === "length" || known.some((column) => column.name === sort);
+  const way = descending ? "descending" : "ascending";
+  return (
+    <span class={style["sort"]}>
+      <select class="field" aria-label="Sort by" value={sort} onChange={(event) => go({ sort: event.currentTarget.value, descending: event.currentTarget.value !== "index" })}>
+        <option value="index">In order</option>
+        <option value="length">Response length</option>
+        {!isKnown && <option value={sort}>{sort}</option>}
+        {first.map(option)}
+        {rest.length > 0 && <optgroup label="All columns">{rest.map(option)}</optgroup>}
+      </select>
+      <button type="button" class={`action ${style["way"]}`} aria-label={`Sorted ${way}: turn round`} title={`Sorted ${way}. Press to turn it round`} onClick={() => go({ descending: !descending })}>
+        {descending ? "↓" : "↑"}
+      </button>
+    </span>
+  );
+}
+
+function option({ name }: ColumnItem) {
+  return (
+    <option key={name} value={name}>
+      {WORDS[name] ?? label(name)}
+    </option>
+  );
+}

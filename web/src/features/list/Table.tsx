@@ -1,0 +1,150 @@
+/** The table of samples: any columns, sorted by a press on a heading, as wide as the reader likes. */
+
+import type { SampleItem, WireNumber } from "../../api/types.gen";
+import { exact, toNumber } from "../../lib/numbers";
+import { cellColour } from "../../lib/scales";
+import { columnOf, label, scale } from "../../state/columns";
+import { go, href, place } from "../../state/place";
+import { chooseView, view, WIDTH } from "../../state/view";
+import { onRow } from "./SampleRow";
+import { said } from "./Value";
+import style from "./Table.module.css";
+
+export const ROW_PX = 28;
+const TEXT_PX = 320;
+const ID_PX = 180;
+const USUAL_PX = 112;
+const STEP_PX = 16;
+
+export interface TableColumns {
+  names: readonly string[];
+  /** For `grid-template-columns`. */
+  template: string;
+  minWidth: string;
+}
+
+const widthOf = (name: string): number => view.value.widths[name] ?? (name === "id" ? ID_PX : name === "response" ? TEXT_PX : USUAL_PX);
+
+/** The columns of the table: the id leads, how the response begins ends it. */
+export function tableColumns(chosen: readonly string[]): TableColumns {
+  const names = ["id", ...chosen, "response"];
+  const widths = names.map(widthOf);
+  return {
+    names,
+    template: widths.map((px, i) => (i === widths.length - 1 ? `minmax(${px}px, 1fr)` : `${px}px`)).join(" "),
+    minWidth: `${widths.reduce((sum, px) => sum + px, 0)}px`,
+  };
+}
+
+export function TableHead({ columns }: { columns: TableColumns }) {
+  const { sort, descending } = place.value;
+  return (
+    <div class={style["head"]} style={{ gridTemplateColumns: columns.template, minWidth: columns.minWidth }}>
+      {columns.names.map((name) => {
+        const key = name === "id" ? "index" : name === "response" ? "length" : name;
+        const isHere = key === sort;
+        const words = name === "id" ? "Sample" : name === "response" ? "Response" : label(name);
+        return (
+          <div key={name} class={style["heading"]}>
+            <button
+              type="button"
+              class={style["sort"]}
+              aria-pressed={isHere}
+              title={`Sort by ${key === "length" ? "length of the response" : key === "index" ? "the order of the run" : words}${isHere ? ", the other way round" : ""}`}
+              onClick={() => go({ sort: key, descending: isHere ? !descending : columnOf(key)?.kind === "number" })}
+            >
+              <span class="clip">{words}</span>
+              {isHere && <span aria-hidden="true">{descending ? "↓" : "↑"}</span>}
+            </button>
+            <Grip name={name} words={words} />
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+/** The edge of a column: drag it, or move it with the arrow keys. */
+function Grip({ name, words }: { name: string; words: string }) {
+  const width = widthOf(name);
+  const set = (px: number): void => chooseView({ widths: { ...view.peek().widths, [name]: Math.min(WIDTH.most, Math.max(WIDTH.least, Math.round(px))) } });
+  const onPointerDown = (event: PointerEvent): void => {
+    const handle = event.currentTarget;
+    if (!(handle instanceof HTMLElement)) return;
+    event.preventDefault();
+    handle.setPointerCapture(event.pointerId);
+    const from = event.clientX;
+    const move = (at: PointerEvent): void => set(width + at.clientX - from);
+    const end = (): void => {
+      handle.removeEventListener("pointermove", move);
+      handle.removeEventListener("lostpointercapture", end);
+    };
+    handle.addEventListener("pointermove", move);
+    handle.addEventListener("lostpointercapture", end);
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const turn = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (turn === 0) return;
+    event.preventDefault();
+    event.stopPropagation();
+    set(width + turn * STEP_PX);
+  };
+  return (
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- a separator that can be focused is a widget
+    <div
+      class={style["grip"]}
+      role="separator"
+      aria-orientation="vertical"
+      aria-label={`Width of ${words}`}
+      aria-valuenow={width}
+      aria-valuemin={WIDTH.least}
+      aria-valuemax={WIDTH.most}
+      tabIndex={0}
+      onPointerDown={onPointerDown}
+      onKeyDown={onKeyDown}
+    />
+  );
+}
+
+interface Props {
+  item: SampleItem | undefined;
+  columns: TableColumns;
+  isHere: boolean;
+  canFocus: boolean;
+  box: { transform: string; height: string };
+}
+
+export function TableRow({ item, columns, isHere, canFocus, box }: Props) {
+  if (item === undefined) return <li class={style["row"]} style={box} aria-busy="true" />;
+  const asked = columns.names.slice(1, -1);
+  const valueOf = (name: string): WireNumber => item.values[asked.indexOf(name)] ?? null;
+  return (
+    <li class={style["row"]} style={box}>
+      <a
+        href={href({ sample: item.id, list: false })}
+        class={style["link"]}
+        style={{ gridTemplateColumns: columns.template }}
+        aria-current={isHere ? "true" : undefined}
+        tabIndex={canFocus ? 0 : -1}
+        onClick={onRow(item.id, valueOf)}
+      >
+        <span class={style["id"]}>{item.id}</span>
+        {asked.map((name) => (
+          <Cell key={name} name={name} value={valueOf(name)} />
+        ))}
+        <span class={style["text"]} title={view.value.hasTooltips ? item.preview : undefined}>{item.preview}</span>
+      </a>
+    </li>
+  );
+}
+
+function Cell({ name, value }: { name: string; value: WireNumber }) {
+  const isText = columnOf(name)?.kind === "text";
+  const background = cellColour(scale(name), toNumber(value));
+  return (
+    <span class={isText ? style["text"] : style["number"]} title={exact(value)}>
+      {!isText && background !== null && <i style={{ background }} />}
+      <span data-column={name} class="clip">{said(name, value)}</span>
+    </span>
+  );
+}

@@ -1,0 +1,33 @@
+import { describe, expect, it } from "vitest";
+import type { ColumnItem } from "../api/types.gen";
+import { cellColour, placeIn, scaleOf } from "./scales";
+
+function column(name: string, more: Partial<ColumnItem> = {}): ColumnItem {
+  return { name, kind: "number", source: "metric", low: 0, high: 1, worst: null, best: null, ...more };
+}
+
+describe("scales of columns", () => {
+  it("take the declared range, turned round where less is better", () => {
+    const errors = scaleOf(column("errors", { low: 2, high: 3, worst: 10, best: 0 }), 8);
+    expect(errors).toEqual({ kind: "score", low: 10, high: 0 });
+    expect([placeIn(errors, 10), placeIn(errors, 0), placeIn(errors, 5)]).toEqual([0, 1, 0.5]);
+  });
+  it("spread group-normalised advantages to the root of G - 1, others to the greatest seen", () => {
+    const of = (low: number, high: number) => scaleOf(column("advantage", { source: "fixed", low, high }), 8);
+    expect(of(-1.2, 2.4)).toEqual({ kind: "signed", low: -Math.sqrt(7), high: Math.sqrt(7) });
+    expect(of(-0.5, 0.9)).toEqual({ kind: "signed", low: -0.9, high: 0.9 });
+    expect(of(-7, 3)).toEqual({ kind: "signed", low: -7, high: 7 });
+  });
+  it("know rewards, differences and sizes", () => {
+    expect(scaleOf(column("reward.acc"), 0).kind).toBe("score");
+    expect(scaleOf(column("correct", { low: 0, high: 1 }), 0).kind).toBe("score");
+    expect(scaleOf(column("reward_gap", { low: -0.5, high: 0.2 }), 0)).toEqual({ kind: "signed", low: -0.5, high: 0.5 });
+    expect(scaleOf(column("avg_kl", { low: 0, high: 0.02 }), 0)).toEqual({ kind: "size", low: 0, high: 0.02 });
+    expect(scaleOf(column("status", { kind: "text", low: null, high: null }), 0).kind).toBe("none");
+  });
+  it("give no colour to what is no number", () => {
+    const scale = scaleOf(column("reward"), 0);
+    expect([cellColour(scale, null), cellColour(scale, NaN)]).toEqual([null, null]);
+    expect(cellColour(scale, Infinity)).toBe(cellColour(scale, 1));
+  });
+});

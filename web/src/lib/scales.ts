@@ -1,0 +1,76 @@
+/** Which colour a value of a column has: by what the run declares, else by what was seen. */
+
+import type { ColumnItem } from "../api/types.gen";
+import { finite } from "./numbers";
+import { colour, rangeOf, stop } from "./reward";
+
+/** `score`: from bad to good, `low` being the worst, which may be the greater. `signed`: around zero. `size`: one hue. */
+export interface Scale {
+  kind: "score" | "signed" | "size" | "none";
+  low: number;
+  high: number;
+}
+
+export const NONE: Scale = { kind: "none", low: 0, high: 1 };
+
+/** Names that say that more is better. */
+const SCORES = /^((ref_|valid_)*reward(\b|[._/])|score\b|acc\b|accuracy|correct|pass\b|success)/i;
+const DIFFERENCES = /(_gap|log_ratio|advantage)$/i;
+const SLACK = 1e-3;
+
+/** The scale of a column. `groupSize` is how many samples a group has, 0 where that is not known. */
+export function scaleOf(column: ColumnItem, groupSize: number): Scale {
+  if (column.kind !== "number") return NONE;
+  const worst = finite(column.worst);
+  const best = finite(column.best);
+  if (worst !== null && best !== null && worst !== best) return { kind: "score", low: worst, high: best };
+  const low = finite(column.low);
+  const high = finite(column.high);
+  if (low === null || high === null) return NONE;
+  if (column.name === "advantage") return signed(advantageEnd(Math.max(Math.abs(low), Math.abs(high)), groupSize));
+  if (DIFFERENCES.test(column.name)) return signed(Math.max(Math.abs(low), Math.abs(high)));
+  if (SCORES.test(column.name) || (column.source === "metric" && low === 0 && high === 1)) return { kind: "score", ...rangeOf(low, high) };
+  return low < 0 ? signed(Math.max(-low, high)) : { kind: "size", low: 0, high };
+}
+
+/**
+ * Advantages that are divided by the deviation of their group reach sqrt(G - 1) at most, and somewhere more than 1. What
+ * stays below 1, or goes beyond, was not, and the greatest seen is the end.
+ */
+function advantageEnd(seen: number, groupSize: number): number {
+  const most = Math.sqrt(Math.max(0, groupSize - 1));
+  return seen > 1 + SLACK && seen <= most + SLACK ? most : seen;
+}
+
+function signed(end: number): Scale {
+  return { kind: "signed", low: -end, high: end };
+}
+
+/** Place from 0 (low) to 1 (high); null where that has no meaning. */
+export function placeIn(scale: Scale, value: number | null): number | null {
+  if (value === null || Number.isNaN(value) || scale.kind === "none") return null;
+  if (scale.low === scale.high) return scale.kind === "score" ? (value >= scale.high ? 1 : 0) : 0.5;
+  return Math.min(1, Math.max(0, (value - scale.low) / (scale.high - scale.low)));
+}
+
+/** The colour of a cell; null where it has none. */
+export function cellColour(scale: Scale, value: number | null): string | null {
+  const at = placeIn(scale, value);
+  if (at === null) return null;
+  if (scale.kind === "score") return colour(at);
+  if (scale.kind === "size") return mixed("seq-full", 0.12 + 0.88 * at);
+  return at < 0.5 ? mixed("div-neg", 1 - 2 * at) : mixed("div-pos", 2 * at - 1);
+}
+
+function mixed(name: string, part: number): string {
+  return `color-mix(in oklch, var(--${name}) ${Math.round(part * 100)}%, var(--line-1))`;
+}
+
+/** The ink of a number: only what is good or bad, or on one side of zero, has one. */
+export function inkOf(scale: Scale, value: number | null): string | undefined {
+  const at = placeIn(scale, value);
+  if (at === null) return undefined;
+  if (scale.kind === "score") return `var(--reward-ink-${stop(at)})`;
+  if (scale.kind === "signed" && value !== null && value !== 0) return `var(--advantage-ink-${value > 0 ? "pos" : "neg"})`;
+  return undefined;
+}

@@ -1,0 +1,39 @@
+/** The filter of the list, and the small menu that any value offers: only this, or all but this. */
+
+import { signal } from "@preact/signals";
+import type { WireNumber } from "../api/types.gen";
+import { condition, narrowed } from "../lib/filter";
+import { columnOf } from "./columns";
+import { go, place } from "./place";
+
+export interface Offer {
+  column: string;
+  value: WireNumber;
+  /** Where the value stands on the screen, and what has the focus again when the menu goes. */
+  at: { left: number; top: number; bottom: number };
+  from: HTMLElement;
+}
+
+export const offer = signal<Offer | null>(null);
+
+/** Offer to filter by a value: `column` is a name that filters know (`reward`, `status`, a sample metric, a tag). */
+export function offerFilter(column: string, value: WireNumber, from: HTMLElement): void {
+  const { left, top, bottom } = from.getBoundingClientRect();
+  offer.value = { column, value, at: { left, top, bottom }, from };
+}
+
+export function filterBy(where: string): void {
+  if (where !== place.peek().where) go({ where, sample: null });
+}
+
+/** What the menu of a value offers, each as the filter that it would make. */
+export function choices({ column, value }: Offer): { words: string; where: string }[] {
+  const isNumber = columnOf(column)?.kind === "number" || typeof value === "number";
+  const { where } = place.peek();
+  const can = (operator: "=" | "!=" | "<=" | ">=", words: string): { words: string; where: string } => {
+    const one = condition(column, operator, value, isNumber);
+    return { words: `${words} ${one}`, where: narrowed(where, one) };
+  };
+  const both = [can("=", "Only"), can("!=", "Only")];
+  return typeof value === "number" ? [...both, can(">=", "Only"), can("<=", "Only")] : both;
+}

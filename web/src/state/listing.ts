@@ -1,0 +1,59 @@
+/** Lists as they come from the server: the first page of one, and any other. */
+
+import { getGroups, getSamples } from "../api";
+import type { GroupsReply, SamplesReply } from "../api/types.gen";
+import { keyOf, type Listing, PAGE, type Scope } from "../lib/listing";
+
+export type Page = { kind: "groups"; reply: GroupsReply } | { kind: "samples"; reply: SamplesReply };
+
+/** What the server is asked for a list, its pages aside. */
+export function queryOf(of: Scope) {
+  const { split, sort, descending } = of;
+  return {
+    split,
+    step: of.step ?? undefined,
+    step_min: of.low ?? undefined,
+    step_max: of.high ?? undefined,
+    where: of.where.trim() === "" ? undefined : of.where,
+    sort,
+    descending,
+    trained: !of.discarded,
+    column: of.columns,
+  };
+}
+
+/** One page of rows; with `around` the one in which that sample stands. */
+export async function pageOf(of: Scope, mode: Listing["mode"], page: number, around?: string): Promise<Page> {
+  const query = { ...queryOf(of), offset: page * PAGE, limit: PAGE, around };
+  return mode === "groups"
+    ? { kind: "groups", reply: await getGroups(of.run, query) }
+    : { kind: "samples", reply: await getSamples(of.run, query) };
+}
+
+export async function loadList(of: Scope, around: string | undefined): Promise<Listing> {
+  const first = await pageOf(of, of.mode ?? "groups", 0, around);
+  // Where no group has a second sample, groups say nothing that samples do not.
+  const isAlone = first.kind === "groups" && of.mode === null && of.where === "" && first.reply.total === first.reply.samples;
+  return listed(of, isAlone ? await pageOf(of, "samples", 0, around) : first);
+}
+
+function listed(of: Scope, page: Page): Listing {
+  const { version, of: all, stamp, total } = page.reply;
+  const isGroups = page.kind === "groups";
+  const mode = isGroups ? "groups" : of.mode === "table" ? "table" : "samples";
+  const samples = isGroups ? page.reply.samples : total;
+  const bare: Listing = { scope: of, key: keyOf(of), version, mode, total: samples, of: all, rows: total, pages: new Map(), groups: new Map(), asked: new Set(), stamp };
+  return { ...bare, ...added(bare, page) };
+}
+
+/** The pages of a list with one more. */
+export function added(list: Listing, { kind, reply }: Page): Pick<Listing, "pages" | "groups"> {
+  const at = Math.floor(reply.offset / PAGE);
+  if (kind === "groups") return { pages: list.pages, groups: new Map(list.groups).set(at, reply.groups) };
+  return { pages: new Map(list.pages).set(at, reply.samples), groups: list.groups };
+}
+
+/** True where a page is of the same list, and not of what has become of it meanwhile. */
+export function fits(list: Listing, { kind, reply }: Page): boolean {
+  return reply.total === list.rows && (kind === "samples" || reply.samples === list.total);
+}

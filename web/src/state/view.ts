@@ -1,0 +1,101 @@
+/** How the reader likes the list: its columns, what a row says of a sample, and the widths of the table's columns. */
+
+import { computed, effect, signal } from "@preact/signals";
+import type { Mode } from "../lib/address";
+import { go, place } from "./place";
+
+export interface ListView {
+  /** Columns beside each group and sample. */
+  columns: readonly string[];
+  /** Columns of the table. */
+  table: readonly string[];
+  preview: "response" | "prompt";
+  hasTooltips: boolean;
+  /** Of the table's columns, in pixels, by name. */
+  widths: Readonly<Record<string, number>>;
+}
+
+const USUAL: ListView = {
+  columns: ["reward"],
+  table: ["step", "group", "reward", "advantage", "status", "response_tokens", "turns"],
+  preview: "response",
+  hasTooltips: true,
+  widths: {},
+};
+
+const KEY = "rolloupe.list";
+export const WIDTH = { least: 48, most: 800 };
+
+export const view = signal<ListView>(restored(read()));
+
+/** The columns that the list shows now: those of the address, else the reader's own. */
+export const shownColumns = computed<readonly string[]>(() => {
+  const { columns, mode } = place.value;
+  return columns ?? (mode === "table" ? view.value.table : view.value.columns);
+});
+
+export function chooseView(change: Partial<ListView>): void {
+  view.value = { ...view.value, ...change };
+}
+
+/** Show other columns, in this mode, from now on. */
+export function chooseColumns(columns: readonly string[]): void {
+  chooseView(place.peek().mode === "table" ? { table: columns } : { columns });
+  go({ columns: null }, "replace");
+}
+
+/** True while the table covers the sample; opening one gives it its room. */
+export const isWide = signal(true);
+
+export function chooseMode(mode: Mode): void {
+  isWide.value = true;
+  go({ mode, columns: null });
+}
+
+/** What was kept; whatever does not fit is as usual. */
+export function restored(text: string | null): ListView {
+  let kept: unknown;
+  try {
+    kept = JSON.parse(text ?? "{}");
+  } catch {
+    return USUAL;
+  }
+  if (typeof kept !== "object" || kept === null) return USUAL;
+  const given = kept as Partial<Record<keyof ListView, unknown>>;
+  const names = (value: unknown, usual: readonly string[]): readonly string[] =>
+    Array.isArray(value) ? [...new Set(value.filter((name): name is string => typeof name === "string" && name !== ""))] : usual;
+  const widths = typeof given.widths === "object" && given.widths !== null ? Object.entries(given.widths) : [];
+  return {
+    columns: names(given.columns, USUAL.columns),
+    table: names(given.table, USUAL.table),
+    preview: given.preview === "prompt" ? "prompt" : "response",
+    hasTooltips: given.hasTooltips !== false,
+    widths: Object.fromEntries(widths.filter(([, px]) => typeof px === "number" && px >= WIDTH.least && px <= WIDTH.most)),
+  };
+}
+
+/** Keep what is chosen, and put columns of the reader's own into the address, so that a link shows what its sender saw. */
+export function startView(): void {
+  effect(() => {
+    try {
+      localStorage.setItem(KEY, JSON.stringify(view.value));
+    } catch {
+      // Storage is closed or full: the choice holds until the page is left.
+    }
+  });
+  effect(() => {
+    const { page, columns, sample, mode } = place.value;
+    if (page !== "rollouts" || columns !== null || sample === null) return;
+    const own = mode === "table" ? view.value.table : view.value.columns;
+    const usual = mode === "table" ? USUAL.table : USUAL.columns;
+    if (own.join("\n") !== usual.join("\n")) go({ columns: own }, "replace");
+  });
+}
+
+function read(): string | null {
+  try {
+    return localStorage.getItem(KEY);
+  } catch {
+    return null;
+  }
+}
