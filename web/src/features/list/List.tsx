@@ -103,6 +103,7 @@ function Rows() {
     <div
       class={`${style["rows"]} ${isBehind.value ? style["behind"] : ""}`}
       ref={scroller}
+      data-scroll="list"
       onKeyDown={onKeyDown}
       onFocusCapture={() => (hasFocus.current = true)}
       onBlurCapture={(event) => (hasFocus.current = event.relatedTarget === null && document.hasFocus())}
