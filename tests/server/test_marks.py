@@ -133,7 +133,7 @@ def test_what_was_marked_is_taken_with_its_notes(folder: Path, tmp_path: Path) -
 def test_a_query_is_taken_as_a_file(folder: Path, tmp_path: Path) -> None:
     app = app_of(folder, tmp_path)
     path = f"{run_path(app)}/export"
-    target = f"{path}?to=jsonl&split=train&first=1&sort=reward&descending=1&where=reward%20>%200.5"
+    target = f"{path}?to=jsonl&split=train&step_min=1&sort=reward&descending=1&where=reward%20>%200.5"
     rows = [json.loads(line) for line in get(app, target).body.splitlines()]
     assert [row["step"] for row in rows] == [1] * 4 + [2] * 4
     assert {row["reward"] for row in rows} == {1.0}

@@ -150,6 +150,7 @@ class Questions:
         step: int | None = None,
         steps: tuple[int | None, int | None] | None = None,
         group: str | None = None,
+        trained: bool | None = None,
         where: "Where" = (),
         sort: str = "index",
         descending: bool = False,
@@ -164,6 +165,7 @@ class Questions:
             step: one step.
             steps: first and last step, both included; None leaves that end open.
             group: one group.
+            trained: True for what was trained on, False for what was not; None for both.
             where: a filter, such as `"reward < 0.1 and (status = truncated or turns > 3)"`, or a list of `Condition`
                 and others of `rolloupe.query`, all of which must be fulfilled.
             sort: `index`, or a name of `columns()`. What has no value comes last either way.
@@ -176,7 +178,7 @@ class Questions:
         from rolloupe import query as queries
 
         asked = sample_query(
-            split=split, step=step, steps=steps, group=group, where=where,
+            split=split, step=step, steps=steps, group=group, trained=trained, where=where,
             sort=sort, descending=descending, offset=offset, limit=limit,
         )  # fmt: skip
         if query is not None and asked != queries.SampleQuery():
@@ -218,6 +220,7 @@ class Questions:
             step: one step.
             steps: first and last step, both included; None leaves that end open.
             group: one group.
+            trained: True for what was trained on, False for what was not; None for both.
             where: conditions on the samples that are searched, as for `samples`.
             limit: so many are listed at most; all are counted.
 
@@ -547,6 +550,7 @@ def sample_query(
     step: int | None = None,
     steps: tuple[int | None, int | None] | None = None,
     group: str | None = None,
+    trained: bool | None = None,
     where: "Where" = (),
     sort: str = "index",
     descending: bool = False,
@@ -567,6 +571,7 @@ def sample_query(
         step_min=low,
         step_max=high,
         group=group,
+        trained=trained,
         where=conditions(where) if isinstance(where, str) else tuple(where),
         sort=sort,
         descending=descending,

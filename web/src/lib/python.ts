@@ -4,6 +4,8 @@
 export interface Selection {
   split?: string | undefined;
   step?: number | undefined;
+  /** Only what was trained on, or only what was not. */
+  trained?: boolean | undefined;
   where?: string | undefined;
   sort?: string | undefined;
   descending?: boolean | undefined;
@@ -12,10 +14,11 @@ export interface Selection {
 /** A text as a Python literal: JSON's escapes are Python's, and what JSON leaves as it is Python reads. */
 export const literal = (text: string): string => JSON.stringify(text).replaceAll(/[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-export function samplesCall(path: string, { split, step, where = "", sort = "index", descending = false }: Selection): string {
+export function samplesCall(path: string, { split, step, trained, where = "", sort = "index", descending = false }: Selection): string {
   const given = [
     split === undefined ? "" : `split=${literal(split)}`,
     step === undefined ? "" : `step=${step}`,
+    trained === undefined ? "" : `trained=${trained ? "True" : "False"}`,
     where === "" ? "" : `where=${literal(where)}`,
     sort === "index" ? "" : `sort=${literal(sort)}`,
     descending ? "descending=True" : "",

@@ -15,9 +15,9 @@ export const exportOpen = signal<Of | null>(null);
 
 /** The samples of the list as it is asked for: what the file and the Python call are of. */
 export const selection = computed<Selection>(() => {
-  const { split, step, sort, descending } = place.value;
+  const { split, step, discarded, sort, descending } = place.value;
   const column = sort === "length" ? (listing.value?.column ?? "response_tokens") : sort;
-  return { split: split ?? undefined, step: step ?? undefined, sort: column, descending };
+  return { split: split ?? undefined, step: step ?? undefined, trained: !discarded, sort: column, descending };
 });
 
 export const callOf = (of: Of): string => (of === "bookmarks" ? bookmarksCall(run.value?.path ?? "") : samplesCall(run.value?.path ?? "", selection.value));
