@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -25,12 +25,12 @@ class Viewer(NamedTuple):
 
 
 @contextmanager
-def viewing(path: Path, *, index_dir: Path) -> Iterator[Viewer]:
+def viewing(path: Path, *, index_dir: Path, **options: Any) -> Iterator[Viewer]:
     """Serve a path until the block ends."""
     if not any((place / "index.html").is_file() for place in PLACES):
         if os.environ.get("ROLLOUPE_BROWSER") == "required":
             pytest.fail("the browser app is not built. Next: make web")
         pytest.skip("the browser app is not built: make web")
-    with Process([path], index_dir) as process:
+    with Process([path], index_dir, **options) as process:
         assert process.token is not None, process.line
         yield Viewer(f"http://127.0.0.1:{process.port}/", process.token)

@@ -18,6 +18,7 @@ import { startPlace } from "./state/place";
 import { startPrefetch } from "./state/prefetch";
 import { startRender } from "./state/render";
 import { startSample } from "./state/sample";
+import { startScroll } from "./state/scroll";
 import { startSession } from "./state/session";
 import { startSettings } from "./state/settings";
 import { startSteps } from "./state/steps";
@@ -29,6 +30,7 @@ async function start(root: Element): Promise<void> {
   startRender();
   startPersonal();
   startPlace();
+  startScroll();
   await startSession(begin);
   startVisible();
   startSteps();

@@ -159,9 +159,8 @@ def _shown(run: OpenRun, snapshot: Snapshot, query: SampleQuery, columns: Sequen
     if not len(heads.steps):
         return []
     own = replace(query, step_min=int(heads.steps.min()), step_max=int(heads.steps.max()), sort="index")
-    terms = terms_of(
-        snapshot, own, by_group=False, also=[*columns, *(["discarded"] if snapshot.says_discarded else [])]
-    )
+    said = ["discarded"] if snapshot.says_discarded else []
+    terms = terms_of(snapshot, own, by_group=False, also=[*columns, *said])
     pieces = _pieces(snapshot, query, set(heads.steps.tolist()))
     wanted = pa.table({"nth_group": pa.array(range(len(heads.names)), pa.int64()), "head": heads.names})
     chosen = [column(snapshot, name) for name in columns]

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { format, moved, parse, scopeOf, START } from "./address";
+import { format, MAX_OVER, moved, parse, scopeOf, START } from "./address";
 
 describe("addresses", () => {
   it("read back as what they were written from", () => {
@@ -7,12 +7,22 @@ describe("addresses", () => {
       ...START, page: "rollouts" as const, run: "a/b ü?#", split: "eval/x y", step: 12, sample: "eval%2Fx y/12/g%2F1/7~2",
       view: "raw" as const, sort: "my metric" as string, descending: true, list: true,
       mode: "table" as const, extent: [null, 7] as const, where: "reward < 0.1 and x = 'a&b'", columns: ["a,b", "reward"],
+      over: ["b", "c d&"],
     };
     const [path = "", query = ""] = format(place).split("?");
     expect(parse(path, query)).toEqual({ ...place, split: "eval/x y" });
   });
   it("take split and step from the sample", () => {
     expect(parse("runs/r", "sample=train/3/0/1&step=9&split=other")).toMatchObject({ split: "train", step: 3 });
+  });
+  it("of pages above the runs remember the run, and what is sought", () => {
+    const place = { ...START, page: "bookmarks" as const, run: "r", find: "a&b=c" };
+    expect(parse("bookmarks", format(place).split("?")[1] ?? "")).toEqual(place);
+  });
+  it("take the run that is looked at out of those drawn over it", () => {
+    expect(parse("runs/r", "over=r&over=a&over=a&over=").over).toEqual(["a"]);
+    expect(moved({ ...START, page: "rollouts", run: "r", over: ["a", "b"] }, { run: "a" }).over).toEqual(["b"]);
+    expect(parse("runs/r", Array.from({ length: 50 }, (_, i) => `over=${i}`).join("&")).over).toHaveLength(MAX_OVER);
   });
   it("survive anything", () => {
     for (const path of ["", "//", "runs", "runs/%", "runs/%E0%A4", "nonsense/x", "settings"]) {

@@ -3,8 +3,8 @@ import { bookmarksCall, literal, samplesCall } from "./python";
 
 describe("the Python of a view", () => {
   it("says what narrows it, and nothing else", () => {
-    expect(samplesCall("/runs/a b", { split: "eval/x", step: 3, where: 'env = "m"', sort: "reward", descending: true })).toBe(
-      'import rolloupe\n\nrun = rolloupe.open("/runs/a b")\nsamples = run.samples(split="eval/x", step=3, where="env = \\"m\\"", sort="reward", descending=True)\n',
+    expect(samplesCall("/runs/a b", { split: "eval/x", step: 3, trained: false, where: 'env = "m"', sort: "reward", descending: true })).toBe(
+      'import rolloupe\n\nrun = rolloupe.open("/runs/a b")\nsamples = run.samples(split="eval/x", step=3, trained=False, where="env = \\"m\\"", sort="reward", descending=True)\n',
     );
     expect(samplesCall("/r", {})).toContain("run.samples()");
     expect(bookmarksCall("/r")).toContain("run.bookmarks()");

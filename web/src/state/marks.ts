@@ -48,7 +48,7 @@ export function said(subject: Subject): Said {
   return item === undefined ? null : saidBy(item);
 }
 
-const ofRun = (run: string): Subject => ({ kind: "run", run, owner: "", name: "" });
+export const ofRun = (run: string): Subject => ({ kind: "run", run, owner: "", name: "" });
 export const ofSample = (run: string, id: string): Subject => ({ kind: "sample", run, owner: "", name: id });
 const ofSetting = (name: string): Subject => ({ kind: "setting", run: "", owner: "", name });
 
@@ -59,6 +59,20 @@ export const settingOf = (name: string): Record<string, unknown> | null => said(
 export const changeRun = async (run: string, change: Partial<RunMark>): Promise<void> => put(ofRun(run), { ...runMark(run), ...change });
 export const changeSample = async (run: string, id: string, change: Partial<SampleMark>): Promise<void> =>
   put(ofSample(run, id), { ...sampleMark(run, id), ...change });
+/**
+ * Change a text that was being written for a while: `before` is what it was when the writing began. Where another change
+ * came meanwhile, nothing is written over it; both are offered.
+ */
+export async function changeText(subject: Subject, field: "name" | "note", before: string, after: string): Promise<void> {
+  if (after === before) return;
+  const now = subject.kind === "run" ? runMark(subject.run) : sampleMark(subject.run, subject.name);
+  const theirs = itemOf(subject);
+  const current = field === "name" && "name" in now ? now.name : now.note;
+  const mine: Said = { ...now, [field]: after };
+  if (current === before || current === after || theirs === undefined) await put(subject, mine);
+  else conflict.value = { subject, mine, theirs };
+}
+
 export const changeSetting = async (name: string, value: Record<string, unknown>): Promise<void> => put(ofSetting(name), value);
 
 /** The name of a run: the person's own for it, else the run's. */

@@ -15,6 +15,13 @@ export const place = signal<Place>(read());
 /** Moves of one kind that follow each other within this are one entry of the history. */
 const LEAF_MS = 1500;
 
+let leaving: () => void = () => undefined;
+
+/** Say who is told before the page goes somewhere else. */
+export function onLeaving(listener: () => void): void {
+  leaving = listener;
+}
+
 let lastLeaf = { what: "", at: -LEAF_MS };
 
 /** What kind of leafing a change is: only another sample, or only another step; empty for anything else. */
@@ -32,6 +39,7 @@ export function go(change: Partial<Place>, how: "push" | "replace" = "push"): vo
   const leaf = how === "push" ? leafed(change) : "";
   if (leaf !== "" && leaf === lastLeaf.what && performance.now() - lastLeaf.at < LEAF_MS) how = "replace";
   lastLeaf = { what: leaf, at: performance.now() };
+  if (how === "push") leaving();
   try {
     if (how === "push") history.pushState(null, "", address);
     else history.replaceState(null, "", address);

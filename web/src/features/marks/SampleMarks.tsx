@@ -1,7 +1,7 @@
 /** The bookmark of a sample, and the note that a person wrote on it. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { changeSample, sampleMark, trouble } from "../../state/marks";
+import { changeSample, changeText, ofSample, sampleMark, trouble } from "../../state/marks";
 import { Icon } from "../../ui/Icon";
 import { noteKey, noteOpen } from "./marking";
 import style from "./SampleMarks.module.css";
@@ -46,7 +46,7 @@ export function MarkButtons({ run, id }: Props) {
 export function Note({ run, id }: Props) {
   const { note } = sampleMark(run, id);
   const key = noteKey(run, id);
-  if (noteOpen.value === key) return <NoteField key={key} note={note} save={(text) => void changeSample(run, id, { note: text })} />;
+  if (noteOpen.value === key) return <NoteField key={key} note={note} save={(text, before) => void changeText(ofSample(run, id), "note", before, text)} />;
   if (note === "") return null;
   return (
     <button type="button" class={style["note"]} title="Change the note (n)" onClick={() => (noteOpen.value = key)}>
@@ -60,23 +60,21 @@ const MAX_CHARS = 20_000;
 const MAX_ROWS = 10;
 
 /** Leaving the field keeps what was written; Escape leaves the note as it was. */
-function NoteField({ note, save }: { note: string; save: (text: string) => void }) {
+function NoteField({ note, save }: { note: string; save: (text: string, before: string) => void }) {
   const field = useRef<HTMLTextAreaElement>(null);
   const [text, setText] = useState(note);
-  const now = useRef({ text, note, save });
-  now.current = { text, note, save };
+  const before = useRef(note).current;
+  const now = useRef({ text, save });
+  now.current = { text, save };
   useEffect(() => {
     const element = field.current;
     element?.focus();
     element?.setSelectionRange(element.value.length, element.value.length);
     // What was written is kept, too, when the reader goes to another sample.
-    return () => {
-      const { text: last, note: before, save: keep } = now.current;
-      if (last !== before) keep(last);
-    };
-  }, []);
+    return () => now.current.save(now.current.text, before);
+  }, [before]);
   const end = (kept: boolean): void => {
-    if (!kept) now.current = { ...now.current, text: now.current.note };
+    if (!kept) now.current = { ...now.current, text: before };
     noteOpen.value = null;
   };
   return (

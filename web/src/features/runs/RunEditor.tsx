@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { RunItem, RunMark } from "../../api/types.gen";
-import { changeRun, colourOf, runMark, trouble } from "../../state/marks";
+import { changeRun, changeText, colourOf, ofRun, runMark, trouble } from "../../state/marks";
 import { Icon } from "../../ui/Icon";
 import style from "./RunEditor.module.css";
 
@@ -20,7 +20,7 @@ export function RunEditor({ item, done }: { item: RunItem; done: () => void }) {
         </button>
         <span class="clip quiet" title={item.path}>{item.path}</span>
       </p>
-      <Field label="Name" text={name} usual={item.name} most={200} save={(text) => set({ name: text })} hasFocus />
+      <Field label="Name" text={name} usual={item.name} most={200} save={(text, before) => void changeText(ofRun(item.id), "name", before, text)} hasFocus />
       <div class={style["line"]} role="group" aria-label="Colour">
         <span>Colour</span>
         <span class={style["colours"]}>
@@ -38,7 +38,7 @@ export function RunEditor({ item, done }: { item: RunItem; done: () => void }) {
           ))}
         </span>
       </div>
-      <Field label="Note" text={note} usual="" most={20_000} save={(text) => set({ note: text })} isLong />
+      <Field label="Note" text={note} usual="" most={20_000} save={(text, before) => void changeText(ofRun(item.id), "note", before, text)} isLong />
       <label class={style["check"]}>
         <input type="checkbox" checked={hidden} onChange={(event) => set({ hidden: event.currentTarget.checked })} />
         Hide it in the list of runs
@@ -53,7 +53,7 @@ interface FieldProps {
   text: string;
   usual: string;
   most: number;
-  save: (text: string) => void;
+  save: (text: string, before: string) => void;
   isLong?: boolean;
   hasFocus?: boolean;
 }
@@ -62,12 +62,17 @@ interface FieldProps {
 function Field({ label, text, usual, most, save, isLong = false, hasFocus = false }: FieldProps) {
   const [draft, setDraft] = useState(text);
   const field = useRef<HTMLElement | null>(null);
-  const now = useRef({ draft, text, save });
-  now.current = { draft, text, save };
-  useEffect(() => setDraft(text), [text]);
+  /** The text when the writing began; null while nobody writes. */
+  const before = useRef<string | null>(null);
+  const now = useRef({ draft, save });
+  now.current = { draft, save };
+  useEffect(() => {
+    if (before.current === null) setDraft(text);
+  }, [text]);
   const keep = (): void => {
-    const { draft: written, text: before, save: put } = now.current;
-    if (written.trim() !== before) put(written.trim());
+    const began = before.current;
+    before.current = null;
+    if (began !== null) now.current.save(now.current.draft.trim(), began);
   };
   useEffect(() => {
     if (hasFocus) field.current?.focus();
@@ -77,7 +82,10 @@ function Field({ label, text, usual, most, save, isLong = false, hasFocus = fals
   }, []);
   const props = {
     "class": "field", maxLength: most, placeholder: usual, value: draft, onBlur: keep,
-    onInput: (event: { currentTarget: { value: string } }) => setDraft(event.currentTarget.value),
+    onInput: (event: { currentTarget: { value: string } }) => {
+      before.current ??= text;
+      setDraft(event.currentTarget.value);
+    },
     ref: (element: HTMLElement | null) => {
       field.current = element;
     },

@@ -85,7 +85,11 @@ function RunList({ close, edit }: { close: () => void; edit: (id: string) => voi
         }}
         value={text}
         onInput={(event) => setText(event.currentTarget.value)}
-        onKeyDown={(event) => event.key === "Enter" && open(found[0])}
+        onKeyDown={(event) => {
+          if (event.key !== "Enter") return;
+          event.preventDefault(); // else the key would press the button that gets the focus
+          open(found[0]);
+        }}
       />
       <div class={style["rows"]} ref={scroller}>
         {found.length === 0 && <p class={style["none"]}>No run is called so.</p>}

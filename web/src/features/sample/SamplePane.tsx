@@ -37,12 +37,12 @@ export function SamplePane() {
     );
   }
   return (
-    <main class={style["pane"]} aria-label="Sample" aria-busy={!canShow && id !== null}>
+    <main class={style["pane"]} data-scroll="pane" aria-label="Sample" aria-busy={!canShow && id !== null}>
       {canShow ? (
         <>
           <Header reply={reply} />
           {view === "transcript" && <FindBar />}
-          <div class={style["doc"]} ref={doc} key={view}>
+          <div class={style["doc"]} data-scroll="sample" ref={doc} key={view}>
             {view === "raw" ? <Raw /> : view === "text" ? <WholeText /> : <Transcript key={`${reply.run} ${reply.id}`} reply={reply} />}
           </div>
         </>

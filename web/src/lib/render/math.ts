@@ -25,20 +25,20 @@ export function formulaAt(text: string, at: number): Formula | null {
   const kind = OPENINGS.find(({ open }) => text.startsWith(open, at));
   if (kind === undefined) return null;
   const from = at + kind.open.length;
-  const window = text.slice(from, from + MAX_FORMULA);
-  const end = closing(window, kind.close);
+  const ahead = text.slice(from, from + MAX_FORMULA);
+  const end = closing(ahead, kind.close);
   if (end <= 0) return null;
-  const tex = window.slice(0, end);
+  const tex = ahead.slice(0, end);
   const stop = from + end + kind.close.length;
   if (tex.trim() === "" || (!kind.isDisplay && /\n\s*\n/.test(tex))) return null;
   if (kind.open === "$" && (/^\s|\s$/.test(tex) || /^\d/.test(text.charAt(stop)))) return null;
   return { start: at, stop, tex, isDisplay: kind.isDisplay };
 }
 
-function closing(window: string, close: string): number {
-  for (let at = window.indexOf(close); at >= 0; at = window.indexOf(close, at + 1)) {
+function closing(ahead: string, close: string): number {
+  for (let at = ahead.indexOf(close); at >= 0; at = ahead.indexOf(close, at + 1)) {
     let slashes = 0;
-    while (window.charAt(at - 1 - slashes) === "\\") slashes += 1;
+    while (ahead.charAt(at - 1 - slashes) === "\\") slashes += 1;
     if (slashes % 2 === 0) return at;
   }
   return -1;

@@ -1,0 +1,240 @@
+"""The frame in a real browser: palette, run picker, marks, other tabs and other viewers, where one was."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.page.support import Viewer, viewing
+from tests.server.support import lines, relax_run, row
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """Two runs, of three steps and of six."""
+    relax_run(tmp_path / "runs/first")
+    relax_run(tmp_path / "runs/second", steps=6)
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def viewer(runs: Path, tmp_path: Path) -> Iterator[Viewer]:
+    """A server over both, with a state of its own."""
+    with viewing(runs, index_dir=tmp_path / "index", state_dir=str(tmp_path / "state")) as started:
+        yield started
+
+
+def opened(page: Page, viewer: Viewer, where: str) -> None:
+    """Log in, and go to an address."""
+    page.goto(viewer.link)
+    expect(page.get_by_role("heading", name="2 runs")).to_be_visible()
+    page.goto(viewer.address + where)
+
+
+def at(page: Page, sample: str) -> None:
+    """Wait until the page shows that sample."""
+    expect(page).to_have_url(re.compile(rf"sample={sample}\b"))
+    expect(page.get_by_role("heading", name=re.compile(r"Sample \d"))).to_be_visible()
+
+
+def until(page: Page, check: str, given: object = None) -> None:
+    """Wait until a function of the page says yes. The page's policy forbids Playwright's own way."""
+    for _ in range(600):
+        if page.evaluate(check, given):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(check)
+
+
+def test_the_palette_finds_pages_runs_steps_samples_and_deeds(page: Page, viewer: Viewer) -> None:
+    opened(page, viewer, "runs/first")
+    at(page, "train/2/0/0")
+    page.keyboard.press("Control+k")
+    field = page.get_by_role("combobox", name=re.compile("Find a page"))
+    field.fill("next sam")
+    expect(page.get_by_role("option", selected=True)).to_contain_text("Next sample")
+    field.press("Enter")
+    at(page, "train/2/0/1")
+    for words, address in (
+        ("1", "sample=train/1/"), ("train/0/1/5", "sample=train/0/1/5"), ("sec", "runs/second"), ("setti", "settings"),
+    ):  # fmt: skip
+        page.keyboard.press("Control+k")
+        field.fill(words)
+        field.press("Enter")
+        expect(page).to_have_url(re.compile(address))
+        expect(field).to_be_hidden()
+    page.keyboard.press("Control+k")
+    field.fill("zzzz")
+    expect(page.get_by_text("Nothing is called so.")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(field).to_be_hidden()
+
+
+def test_a_run_gets_a_name_a_colour_and_company_in_the_chart(page: Page, viewer: Viewer) -> None:
+    opened(page, viewer, "runs/first")
+    at(page, "train/2/0/0")
+    page.get_by_role("button", name=re.compile("^Run")).click()
+    page.get_by_role("button", name="Draw second over the curves").click()
+    expect(page).to_have_url(re.compile("over=second"))
+    expect(page.get_by_role("list", name="Runs in the chart")).to_contain_text("second")
+    page.get_by_role("button", name="Name, colour and note of second").click()
+    page.get_by_label("Name", exact=True).fill("with a longer prompt")
+    page.get_by_role("button", name="violet").click()
+    expect(page.get_by_role("button", name="violet")).to_have_attribute("aria-pressed", "true")
+    page.get_by_label("Note", exact=True).fill("seed 2")
+    page.keyboard.press("Escape")
+    legend = page.get_by_role("list", name="Runs in the chart")
+    expect(legend).to_contain_text("with a longer prompt")
+    page.reload()
+    expect(legend).to_contain_text("with a longer prompt")
+    page.get_by_role("button", name=re.compile("^Run")).click()
+    page.get_by_label("Find a run").fill("seed")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"runs/second"))
+    expect(page.get_by_role("banner")).to_contain_text("with a longer prompt")
+    page.get_by_role("button", name=re.compile("^Run")).click()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("[data-row='0'] a")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(r"runs/first"))
+
+
+def test_bookmarks_and_notes_are_kept_listed_and_taken_away(page: Page, viewer: Viewer) -> None:
+    opened(page, viewer, "runs/first?sample=train/1/0/2")
+    at(page, "train/1/0/2")
+    page.keyboard.press("b")
+    expect(page.get_by_role("button", name="Bookmark", exact=True)).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("n")
+    page.keyboard.type("<b>odd</b> & long")
+    page.keyboard.press("ArrowRight")  # moves in the note, not to the next sample
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("button", name="Note: <b>odd</b> & long")).to_be_visible()
+    page.keyboard.press("ArrowRight")
+    at(page, "train/1/0/3")
+    page.keyboard.press("b")
+    page.reload()
+    expect(page.get_by_role("button", name="Bookmark", exact=True)).to_have_attribute("aria-pressed", "true")
+    page.get_by_role("link", name=re.compile("^Bookmarks")).click()
+    rows = page.locator("main ol > li")
+    expect(rows).to_have_count(2)
+    expect(rows.last).to_contain_text("Answer 2")
+    page.get_by_label("Find in bookmarks and notes").fill("odd")
+    expect(rows).to_have_count(1)
+    expect(page).to_have_url(re.compile("find=odd"))
+    page.get_by_role("button", name="Export").click()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download").click()
+    taken = [json.loads(line) for line in download.value.path().read_text().splitlines()]
+    assert [(one["id"], one["note"]) for one in taken] == [("train/1/0/2", "<b>odd</b> & long"), ("train/1/0/3", "")]
+    page.get_by_role("link", name="train/1/0/2").click()
+    at(page, "train/1/0/2")
+    page.go_back()
+    page.get_by_role("button", name="Remove what is kept of train/1/0/2").click()
+    expect(rows).to_have_count(0)
+
+
+def test_two_tabs_and_two_viewers_see_each_other_and_lose_nothing(
+    page: Page, viewer: Viewer, runs: Path, tmp_path: Path, browser: Browser
+) -> None:
+    opened(page, viewer, "runs/first?sample=train/1/0/2")
+    at(page, "train/1/0/2")
+    with viewing(runs, index_dir=tmp_path / "index", state_dir=str(tmp_path / "state")) as second:
+        context = browser.new_context()
+        other = context.new_page()
+        opened(other, second, "runs/first?sample=train/1/0/2")
+        at(other, "train/1/0/2")
+        page.keyboard.press("b")
+        marked = other.get_by_role("button", name="Bookmark", exact=True)
+        expect(marked).to_have_attribute("aria-pressed", "true")
+        page.keyboard.press("n")
+        page.keyboard.type("what I wrote")
+        other.keyboard.press("n")
+        other.keyboard.type("what the other wrote")
+        other.keyboard.press("Control+Enter")
+        expect(other.get_by_role("button", name="Note: what the other wrote")).to_be_visible()
+        expect(page.get_by_label("Note on this sample")).to_have_value("what I wrote")
+        seen = page.evaluate("fetch('api/state').then(r => r.json()).then(r => r.items[0].sample_mark.note)")
+        assert seen == "what the other wrote"
+        page.keyboard.press("Control+Enter")
+        card = page.get_by_role("dialog", name="Changed in two places")
+        expect(card).to_contain_text("what the other wrote")
+        expect(card).to_contain_text("what I wrote")
+        card.get_by_role("button", name="Keep what I wrote").click()
+        expect(other.get_by_role("button", name="Note: what I wrote")).to_be_visible()
+        context.close()
+
+
+def test_a_link_can_be_copied_by_hand_where_the_clipboard_is_closed(page: Page, viewer: Viewer) -> None:
+    page.add_init_script(
+        "Object.defineProperty(navigator, 'clipboard', {value: undefined}); document.execCommand = () => false"
+    )
+    opened(page, viewer, "runs/first?sample=train/1/0/2")
+    at(page, "train/1/0/2")
+    page.keyboard.press("y")
+    field = page.get_by_role("dialog").get_by_label("Link")
+    expect(field).to_have_value(page.url)
+    assert page.evaluate("document.getSelection().toString() || document.activeElement.value") == page.url
+    page.keyboard.press("Escape")
+    expect(field).to_be_hidden()
+
+
+def test_back_and_reload_bring_back_how_far_one_had_read(page: Page, tmp_path: Path) -> None:
+    train = tmp_path / "long/rollout_result/train"
+    train.mkdir(parents=True)
+    text = "\n\n".join(f"Paragraph {n} of an answer." for n in range(30))
+    chat = [{"role": "user" if n % 2 else "assistant", "content": f"Turn {n}\n{text}"} for n in range(12)]
+    (train / "0.jsonl").write_bytes(lines(row(0, n, prompt=chat) for n in range(200)))
+    with viewing(tmp_path / "long", index_dir=tmp_path / "index2", state_dir=str(tmp_path / "state")) as viewer:
+        page.goto(viewer.link)
+        at(page, "train/0/0/0")
+        pane, rows = page.locator("[data-scroll='sample']"), page.locator("[data-scroll='list']")
+        until(page, "() => document.querySelector('[data-scroll=sample]').scrollHeight > 3000")
+        pane.evaluate("pane => pane.scrollTop = 1500")
+        rows.evaluate("pane => pane.scrollTop = 900")
+        until(page, "() => history.state?.scroll?.sample > 1000 && history.state?.scroll?.list > 500")
+        read = """([sample, list]) => Math.abs(document.querySelector('[data-scroll=sample]')?.scrollTop - sample) < 40
+                  && Math.abs(document.querySelector('[data-scroll=list]')?.scrollTop - list) < 40"""
+        held = page.evaluate("[history.state.scroll.sample, history.state.scroll.list]")
+        page.reload()
+        at(page, "train/0/0/0")
+        until(page, read, held)
+        page.get_by_role("link", name=re.compile("^Run:")).click()
+        expect(pane).to_be_hidden()
+        page.go_back()
+        at(page, "train/0/0/0")
+        until(page, read, held)
+        page.keyboard.press("ArrowRight")
+        at(page, "train/0/0/1")
+        until(page, "() => document.querySelector('[data-scroll=sample]')?.scrollTop === 0")
+
+
+def test_settings_follow_the_person_to_another_browser(page: Page, viewer: Viewer, browser: Browser) -> None:
+    opened(page, viewer, "settings")
+    page.get_by_role("button", name="Dark", exact=True).click()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    page.get_by_role("button", name="Colour-blind safe").click()
+    context = browser.new_context()
+    other = context.new_page()
+    opened(other, viewer, "settings")
+    expect(other.locator("html")).to_have_attribute("data-theme", "dark")
+    expect(other.locator("html")).to_have_attribute("data-reward", "safe")
+    other.get_by_role("button", name="Light", exact=True).click()
+    expect(page.locator("html")).to_have_attribute("data-theme", "light")
+    context.close()
+
+
+def test_a_state_that_cannot_be_kept_is_told(page: Page, runs: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("where the folder would be")
+    with viewing(runs, index_dir=tmp_path / "index", state_dir=str(tmp_path / "file")) as viewer:
+        opened(page, viewer, "runs/first?sample=train/1/0/2")
+        at(page, "train/1/0/2")
+        page.keyboard.press("b")
+        expect(page.get_by_role("button", name="Bookmark", exact=True)).to_have_attribute("aria-pressed", "true")
+        page.get_by_role("link", name=re.compile("^Bookmarks")).click()
+        expect(page.get_by_text(re.compile("for this session alone"))).to_be_visible()
+        expect(page.locator("main ol > li")).to_have_count(1)

@@ -1,0 +1,110 @@
+"""A run that grows while it is read: nothing moves but what was asked to, and the dot says how it stands."""
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.page.support import Viewer, viewing
+from tests.server.support import lines, relax_run, row
+
+pytestmark = pytest.mark.browser
+
+QUIET_S = 3600
+
+
+@pytest.fixture
+def train(tmp_path: Path) -> Path:
+    """Three steps that were written an hour ago, of forty samples."""
+    train = relax_run(tmp_path / "run", samples=40)
+    for file in train.iterdir():
+        os.utime(file, (time.time() - QUIET_S, time.time() - QUIET_S))
+    return train
+
+
+@pytest.fixture
+def viewer(train: Path, tmp_path: Path) -> Iterator[Viewer]:
+    """A server over that run."""
+    with viewing(tmp_path / "run", index_dir=tmp_path / "index", state_dir=str(tmp_path / "state")) as started:
+        yield started
+
+
+def append(train: Path, step: int, *indexes: int) -> None:
+    """Write samples as a trainer does."""
+    with (train / f"{step}.jsonl").open("ab") as file:
+        file.write(lines(row(step, index) for index in indexes))
+
+
+def at(page: Page, step: int, sample: int) -> None:
+    """Wait until the page shows that sample."""
+    expect(page).to_have_url(re.compile(rf"sample=train/{step}/\d+/{sample}\b"))
+    expect(page.get_by_text(f"Answer {sample}", exact=True).last).to_be_visible()
+
+
+def test_what_comes_waits_to_be_asked_for(page: Page, viewer: Viewer, train: Path) -> None:
+    page.goto(viewer.link)
+    at(page, 2, 0)
+    dot = page.get_by_role("banner").get_by_role("button", name=re.compile("ended|running|following|paused"))
+    expect(dot).to_contain_text(re.compile(r"ended 1 h ago"))
+    rows = page.get_by_role("list", name="Samples")
+    rows.hover()
+    page.mouse.wheel(0, 400)
+    page.keyboard.press("ArrowRight")
+    at(page, 2, 1)
+    before = page.locator("[data-scroll='list']").evaluate("pane => [pane.scrollTop, pane.scrollHeight]")
+
+    append(train, 2, 40, 41)
+    expect(page.get_by_role("button", name="2 new samples")).to_be_visible()
+    expect(dot).to_contain_text(re.compile(r"running · \d+ s ago"))
+    append(train, 3, *range(8))
+    expect(page.get_by_role("button", name="1 new step")).to_be_visible()
+    expect(page.get_by_role("button", name="All steps")).to_contain_text("/ 3")
+    at(page, 2, 1)
+    assert page.locator("[data-scroll='list']").evaluate("pane => [pane.scrollTop, pane.scrollHeight]") == before
+
+    page.get_by_role("button", name="2 new samples").click()
+    expect(page.get_by_role("button", name="2 new samples")).to_be_hidden()
+    expect(page.get_by_text("42", exact=False).first).to_be_visible()
+    at(page, 2, 1)
+    page.get_by_role("button", name="1 new step").click()
+    at(page, 3, 0)
+
+
+def test_following_goes_along_until_the_reader_goes_elsewhere(page: Page, viewer: Viewer, train: Path) -> None:
+    page.goto(viewer.link)
+    at(page, 2, 0)
+    page.keyboard.press("l")
+    dot = page.get_by_role("banner").get_by_role("button", name=re.compile("ended|running|following|paused"))
+    expect(dot).to_contain_text("following")
+    append(train, 3, 0, 1)
+    at(page, 3, 0)
+    append(train, 3, 2)
+    expect(page.get_by_role("list", name="Samples")).to_contain_text("Answer 2")
+    append(train, 4, 0)
+    at(page, 4, 0)
+    page.keyboard.press("[")
+    at(page, 3, 0)
+    expect(dot).to_contain_text("paused")
+    append(train, 5, 0)
+    expect(page.get_by_role("button", name="1 new step")).to_be_visible()
+    at(page, 3, 0)
+    dot.click()
+    at(page, 5, 0)
+    expect(dot).to_contain_text("following")
+
+
+def test_a_recorded_run_says_when_it_has_ended(page: Page, tmp_path: Path) -> None:
+    from rolloupe import Recorder
+
+    recorder = Recorder(tmp_path / "recorded", code=None)
+    recorder.sample(step=0, group="g", index=0, prompt="Question?", response="Answer 0", reward=1.0)
+    recorder.flush()
+    with viewing(tmp_path / "recorded", index_dir=tmp_path / "index2", state_dir=str(tmp_path / "state")) as viewer:
+        page.goto(viewer.link)
+        expect(page.get_by_role("banner")).to_contain_text("running")
+        recorder.close()
+        expect(page.get_by_role("banner")).to_contain_text("ended")
