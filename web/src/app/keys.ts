@@ -13,6 +13,8 @@ import { goBy, lastStep, steps } from "../state/steps";
 import { say } from "../ui/said";
 import { copy } from "../ui/clipboard";
 
+/** Where the list takes the place of the sample. */
+const NARROW = "(max-width: 520px)";
 const FIELDS = "input, textarea, select, [contenteditable]";
 
 const DO: Record<Action, () => void> = {
@@ -38,7 +40,7 @@ const STEPPING: ReadonlySet<Action> = new Set(["nextStep", "previousStep", "firs
 /** The field of the filter, with the list in view. */
 function toFilter(): void {
   if (!settings.peek().leftOpen) choose({ leftOpen: true });
-  if (!place.peek().list) go({ list: true }, "replace");
+  if (!place.peek().list && matchMedia(NARROW).matches) go({ list: true }, "replace");
   requestAnimationFrame(() => document.querySelector<HTMLElement>(`#${FILTER_ID}`)?.focus());
 }
 
