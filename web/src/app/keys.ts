@@ -18,6 +18,8 @@ import { turnTheme } from "../state/settings";
 import { goBy, lastStep, steps } from "../state/steps";
 import { copyLink } from "../ui/link";
 
+/** Where the list takes the place of the sample. */
+const NARROW = "(max-width: 520px)";
 const FIELDS = "input, textarea, select, [contenteditable]";
 
 const DO: Record<Action, () => void> = {
@@ -60,7 +62,7 @@ function can(action: Action): boolean {
 /** The field of the filter, with the list in view. */
 function toFilter(): void {
   if (!settings.peek().leftOpen) choose({ leftOpen: true });
-  if (!place.peek().list) go({ list: true }, "replace");
+  if (!place.peek().list && matchMedia(NARROW).matches) go({ list: true }, "replace");
   requestAnimationFrame(() => document.querySelector<HTMLElement>(`#${FILTER_ID}`)?.focus());
 }
 

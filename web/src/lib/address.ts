@@ -148,8 +148,10 @@ export function moved(place: Place, change: Partial<Place>): Place {
     return { ...START, page: "rollouts", sort, descending: place.descending, mode: place.mode, over, ...change };
   }
   if (at("split") && !("step" in change)) next.step = null;
-  // Another step is looked at by itself; another sample takes its step along, whatever the list is of.
-  if ((at("split") || at("step")) && !("extent" in change)) next.extent = "step";
+  // Another step is looked at by itself; another sample takes its step along, whatever the list is of. What was left
+  // open and is filled in changes nothing else.
+  const isOther = (at("split") && place.split !== null) || (at("step") && place.step !== null);
+  if (isOther && !("extent" in change)) next.extent = "step";
   if (at("extent") && change.extent !== "step" && !("sample" in change)) next.sample = null;
   const to = at("sample") && change.sample ? scopeOf(change.sample) : null;
   if (to !== null && !("step" in change)) return { ...next, step: to.step };
