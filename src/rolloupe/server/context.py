@@ -7,6 +7,7 @@ a thread, encoding, compression.
 import asyncio
 import contextlib
 import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -26,6 +27,10 @@ from rolloupe.state import State
 QUERY_THREADS = 4
 """DuckDB uses several cores for one query; more at a time would only make each of them wait longer."""
 
+LATELY = 6
+LATELY_BYTES = 24 * 2**20
+"""Bytes of records; what is made of them takes several times as much."""
+
 T = TypeVar("T")
 Made = msgspec.Struct | Reply
 
@@ -37,24 +42,33 @@ class Stopping(RolloupeError):
         super().__init__("the server is stopping")
 
 
-class Last:
-    """What was loaded last: the pages, finds and images of one sample are asked for one after the other."""
+class Lately:
+    """What was loaded lately: pages, finds and images of one sample are asked for one after the other."""
 
-    def __init__(self) -> None:
-        self._held: tuple[tuple[str, ...], Any] = ((), None)
+    def __init__(self, limit: int, limit_bytes: int) -> None:
+        self._limit = limit
+        self._limit_bytes = limit_bytes
+        self._held: OrderedDict[tuple[str, ...], tuple[Any, int]] = OrderedDict()
+        self._lock = threading.Lock()
 
-    def get(self, key: tuple[str, ...], load: Callable[[], T]) -> T:
-        """What has this key, loaded now where it is not what was loaded last."""
-        held_key, held = self._held
-        if held_key != key:
-            held = load()
-            self._held = (key, held)
-        found: T = held
+    def get(self, key: tuple[str, ...], load: Callable[[], T], size: Callable[[T], int]) -> T:
+        """What has this key, loaded now where it is not held; `size` says how much of the limit it takes."""
+        with self._lock:
+            held = self._held.get(key)
+            if held is not None:
+                self._held.move_to_end(key)
+        found: T = load() if held is None else held[0]
+        if held is None and size(found) <= self._limit_bytes:
+            with self._lock:
+                self._held[key] = (found, size(found))
+                while len(self._held) > self._limit or sum(own for _, own in self._held.values()) > self._limit_bytes:
+                    self._held.popitem(last=False)
         return found
 
     def clear(self) -> None:
         """Let go of it."""
-        self._held = ((), None)
+        with self._lock:
+            self._held.clear()
 
 
 class Context:
@@ -63,7 +77,7 @@ class Context:
     def __init__(self, library: "Library | Future[Library]", settings: Settings) -> None:
         self.settings = settings
         self.cache = ReplyCache(settings.cache_memory_mb * 2**20, settings.cache_entries)
-        self.last = Last()
+        self.lately = Lately(LATELY, LATELY_BYTES)
         self.hub = Hub(self)
         self._threads = ThreadPoolExecutor(QUERY_THREADS, thread_name_prefix="query")
         self._waiting: set[asyncio.Future[Any]] = set()
