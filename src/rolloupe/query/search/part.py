@@ -161,7 +161,7 @@ class Part:
         return [row for _, row in sorted(zip(steps, rows, strict=True), key=lambda pair: (-pair[0], pair[1].row))]
 
     def _steps(self, numbers: Sequence[int]) -> list[int]:
-        sql = f"SELECT {PLACE[1]}, step FROM rows ORDER BY {PLACE[1]}"
+        sql = f"SELECT {PLACE[1]}, step FROM base ORDER BY {PLACE[1]}"
         table, reading = engine.placed(self._opened, Question([self.piece], sql))
         begin = reading.numbers([Place(self.piece, 0)])[1][0].as_py()
         place, step = (column.to_numpy() for column in table.columns)
