@@ -14,8 +14,10 @@ from rolloupe.query.beside import (
     metrics,
 )
 from rolloupe.query.catalogue import Catalogue, ColumnInfo, catalogue
+from rolloupe.query.cells import bar_of as evals_bar
 from rolloupe.query.complete import Completion, Suggestion, complete
 from rolloupe.query.discards import discards
+from rolloupe.query.evals import Answer, EvalStep, EvalSummary, Grid, answers, evals, grid
 from rolloupe.query.extremes import token_series
 from rolloupe.query.filters import Among, And, Condition, Filter, Missing, Not, Or
 from rolloupe.query.grouped import Group, GroupPage, groups_page
@@ -42,13 +44,17 @@ from rolloupe.query.whole import whole
 __all__ = [
     "Among",
     "And",
+    "Answer",
     "Catalogue",
     "ColumnInfo",
     "Completion",
     "Condition",
     "Discards",
+    "EvalStep",
+    "EvalSummary",
     "ExtremeToken",
     "Filter",
+    "Grid",
     "Group",
     "GroupPage",
     "GroupSummary",
@@ -65,6 +71,7 @@ __all__ = [
     "StepSeries",
     "StepSummary",
     "Suggestion",
+    "answers",
     "by_uid",
     "catalogue",
     "checkpoints",
@@ -74,8 +81,11 @@ __all__ = [
     "config",
     "conversations",
     "discards",
+    "evals",
+    "evals_bar",
     "every",
     "files",
+    "grid",
     "groups",
     "groups_page",
     "in_scope",

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rolloupe.errors import BadQuery, NotFound, NotRecognised, NotWritable, RolloupeError, SourceChanged, UnreadablePath
 from rolloupe.index import Library
-from rolloupe.server import beside, events, lists, login, marks, memory, reading, runs, shell, taking
+from rolloupe.server import beside, evals, events, lists, login, marks, memory, reading, runs, shell, taking
 from rolloupe.server.console import say_failure
 from rolloupe.server.context import Context, Stopping
 from rolloupe.server.replies import error_reply
@@ -31,6 +31,9 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/columns", lists.columns),
     (f"{RUN}/complete", lists.complete),
     (f"{RUN}/discards", runs.discards),
+    (f"{RUN}/evals", evals.evals),
+    (f"{RUN}/grid", evals.grid),
+    (f"{RUN}/answers", evals.answers),
     (f"{RUN}/problems", runs.problems),
     (f"{RUN}/problems/raw", runs.problem_raw),
     (f"{RUN}/about", beside.about),

@@ -3,10 +3,13 @@
 import { address, ApiError, get, post } from "./client";
 import type {
   AboutReply,
+  AnswersReply,
   CacheStats,
   ColumnsReply,
   CompleteReply,
   DiscardsReply,
+  EvalsReply,
+  GridReply,
   FindReply,
   GroupsReply,
   LoginReply,
@@ -53,6 +56,20 @@ export const getSteps = (run: string, split: string): Promise<StepsReply> => get
 export const getGroups = (run: string, query: SamplesQuery): Promise<GroupsReply> => get(["runs", run, "groups"], { ...query });
 
 export const getDiscards = (run: string, split: string): Promise<DiscardsReply> => get(["runs", run, "discards"], { split });
+
+/** What tells a right answer: a number of the sample, and the value from which on; empty where the run decides. */
+export interface Judged {
+  metric: string;
+  bar: string;
+}
+
+export const getEvals = (run: string, query: Judged & { k: string }): Promise<EvalsReply> => get(["runs", run, "evals"], { ...query });
+
+export const getGrid = (run: string, query: Judged & { split: string; only: string; sort: string; offset: number; limit: number }): Promise<GridReply> =>
+  get(["runs", run, "grid"], { ...query });
+
+export const getAnswers = (run: string, query: Judged & { split: string; step: number; problem: string }): Promise<AnswersReply> =>
+  get(["runs", run, "answers"], { ...query });
 
 export const getSamples = (run: string, query: SamplesQuery): Promise<SamplesReply> =>
   get(["runs", run, "samples"], { ...query });

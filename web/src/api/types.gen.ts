@@ -149,6 +149,95 @@ export interface DiscardsReply {
   unfinished: number[];
 }
 
+/**
+ * One step of an evaluation: the mean value, the share of right answers, and for each k pass@k and pass^k.
+ *
+ * `problems_at` is how many problems have at least k answers, over which the two are means.
+ */
+export interface EvalStepItem {
+  step: number;
+  problems: number;
+  samples: number;
+  /** Samples without a finite value: in no other number. */
+  without: number;
+  score: WireNumber;
+  right: WireNumber;
+  pass_at: WireNumber[];
+  pass_all: WireNumber[];
+  problems_at: number[];
+}
+
+/** One evaluation: an answer is right where `metric` reaches `bar` (falls to it, where less is better). */
+export interface EvalItem {
+  split: string;
+  metric: string;
+  bar: WireNumber;
+  falls: boolean;
+  /** Where the bar comes from. */
+  reason: string;
+  metrics: string[];
+  ks: number[];
+  steps: EvalStepItem[];
+}
+
+/** `GET /api/runs/{run}/evals?metric=&bar=&k=`: every split that is an evaluation. */
+export interface EvalsReply {
+  run: string;
+  version: string;
+  evals: EvalItem[];
+}
+
+/**
+ * A row of the grid: how many answers there were at each step, -1 where it was not asked, and how many were right.
+ *
+ * `beat`: whether its best reward was ever above the reference model's, null where there is none.
+ */
+export interface ProblemRow {
+  problem: string;
+  prompt: string;
+  /** `solved`, `lost`, `mixed`, `never` or `always`. */
+  verdict: string;
+  n: number[];
+  c: number[];
+  beat: boolean | null;
+}
+
+/** `GET /api/runs/{run}/grid?split=&metric=&bar=&only=&sort=&offset=&limit=`: problems by steps, a page of them. */
+export interface GridReply {
+  run: string;
+  split: string;
+  version: string;
+  metric: string;
+  metrics: string[];
+  bar: WireNumber;
+  falls: boolean;
+  reason: string;
+  steps: number[];
+  total: number;
+  offset: number;
+  problems: ProblemRow[];
+  /** Problems by verdict; `unbeaten` are those that never were above the reference. */
+  counts: Record<string, number>;
+  /** Training prompts that came at one step alone, and are not in the grid. */
+  once: number;
+}
+
+/** A sample of a cell. */
+export interface AnswerItem {
+  id: string;
+  value: WireNumber;
+  right: boolean | null;
+  discarded: string;
+  status: string;
+  preview: string;
+}
+
+/** `GET /api/runs/{run}/answers?split=&step=&problem=&metric=&bar=`: the samples of a cell of the grid. */
+export interface AnswersReply {
+  run: string;
+  answers: AnswerItem[];
+}
+
 /** A sample in a list. */
 export interface SampleItem {
   id: string;

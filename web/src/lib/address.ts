@@ -1,6 +1,6 @@
 /** The address of everything: what the page shows, written as path and query, and read back. */
 
-export type Page = "runs" | "rollouts" | "problems" | "report" | "run" | "bookmarks" | "settings";
+export type Page = "runs" | "rollouts" | "evals" | "problems" | "report" | "run" | "bookmarks" | "settings";
 export type View = "transcript" | "text" | "raw";
 /** How the list shows what is in its scope. */
 export type Mode = "groups" | "samples" | "table";
@@ -26,6 +26,8 @@ export interface Place {
   where: string;
   /** The columns that the list shows; null where the reader's own choice holds. */
   columns: readonly string[] | null;
+  /** What a page is asked beside, by name: see `ASKED`. */
+  ask: Readonly<Record<string, string>>;
   /** On a narrow screen: the list of samples, instead of the sample. */
   list: boolean;
   /** Runs whose curves are drawn over those of the run that is looked at. */
@@ -48,6 +50,7 @@ export const START: Place = {
   extent: "step",
   where: "",
   columns: null,
+  ask: {},
   list: false,
   over: [],
   find: "",
@@ -59,13 +62,15 @@ const MODES: readonly Mode[] = ["groups", "samples", "table"];
 const SORTS: ReadonlySet<string> = new Set(["index", "reward", "length"]);
 const RANGE = /^(-?\d{1,16})?:(-?\d{1,16})?$/;
 /** Pages of a run beside its rollouts, by the last part of their address. */
-const BESIDE: readonly Page[] = ["problems", "report", "run"];
+const BESIDE: readonly Page[] = ["evals", "problems", "report", "run"];
 /** Pages that are of all runs; their address remembers which run was looked at. */
 const ABOVE: readonly Page[] = ["settings", "bookmarks"];
 /** Curves of more runs than these cannot be told apart. */
 export const MAX_OVER = 9;
 /** The last part of the address of what was not trained on: the same page as the rollouts. */
 const DISCARDED = "discarded";
+/** The names of what pages are asked, as they stand in addresses: those of evaluations. */
+const ASKED = ["metric", "bar", "k", "only", "by", "of", "problem"];
 const WHOLE = /^-?\d{1,16}$/;
 
 /** What of a sample's id an address can do without: its split and its step. Null for what is no id. */
@@ -105,6 +110,7 @@ export function parse(path: string, query: string): Place {
     where: given.get("where") ?? "",
     columns: given.has("column") ? [...new Set(given.getAll("column"))].filter((name) => name !== "") : null,
     discarded: third === DISCARDED,
+    ask: Object.fromEntries(ASKED.flatMap((name) => (given.get(name) ? [[name, given.get(name) ?? ""]] : []))),
     list: given.get("list") === "1",
     over: [...new Set(given.getAll("over"))].filter((id) => id !== "" && id !== second).slice(0, MAX_OVER),
     find: "",
@@ -132,6 +138,7 @@ export function format(place: Place): string {
   if (place.where !== "") query.set("where", place.where);
   for (const name of place.columns ?? []) query.append("column", name);
   if (place.columns?.length === 0) query.append("column", "");
+  if (place.page === "evals") for (const name of ASKED) if (place.ask[name]) query.set(name, place.ask[name] ?? "");
   if (place.list) query.set("list", "1");
   for (const id of place.over) query.append("over", id);
   if (place.page === "rollouts" && place.discarded) return joined(`${path}/${DISCARDED}`, query);

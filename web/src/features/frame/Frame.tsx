@@ -5,6 +5,7 @@ import { run, runs, runsError, loadRuns } from "../../state/runs";
 import { isLocked } from "../../state/session";
 import { Failure, State } from "../../ui/State";
 import { BookmarksPage } from "../bookmarks/BookmarksPage";
+import { EvalsPage } from "../evals/EvalsPage";
 import { Login } from "../login/Login";
 import { ProblemsPage } from "../problems/ProblemsPage";
 import { ReportPage } from "../report/ReportPage";
@@ -39,6 +40,7 @@ function Content() {
   if (page === "bookmarks") return <BookmarksPage key={place.value.run ?? ""} />;
   if (page === "runs") return <RunsPage />;
   if (run.value === null) return <NoSuchRun />;
+  if (page === "evals") return <EvalsPage key={run.value.id} />;
   if (page === "problems") return <ProblemsPage key={run.value.id} />;
   if (page === "run") return <RunPage key={run.value.id} />;
   return page === "report" ? <ReportPage key={run.value.id} /> : <Rollouts />;

@@ -27,6 +27,7 @@ export function pages(): PageEntry[] {
   const ofRun: PageEntry[] = [
     { page: "rollouts", sign: "rollouts", label: "Rollouts", more: "what the model wrote" },
     { page: "rollouts", discarded: true, sign: "discarded", label: "Discarded", more: "what was not trained on" },
+    { page: "evals", sign: "evals", label: "Evals", more: "scores by step, problems by steps" },
     { page: "report", sign: "report", label: "Report", more: "what the trainer logged for the step" },
     { page: "run", sign: "run", label: "Run", more: "configuration, checkpoints, code, files" },
     { page: "problems", sign: "problems", label: "Problems", more: problems === 0 ? "none" : figure(problems), badge: problems },
