@@ -72,7 +72,10 @@ def test_what_is_recorded_is_what_is_read(tmp_path: Path) -> None:
     sample = run.sample("train/7/3/b")
     row = sample.row
     assert (row.uid, row.reward, row.advantage, row.status, row.env) == (uid, 1.5, -0.25, "truncated", "sums")
-    assert (row.metrics, row.tags) == ({"format": 1.0}, {"no": "number", "kind": "add"})
+    assert (row.metrics, row.tags) == (
+        {"format": 1.0, "ref_reward": 0.0, "reward_gap": 1.5},
+        {"no": "number", "kind": "add"},
+    )
     assert (row.prompt_tokens, row.response_tokens, row.total_tokens) == (2, 3, 5)
     assert [(turn.role, turn.origin) for turn in sample.turns] == [("user", "prompt"), ("assistant", "response")]
     assert (sample.label, sample.ref_reward, sample.token_ids) == ("4", 0.0, [1, 2, 3, 4, 5])
