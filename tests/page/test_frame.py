@@ -57,7 +57,7 @@ def test_the_palette_finds_pages_runs_steps_samples_and_deeds(page: Page, viewer
     page.keyboard.press("Control+k")
     field = page.get_by_role("combobox", name=re.compile("Find a page"))
     field.fill("next sam")
-    expect(page.get_by_role("option", selected=True)).to_contain_text("Next sample")
+    expect(page.locator("#found [aria-selected=true]")).to_contain_text("Next sample")
     field.press("Enter")
     at(page, "train/2/0/1")
     for words, address in (
