@@ -222,7 +222,6 @@ class Questions:
             step: one step.
             steps: first and last step, both included; None leaves that end open.
             group: one group.
-            trained: True for what was trained on, False for what was not; None for both.
             where: conditions on the samples that are searched, as for `samples`.
             limit: so many are listed at most; all are counted.
 
