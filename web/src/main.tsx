@@ -18,6 +18,7 @@ import { startPlace } from "./state/place";
 import { startPrefetch } from "./state/prefetch";
 import { startRender } from "./state/render";
 import { startSample } from "./state/sample";
+import { startSearch } from "./state/search";
 import { startSession } from "./state/session";
 import { startSettings } from "./state/settings";
 import { startSteps } from "./state/steps";
@@ -39,6 +40,7 @@ async function start(root: Element): Promise<void> {
   startSample();
   startFolds();
   startFind();
+  startSearch();
   startComplete();
   startPrefetch();
   startKeys();
