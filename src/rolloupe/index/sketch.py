@@ -60,8 +60,8 @@ class SeriesSketch(Struct, array_like=True):
 class Sketch(Struct, array_like=True):
     """One step of one split within a segment: rows, distinct groups, and moments by column or sample metric.
 
-    Rows are those of the greatest launch, and what has none. Moments are over the samples that were trained on, as far as their own file says so: a mean reward over what was
-    thrown away as well would be that of no trainer.
+    Rows are those of the greatest launch, and what has none. Moments are over the samples that were trained on, as far
+    as their own file says so: a mean reward over what was thrown away as well would be that of no trainer.
     """
 
     split: str

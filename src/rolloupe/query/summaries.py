@@ -69,7 +69,7 @@ def splits(run: OpenRun, *, count_groups: bool = True) -> list[SplitSummary]:
                 max(numbers),
                 stats_of(reward, trained),
                 sum(s.superseded for s in members),
-            )  # fmt: skip
+            )
         )
     return found
 

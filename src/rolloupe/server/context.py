@@ -21,6 +21,7 @@ from rolloupe.index import Library, OpenRun
 from rolloupe.server import replies
 from rolloupe.server.cache import Reply, ReplyCache
 from rolloupe.server.events import Hub
+from rolloupe.server.searches import Searches
 from rolloupe.server.settings import Settings
 from rolloupe.state import State
 
@@ -79,6 +80,7 @@ class Context:
         self.cache = ReplyCache(settings.cache_memory_mb * 2**20, settings.cache_entries)
         self.lately = Lately(LATELY, LATELY_BYTES)
         self.hub = Hub(self)
+        self.searches = Searches()
         self._threads = ThreadPoolExecutor(QUERY_THREADS, thread_name_prefix="query")
         self._waiting: set[asyncio.Future[Any]] = set()
         self._running: set[Future[Any]] = set()
@@ -170,6 +172,7 @@ class Context:
         """End streams, let nobody wait any longer, start nothing more. Called on the event loop, or when it is over."""
         self._is_closed = True
         self.hub.close()
+        self.searches.close()
         for waiter in self._waiting:
             if not waiter.done() and not waiter.get_loop().is_closed():
                 waiter.set_exception(Stopping())

@@ -1,6 +1,6 @@
 /** The routes of the server as functions. */
 
-import { address, ApiError, get, post } from "./client";
+import { address, ApiError, get, lines, post } from "./client";
 import type {
   AboutReply,
   AnswersReply,
@@ -20,10 +20,15 @@ import type {
   RunsReply,
   SampleReply,
   SamplesReply,
+  SearchEvent,
+  SearchHitsReply,
+  SearchRequest,
+  SpansReply,
   StateChange,
   StateItem,
   StateReply,
   StepsReply,
+  TextSearch,
   TextReply,
   TurnsReply,
 } from "./types.gen";
@@ -139,3 +144,12 @@ export const getState = (since: number): Promise<StateReply> => get(["state"], {
 export const changeState = (change: Partial<StateChange> & Pick<StateChange, "kind" | "seen">): Promise<StateItem> => post(["state"], change);
 
 export const login = (token: string): Promise<LoginReply> => post(["login"], { token });
+
+/** Search; `hear` is told what is found until the search is over. Ends when `signal` says so. */
+export const search = (asked: SearchRequest, signal: AbortSignal, hear: (event: SearchEvent) => void): Promise<void> => lines(["search"], asked, signal, hear);
+
+/** Later hits of a search. */
+export const getHits = (searchId: string, offset: number, limit: number): Promise<SearchHitsReply> => get(["search", "hits"], { search: searchId, offset, limit });
+
+/** Where a text stands in a sample, in the parts that are shown. */
+export const getSpans = (run: string, id: string, what: TextSearch): Promise<SpansReply> => post(["runs", run, "sample", "spans"], { id, search: what });

@@ -557,6 +557,104 @@ export interface ReportReply {
   root: ReportNode;
 }
 
+/** What is looked for; `roles` of `prompt`, `response`, `system`, `user`, `assistant`, `tool`, or none for all. */
+export interface TextSearch {
+  text: string;
+  regex: boolean;
+  /** True where capitals and small letters differ. */
+  case: boolean;
+  word: boolean;
+  roles: string[];
+}
+
+/**
+ * `POST /api/search`: answers a `SearchEvent` a line until the search is over.
+ *
+ * A tab has one search at a time: a new one ends the one before. Closing the connection ends it, too.
+ */
+export interface SearchRequest {
+  /** A word that the tab has made up for itself. */
+  tab: string;
+  search: TextSearch;
+  /** Empty: all that are open. */
+  runs: string[];
+  /** Empty: all. */
+  split: string;
+  step_min: number | null;
+  step_max: number | null;
+  where: string;
+}
+
+/** A piece of a text: `pieces` are in turn context and hit; the first and the last are context, perhaps empty. */
+export interface SnippetView {
+  role: string;
+  pieces: string[];
+  /** True where the text begins with it. */
+  is_start: boolean;
+  is_end: boolean;
+}
+
+/** A sample in which something was found. */
+export interface SearchHit {
+  run: string;
+  id: string;
+  split: string;
+  step: number;
+  group: string;
+  index: string;
+  reward: WireNumber;
+  status: string;
+  snippets: SnippetView[];
+  /** True where there is more in it than the snippets show. */
+  more: boolean;
+}
+
+/** A line of `POST /api/search`: what was found since, and how far the search has come. */
+export interface SearchEvent {
+  /** Names the search, for `GET /api/search/hits`. */
+  search: string;
+  /** `progress`, `waiting` (others are searching), `over`, `stopped` (another one took its place), or `failed`. */
+  kind: string;
+  /** The first hits, as they are found; later ones are asked for. */
+  hits: SearchHit[];
+  /** Samples in which something was found. */
+  found: number;
+  /** So many of them can be asked for. */
+  listed: number;
+  samples: number;
+  known_samples: number;
+  /** Of the files, as `known_bytes`, which are those that are indexed and of the steps in question. */
+  searched_bytes: number;
+  known_bytes: number;
+  /** Samples whose texts were read from the files, since the index has none of them. */
+  from_sources: number;
+  /** What could not be searched, and why. */
+  notes: string[];
+  /** Runs of which more is being indexed: what comes is not searched. */
+  indexing: string[];
+}
+
+/** `GET /api/search/hits?search=&offset=&limit=`. */
+export interface SearchHitsReply {
+  search: string;
+  offset: number;
+  hits: SearchHit[];
+}
+
+/** `POST /api/runs/{run}/sample/spans`. */
+export interface SpansRequest {
+  id: string;
+  search: TextSearch;
+}
+
+/** Where in a sample it stands, in order. */
+export interface SpansReply {
+  id: string;
+  spans: Span[];
+  /** True where there is more than is listed. */
+  more: boolean;
+}
+
 /** `GET /api/cache/stats`; `POST /api/cache/clear` answers the same, after clearing. */
 export interface CacheStats {
   entries: number;

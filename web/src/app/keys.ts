@@ -7,6 +7,7 @@ import { exportOpen } from "../features/export/exporting";
 import { FILTER_ID } from "../features/list/FilterField";
 import { helpOpen } from "../features/help/help";
 import { openNote, toggleBookmark } from "../features/marks/marking";
+import { SEARCH_ID } from "../features/search/SearchForm";
 import { paletteOpen } from "../features/palette/palette";
 import { type Doing, doings } from "../state/actions";
 import { toggleFollowing } from "../state/live";
@@ -34,6 +35,7 @@ const DO: Record<Action, () => void> = {
   expand: turnFolds,
   follow: toggleFollowing,
   filter: toFilter,
+  search: toSearch,
   link: () => void copyLink(),
   bookmark: toggleBookmark,
   note: openNote,
@@ -50,7 +52,7 @@ const DO: Record<Action, () => void> = {
 };
 
 /** What is done on every page. */
-const EVERYWHERE: ReadonlySet<Action> = new Set(["help", "palette", "theme", "link"]);
+const EVERYWHERE: ReadonlySet<Action> = new Set(["help", "palette", "theme", "link", "search"]);
 /** What keys do on a report, too, which is of a step. */
 const STEPPING: ReadonlySet<Action> = new Set(["nextStep", "previousStep", "firstStep", "lastStep"]);
 
@@ -64,6 +66,16 @@ function toFilter(): void {
   if (!settings.peek().leftOpen) choose({ leftOpen: true });
   if (!place.peek().list && matchMedia(NARROW).matches) go({ list: true }, "replace");
   requestAnimationFrame(() => document.querySelector<HTMLElement>(`#${FILTER_ID}`)?.focus());
+}
+
+/** The field of the search, on its page. */
+function toSearch(): void {
+  if (place.peek().page !== "search") go({ page: "search", list: false });
+  requestAnimationFrame(() => {
+    const field = document.querySelector<HTMLInputElement>(`#${SEARCH_ID}`);
+    field?.focus();
+    field?.select();
+  });
 }
 
 function goStep(step: number | null): void {

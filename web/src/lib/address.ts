@@ -1,6 +1,6 @@
 /** The address of everything: what the page shows, written as path and query, and read back. */
 
-export type Page = "runs" | "rollouts" | "evals" | "problems" | "report" | "run" | "bookmarks" | "settings";
+export type Page = "runs" | "rollouts" | "evals" | "problems" | "report" | "run" | "search" | "bookmarks" | "settings";
 export type View = "transcript" | "text" | "raw";
 /** How the list shows what is in its scope. */
 export type Mode = "groups" | "samples" | "table";
@@ -34,7 +34,22 @@ export interface Place {
   over: readonly string[];
   /** What a list of bookmarks is narrowed to. */
   find: string;
+  /** What is searched for, in all texts; it is marked in the sample that is read. */
+  search: Search;
 }
+
+/** A search for a text. `role` is empty for prompts and responses. */
+export interface Search {
+  text: string;
+  regex: boolean;
+  case: boolean;
+  word: boolean;
+  role: string;
+  /** In all runs that are open. */
+  everywhere: boolean;
+}
+
+export const NO_SEARCH: Search = { text: "", regex: false, case: false, word: false, role: "", everywhere: false };
 
 export const START: Place = {
   page: "runs",
@@ -54,6 +69,7 @@ export const START: Place = {
   list: false,
   over: [],
   find: "",
+  search: NO_SEARCH,
 };
 
 const VIEWS: readonly View[] = ["transcript", "text", "raw"];
@@ -65,6 +81,8 @@ const RANGE = /^(-?\d{1,16})?:(-?\d{1,16})?$/;
 const BESIDE: readonly Page[] = ["evals", "problems", "report", "run"];
 /** Pages that are of all runs; their address remembers which run was looked at. */
 const ABOVE: readonly Page[] = ["settings", "bookmarks"];
+/** More of a text than so much is searched for and not written into the address, which servers bound. */
+const MAX_TEXT = 1500;
 /** Curves of more runs than these cannot be told apart. */
 export const MAX_OVER = 9;
 /** The last part of the address of what was not trained on: the same page as the rollouts. */
@@ -91,14 +109,15 @@ export function parse(path: string, query: string): Place {
   const given = new URLSearchParams(query);
   const above = ABOVE.find((name) => name === first);
   if (above !== undefined) return { ...START, page: above, run: given.get("run") || null, find: given.get("find") ?? "" };
-  if (first !== "runs" || second === undefined) return START;
+  const isSearch = first === "search";
+  if (!isSearch && (first !== "runs" || second === undefined)) return START;
   const sample = given.get("sample") || null;
   const scope = sample === null ? null : scopeOf(sample);
   const step = given.get("step") ?? "";
   const sort = given.get("sort") ?? "";
   return {
-    page: BESIDE.find((name) => name === third) ?? "rollouts",
-    run: second,
+    page: isSearch ? "search" : (BESIDE.find((name) => name === third) ?? "rollouts"),
+    run: isSearch ? given.get("run") || null : (second ?? null),
     split: scope?.split ?? (given.get("split") || null),
     step: scope?.step ?? (WHOLE.test(step) ? Number(step) : null),
     sample,
@@ -114,13 +133,15 @@ export function parse(path: string, query: string): Place {
     list: given.get("list") === "1",
     over: [...new Set(given.getAll("over"))].filter((id) => id !== "" && id !== second).slice(0, MAX_OVER),
     find: "",
+    search: searchOf(given),
   };
 }
 
 /** Write an address, relative to the base path. What is as usual is left out. */
 export function format(place: Place): string {
   const isAbove = ABOVE.includes(place.page);
-  if (place.page === "runs" || (!isAbove && place.run === null)) return "";
+  const isSearch = place.page === "search";
+  if (place.page === "runs" || (!isAbove && !isSearch && place.run === null)) return "";
   const query = new URLSearchParams();
   if (isAbove) {
     if (place.run !== null) query.set("run", place.run);
@@ -128,6 +149,7 @@ export function format(place: Place): string {
     return joined(place.page, query);
   }
   const path = `runs/${encodeURIComponent(place.run ?? "")}`;
+  if (isSearch && place.run !== null) query.set("run", place.run);
   if (place.split !== null) query.set("split", place.split);
   if (place.step !== null) query.set("step", String(place.step));
   if (place.sample !== null) query.set("sample", place.sample);
@@ -141,6 +163,8 @@ export function format(place: Place): string {
   if (place.page === "evals") for (const name of ASKED) if (place.ask[name]) query.set(name, place.ask[name] ?? "");
   if (place.list) query.set("list", "1");
   for (const id of place.over) query.append("over", id);
+  if (isSearch || place.page === "rollouts") write(place.search, query);
+  if (isSearch) return joined("search", query);
   if (place.page === "rollouts" && place.discarded) return joined(`${path}/${DISCARDED}`, query);
   return joined(BESIDE.includes(place.page) ? `${path}/${place.page}` : path, query);
 }
@@ -152,7 +176,7 @@ export function moved(place: Place, change: Partial<Place>): Place {
   if (at("run")) {
     const sort = SORTS.has(place.sort) ? place.sort : "index";
     const over = place.over.filter((id) => id !== change.run);
-    return { ...START, page: "rollouts", sort, descending: place.descending, mode: place.mode, over, ...change };
+    return { ...START, page: "rollouts", sort, descending: place.descending, mode: place.mode, over, search: place.search, ...change };
   }
   if (at("split") && !("step" in change)) next.step = null;
   // Another step is looked at by itself; another sample takes its step along, whatever the list is of. What was left
@@ -171,6 +195,26 @@ function extentOf(text: string): Extent {
   const found = RANGE.exec(text);
   const end = (digits: string | undefined): number | null => (digits === undefined ? null : Number(digits));
   return found === null ? "step" : [end(found[1]), end(found[2])];
+}
+
+function searchOf(given: URLSearchParams): Search {
+  const how = given.get("how") ?? "";
+  return {
+    text: given.get("q") ?? "",
+    regex: how.includes("r"),
+    case: how.includes("c"),
+    word: how.includes("w"),
+    role: given.get("in") ?? "",
+    everywhere: given.get("all") === "1",
+  };
+}
+
+function write({ text, regex, case: isCased, word, role, everywhere }: Search, query: URLSearchParams): void {
+  if (text !== "" && text.length <= MAX_TEXT) query.set("q", text);
+  const how = `${regex ? "r" : ""}${isCased ? "c" : ""}${word ? "w" : ""}`;
+  if (how !== "") query.set("how", how);
+  if (role !== "") query.set("in", role);
+  if (everywhere) query.set("all", "1");
 }
 
 function joined(path: string, query: URLSearchParams): string {

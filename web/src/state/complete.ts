@@ -11,7 +11,7 @@ import { lastStep, steps } from "./steps";
 const lastDiscarded = computed(() => steps.value?.steps.findLast((_, at) => (steps.value?.discarded[at] ?? 0) > 0) ?? null);
 
 /** Pages that are of a step. */
-const hasStep = (page: Page): boolean => page === "rollouts" || page === "report";
+const hasStep = (page: Page): boolean => page === "rollouts" || page === "report" || page === "search";
 
 export function startComplete(): void {
   effect(() => {

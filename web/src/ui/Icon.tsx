@@ -14,6 +14,7 @@ const PATHS = {
   note: "M3 4h12v8H9l-3 3v-3H3z",
   light: "M9 6a3 3 0 1 0 0 6a3 3 0 0 0 0-6M9 2v1M9 15v1M2 9h1M15 9h1M4 4l.7.7M13.3 13.3l.7.7M4 14l.7-.7M13.3 4.7l.7-.7",
   dark: "M14 11A6 6 0 1 1 7 4a5 5 0 0 0 7 7z",
+  search: "M8 3a5 5 0 1 0 0 10a5 5 0 0 0 0-10M12 12l4 4",
   more: "M4 9h.01M9 9h.01M14 9h.01",
   charts: "M2 13l4-5 4 3 6-7",
   panel: "M3 4h12v10H3zM7 4v10",

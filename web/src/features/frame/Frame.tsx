@@ -12,6 +12,7 @@ import { ReportPage } from "../report/ReportPage";
 import { Rollouts } from "../rollouts/Rollouts";
 import { RunPage } from "../run/RunPage";
 import { RunsPage } from "../runs/RunsPage";
+import { SearchPage } from "../search/SearchPage";
 import { SettingsPage } from "../settings/SettingsPage";
 import { TopBar } from "./TopBar";
 import { Rail } from "./Rail";
@@ -38,6 +39,7 @@ function Content() {
   }
   if (runs.value === null) return <State title="Opening the runs …" />;
   if (page === "bookmarks") return <BookmarksPage key={place.value.run ?? ""} />;
+  if (page === "search") return <SearchPage />;
   if (page === "runs") return <RunsPage />;
   if (run.value === null) return <NoSuchRun />;
   if (page === "evals") return <EvalsPage key={run.value.id} />;

@@ -19,7 +19,7 @@ export interface PageEntry {
 }
 
 /** What stands where the name of a run would, on pages that have none. */
-export const PAGE_TITLES: Partial<Record<Page, string>> = { settings: "Settings", bookmarks: "Bookmarks" };
+export const PAGE_TITLES: Partial<Record<Page, string>> = { settings: "Settings", search: "Search", bookmarks: "Bookmarks" };
 
 /** Those of a run are there only while one is looked at. */
 export function pages(): PageEntry[] {
@@ -34,6 +34,7 @@ export function pages(): PageEntry[] {
   ];
   return [
     ...(place.value.run === null ? [] : ofRun),
+    { page: "search", sign: "search", label: "Search", more: "find in all texts (/)" },
     { page: "bookmarks", sign: "bookmark", label: "Bookmarks", more: "what was marked and noted" },
     { page: "settings", sign: "settings", label: "Settings", more: "colours, reading, cache" },
   ];
