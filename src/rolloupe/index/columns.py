@@ -46,6 +46,7 @@ FIXED: tuple[tuple[str, pa.DataType], ...] = (
     ("trace_id", pa.string()),
     ("discarded", pa.dictionary(pa.int32(), pa.string())),
     ("launch", pa.int32()),
+    ("problem", pa.int64()),
     ("prompt_preview", pa.string()),
     ("response_preview", pa.string()),
 )
@@ -96,7 +97,7 @@ def _fixed_values(entry: Entry, source: str) -> tuple[Any, ...]:
         row.split, row.step, row.group, row.index, row.ordinal, source, row.start, row.length, row.part,
         row.reward, row.advantage, row.status, row.status_raw, row.turns, _int64(row.prompt_tokens),
         _int64(row.response_tokens), _int64(row.total_tokens), entry.response_chars, row.env, row.uid, row.trace_id,
-        row.discarded, min(row.launch, 2**31 - 1), entry.prompt_preview, entry.response_preview,
+        row.discarded, min(row.launch, 2**31 - 1), entry.problem, entry.prompt_preview, entry.response_preview,
     )  # fmt: skip
 
 

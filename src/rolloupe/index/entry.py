@@ -4,6 +4,7 @@ A part of a source holds megabytes of text. A scan lets go of each row's as soon
 all find room in memory; those that the index holds whole are written from a scan of their own.
 """
 
+import hashlib
 import zlib
 from typing import NamedTuple
 
@@ -22,6 +23,8 @@ class Entry(NamedTuple):
     response_chars: int
     stamp: int
     """A number that tells a sample from another of the same place: of its numbers, and of the ends of its text."""
+    problem: int
+    """A hash of the prompt, the same at every step; of the group's name where there is no prompt."""
 
 
 def entry_of(row: SampleRow) -> Entry:
@@ -35,4 +38,12 @@ def entry_of(row: SampleRow) -> Entry:
         text.one_line(response[:PREVIEW_CHARS]),
         len(response),
         zlib.crc32(ends.encode("utf-8", "replace")),
+        problem_of(prompt, row.group),
     )
+
+
+def problem_of(prompt: str, group: str) -> int:
+    """A number by which samples of one prompt are known across steps, where groups have other names at each."""
+    name = prompt if prompt.strip() else f"\0{group}"
+    digest = hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
