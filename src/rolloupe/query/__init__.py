@@ -14,6 +14,7 @@ from rolloupe.query.beside import (
     metrics,
 )
 from rolloupe.query.catalogue import Catalogue, ColumnInfo, catalogue
+from rolloupe.query.compared import Compared, Member, Piece, Spot, chars_before, compared
 from rolloupe.query.complete import Completion, Suggestion, complete
 from rolloupe.query.discards import discards
 from rolloupe.query.extremes import token_series
@@ -35,6 +36,7 @@ from rolloupe.query.records import (
     StepSeries,
     StepSummary,
 )
+from rolloupe.query.recurring import Recurrence, problem_of, recurring
 from rolloupe.query.single import neighbours, raw, read, sample, sample_and_group
 from rolloupe.query.summaries import columns, groups, series, splits, steps, token_series_names, value_names
 from rolloupe.query.whole import whole
@@ -44,6 +46,7 @@ __all__ = [
     "And",
     "Catalogue",
     "ColumnInfo",
+    "Compared",
     "Completion",
     "Condition",
     "Discards",
@@ -52,24 +55,30 @@ __all__ = [
     "Group",
     "GroupPage",
     "GroupSummary",
+    "Member",
     "MetricPoint",
     "Missing",
     "Not",
     "Or",
+    "Piece",
+    "Recurrence",
     "SampleItem",
     "SamplePage",
     "SampleQuery",
     "SeriesPoint",
     "SplitSummary",
+    "Spot",
     "Stats",
     "StepSeries",
     "StepSummary",
     "Suggestion",
     "by_uid",
     "catalogue",
+    "chars_before",
     "checkpoints",
     "code_diff",
     "columns",
+    "compared",
     "complete",
     "config",
     "conversations",
@@ -87,9 +96,11 @@ __all__ = [
     "named",
     "neighbours",
     "problem_count",
+    "problem_of",
     "problems",
     "raw",
     "read",
+    "recurring",
     "sample",
     "sample_and_group",
     "samples",

@@ -38,7 +38,7 @@ class Stopping(RolloupeError):
 
 
 class Last:
-    """What was loaded last: the pages, finds and images of one sample are asked for one after the other."""
+    """What was loaded last: pages, finds and images of one sample, or more of a group, are asked for in turn."""
 
     def __init__(self) -> None:
         self._held: tuple[tuple[str, ...], Any] = ((), None)
@@ -64,6 +64,7 @@ class Context:
         self.settings = settings
         self.cache = ReplyCache(settings.cache_memory_mb * 2**20, settings.cache_entries)
         self.last = Last()
+        self.answers = Last()
         self.hub = Hub(self)
         self._threads = ThreadPoolExecutor(QUERY_THREADS, thread_name_prefix="query")
         self._waiting: set[asyncio.Future[Any]] = set()
