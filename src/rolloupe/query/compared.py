@@ -68,6 +68,8 @@ class Compared(NamedTuple):
     best: SampleKey
     """The one with the greatest reward, the first of several."""
     members: list[Member]
+    reference: Member
+    """`against`, which need not be one of the page."""
     common: Spot
     prompt: list[Piece]
     prompt_chars: int
@@ -110,7 +112,16 @@ def compared(
     first = read.get(str(key), reference)
     common = min((spot for one in members if (spot := one.parts_at)), default=_end(reference.member.pieces))
     return Compared(
-        len(chosen), offset, other[0], best[0], members, common, first.prompt, first.prompt_chars, first.label
+        len(chosen),
+        offset,
+        other[0],
+        best[0],
+        members,
+        reference.member,
+        common,
+        first.prompt,
+        first.prompt_chars,
+        first.label,
     )
 
 

@@ -29,15 +29,17 @@ async def answers(request: Request) -> Response:
     key = params.sample_key(params.word(given, "id"))
     against = params.sample_key(given["against"]) if given.get("against") else None
     only = [params.sample_key(one) for one in given.getlist("only")[:MAX_ONLY] if one]
-    chars = params.integer(given, "chars", CHARS, low=0, high=REPLY_CHARS)
-    lead = params.integer(given, "lead", LEAD, low=0, high=REPLY_CHARS)
+    given_chars = params.integer(given, "chars", CHARS, low=0, high=REPLY_CHARS)
+    given_lead = params.integer(given, "lead", LEAD, low=0, high=REPLY_CHARS)
 
     def make() -> wire.AnswersReply:
         found = context.answers.get(
             (run.id, version, str(key), str(against), *map(str, only)),
             lambda: query.compared(run, key, against, only),
         )
-        each = REPLY_CHARS // max(1, len(found.members))
+        is_away = all(one.key != found.against for one in found.members)
+        each = REPLY_CHARS // (len(found.members) + is_away)
+        chars, lead = min(given_chars, each), min(given_lead, each)
         return wire.AnswersReply(
             id=str(key),
             run=run.id,
@@ -46,7 +48,8 @@ async def answers(request: Request) -> Response:
             total=found.total,
             offset=found.offset,
             common=_common(found),
-            answers=[_answer(found, one, min(chars, each), min(lead, each)) for one in found.members],
+            answers=[_answer(found, one, chars, lead) for one in found.members],
+            reference=_answer(found, found.reference, chars, lead) if is_away else None,
             prompt=list(_windowed(found.prompt, (0, PROMPT_CHARS), (0, 0))),
             prompt_chars=found.prompt_chars,
             label=text.clean(found.label[:PROMPT_CHARS]),

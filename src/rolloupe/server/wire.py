@@ -444,6 +444,8 @@ class AnswersReply(Struct, kw_only=True):
     common: int
     """So many characters all answers shown begin with; those without any text aside."""
     answers: list[Answer]
+    reference: Answer | None
+    """The one compared with, where it is not one of `answers`."""
     prompt: list[AnswerPiece]
     """Of the sample asked for, its beginning; `own` has the text."""
     prompt_chars: int

@@ -394,6 +394,8 @@ export interface AnswersReply {
   /** So many characters all answers shown begin with; those without any text aside. */
   common: number;
   answers: Answer[];
+  /** The one compared with, where it is not one of `answers`. */
+  reference: Answer | null;
   /** Of the sample asked for, its beginning; `own` has the text. */
   prompt: AnswerPiece[];
   prompt_chars: number;
