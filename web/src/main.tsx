@@ -11,6 +11,7 @@ import { startFolds } from "./features/sample/folds";
 import { begin } from "./state/begin";
 import { startColumns } from "./state/columns";
 import { startComplete } from "./state/complete";
+import { startGroup } from "./state/group";
 import { startList } from "./state/list";
 import { startOverlays } from "./state/overlays";
 import { startPersonal } from "./state/personal";
@@ -37,6 +38,7 @@ async function start(root: Element): Promise<void> {
   startSteps();
   startOverlays();
   startList();
+  startGroup();
   startColumns();
   startView();
   startSample();

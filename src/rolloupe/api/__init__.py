@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Grid,
         GroupSummary,
         MetricPoint,
+        Recurrence,
         SampleQuery,
         SeriesPoint,
         SplitSummary,
@@ -356,6 +357,18 @@ class Questions:
         from rolloupe import query
 
         return query.grid(self._ready(), split, metric, threshold, only=only, sort=sort, offset=offset, limit=limit)
+
+    def same_prompt(self, id: str | SampleKey) -> "Listed[Recurrence]":
+        """Where the prompt of a sample was answered, at this step and all others: how answers to it changed.
+
+        An entry for each split and step: `key` of the first sample, `groups`, `samples`, `discarded`, `reward`,
+        `response_tokens`. Samples that were not trained on count, too. Prompts are the same to the letter; where there
+        is none the group's name tells them apart.
+        """
+        from rolloupe import query
+
+        run = self._ready()
+        return Listed(query.recurring(run, query.problem_of(run, _key(id))))
 
     def token_series(self, step: int, split: str | None = None) -> "list[StepSeries]":
         """The token series of a step, over the tokens of its samples: `name`, `stats`, `lowest`, `highest`.

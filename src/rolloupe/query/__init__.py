@@ -15,6 +15,7 @@ from rolloupe.query.beside import (
 )
 from rolloupe.query.catalogue import Catalogue, ColumnInfo, catalogue
 from rolloupe.query.cells import bar_of as evals_bar
+from rolloupe.query.compared import Compared, Member, Piece, Spot, chars_before, compared
 from rolloupe.query.complete import Completion, Suggestion, complete
 from rolloupe.query.discards import discards
 from rolloupe.query.evals import Answer, EvalStep, EvalSummary, Grid, answers, evals, grid
@@ -37,6 +38,7 @@ from rolloupe.query.records import (
     StepSeries,
     StepSummary,
 )
+from rolloupe.query.recurring import Recurrence, problem_of, recurring
 from rolloupe.query.single import neighbours, raw, read, sample, sample_and_group
 from rolloupe.query.summaries import columns, groups, series, splits, steps, token_series_names, value_names
 from rolloupe.query.whole import whole
@@ -47,6 +49,7 @@ __all__ = [
     "Answer",
     "Catalogue",
     "ColumnInfo",
+    "Compared",
     "Completion",
     "Condition",
     "Discards",
@@ -58,15 +61,19 @@ __all__ = [
     "Group",
     "GroupPage",
     "GroupSummary",
+    "Member",
     "MetricPoint",
     "Missing",
     "Not",
     "Or",
+    "Piece",
+    "Recurrence",
     "SampleItem",
     "SamplePage",
     "SampleQuery",
     "SeriesPoint",
     "SplitSummary",
+    "Spot",
     "Stats",
     "StepSeries",
     "StepSummary",
@@ -74,9 +81,11 @@ __all__ = [
     "answers",
     "by_uid",
     "catalogue",
+    "chars_before",
     "checkpoints",
     "code_diff",
     "columns",
+    "compared",
     "complete",
     "config",
     "conversations",
@@ -97,9 +106,11 @@ __all__ = [
     "named",
     "neighbours",
     "problem_count",
+    "problem_of",
     "problems",
     "raw",
     "read",
+    "recurring",
     "sample",
     "sample_and_group",
     "samples",

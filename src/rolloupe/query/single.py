@@ -12,7 +12,7 @@ from rolloupe.query.engine import Question
 from rolloupe.query.terms import FILE_ORDER
 
 GROUP = f"""
-SELECT idx, launch, source, byte_start, byte_length, part, uid FROM base
+SELECT idx, launch, source, byte_start, byte_length, part, uid, reward FROM base
 WHERE split = ? AND step = ? AND grp = ? ORDER BY {FILE_ORDER}
 """
 
@@ -28,7 +28,7 @@ class Found(NamedTuple):
 
 def locate(run: OpenRun, key: SampleKey) -> Found:
     """Find a sample. Raises `NotFound`, and `SourceChanged` where its file is gone."""
-    rows = _group(run, key)
+    rows = group_rows(run, key)
     own = sorted((row for row in rows if row.index == key.index), key=lambda row: row.launch)
     if not own or key.attempt > len(own):
         raise NotFound(f"no sample {key} in run {run.id!r}; list its samples with `rolloupe query`")
@@ -36,7 +36,7 @@ def locate(run: OpenRun, key: SampleKey) -> Found:
     source = run.source(row.locator.source)
     if source is None:
         raise SourceChanged(f"{row.locator.source} is gone: the sample {key} was in it when it was indexed")
-    return Found(source, row.locator, row.uid, _keys(run, key, rows))
+    return Found(source, row.locator, row.uid, group_keys(run, key, rows))
 
 
 @dataclass(frozen=True)
@@ -47,20 +47,21 @@ class Row:
     launch: int
     locator: Locator
     uid: str
+    reward: float | None = None
 
 
-def _group(run: OpenRun, key: SampleKey) -> list[Row]:
+def group_rows(run: OpenRun, key: SampleKey) -> list[Row]:
     """The rows of a group as they stand in the files, earlier attempts included."""
     pieces = run.snapshot().holding([key.split], key.step, key.step)
     known = -(2**63) <= key.step < 2**63 and bool(pieces)
     answer = engine.ask(run, Question(pieces, GROUP, [key.split, key.step, key.group])) if known else []
     return [
-        Row(index, launch, Locator(source=source, start=start, length=length, part=part), uid)
-        for index, launch, source, start, length, part, uid in answer
+        Row(index, launch, Locator(source=source, start=start, length=length, part=part), uid, reward)
+        for index, launch, source, start, length, part, uid, reward in answer
     ]
 
 
-def _keys(run: OpenRun, key: SampleKey, rows: list[Row]) -> list[SampleKey]:
+def group_keys(run: OpenRun, key: SampleKey, rows: list[Row]) -> list[SampleKey]:
     """Of samples with the same index all but the last are earlier attempts; so are those of older launches."""
     sketch = run.snapshot().steps.get((key.split, key.step))
     newest = sketch.launch if sketch else 0
@@ -109,4 +110,4 @@ def read(run: OpenRun, file: str, start: int, length: int) -> bytes:
 
 def neighbours(run: OpenRun, key: SampleKey) -> list[SampleKey]:
     """The samples of a sample's group, in order."""
-    return _keys(run, key, _group(run, key))
+    return group_keys(run, key, group_rows(run, key))

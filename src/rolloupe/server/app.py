@@ -22,7 +22,21 @@ from rolloupe.errors import (
     UnreadablePath,
 )
 from rolloupe.index import Library
-from rolloupe.server import beside, evals, events, lists, login, marks, memory, reading, runs, search, shell, taking
+from rolloupe.server import (
+    answers,
+    beside,
+    evals,
+    events,
+    lists,
+    login,
+    marks,
+    memory,
+    reading,
+    runs,
+    search,
+    shell,
+    taking,
+)
 from rolloupe.server.console import say_failure
 from rolloupe.server.context import Context, Stopping
 from rolloupe.server.replies import error_reply
@@ -42,7 +56,7 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/discards", runs.discards),
     (f"{RUN}/evals", evals.evals),
     (f"{RUN}/grid", evals.grid),
-    (f"{RUN}/answers", evals.answers),
+    (f"{RUN}/evals/answers", evals.answers),
     (f"{RUN}/problems", runs.problems),
     (f"{RUN}/problems/raw", runs.problem_raw),
     (f"{RUN}/about", beside.about),
@@ -58,6 +72,8 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/sample/image", reading.image),
     (f"{RUN}/sample/find", reading.find),
     (f"{RUN}/sample/series", reading.series),
+    (f"{RUN}/answers", answers.answers),
+    (f"{RUN}/same", answers.same),
     ("/api/search/hits", search.hits),
     ("/api/cache/stats", memory.stats),
     ("/api/state", marks.state),

@@ -30,6 +30,7 @@ QUERY_THREADS = 4
 
 LATELY = 6
 LATELY_BYTES = 24 * 2**20
+ANSWERS, ANSWERS_BYTES = 4, 64 * 2**20
 """Bytes of records; what is made of them takes several times as much."""
 
 T = TypeVar("T")
@@ -79,6 +80,7 @@ class Context:
         self.settings = settings
         self.cache = ReplyCache(settings.cache_memory_mb * 2**20, settings.cache_entries)
         self.lately = Lately(LATELY, LATELY_BYTES)
+        self.answers = Lately(ANSWERS, ANSWERS_BYTES)
         self.hub = Hub(self)
         self.searches = Searches()
         self._threads = ThreadPoolExecutor(QUERY_THREADS, thread_name_prefix="query")

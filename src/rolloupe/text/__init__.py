@@ -8,16 +8,20 @@ from rolloupe.text.blocks import parts
 from rolloupe.text.cleaning import clean
 from rolloupe.text.messages import from_messages, joined
 from rolloupe.text.names import digest, natural
+from rolloupe.text.parting import MOST_BACK, alike, goes_on
 from rolloupe.text.preview import one_line, preview
 from rolloupe.text.templates import split_prompt, split_response
 from rolloupe.text.whole import Whole, after, verbatim, whole
 
 __all__ = [
+    "MOST_BACK",
     "Whole",
     "after",
+    "alike",
     "clean",
     "digest",
     "from_messages",
+    "goes_on",
     "joined",
     "natural",
     "one_line",

@@ -5,6 +5,7 @@ import type {
   AboutReply,
   AnswersReply,
   CacheStats,
+  CellReply,
   ColumnsReply,
   CompleteReply,
   DiscardsReply,
@@ -18,6 +19,7 @@ import type {
   RawReply,
   ReportReply,
   RunsReply,
+  SameReply,
   SampleReply,
   SamplesReply,
   SearchEvent,
@@ -73,8 +75,8 @@ export const getEvals = (run: string, query: Judged & { k: string }): Promise<Ev
 export const getGrid = (run: string, query: Judged & { split: string; only: string; sort: string; offset: number; limit: number }): Promise<GridReply> =>
   get(["runs", run, "grid"], { ...query });
 
-export const getAnswers = (run: string, query: Judged & { split: string; step: number; problem: string }): Promise<AnswersReply> =>
-  get(["runs", run, "answers"], { ...query });
+export const getCell = (run: string, query: Judged & { split: string; step: number; problem: string }): Promise<CellReply> =>
+  get(["runs", run, "evals", "answers"], { ...query });
 
 export const getSamples = (run: string, query: SamplesQuery): Promise<SamplesReply> =>
   get(["runs", run, "samples"], { ...query });
@@ -90,6 +92,18 @@ export const getCompletion = (run: string, query: Partial<SamplesQuery>, text: s
 
 /** `after`: where the prompt of a sample is cut that no template divides. */
 export const getSample = (run: string, id: string, after?: string): Promise<SampleReply> => get(["runs", run, "sample"], { id, after });
+
+/** The answers of a sample's group: `only` these, or all; each from the end of what all share, less `lead`, `chars` long. */
+export const getAnswers = (
+  run: string,
+  query: { id: string; against?: string | undefined; only?: readonly string[] | undefined; chars: number; lead: number },
+): Promise<AnswersReply> => get(["runs", run, "answers"], query);
+
+/** Where the prompt of a sample was answered. */
+export const getSame = (run: string, id: string): Promise<SameReply> => get(["runs", run, "same"], { id });
+
+/** Where a prompt was answered in another run: `problem` is what `getSame` calls it. */
+export const getSameIn = (run: string, problem: string): Promise<SameReply> => get(["runs", run, "same"], { problem });
 
 /** A page of turns that begins at `from`, or ends at `until`. */
 export const getTurns = (run: string, id: string, page: { from?: number; until?: number }, after?: string): Promise<TurnsReply> =>

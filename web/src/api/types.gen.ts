@@ -232,8 +232,8 @@ export interface AnswerItem {
   preview: string;
 }
 
-/** `GET /api/runs/{run}/answers?split=&step=&problem=&metric=&bar=`: the samples of a cell of the grid. */
-export interface AnswersReply {
+/** `GET /api/runs/{run}/evals/answers?split=&step=&problem=&metric=&bar=`: the samples of a cell of the grid. */
+export interface CellReply {
   run: string;
   answers: AnswerItem[];
 }
@@ -435,6 +435,85 @@ export interface TurnsReply {
   turns: TurnView[];
   turn_from: number;
   turn_total: number;
+}
+
+/** A stretch of an answer: what all answers begin with, what is also in the one compared with, and the rest. */
+export interface AnswerPiece {
+  turn: number;
+  role: string;
+  name: string;
+  /** As of `PartView`. */
+  kind: string;
+  common: string;
+  shared: string;
+  own: string;
+}
+
+/** The answer of a member of a group, or the part of it around the place at which it parts. */
+export interface Answer {
+  id: string;
+  pieces: AnswerPiece[];
+  /** How long all of it is. */
+  chars: number;
+  /** So many characters in front, which all answers share, are not sent. */
+  skipped: number;
+  /** So many at the end are not sent. */
+  cut: number;
+  /** `parts`, `ends` (where the other goes on), `same`, `alike` (as far as compared), `self`, `none`, `error`. */
+  verdict: string;
+  /** Characters in front of the place where it parts from the one compared with; -1 where it does not. */
+  parts_at: number;
+  error: string;
+}
+
+/**
+ * `GET /api/runs/{run}/answers?id=&against=&only=&chars=&lead=`: the answers of a sample's group, side by side.
+ *
+ * At most 64: those around the sample, or around it among those of `only`, which may stand several times. `chars` are
+ * sent of each beyond what all share, and of that the last `lead`.
+ */
+export interface AnswersReply {
+  id: string;
+  run: string;
+  /** The one that the others are compared with: as asked for, else the best by reward. */
+  against: string;
+  best: string;
+  total: number;
+  offset: number;
+  /** So many characters all answers shown begin with; those without any text aside. */
+  common: number;
+  answers: Answer[];
+  /** The one compared with, where it is not one of `answers`. */
+  reference: Answer | null;
+  /** Of the sample asked for, its beginning; `own` has the text. */
+  prompt: AnswerPiece[];
+  prompt_chars: number;
+  label: string;
+}
+
+/** The answers to a prompt at a step; `id` is the first of them. */
+export interface SameStep {
+  split: string;
+  step: number;
+  id: string;
+  groups: number;
+  samples: number;
+  /** How many of the samples were not trained on; the mean is over all. */
+  discarded: number;
+  reward_mean: WireNumber;
+  reward_std: WireNumber;
+  /** Mean, where they are told. */
+  response_tokens: WireNumber;
+}
+
+/** `GET /api/runs/{run}/same?id=` or `?problem=`: where one prompt was answered, by split and step. */
+export interface SameReply {
+  run: string;
+  /** By this the prompt is known in every run. */
+  problem: string;
+  steps: SameStep[];
+  /** True where there are more steps than are told. */
+  is_cut: boolean;
 }
 
 /** `GET /api/runs/{run}/sample/raw?id=&start=`: a block of the source record, verbatim (invalid UTF-8 replaced). */

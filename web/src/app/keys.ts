@@ -10,6 +10,7 @@ import { openNote, toggleBookmark } from "../features/marks/marking";
 import { SEARCH_ID } from "../features/search/SearchForm";
 import { paletteOpen } from "../features/palette/palette";
 import { type Doing, doings } from "../state/actions";
+import { goMember } from "../state/group";
 import { toggleFollowing } from "../state/live";
 import { goOn } from "../state/list";
 import { go, place } from "../state/place";
@@ -24,13 +25,15 @@ const NARROW = "(max-width: 520px)";
 const FIELDS = "input, textarea, select, [contenteditable]";
 
 const DO: Record<Action, () => void> = {
-  nextSample: () => void goOn(1),
-  previousSample: () => void goOn(-1),
+  nextSample: () => goBeside(1),
+  previousSample: () => goBeside(-1),
   nextStep: () => goBy(1),
   previousStep: () => goBy(-1),
   firstStep: () => goStep(steps.peek()?.steps[0] ?? null),
   lastStep: () => goStep(lastStep.peek()),
   raw: () => go({ view: place.peek().view === "raw" ? "transcript" : "raw" }),
+  group: () => go({ view: place.peek().view === "group" ? "transcript" : "group" }),
+  difference: () => go({ view: "group", isTable: false, isDiff: place.peek().view !== "group" || !place.peek().isDiff }),
   find: openFind,
   expand: turnFolds,
   follow: toggleFollowing,
@@ -59,6 +62,11 @@ const STEPPING: ReadonlySet<Action> = new Set(["nextStep", "previousStep", "firs
 function can(action: Action): boolean {
   const { page } = place.peek();
   return EVERYWHERE.has(action) || page === "rollouts" || (page === "report" && STEPPING.has(action));
+}
+
+/** The next sample: of the list, or where a group stands side by side the next column, and from its end on of the list. */
+function goBeside(by: number): void {
+  if (place.peek().view !== "group" || !goMember(by)) void goOn(by);
 }
 
 /** The field of the filter, with the list in view. */

@@ -8,6 +8,8 @@ export type Action =
   | "firstStep"
   | "lastStep"
   | "raw"
+  | "group"
+  | "difference"
   | "find"
   | "expand"
   | "follow"
@@ -38,6 +40,8 @@ export const KEYS: readonly Key[] = [
   { action: "firstStep", keys: ["g"], label: "g", words: "first step" },
   { action: "lastStep", keys: ["G"], label: "G", words: "last step" },
   { action: "raw", keys: ["r"], label: "r", words: "transcript or raw record" },
+  { action: "group", keys: ["v"], label: "v", words: "samples of the group side by side, or one alone" },
+  { action: "difference", keys: ["d"], label: "d", words: "words that differ between two samples of a group" },
   { action: "find", keys: ["F"], label: "F", words: "find in the sample" },
   { action: "expand", keys: ["e"], label: "e", words: "expand or collapse all" },
   { action: "follow", keys: ["l"], label: "l", words: "follow the run, or stop" },

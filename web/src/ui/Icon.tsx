@@ -18,6 +18,7 @@ const PATHS = {
   more: "M4 9h.01M9 9h.01M14 9h.01",
   charts: "M2 13l4-5 4 3 6-7",
   panel: "M3 4h12v10H3zM7 4v10",
+  columns: "M3 4h12v10H3zM9 4v10",
   first: "M10 5L6 9l4 4M14 5l-4 4 4 4",
   previous: "M11 5L7 9l4 4",
   next: "M7 5l4 4-4 4",

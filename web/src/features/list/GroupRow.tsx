@@ -7,6 +7,7 @@ import { cellColour, inkOf } from "../../lib/scales";
 import { label, scale } from "../../state/columns";
 import { go, href, place } from "../../state/place";
 import { view } from "../../state/view";
+import { Icon } from "../../ui/Icon";
 import { ReasonBadge } from "../discarded/ReasonBadge";
 import style from "./Row.module.css";
 
@@ -75,6 +76,9 @@ export function GroupRow({ group, columns, isHere, at, canFocus, isOfSteps, box 
           </span>
         )}
       </a>
+      <button type="button" class={style["aside"]} tabIndex={-1} aria-label="Side by side" title="All samples of this group, side by side (v)" onClick={() => go({ ...to(Math.max(0, here)), view: "group" })}>
+        <Icon sign="columns" />
+      </button>
     </li>
   );
 }

@@ -6,6 +6,7 @@ import { isWide } from "../../state/view";
 import { Charts } from "../charts/Charts";
 import { Reasons } from "../discarded/Reasons";
 import { Divider } from "../frame/Divider";
+import { GroupPane } from "../group/GroupPane";
 import { List } from "../list/List";
 import { ValueMenu } from "../list/ValueMenu";
 import { SamplePane } from "../sample/SamplePane";
@@ -33,7 +34,7 @@ export function Rollouts() {
       ) : (
         <Folded label="Show the list of samples" side="left" open={() => choose({ leftOpen: true })} />
       )}
-      <SamplePane />
+      {place.value.view === "group" ? <GroupPane /> : <SamplePane />}
       {rightOpen ? (
         <aside class={`${style["right"]} ${style["wide"]}`} style={{ width: `${rightWidth}px` }} aria-label="Charts">
           {place.value.discarded && <Reasons />}

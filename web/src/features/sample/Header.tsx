@@ -1,7 +1,6 @@
 /** What stands above a sample: its place, its id, how to look at it, and all its figures. */
 
 import type { SampleReply } from "../../api/types.gen";
-import type { View } from "../../lib/address";
 import { go, place } from "../../state/place";
 import { Copy } from "../../ui/Copy";
 import { copyLink } from "../../ui/link";
@@ -11,13 +10,8 @@ import { Facts } from "./Facts";
 import { closeFind, isFinding, openFind } from "./find";
 import { turnFolds, willExpand } from "./folds";
 import { RenderMenu } from "./RenderMenu";
+import { VIEWS } from "./views";
 import style from "./Header.module.css";
-
-const VIEWS: readonly { value: View; label: string; title: string }[] = [
-  { value: "transcript", label: "Transcript", title: "The conversation (r)" },
-  { value: "text", label: "Text", title: "The whole sample as one text, as the trainer saw it" },
-  { value: "raw", label: "Raw", title: "The record as it stands in its file, with file and bytes (r)" },
-];
 
 export function Header({ reply }: { reply: SampleReply }) {
   const { view } = place.value;

@@ -1,0 +1,92 @@
+"""One prompt at all steps of a run: the index knows it by a hash (`problem`), so that no text is looked at.
+
+Groups have other names at other steps, and prompts have not; two runs know a prompt that is the same to the letter by
+the same number. Counts and means are over all that was generated, discarded samples included: a group that was thrown
+away because all of it was right is part of how answers changed.
+"""
+
+import threading
+from collections import OrderedDict
+from typing import NamedTuple
+
+from rolloupe.errors import NotFound
+from rolloupe.index import OpenRun
+from rolloupe.model import SampleKey
+from rolloupe.query import engine
+from rolloupe.query.engine import Question
+from rolloupe.query.records import Stats
+from rolloupe.query.rows import Said
+from rolloupe.query.terms import ATTEMPT_ORDER, FILE_ORDER
+
+MOST = 5000
+KEPT = 256
+
+
+class Recurrence(NamedTuple):
+    """The answers to a prompt at a step of a split; `key` is the first of them."""
+
+    key: SampleKey
+    groups: int
+    samples: int
+    discarded: int
+    reward: Stats
+    response_tokens: float | None
+    """Mean over the samples that tell it."""
+
+
+WHICH = "SELECT problem FROM rows WHERE split = ? AND step = ? AND grp = ? AND idx = ? LIMIT 1"
+
+FOUND = f"""
+, own AS (SELECT * FROM rows WHERE problem = ? {{}})
+SELECT split, step, arg_min(grp, row({FILE_ORDER})), arg_min(idx, row({FILE_ORDER})), count(DISTINCT grp), count(*),
+       count(*) FILTER (discarded <> ''), avg(response_tokens), count(reward) FILTER (isfinite(reward)),
+       avg(reward) FILTER (isfinite(reward)), stddev_pop(reward) FILTER (isfinite(reward)),
+       min(reward) FILTER (isfinite(reward)), max(reward) FILTER (isfinite(reward))
+FROM own GROUP BY split, step ORDER BY split <> 'train', split, step LIMIT {MOST}
+"""
+LAST = "QUALIFY row_number() OVER (PARTITION BY split, step, grp, idx ORDER BY {}) = 1"
+
+_lock = threading.Lock()
+_kept: OrderedDict[tuple[str, str, int], list[Recurrence]] = OrderedDict()
+
+
+def problem_of(run: OpenRun, key: SampleKey) -> int:
+    """The number by which the prompt of a sample is known. Raises `NotFound` where there is no such sample."""
+    pieces = run.snapshot().holding([key.split], key.step, key.step)
+    answer = engine.ask(run, Question(pieces, WHICH, [*key.shared])) if pieces else []
+    if not answer:
+        raise NotFound(f"no sample {key} in run {run.id!r}; list its samples with `rolloupe query`")
+    problem: int = answer[0][0]
+    return problem
+
+
+def recurring(run: OpenRun, problem: int) -> list[Recurrence]:
+    """Where a prompt was answered: by split, `train` first, and step; at most `MOST` of these.
+
+    One pass over eight bytes a sample, whose answer is kept while the run stays as it is.
+    """
+    snapshot = run.snapshot()
+    name = (str(run.catalog.folder), snapshot.version, problem)
+    with _lock:
+        held = _kept.get(name)
+    if held is not None:
+        return held
+    pieces = snapshot.holding()
+    repeats = snapshot.duplicates or any(sketch.launch > 1 for sketch in snapshot.steps.values())
+    last = LAST.format(", ".join(f"{one} DESC" for one in ATTEMPT_ORDER.split(", "))) if repeats else ""
+    told = Said(snapshot.annotations, ["discarded"], places=False) if snapshot.says_discarded else Said()
+    question = Question(pieces, FOUND.format(last), [problem], said=told)
+    found = [_recurrence(record) for record in engine.ask(run, question)] if pieces else []
+    with _lock:
+        _kept[name] = found
+        while len(_kept) > KEPT:
+            _kept.popitem(last=False)
+    return found
+
+
+def _recurrence(record: tuple[object, ...]) -> Recurrence:
+    split, step, group, index, groups, samples, discarded, tokens, count, mean, std, low, high = record
+    assert isinstance(split, str) and isinstance(step, int) and isinstance(group, str) and isinstance(index, str)
+    assert isinstance(samples, int) and isinstance(count, int)
+    reward = Stats(count, mean, std, low, high, samples - count)  # type: ignore[arg-type]
+    return Recurrence(SampleKey(split, step, group, index), groups, samples, discarded, reward, tokens)  # type: ignore[arg-type]

@@ -1,0 +1,102 @@
+/** One answer of a group: its figures on top, and its text with the place marked at which it parts from another. */
+
+import { useRef } from "preact/hooks";
+import type { Answer, AnswersReply, SampleItem } from "../../api/types.gen";
+import { count, exact, figure, signed, toNumber } from "../../lib/numbers";
+import { inkOf } from "../../lib/scales";
+import { scale } from "../../state/columns";
+import { MOST_CHARS, showLead, showMore } from "../../state/group";
+import { href, onLink } from "../../state/place";
+import { Score } from "../../ui/Score";
+import { nameOf } from "./names";
+import { Pieces } from "./Pieces";
+import style from "./Columns.module.css";
+
+interface Props {
+  answer: Answer;
+  reply: AnswersReply;
+  /** What the list knows of it; undefined while that is on its way. */
+  item: SampleItem | undefined;
+  items: readonly SampleItem[];
+  isHere: boolean;
+}
+
+export function Column({ answer, reply, item, items, isHere }: Props) {
+  const root = useRef<HTMLElement>(null);
+  const other = nameOf(items, reply.against);
+  return (
+    <section ref={root} class={style["column"]} aria-label={nameOf(items, answer.id)} aria-current={isHere ? "true" : undefined}>
+      <ColumnHead answer={answer} item={item} items={items}>
+        <p class={style["verdict"]}>
+          <Verdict answer={answer} other={other} to={() => root.current?.querySelector("mark")?.scrollIntoView({ block: "center", inline: "nearest" })} />
+        </p>
+      </ColumnHead>
+      <Body answer={answer} />
+    </section>
+  );
+}
+
+export function ColumnHead({ answer, item, items, children }: { answer: Answer; item: SampleItem | undefined; items: readonly SampleItem[]; children?: preact.ComponentChildren }) {
+  const alone = { sample: answer.id, view: "transcript" as const };
+  return (
+    <header class={style["head"]}>
+      <div class={style["name"]}>
+        <a href={href(alone)} onClick={onLink(alone)} title={`${answer.id}: read it alone`}>{nameOf(items, answer.id)}</a>
+        {item !== undefined && <Score value={item.reward} />}
+        {item !== undefined && item.status !== "completed" && item.status !== "unknown" && <span class={`${style["tag"]} ${style["warn"]}`}>{item.status}</span>}
+        {item !== undefined && item.discarded !== "" && <span class={`${style["tag"]} ${style["warn"]}`} title="not trained on">{item.discarded}</span>}
+      </div>
+      <dl class={style["facts"]}>
+        {item !== undefined && item.advantage !== null && (
+          <div title={`advantage ${exact(item.advantage)}`}>
+            <dt>Advantage</dt>
+            <dd style={{ color: inkOf(scale("advantage"), toNumber(item.advantage)) }}>{signed(item.advantage)}</dd>
+          </div>
+        )}
+        {item !== undefined && item.response_tokens !== null && <div><dt>Tokens</dt><dd>{figure(item.response_tokens)}</dd></div>}
+        <div><dt>Characters</dt><dd>{figure(answer.chars)}</dd></div>
+        {item !== undefined && item.turns > 1 && <div><dt>Turns</dt><dd>{figure(item.turns)}</dd></div>}
+      </dl>
+      {children}
+    </header>
+  );
+}
+
+function Verdict({ answer, other, to }: { answer: Answer; other: string; to: () => void }) {
+  const { verdict, parts_at: at } = answer;
+  if (verdict === "self") return <span>the others are compared with this one</span>;
+  if (verdict === "same") return <span>says the same as {other}</span>;
+  if (verdict === "alike") return <span>says the same as {other} as far as they are compared</span>;
+  if (verdict === "ends") return <span>ends where {other} goes on</span>;
+  if (verdict !== "parts") return null;
+  return (
+    <button type="button" class="action" title="Go to that place" onClick={to}>
+      {at === 0 ? `parts from ${other} at once` : `parts from ${other} after ${count(at, "character")}`}
+    </button>
+  );
+}
+
+function Body({ answer }: { answer: Answer }) {
+  if (answer.verdict === "error") return <p class={`${style["none"]} ${style["error"]}`}>{answer.error}</p>;
+  if (answer.chars === 0) return <p class={style["none"]}>There is no answer.</p>;
+  return (
+    <div class={style["body"]}>
+      {answer.skipped > 0 && (
+        <button type="button" class={`action ${style["fold"]}`} onClick={showLead}>
+          {`… ${count(answer.skipped, "character")} before this, the same in all: show`}
+        </button>
+      )}
+      <Pieces pieces={answer.pieces} isMarked={answer.verdict === "parts"} />
+      {answer.cut > 0 && <More answer={answer} />}
+    </div>
+  );
+}
+
+function More({ answer }: { answer: Answer }) {
+  const alone = { sample: answer.id, view: "transcript" as const };
+  const sent = answer.chars - answer.cut;
+  if (sent >= MOST_CHARS / 64) {
+    return <a class={style["fold"]} href={href(alone)} onClick={onLink(alone)}>{`${count(answer.cut, "character")} more: read it alone`}</a>;
+  }
+  return <button type="button" class={`action ${style["fold"]}`} onClick={showMore}>{`${count(answer.cut, "character")} more: show`}</button>;
+}

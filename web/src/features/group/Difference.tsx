@@ -1,0 +1,85 @@
+/** Two answers of a group beside each other, with the words marked that the other has not. */
+
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { Answer, AnswersReply } from "../../api/types.gen";
+import type { Difference as Found, Differing, Told } from "../../lib/diff";
+import { count } from "../../lib/numbers";
+import { compare } from "../../ui/differ";
+import { State } from "../../ui/State";
+import { Text } from "../../ui/Text";
+import { ColumnHead } from "./Column";
+import { here } from "./GroupHeader";
+import { nameOf } from "./names";
+import { Pieces, Turns } from "./Pieces";
+import columns from "./Columns.module.css";
+import style from "./Pieces.module.css";
+
+/** A difference in more stretches is drawn without them: no page shows so many marks in a moment. */
+const MOST_STRETCHES = 20_000;
+
+export function Difference({ reply }: { reply: AnswersReply }) {
+  const second = reply.answers[0];
+  const first = reply.reference;
+  if (second === undefined) return null;
+  if (first === null) {
+    return (
+      <State title={second.id === reply.against ? "A sample does not differ from itself" : "Comparing …"}>
+        {second.id === reply.against && <p>Choose another sample above, or go to one with the arrow keys.</p>}
+      </State>
+    );
+  }
+  return <Two key={`${first.id} ${second.id}`} first={first} second={second} />;
+}
+
+function Two({ first, second }: { first: Answer; second: Answer }) {
+  const [found, set] = useState<Found | null>(null);
+  const sides = useMemo(() => [told(first), told(second)] as const, [first, second]);
+  useEffect(() => {
+    set(null);
+    return compare(...sides, set);
+  }, [sides]);
+  const isWhole = found !== null && !("refused" in found);
+  const tooMany = isWhole && stretches(found.first) + stretches(found.second) > MOST_STRETCHES;
+  const cut = first.cut + second.cut;
+  const items = here();
+  return (
+    <>
+      <p class={columns["pages"]} role="status">
+        {found === null && "Comparing …"}
+        {found !== null && "refused" in found && `Not compared: ${found.refused}. Both are shown as they are.`}
+        {isWhole && (found.by === "words" ? "Marked are the words that the other has not" : "The two differ too much to be compared word by word: marked are the sentences that the other has not")}
+        {isWhole && ` · ${Math.round(found.share * 100)} % of ${nameOf(items, first.id)} is in both`}
+        {tooMany && " · too many places to mark"}
+        {cut > 0 && ` · ${count(cut, "character")} at the end are left out`}
+      </p>
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls, so the keyboard must reach it */}
+      <div class={`${columns["columns"]} ${columns["alone"]} ${columns["two"]}`} role="region" tabIndex={0} aria-label="Two answers, word by word">
+        <Side answer={first} found={isWhole && !tooMany ? found.first : null} isHere={false} />
+        <Side answer={second} found={isWhole && !tooMany ? found.second : null} isHere />
+      </div>
+    </>
+  );
+}
+
+function Side({ answer, found, isHere }: { answer: Answer; found: readonly Differing[] | null; isHere: boolean }) {
+  const items = here();
+  return (
+    <section class={columns["column"]} aria-label={nameOf(items, answer.id)} aria-current={isHere ? "true" : undefined}>
+      <ColumnHead answer={answer} item={items.find(({ id }) => id === answer.id)} items={items} />
+      <div class={columns["body"]}>
+        {answer.chars === 0 && <p class={columns["none"]}>There is no answer.</p>}
+        {found === null ? <Pieces pieces={answer.pieces} isMarked={answer.verdict === "parts"} /> : <Turns pieces={found} renderPiece={(piece) => piece.stretches.map(stretch)} />}
+      </div>
+    </section>
+  );
+}
+
+function stretch({ text, isSame }: { text: string; isSame: boolean }, i: number) {
+  // oxlint-disable-next-line react/no-array-index-key -- the stretches of a text never change their order
+  return isSame ? <span key={i} class={style["same"]}><Text text={text} /></span> : <mark key={i} class={style["own"]}><Text text={text} /></mark>;
+}
+
+const told = (answer: Answer): Told[] =>
+  answer.pieces.map(({ turn, role, name, kind, common, shared, own }) => ({ turn, role, name, kind, text: common + shared + own }));
+
+const stretches = (side: readonly Differing[]): number => side.reduce((sum, one) => sum + one.stretches.length, 0);

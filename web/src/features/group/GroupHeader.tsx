@@ -1,0 +1,138 @@
+/** What stands above a group: which it is, how to look at it, what it is compared with, and its figures. */
+
+import type { SampleItem } from "../../api/types.gen";
+import { count, figure, finite, score } from "../../lib/numbers";
+import { inkOf } from "../../lib/scales";
+import { scale } from "../../state/columns";
+import { answers, groupId, isShown, members } from "../../state/group";
+import { go, place } from "../../state/place";
+import { copyLink } from "../../ui/link";
+import { Segments } from "../../ui/Segments";
+import { VIEWS } from "../sample/views";
+import { nameOf } from "./names";
+import style from "./GroupHeader.module.css";
+
+const WAYS = [
+  { value: "columns", label: "Columns", title: "Side by side" },
+  { value: "diff", label: "Difference", title: "Two of them, word by word (d)" },
+  { value: "table", label: "Table", title: "All of them, with their figures" },
+] as const;
+
+export function GroupHeader() {
+  const { view, isTable, isDiff } = place.value;
+  const items = here();
+  const way = isTable ? "table" : isDiff ? "diff" : "columns";
+  return (
+    <header class={style["header"]}>
+      <div class={style["first"]}>
+        <h1>Group{items.length > 0 && ` of ${figure(members.value?.total ?? items.length)}`}</h1>
+        <span class={style["id"]}>{groupId.value}</span>
+        <span class={style["tools"]}>
+          <Segments label="Group as" options={WAYS} value={way} choose={(next) => go({ isTable: next === "table", isDiff: next === "diff" })} />
+          <button type="button" class="action" aria-label="Copy link to this group" onClick={() => void copyLink()}>
+            Copy link
+          </button>
+          <Segments label="View" options={VIEWS} value={view} choose={(next) => go({ view: next })} />
+        </span>
+      </div>
+      <Figures items={items} />
+      {!isTable && <Against items={items} />}
+    </header>
+  );
+}
+
+/** The samples of this group, as far as they are here. */
+export function here(): readonly SampleItem[] {
+  const held = members.value;
+  const group = groupId.value;
+  const first = held?.samples[0];
+  return held !== null && group !== null && first !== undefined && held.run === place.value.run && first.id.startsWith(`${group}/`) ? held.samples : [];
+}
+
+/** Sums over the group: of reward with deviation and range, of lengths, of how many ended how. */
+function Figures({ items }: { items: readonly SampleItem[] }) {
+  const rewards = items.flatMap(({ reward }) => finite(reward) ?? []);
+  const tokens = items.flatMap(({ response_tokens: own }) => finite(own) ?? []);
+  const chars = items.map((item) => item.response_chars);
+  const mean = meanOf(rewards);
+  const status = new Map<string, number>();
+  for (const item of items) status.set(item.status, (status.get(item.status) ?? 0) + 1);
+  const gone = items.filter(({ discarded }) => discarded !== "");
+  return (
+    <dl class={style["figures"]}>
+      {mean !== null && (
+        <div title={`over ${count(rewards.length, "finite reward")}`}>
+          <dt>Reward</dt>
+          <dd style={{ color: inkOf(scale("reward"), mean) }}>{score(mean)}</dd>
+          <dd class={style["more"]}>±{score(deviation(rewards, mean))} · {score(Math.min(...rewards))} to {score(Math.max(...rewards))}</dd>
+        </div>
+      )}
+      <Length name="Response tokens" values={tokens} />
+      {tokens.length === 0 && <Length name="Characters" values={chars} />}
+      {[...status].filter(([name]) => name !== "unknown").map(([name, many]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd class={name === "completed" ? undefined : style["warn"]}>{figure(many)}</dd>
+        </div>
+      ))}
+      {gone.length > 0 && (
+        <div title={`not trained on: ${[...new Set(gone.map(({ discarded }) => discarded))].join(", ")}`}>
+          <dt>discarded</dt>
+          <dd class={style["warn"]}>{figure(gone.length)}</dd>
+        </div>
+      )}
+    </dl>
+  );
+}
+
+function Length({ name, values }: { name: string; values: readonly number[] }) {
+  const mean = meanOf(values);
+  if (mean === null) return null;
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{figure(Math.round(mean))}</dd>
+      {values.length > 1 && <dd class={style["more"]}>{figure(Math.min(...values))} to {figure(Math.max(...values))}</dd>}
+    </div>
+  );
+}
+
+/** Which sample the others are compared with. */
+function Against({ items }: { items: readonly SampleItem[] }) {
+  const reply = isShown.value ? answers.value : null;
+  const { isDiff, only, sample } = place.value;
+  if (items.length < 2 || reply === null) return null;
+  const best = items.findIndex(({ id }) => id === reply.best);
+  const named = (item: SampleItem, i: number): string => `${nameOf(items, item.id)} · reward ${score(item.reward, "none")}${i === best ? " · the best" : ""}`;
+  return (
+    <p class={style["against"]}>
+      <label>
+        {isDiff ? "Words that differ between" : "Compared with"}{" "}
+        <select class="field" value={reply.against} onChange={(event) => go({ against: event.currentTarget.value === reply.best ? null : event.currentTarget.value })}>
+          {items.map((item, i) => <option key={item.id} value={item.id}>{named(item, i)}</option>)}
+        </select>
+      </label>
+      {isDiff && (
+        <label>
+          and{" "}
+          <select class="field" value={sample ?? ""} onChange={(event) => go({ sample: event.currentTarget.value })}>
+            {items.map((item, i) => <option key={item.id} value={item.id}>{named(item, i)}</option>)}
+          </select>
+        </label>
+      )}
+      {!isDiff && only.length > 0 && (
+        <button type="button" class="action strong" onClick={() => go({ only: [] })}>
+          {figure(only.length)} chosen: show all {figure(members.value?.total ?? 0)}
+        </button>
+      )}
+    </p>
+  );
+}
+
+function meanOf(values: readonly number[]): number | null {
+  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+function deviation(values: readonly number[], mean: number): number {
+  return Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length);
+}

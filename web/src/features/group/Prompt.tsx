@@ -1,0 +1,51 @@
+/** What was asked, above the answers: one line of it, and all on demand; and the golden answer. */
+
+import { useState } from "preact/hooks";
+import type { AnswersReply } from "../../api/types.gen";
+import { count } from "../../lib/numbers";
+import { opening } from "../../lib/parts";
+import { href, onLink } from "../../state/place";
+import { Rich } from "../../ui/Rich";
+import { Text } from "../../ui/Text";
+import { here } from "./GroupHeader";
+import { Turns } from "./Pieces";
+import style from "./Prompt.module.css";
+
+const OPENING_CHARS = 200;
+
+/** As much of the prompt as the list knows, until the answers are here. */
+export function Gist() {
+  const [first] = here();
+  return (
+    <p class={style["short"]}>
+      <b>Prompt</b> <span class={style["gist"]}>{first?.prompt ?? "…"}</span>
+    </p>
+  );
+}
+
+export function Prompt({ reply }: { reply: AnswersReply }) {
+  const [isOpen, open] = useState(false);
+  const sent = reply.prompt.reduce((sum, { own }) => sum + own.length, 0);
+  const asked = reply.prompt.findLast(({ kind, own }) => kind !== "marker" && own.trim() !== "");
+  const alone = { sample: reply.id, view: "transcript" as const };
+  return (
+    <>
+      <details class={style["prompt"]} onToggle={(event) => open(event.currentTarget.open)}>
+        <summary>
+          <b>Prompt</b> {!isOpen && <span class={style["gist"]}>{asked === undefined ? "(none)" : opening(asked.own, OPENING_CHARS)}</span>}
+        </summary>
+        {isOpen && (
+          <div class={style["text"]}>
+            <Turns pieces={reply.prompt} renderPiece={(piece) => <Rich text={piece.own} />} />
+            {sent < reply.prompt_chars && <a href={href(alone)} onClick={onLink(alone)}>{`… ${count(reply.prompt_chars - sent, "character")} more: read the sample`}</a>}
+          </div>
+        )}
+      </details>
+      {reply.label !== "" && (
+        <p class={style["golden"]}>
+          <b>Golden</b> <span><Text text={reply.label.slice(0, 2000)} /></span>
+        </p>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,178 @@
+/** The same prompt at other steps, and in other runs: how answers to it changed through training. */
+
+import { signal } from "@preact/signals";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { type ApiError, getSame, getSameIn } from "../../api";
+import type { SameReply, SameStep } from "../../api/types.gen";
+import { count, exact, figure, finite, score } from "../../lib/numbers";
+import { cellColour, placeIn } from "../../lib/scales";
+import { scale } from "../../state/columns";
+import { groupId } from "../../state/group";
+import { nameOf } from "../../state/marks";
+import { href, onLink, place } from "../../state/place";
+import { run, runs } from "../../state/runs";
+import { asApiError } from "../../state/session";
+import { steps } from "../../state/steps";
+import { useLoaded } from "../../ui/useLoaded";
+import style from "./SamePrompt.module.css";
+
+/** More bars than these side by side are not looked at: those around the step that is shown. */
+const MOST = 400;
+/** So many runs are asked without being told to. */
+const FEW_RUNS = 8;
+const BAR_PX = 40;
+
+/** Open or folded, for as long as the page is: it stays as it was from group to group. */
+const isOpen = signal(false);
+
+export function SamePrompt() {
+  const { run: runId, sample } = place.value;
+  const known = useLoaded(runId === null || sample === null ? null : `${runId} ${groupId.value} ${steps.value?.steps.length}`, async () => getSame(runId ?? "", sample ?? ""));
+  const same = known.value;
+  return (
+    <details class={style["same"]} open={isOpen.value} onToggle={(event) => (isOpen.value = event.currentTarget.open)}>
+      <summary>
+        <b>Same prompt</b> <span class="clip">{known.error === null ? summary(same) : known.error.message}</span>
+      </summary>
+      {isOpen.value && same !== null && (
+        <>
+          <Strips same={same} />
+          {same.is_cut && <p class="quiet">There are more steps than are told here.</p>}
+          <OtherRuns problem={same.problem} />
+        </>
+      )}
+    </details>
+  );
+}
+
+function summary(same: SameReply | null): string {
+  if (same === null) return "…";
+  const own = same.steps.filter(({ split }) => split === place.value.split);
+  const elsewhere = same.steps.length - own.length;
+  if (same.steps.length < 2) return "at this step alone, in this run";
+  const [first, last] = [own[0], own.at(-1)];
+  const change = own.length > 1 && first && last ? `, mean reward ${score(first.reward_mean, "none")} at step ${figure(first.step)}, ${score(last.reward_mean, "none")} at step ${figure(last.step)}` : "";
+  return `${count(own.length, "step")}${change}${elsewhere > 0 ? `, and ${count(elsewhere, "step")} of other splits` : ""}`;
+}
+
+function bySplit(all: readonly SameStep[]): [string, readonly SameStep[]][] {
+  const found = new Map<string, SameStep[]>();
+  for (const one of all) {
+    const held = found.get(one.split);
+    if (held === undefined) found.set(one.split, [one]);
+    else held.push(one);
+  }
+  return [...found];
+}
+
+function Strips({ same }: { same: SameReply }) {
+  const splits = bySplit(same.steps);
+  return <>{splits.map(([split, own]) => <Strip key={split} of={same.run} split={split} own={own} isNamed={splits.length > 1} />)}</>;
+}
+
+/** A bar a step: as high and of the colour as the mean reward is; a press goes there. */
+function Strip({ of, split, own, isNamed }: { of: string; split: string; own: readonly SameStep[]; isNamed: boolean }) {
+  const list = useRef<HTMLUListElement>(null);
+  const { run: runId, step, split: split_ } = place.value;
+  const isThis = of === runId && split === split_;
+  const at = isThis ? own.findIndex((one) => one.step === step) : -1;
+  const from = Math.max(0, Math.min(Math.max(0, at) - MOST / 2, own.length - MOST));
+  const shown = own.slice(from, from + MOST);
+  useLayoutEffect(() => {
+    if (list.current !== null && at >= 0) list.current.scrollLeft = (at - from) * BAR_PX - list.current.clientWidth / 2;
+  }, [at, from]);
+  return (
+    <>
+      {isNamed && <p class={style["split"]}>{split}</p>}
+      {shown.length < own.length && <p class="quiet">The {figure(shown.length)} nearest of {count(own.length, "step")}.</p>}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls, and its links are reached from it */}
+      <ul ref={list} class={style["strip"]} aria-label={`This prompt in ${split}, by step`}>
+        {shown.map((one) => <Bar key={one.step} of={of} one={one} isHere={isThis && one.step === step} />)}
+      </ul>
+    </>
+  );
+}
+
+function Bar({ of, one, isHere }: { of: string; one: SameStep; isHere: boolean }) {
+  const mean = finite(one.reward_mean);
+  const height = Math.round(3 + 25 * (placeIn(scale("reward"), mean) ?? 0));
+  const background = cellColour(scale("reward"), mean);
+  const groups = one.groups > 1 ? ` in ${count(one.groups, "group")}` : "";
+  const gone = one.discarded > 0 ? `, ${figure(one.discarded)} of them discarded` : "";
+  const words = `mean reward ${exact(one.reward_mean)} of ${count(one.samples, "sample")}${groups}${gone}`;
+  const to = there(of, one);
+  return (
+    <li>
+      <a href={href(to)} onClick={onLink(to)} class={style["bar"]} aria-current={isHere ? "step" : undefined} title={`Step ${figure(one.step)}: ${words}`}>
+        <span class={style["value"]}>{score(one.reward_mean, "–")}</span>
+        <span class={style["room"]}><i class={background === null ? style["none"] : undefined} style={{ height: `${height}px`, ...(background === null ? {} : { background }) }} /></span>
+        <span class={style["step"]}><span class="hidden">, {words}, step </span>{figure(one.step)}</span>
+      </a>
+    </li>
+  );
+}
+
+function there(of: string, one: SameStep) {
+  return { ...(of === place.value.run ? {} : { run: of }), page: "rollouts" as const, view: "group" as const, split: one.split, step: one.step, sample: one.id, list: false };
+}
+
+interface Elsewhere {
+  asked: number;
+  found: SameReply[];
+  error: ApiError | null;
+}
+
+const NOTHING: Elsewhere = { asked: 0, found: [], error: null };
+
+/** The prompt in the other open runs: a few are asked at once, many on demand, one after the other. */
+function OtherRuns({ problem }: { problem: string }) {
+  const others = (runs.value ?? []).filter(({ id }) => id !== run.value?.id).map(({ id }) => id);
+  const key = others.join("\n");
+  const [isAsked, ask] = useState(others.length <= FEW_RUNS);
+  const [{ asked, found, error }, put] = useState(NOTHING);
+  useEffect(() => {
+    put(NOTHING);
+    if (!isAsked || key === "") return undefined;
+    let isWanted = true;
+    void (async () => {
+      for (const id of key.split("\n")) {
+        try {
+          // oxlint-disable-next-line no-await-in-loop -- one at a time, so that what else is asked for does not wait
+          const reply = await getSameIn(id, problem);
+          if (!isWanted) return;
+          put((now) => ({ ...now, asked: now.asked + 1, found: reply.steps.length > 0 ? [...now.found, reply] : now.found }));
+        } catch (caught) {
+          if (!isWanted) return;
+          put((now) => ({ ...now, asked: now.asked + 1, error: asApiError(caught) }));
+        }
+      }
+    })();
+    return () => {
+      isWanted = false;
+    };
+  }, [problem, isAsked, key]);
+  if (others.length === 0) return null;
+  if (!isAsked) return <button type="button" class="action strong" onClick={() => ask(true)}>{`Look in the ${figure(others.length)} other runs`}</button>;
+  return (
+    <>
+      {found.map((one) => (
+        <section key={one.run} class={style["other"]} aria-label={`In run ${titleOf(one.run)}`}>
+          <p class={style["split"]}>
+            In run <b>{titleOf(one.run)}</b>, {count(one.steps.length, "step")}
+          </p>
+          <Strips same={one} />
+        </section>
+      ))}
+      <p class="quiet" role="status">
+        {asked < others.length ? `Looked in ${figure(asked)} of ${count(others.length, "other run")} …` : found.length === 0 && "In no other open run does this prompt stand as it is here."}
+        {error !== null && ` ${error.message}`}
+      </p>
+    </>
+  );
+}
+
+function titleOf(id: string): string {
+  const item = (runs.value ?? []).find((one) => one.id === id);
+  return item === undefined ? id : nameOf(item);
+}
+

@@ -1,0 +1,100 @@
+/**
+ * In which words two answers differ. The search for the shortest difference (Myers', as jsdiff has it) ends after a time: two
+ * long texts that have little in common are then compared sentence by sentence, and after that not at all, which is said.
+ */
+
+import { diffArrays } from "diff";
+
+/** A stretch of a turn, in one kind. */
+export interface Told {
+  turn: number;
+  role: string;
+  name: string;
+  kind: string;
+  text: string;
+}
+
+export interface Stretch {
+  text: string;
+  isSame: boolean;
+}
+
+export interface Differing extends Omit<Told, "text"> {
+  stretches: Stretch[];
+}
+
+export type Difference = { first: Differing[]; second: Differing[]; by: "words" | "sentences"; share: number } | { refused: string };
+
+const LIMIT_MS = 1500;
+/** One more character of these is a word of its own: nothing stands between words. */
+const SOLID = String.raw`\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}`;
+const WORDS = new RegExp(String.raw`[${SOLID}]\p{M}*|(?:(?![${SOLID}])[\p{L}\p{N}_])(?:(?![${SOLID}])[\p{L}\p{N}\p{M}_'’])*|\s+|[^\p{M}]\p{M}*|\p{M}+`, "gu");
+const SENTENCES = /[^\n.!?。]*[\n.!?。]+\s*|[^\n.!?。]+/gu;
+/** Begins what stands for a new stretch among the words; no text holds it alone. */
+const HEAD = "\u0000\u0000";
+
+export function difference(first: readonly Told[], second: readonly Told[], limitMs = LIMIT_MS): Difference {
+  for (const by of ["words", "sentences"] as const) {
+    const pattern = by === "words" ? WORDS : SENTENCES;
+    const changes = diffArrays(tokens(first, pattern), tokens(second, pattern), { timeout: limitMs });
+    if (changes === undefined) continue;
+    const own = (isLeft: boolean): [string, boolean][] =>
+      changes.flatMap(({ value, added, removed }) => ((isLeft ? added : removed) ? [] : value.map((token): [string, boolean] => [token, !added && !removed])));
+    const left = put(first, own(true));
+    return { first: left, second: put(second, own(false)), by, share: shareOf(left) };
+  }
+  return { refused: "the two are too long, and have too little in common" };
+}
+
+function tokens(told: readonly Told[], pattern: RegExp): string[] {
+  const found: string[] = [];
+  for (const { role, kind, text } of told) {
+    found.push(`${HEAD}${role}\u0000${kind}`);
+    for (const [token] of text.matchAll(pattern)) found.push(token);
+  }
+  return found;
+}
+
+/** The words of one side as the stretches that they came from. */
+function put(told: readonly Told[], words: readonly [string, boolean][]): Differing[] {
+  const found: Differing[] = [];
+  for (const [word, isSame] of words) {
+    const of = told[found.length];
+    if (word.startsWith(HEAD) && of !== undefined) {
+      const { text: _, ...rest } = of;
+      found.push({ ...rest, stretches: [] });
+      continue;
+    }
+    const into = found.at(-1)?.stretches;
+    const last = into?.at(-1);
+    if (last !== undefined && last.isSame === isSame) last.text += word;
+    else into?.push({ text: word, isSame });
+  }
+  for (const one of found) one.stretches = bridged(one.stretches);
+  return found;
+}
+
+/** White space between two words that differ belongs to them: else a sentence would look like a row of stamps. */
+function bridged(stretches: readonly Stretch[]): Stretch[] {
+  const found: Stretch[] = [];
+  stretches.forEach((one, i) => {
+    const isBridge = one.isSame && one.text.trim() === "" && found.at(-1)?.isSame === false && stretches[i + 1]?.isSame === false;
+    const isSame = one.isSame && !isBridge;
+    const last = found.at(-1);
+    if (last !== undefined && last.isSame === isSame) last.text += one.text;
+    else found.push({ text: one.text, isSame });
+  });
+  return found;
+}
+
+function shareOf(told: readonly Differing[]): number {
+  let same = 0;
+  let all = 0;
+  for (const { stretches } of told) {
+    for (const { text, isSame } of stretches) {
+      all += text.length;
+      if (isSame) same += text.length;
+    }
+  }
+  return all === 0 ? 1 : same / all;
+}

@@ -1,0 +1,12 @@
+/** The worker that compares two answers, so that the page never waits for it. */
+
+import { type Difference, difference, type Told } from "./diff";
+
+interface Port {
+  onmessage: ((event: MessageEvent<{ first: Told[]; second: Told[] }>) => void) | null;
+  postMessage: (message: Difference) => void;
+}
+
+const port = globalThis as unknown as Port;
+
+port.onmessage = ({ data: { first, second } }) => port.postMessage(difference(first, second));
