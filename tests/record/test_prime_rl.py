@@ -41,6 +41,10 @@ OF_OBJECTS = {
 }  # fmt: skip
 
 
+COMMON = {"inference_logprobs": "logprobs"}
+"""What a series is called once it is read."""
+
+
 class Tensor:
     """What is used of a torch tensor; NumPy knows no bfloat16."""
 
@@ -391,7 +395,9 @@ def test_whatever_numbers_a_batch_holds_they_are_read_as_they_were(
             mine = np.where(mask & np.isfinite(values), values, np.nan)[start:stop].astype(np.float64)
             if name in ("trainer_logprobs", "entropy"):
                 mine[0] = np.nan  # garbage by design, and never shown
-            assert np.array_equal(series.get(name, np.full(stop - start, np.nan)), mine, equal_nan=True), name
+            assert np.array_equal(
+                series.get(COMMON.get(name, name), np.full(stop - start, np.nan)), mine, equal_nan=True
+            ), name
 
 
 def test_the_formulas_take_any_floats() -> None:

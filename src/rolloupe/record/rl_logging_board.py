@@ -186,6 +186,7 @@ def _arrays(sample: Sample) -> dict[str, TokenSeries]:
     series = {one.name: one for one in sample.series if one.values}
     mask = series.get("loss_mask")
     named = {} if "logprobs" in series else {"trainer_logprobs": "logprobs"}
+    begin = _begin(sample)
     found = {}
     for own, name in {**named, **{own: own for own in ARRAYS}}.items():
         if (one := series.get(own)) is None:
@@ -194,5 +195,13 @@ def _arrays(sample: Sample) -> dict[str, TokenSeries]:
         if mask is not None and (len(values), offset) == (len(mask.values), mask.offset):
             values = [value for value, sampled in zip(values, mask.values, strict=True) if sampled == 1]
             offset = 0
+        else:
+            values, offset = values[max(0, begin - offset) :], max(0, offset - begin)
         found[own] = TokenSeries(name=name, values=values, offset=offset)
     return found
+
+
+def _begin(sample: Sample) -> int:
+    """Where the response begins among the token ids; 0 where that is not known."""
+    size, answer = len(sample.token_ids), sample.row.response_tokens
+    return max(0, size - answer) if size and answer is not None else 0
