@@ -414,3 +414,12 @@ def test_the_mask_at_an_advantage_of_zero_is_the_low_one() -> None:
     assert [one.tolist() for one in flags] == [[True, False], [False, False], [False, False]]
     outside = tokens.dppo_flags(np.array([-0.3, 0.3]), np.array([-1.0, 1.0]), np.array([True, False]))
     assert [one.tolist() for one in outside] == [[True, False], [False, False], [True, False]]
+
+
+def test_a_step_that_could_not_be_written_is_never_stable(tmp_path: Path) -> None:
+    with setup_token_export(tmp_path) as exporter:
+        for step, broken in ((0, {"loss_mask": [True]}), (1, {}), (2, {"input_ids": None})):
+            exporter.export(step, batch(**broken))
+        exporter.export(2, batch())  # part of it is missing all the same
+    assert [path.parent.name for path in tmp_path.rglob("STABLE")] == ["step_1"]
+    assert exporter.failures == 2

@@ -163,7 +163,7 @@ def test_the_boards_lines_are_read_as_they_were(
     rows: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("run")
-    save_rollout_jsonl(folder, 7, rows, strict=True)
+    save_rollout_jsonl(folder, 7, rows)  # arrays of other lengths are left out, their samples not
     found = read("rl_logging_board", folder)
     assert [one.row.step for one in found] == [7] * len(rows)
     for row, one in zip(rows, found, strict=True):

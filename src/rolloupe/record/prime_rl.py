@@ -150,6 +150,7 @@ class TokenExporter:
         self._open: int | None = None
         self._micro_step = 0
         self._written: dict[int, int] = {}
+        self._failed: set[int] = set()
         self._closed = False
         if not place.has_steps:  # these versions open the file before the first step
             self._guard.call(lambda: append(place.file(0), b""), None)
@@ -174,9 +175,12 @@ class TokenExporter:
         return self._guard.call(lambda: self._export(step, packed_batch, export_step), 0)
 
     def step_end(self, step: int | None = None) -> None:
-        """See `Exporter`. A rank that wrote nothing of a step says so by this alone."""
+        """See `Exporter`. A rank that wrote nothing of a step says so by this alone.
+
+        A step of which something could not be written is never `STABLE`: it reads as incomplete.
+        """
         ended = self._open if step is None else step
-        if ended is not None:
+        if ended is not None and ended not in self._failed:
             self._guard.call(lambda: self._place.end(ended), None)
         if ended == self._open:
             self._open = None
@@ -210,6 +214,13 @@ class TokenExporter:
             self._open, self._micro_step = target, 0
         if batch is None or (isinstance(batch, Mapping) and not batch):
             return 0
+        try:
+            return self._write(step, target, batch)
+        except Exception:
+            self._failed.add(target)
+            raise
+
+    def _write(self, step: int, target: int, batch: Any) -> int:
         packed = Packed(batch, self._place.version, self._loss, self._pad_token_id)
         head = {"step": step, "export_step": target, "rank": self._place.rank, "micro_step": self._micro_step}
         self._micro_step += 1
