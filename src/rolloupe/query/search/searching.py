@@ -30,7 +30,7 @@ TELL_S = 0.1
 LOOKED_UP = 200
 """So many of what was found are looked up at a time."""
 MAX_THREADS = 4
-MAX_AHEAD, AHEAD_ROWS = 64, 20_000
+MAX_AHEAD, AHEAD_ROWS = 64, 100_000
 """So many pieces are looked ahead at most, and so many samples, where there are more pieces than threads need."""
 
 
