@@ -2,7 +2,7 @@
 
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { type ApiError, getAnswers, getSamples } from "../api";
-import type { AnswersReply, SamplesReply } from "../api/types.gen";
+import type { AnswersReply, SampleItem, SamplesReply } from "../api/types.gen";
 import { groupOf, scopeOf } from "../lib/address";
 import { columns } from "./columns";
 import { listing } from "./list";
@@ -42,6 +42,14 @@ export const groupId = computed<string | null>(() => (isOpen.value && place.valu
 /** The columns of the table beside those that every sample has. */
 export const metricColumns = computed<readonly string[]>(() => columns.value.filter(({ source, kind }) => source === "metric" && kind === "number").slice(0, METRICS).map(({ name }) => name));
 
+/** The samples of the group that the address names, as far as they are here. */
+export const membersHere = computed<readonly SampleItem[]>(() => {
+  const held = members.value;
+  const first = held?.samples[0];
+  const isOf = first !== undefined && held?.run === place.value.run && groupOf(first.id) === groupId.value;
+  return isOf && held !== null ? held.samples : [];
+});
+
 /** True where the answers are those of the group that the address names. */
 export const isShown = computed(() => {
   const reply = answers.value;
@@ -51,7 +59,7 @@ export const isShown = computed(() => {
 /** The samples that stand side by side, in order. */
 export const shownIds = computed<readonly string[]>(() => {
   const { isTable, isDiff, only } = place.value;
-  const all = members.value?.samples.map(({ id }) => id) ?? [];
+  const all = membersHere.value.map(({ id }) => id);
   if (isDiff && !isTable && only.length > 0) return all.filter((id) => only.includes(id));
   if (isDiff || isTable || !isShown.value) return all;
   return answers.value?.answers.map(({ id }) => id) ?? [];

@@ -3,15 +3,15 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { AnswersReply } from "../../api/types.gen";
 import { figure } from "../../lib/numbers";
+import { membersHere } from "../../state/group";
 import { go, place } from "../../state/place";
 import { Column } from "./Column";
-import { here } from "./GroupHeader";
 import style from "./Columns.module.css";
 
 export function Columns({ reply }: { reply: AnswersReply }) {
   const root = useRef<HTMLDivElement>(null);
   const id = place.value.sample;
-  const items = here();
+  const items = membersHere.value;
   const shown = reply.answers;
 
   // The column of the sample that is looked at comes into view when another is chosen, never while the reader scrolls.

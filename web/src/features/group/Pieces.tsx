@@ -8,8 +8,8 @@ import { Text } from "../../ui/Text";
 import { roleOf } from "./names";
 import style from "./Pieces.module.css";
 
-/** The first word of what differs, with the white space in front of it. */
-const WORD = /^\s*(?:[\p{L}\p{N}_]\p{M}*){1,40}|^\s*[^\s\p{M}]?(?:\p{M}|\u200d|\ufe0e|\ufe0f)*/u;
+/** The first word of what differs, with what cannot be seen in front of it; of a very long one the beginning. */
+const WORD = /^[\s\p{Cc}\p{Cf}]*(?:[^\s\p{M}][\p{M}\p{Cf}]*){0,40}/u;
 
 interface Stretch {
   turn: number;

@@ -4,10 +4,10 @@ import { useState } from "preact/hooks";
 import type { AnswersReply } from "../../api/types.gen";
 import { count } from "../../lib/numbers";
 import { opening } from "../../lib/parts";
+import { membersHere } from "../../state/group";
 import { href, onLink } from "../../state/place";
 import { Rich } from "../../ui/Rich";
 import { Text } from "../../ui/Text";
-import { here } from "./GroupHeader";
 import { Turns } from "./Pieces";
 import style from "./Prompt.module.css";
 
@@ -15,7 +15,7 @@ const OPENING_CHARS = 200;
 
 /** As much of the prompt as the list knows, until the answers are here. */
 export function Gist() {
-  const [first] = here();
+  const [first] = membersHere.value;
   return (
     <p class={style["short"]}>
       <b>Prompt</b> <span class={style["gist"]}>{first?.prompt ?? "…"}</span>
