@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rolloupe.errors import BadQuery, NotFound, NotRecognised, NotWritable, RolloupeError, SourceChanged, UnreadablePath
 from rolloupe.index import Library
-from rolloupe.server import answers, beside, events, lists, login, marks, memory, reading, runs, shell, taking
+from rolloupe.server import beside, events, lists, login, marks, members, memory, reading, runs, shell, taking
 from rolloupe.server.console import say_failure
 from rolloupe.server.context import Context, Stopping
 from rolloupe.server.replies import error_reply
@@ -46,8 +46,8 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/sample/image", reading.image),
     (f"{RUN}/sample/find", reading.find),
     (f"{RUN}/sample/series", reading.series),
-    (f"{RUN}/answers", answers.answers),
-    (f"{RUN}/same", answers.same),
+    (f"{RUN}/members", members.members),
+    (f"{RUN}/same", members.same),
     ("/api/cache/stats", memory.stats),
     ("/api/state", marks.state),
     ("/api/events", events.events),

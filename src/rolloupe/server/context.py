@@ -64,7 +64,7 @@ class Context:
         self.settings = settings
         self.cache = ReplyCache(settings.cache_memory_mb * 2**20, settings.cache_entries)
         self.last = Last()
-        self.answers = Last()
+        self.members = Last()
         self.hub = Hub(self)
         self._threads = ThreadPoolExecutor(QUERY_THREADS, thread_name_prefix="query")
         self._waiting: set[asyncio.Future[Any]] = set()

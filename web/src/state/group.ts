@@ -1,8 +1,8 @@
 /** The group of the sample that is looked at, side by side: its samples as the list knows them, and their answers. */
 
 import { computed, effect, signal, untracked } from "@preact/signals";
-import { type ApiError, getAnswers, getSamples } from "../api";
-import type { AnswersReply, SampleItem, SamplesReply } from "../api/types.gen";
+import { type ApiError, getMembers, getSamples } from "../api";
+import type { MembersReply, SampleItem, SamplesReply } from "../api/types.gen";
 import { groupOf, scopeOf } from "../lib/address";
 import { columns } from "./columns";
 import { listing } from "./list";
@@ -20,7 +20,7 @@ const MEMBERS = 1000;
 /** So many sample metrics have a column in the table. */
 const METRICS = 12;
 
-export const answers = signal<AnswersReply | null>(null);
+export const answers = signal<MembersReply | null>(null);
 export const answersError = signal<ApiError | null>(null);
 export const members = signal<SamplesReply | null>(null);
 
@@ -138,7 +138,7 @@ async function loadAnswers(id: string, query: { against?: string | undefined; on
   asked += 1;
   const own = asked;
   try {
-    const reply = await getAnswers(of, { id, ...query });
+    const reply = await getMembers(of, { id, ...query });
     if (own !== asked || groupId.peek() !== groupOf(id) || place.peek().run !== of) return;
     held = key;
     answersError.value = null;

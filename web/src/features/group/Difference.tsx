@@ -1,7 +1,7 @@
 /** Two answers of a group beside each other, with the words marked that the other has not. */
 
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { Answer, AnswersReply } from "../../api/types.gen";
+import type { MemberText, MembersReply } from "../../api/types.gen";
 import type { Difference as Found, Differing, Told } from "../../lib/diff";
 import { count } from "../../lib/numbers";
 import { membersHere } from "../../state/group";
@@ -19,7 +19,7 @@ const MOST_STRETCHES = 20_000;
 /** So much of a long stretch that is the same in both is shown at either end. */
 const ENDS_CHARS = 400;
 
-export function Difference({ reply }: { reply: AnswersReply }) {
+export function Difference({ reply }: { reply: MembersReply }) {
   const second = reply.answers[0];
   const first = reply.reference;
   if (second === undefined) return null;
@@ -33,7 +33,7 @@ export function Difference({ reply }: { reply: AnswersReply }) {
   return <Two key={`${first.id} ${second.id}`} first={first} second={second} />;
 }
 
-function Two({ first, second }: { first: Answer; second: Answer }) {
+function Two({ first, second }: { first: MemberText; second: MemberText }) {
   const [found, set] = useState<Found | null>(null);
   const sides = useMemo(() => [told(first), told(second)] as const, [first, second]);
   useEffect(() => {
@@ -63,7 +63,7 @@ function Two({ first, second }: { first: Answer; second: Answer }) {
   );
 }
 
-function Side({ answer, found, isHere }: { answer: Answer; found: readonly Differing[] | null; isHere: boolean }) {
+function Side({ answer, found, isHere }: { answer: MemberText; found: readonly Differing[] | null; isHere: boolean }) {
   const items = membersHere.value;
   return (
     <section class={columns["column"]} aria-label={nameOf(items, answer.id)} aria-current={isHere ? "true" : undefined}>
@@ -102,7 +102,7 @@ function opens(text: string, from: number): number {
   return found < 0 ? from : from + found + 1;
 }
 
-const told = (answer: Answer): Told[] =>
+const told = (answer: MemberText): Told[] =>
   answer.pieces.map(({ turn, role, name, kind, common, shared, own }) => ({ turn, role, name, kind, text: common + shared + own }));
 
 const stretches = (side: readonly Differing[]): number => side.reduce((sum, one) => sum + one.stretches.length, 0);

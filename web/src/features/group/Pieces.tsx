@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
-import type { AnswerPiece } from "../../api/types.gen";
+import type { MemberPiece } from "../../api/types.gen";
 import { render } from "../../state/render";
 import { Text } from "../../ui/Text";
 import { roleOf } from "./names";
@@ -18,7 +18,7 @@ interface Stretch {
   kind: string;
 }
 
-export function Pieces({ pieces, isMarked }: { pieces: readonly AnswerPiece[]; isMarked: boolean }) {
+export function Pieces({ pieces, isMarked }: { pieces: readonly MemberPiece[]; isMarked: boolean }) {
   const { visible } = render.value;
   const first = isMarked ? pieces.findIndex(({ own }) => own !== "") : -1;
   const shown = useMemo(() => (visible ? pieces : pieces.map((piece, i) => (i === first ? piece : trimmed(piece)))), [pieces, first, visible]);
@@ -39,7 +39,7 @@ export function Pieces({ pieces, isMarked }: { pieces: readonly AnswerPiece[]; i
 const STRETCHES = ["common", "shared", "own"] as const;
 
 /** Without the blank lines at its edges, which stand around thoughts. */
-function trimmed(piece: AnswerPiece): AnswerPiece {
+function trimmed(piece: MemberPiece): MemberPiece {
   const found = { ...piece };
   const front = STRETCHES.find((name) => found[name] !== "");
   if (front !== undefined) found[front] = found[front].replace(/^(?:[ \t]*\r?\n)+/, "");

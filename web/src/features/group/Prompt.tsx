@@ -1,7 +1,7 @@
 /** What was asked, above the answers: one line of it, and all on demand; and the golden answer. */
 
 import { useState } from "preact/hooks";
-import type { AnswersReply } from "../../api/types.gen";
+import type { MembersReply } from "../../api/types.gen";
 import { count } from "../../lib/numbers";
 import { opening } from "../../lib/parts";
 import { membersHere } from "../../state/group";
@@ -23,7 +23,7 @@ export function Gist() {
   );
 }
 
-export function Prompt({ reply }: { reply: AnswersReply }) {
+export function Prompt({ reply }: { reply: MembersReply }) {
   const [isOpen, open] = useState(false);
   const sent = reply.prompt.reduce((sum, { own }) => sum + own.length, 0);
   const asked = reply.prompt.findLast(({ kind, own }) => kind !== "marker" && own.trim() !== "");

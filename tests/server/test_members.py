@@ -29,7 +29,7 @@ def text_of(answer: dict[str, Any], *names: str) -> str:
 
 
 def test_answers_come_from_the_end_of_what_all_share(get: Callable[[str], Answer]) -> None:
-    reply = get("/api/runs/run/answers?id=train/0/0/0&chars=1000&lead=15").json
+    reply = get("/api/runs/run/members?id=train/0/0/0&chars=1000&lead=15").json
     assert (reply["against"], reply["best"], reply["total"], reply["common"]) == (
         "train/0/0/1", "train/0/0/1", 5, 10_000,
     )  # fmt: skip
@@ -43,7 +43,7 @@ def test_answers_come_from_the_end_of_what_all_share(get: Callable[[str], Answer
 
 
 def test_the_one_compared_with_comes_along_where_it_is_not_chosen(get: Callable[[str], Answer]) -> None:
-    reply = get("/api/runs/run/answers?id=train/0/0/3&only=train/0/0/3&against=train/0/0/0&lead=0&chars=10").json
+    reply = get("/api/runs/run/members?id=train/0/0/3&only=train/0/0/3&against=train/0/0/0&lead=0&chars=10").json
     assert [one["id"] for one in reply["answers"]] == ["train/0/0/3"] and reply["reference"]["id"] == "train/0/0/0"
     assert text_of(reply["reference"], "own").startswith("First more")
     assert [piece["own"] for piece in reply["prompt"]] == ["Why?"]
@@ -51,7 +51,7 @@ def test_the_one_compared_with_comes_along_where_it_is_not_chosen(get: Callable[
 
 @pytest.mark.parametrize("query", ["id=train/0/0/99", "id=nothing", "id=train/0/0/0&against=train/1/7/0"])
 def test_what_is_not_of_the_group_is_not_found(get: Callable[[str], Answer], query: str) -> None:
-    assert get(f"/api/runs/run/answers?{query}").status == 404
+    assert get(f"/api/runs/run/members?{query}").status == 404
 
 
 def test_a_prompt_is_found_at_other_steps(get: Callable[[str], Answer]) -> None:
