@@ -71,7 +71,7 @@ def test_the_wheel_holds_the_built_app(wheel_names: set[str]) -> None:
 def test_the_wheel_names_the_licences_of_what_the_app_contains(built: Built) -> None:
     with zipfile.ZipFile(built.wheel) as archive:
         text = archive.read("rolloupe/server/static/licenses.md").decode()
-    for library in ("preact", "uplot", "@tanstack/virtual-core"):
+    for library in ("preact", "uplot", "@tanstack/virtual-core", "markdown-it", "temml", "highlight.js", "lowlight"):
         assert library in text.lower()
 
 

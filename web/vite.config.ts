@@ -1,7 +1,11 @@
 import { defineConfig } from "vitest/config";
+import { licences } from "./licences";
 
 /** `npm run dev` serves the page and passes questions on to a server started with `rolloupe view RUN --no-token`. */
 const SERVER = "http://127.0.0.1:8080";
+
+const LICENCES = "licenses.md";
+const { worker, page } = licences(LICENCES);
 
 export default defineConfig({
   // Addresses in the page are relative: the server names its --base-path in <base>.
@@ -14,9 +18,10 @@ export default defineConfig({
     // The policy of the page allows no data: addresses in scripts and styles.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    license: { fileName: "licenses.md" },
+    license: { fileName: LICENCES },
   },
-  worker: { format: "es" },
+  plugins: [page],
+  worker: { format: "es", plugins: () => [worker] },
   server: { proxy: { "/api": { target: SERVER, changeOrigin: true } } },
   test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], css: { include: /./, modules: { classNameStrategy: "non-scoped" } } },
 });

@@ -57,7 +57,7 @@ def test_the_palette_finds_pages_runs_steps_samples_and_deeds(page: Page, viewer
     page.keyboard.press("Control+k")
     field = page.get_by_role("combobox", name=re.compile("Find a page"))
     field.fill("next sam")
-    expect(page.get_by_role("option", selected=True)).to_contain_text("Next sample")
+    expect(page.locator("#found [aria-selected=true]")).to_contain_text("Next sample")
     field.press("Enter")
     at(page, "train/2/0/1")
     for words, address in (
@@ -158,8 +158,8 @@ def test_two_tabs_and_two_viewers_see_each_other_and_lose_nothing(
         other.keyboard.press("Control+Enter")
         expect(other.get_by_role("button", name="Note: what the other wrote")).to_be_visible()
         expect(page.get_by_label("Note on this sample")).to_have_value("what I wrote")
-        seen = page.evaluate("fetch('api/state').then(r => r.json()).then(r => r.items[0].sample_mark.note)")
-        assert seen == "what the other wrote"
+        noted = "() => fetch('api/state').then(r => r.json()).then(r => r.items[0].sample_mark.note)"
+        until(page, f"() => ({noted})().then(note => note === 'what the other wrote')")
         page.keyboard.press("Control+Enter")
         card = page.get_by_role("dialog", name="Changed in two places")
         expect(card).to_contain_text("what the other wrote")

@@ -277,6 +277,7 @@ def test_the_end_of_a_long_list_comes_back_after_clearing(page: Page, tmp_path: 
     with viewing(tmp_path / "run", index_dir=tmp_path / "index") as viewer:
         page.goto(viewer.link)
         at(page, 0, 0)
+        page.get_by_role("button", name="Samples", exact=True).click()
         for _ in range(2):
             for _ in range(40):  # the list brings the chosen sample into view by itself when it has loaded
                 page.get_by_role("list", name="Samples").evaluate("list => list.parentElement.scrollTo(0, 1e9)")

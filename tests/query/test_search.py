@@ -113,7 +113,7 @@ def test_places_are_those_of_python(whole: str, needle: str, word: bool) -> None
         (len(encoded[:start].decode()), len(encoded[:stop].decode()))
         for start, stop in Pattern(TextQuery(text=needle, word=word, case=True)).spans(encoded)
     ]
-    assert spans == expected
+    assert spans == expected == list(Pattern(TextQuery(text=needle, word=word, case=True)).places(whole))
 
 
 def test_the_newest_step_comes_first_and_the_order_is_kept(corpus: OpenRun) -> None:
@@ -128,6 +128,13 @@ def test_some_are_listed_and_all_are_counted(corpus: OpenRun) -> None:
     hits, progress = all_of(search(corpus, TextQuery(text=".", regex=True), limit=3))
     assert len(hits) == 3 < progress.found == sum(bool(a.strip("\n") or b.strip("\n")) for a, b in TEXTS)
     assert all_of(search(corpus, TextQuery(text="."), limit=0))[0] == []
+
+
+def test_what_is_kept_is_looked_up_later(corpus: OpenRun) -> None:
+    running = search(corpus, TextQuery(text="a*", regex=True), limit=5, kept=20)
+    rows = [row for found in running for row in found.rows]
+    assert len(rows) == 20
+    assert [hit.sample.key.index for hit in running.look_up(rows[:6])] == ["115", "116", "117", "118", "119", "100"]
 
 
 def test_only_the_samples_of_the_query_are_searched(corpus: OpenRun) -> None:
@@ -193,8 +200,7 @@ def test_a_search_that_is_stopped_ends_and_says_so(corpus: OpenRun) -> None:
     assert not any(one.progress.is_over for one in found)
     closed = search(corpus, TextQuery(text="a"))
     next(closed)
-    assert isinstance(closed, Iterator)
-    closed.close()  # type: ignore[attr-defined]
+    closed.close()
     assert keys(corpus, TextQuery(text="a"))  # others go on
 
 

@@ -72,7 +72,10 @@ def test_what_is_recorded_is_what_is_read(tmp_path: Path) -> None:
     sample = run.sample("train/7/3/b")
     row = sample.row
     assert (row.uid, row.reward, row.advantage, row.status, row.env) == (uid, 1.5, -0.25, "truncated", "sums")
-    assert (row.metrics, row.tags) == ({"format": 1.0}, {"no": "number", "kind": "add"})
+    assert (row.metrics, row.tags) == (
+        {"format": 1.0, "ref_reward": 0.0, "reward_gap": 1.5},
+        {"no": "number", "kind": "add"},
+    )
     assert (row.prompt_tokens, row.response_tokens, row.total_tokens) == (2, 3, 5)
     assert [(turn.role, turn.origin) for turn in sample.turns] == [("user", "prompt"), ("assistant", "response")]
     assert (sample.label, sample.ref_reward, sample.token_ids) == ("4", 0.0, [1, 2, 3, 4, 5])
@@ -837,14 +840,42 @@ def test_a_step_that_is_recorded_again_by_other_ranks_replaces_the_step(
     run = opened(path)
     expected = {0: [4.0] * 8, 1: [2.0] * 4, 2: [2.0] * 4, 3: [3.0] * 6, 4: [3.0] * 6, 5: [3.0] * 6}
     assert {step: _current(run, step) for step in range(6)} == expected
-    old = [s for s in run.samples(step=1) if s.key.attempt]
-    assert [s.reward for s in old] == [4.0] * 8
-    for sample in [*old, *run.samples(step=3)]:
+    there = expected | {4: [3.0] * 12}  # the same ranks of the same process recorded it twice: attempts, side by side
+    assert {step: [s.reward for s in run.samples(step=step)] for step in range(6)} == there
+    assert {s.step: (s.samples, s.reward.mean) for s in run.steps()} == {n: (len(r), r[0]) for n, r in there.items()}
+    (split,) = run.splits()
+    assert (split.samples, split.superseded) == (40, 8 * 2 + 4)
+    old = [key for key in run.group_of(next(iter(run.samples(step=1))).key) if key.attempt]
+    assert {run.sample(key).row.reward for key in old} == {4.0}
+    for sample in run.samples(step=3):
         assert run.sample(sample.key).row.reward == sample.reward
         assert sample.key in run.group_of(sample.key)
     assert sorted(s.row.reward or 0.0 for s in run.whole(1)) == expected[1]
     told = [(row["ranks"], row["launch"]) for row in lines(path / "attempts.jsonl")]
     assert told == [(4, 1)] * 4 + [(2, 2)] * 2 + [(3, 3)] * 6
+
+
+CRASHES = """
+import os, sys
+from rolloupe import Recorder
+record = Recorder(sys.argv[1], code=None)
+for step in range(int(sys.argv[2]), int(sys.argv[3])):
+    for index in range(int(sys.argv[4])):
+        record.sample(step=step, group=f"{sys.argv[4]}-{index % 2}", reward=float(sys.argv[4]))
+    record.step_end(step)
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_what_was_recorded_before_a_crash_is_left_aside_once_its_step_is_recorded_again(tmp_path: Path) -> None:
+    for first, stop, count in ((0, 3, 6), (2, 4, 4)):
+        words = [str(tmp_path / "run"), str(first), str(stop), str(count)]
+        subprocess.run([sys.executable, "-c", CRASHES, *words], check=False, timeout=120)
+    run = opened(tmp_path / "run")
+    assert {s.step: (s.samples, s.reward.mean) for s in run.steps()} == {0: (6, 6), 1: (6, 6), 2: (4, 4), 3: (4, 4)}
+    assert [s.reward for s in run.samples(sort="reward")] == [4.0] * 8 + [6.0] * 12
+    assert [len(run.groups(step)) for step in range(4)] == [2] * 4 and len(list(run.samples(where="reward > 5"))) == 12
+    assert run.splits()[0].superseded == 6 and run.sample("train/2/6-1/0~1").row.reward == 6.0
 
 
 def test_processes_that_live_together_are_of_one_launch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -244,3 +244,10 @@ def test_a_system_prompt_that_no_template_marks_is_cut_at_a_token() -> None:
 
 def test_a_thought_that_a_template_switched_off_is_a_marker() -> None:
     assert [(p.kind, p.text) for p in text.parts("</think>Six")] == [("marker", "</think>"), ("text", "Six")]
+
+
+def test_a_text_without_any_sign_of_a_delimiter_holds_none() -> None:
+    from rolloupe.text import blocks
+
+    for word in (*blocks.BLOCKS, *blocks.CLOSINGS, *blocks.MARKERS, *blocks.PLACEHOLDERS):
+        assert any(sign in word for sign in blocks.SIGNS), word

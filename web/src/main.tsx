@@ -20,6 +20,7 @@ import { startPrefetch } from "./state/prefetch";
 import { startRender } from "./state/render";
 import { startSample } from "./state/sample";
 import { startScroll } from "./state/scroll";
+import { startSearch } from "./state/search";
 import { startSession } from "./state/session";
 import { startSettings } from "./state/settings";
 import { startSteps } from "./state/steps";
@@ -43,6 +44,7 @@ async function start(root: Element): Promise<void> {
   startSample();
   startFolds();
   startFind();
+  startSearch();
   startComplete();
   startPrefetch();
   startKeys();

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from rolloupe.index import Library, OpenRun
     from rolloupe.query import (
         Discards,
+        EvalSummary,
         Filter,
+        Grid,
         GroupSummary,
         MetricPoint,
         Recurrence,
@@ -221,7 +223,6 @@ class Questions:
             step: one step.
             steps: first and last step, both included; None leaves that end open.
             group: one group.
-            trained: True for what was trained on, False for what was not; None for both.
             where: conditions on the samples that are searched, as for `samples`.
             limit: so many are listed at most; all are counted.
 
@@ -326,6 +327,36 @@ class Questions:
         from rolloupe import query
 
         return Listed(query.discards(self._ready(), split))
+
+    def evals(self, metric: str = "", threshold: float | None = None, ks: "Sequence[int]" = ()) -> "list[EvalSummary]":
+        """Every evaluation by step: `score`, `right` (the share of right answers), `pass_at` and `pass_all` (pass^k).
+
+        An answer is right where the metric (the reward, unless named) reaches the threshold: the best value that the
+        run declares, else 1. Both estimators are unbiased, and means over the problems with at least k answers.
+        """
+        from rolloupe import query
+
+        return query.evals(self._ready(), metric, threshold, ks)
+
+    def problems_by_step(
+        self,
+        split: str,
+        metric: str = "",
+        threshold: float | None = None,
+        *,
+        only: str = "",
+        sort: str = "index",
+        offset: int = 0,
+        limit: int = 100,
+    ) -> "Grid":
+        """A page of the problems of a split: how many answers, and right ones, at each step, and what became of each.
+
+        `only` is `solved`, `lost`, `mixed`, `never`, `always` or `unbeaten`; `sort` is `index`, `last`, `change` or
+        `share`. Of `train` there are those prompts that came at several steps.
+        """
+        from rolloupe import query
+
+        return query.grid(self._ready(), split, metric, threshold, only=only, sort=sort, offset=offset, limit=limit)
 
     def same_prompt(self, id: str | SampleKey) -> "Listed[Recurrence]":
         """Where the prompt of a sample was answered, at this step and all others: how answers to it changed.

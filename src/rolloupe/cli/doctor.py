@@ -110,7 +110,9 @@ def _print_run(console: "Console", run: "Run", most: int | None) -> None:
             (_count(split.steps, "step"), _count(split.groups, "group"), _count(split.samples, "sample"))
         )
         without = f", {split.reward.excluded} without a finite reward" if split.reward.excluded else ""
-        console.print(line(f"    {split.name}: {counts}{without}"), soft_wrap=True)
+        again = f"; {_count(split.superseded, 'sample')} of steps that were recorded again left aside"
+        again = again if split.superseded else ""
+        console.print(line(f"    {split.name}: {counts}{without}{again}"), soft_wrap=True)
     count = run.problem_count()
     if count:
         console.print(line(f"    {_count(count, 'problem')}", "red"))

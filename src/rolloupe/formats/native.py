@@ -17,6 +17,7 @@ from rolloupe.formats import _native_annotations as annotations
 from rolloupe.formats import _trainer_files as trainer
 from rolloupe.formats._files import files, folders, is_below, links_of, stem
 from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable, step_of
+from rolloupe.formats._native_derived import derived
 from rolloupe.formats._token_parts import PartUnreadable, part_path, read_row
 from rolloupe.model import (
     Annotation,
@@ -84,6 +85,13 @@ class Native(JsonlFormat):
         ("`annotations/`", "what was learned of them afterwards; of each value the newest counts"),
         ("`tokens/`", "token series, read with the one sample that they belong to"),
         ("`metrics/`, `config.json`, `checkpoints.jsonl`, `code.diff`", "metrics, configuration, checkpoints, code"),
+        (
+            "derived",
+            (
+                "sample metrics `ref_reward`, `reward_gap` = reward - ref_reward, `valid_reward_gap`; `avg_log_ratio`, "
+                "`sum_log_ratio` of logprobs and ref_logprobs, `avg_kl`, `sum_kl`, `max_kl` of a series `kl`"
+            ),
+        ),
         ("any other key", "extra"),
     )
     limits = "Files of a later version are refused, with a message."
@@ -136,6 +144,7 @@ class Native(JsonlFormat):
             raise Unusable("an object without uid, step, prompt, response or reward is no sample")
         prompt = fields.joined(record.get("prompt"))
         status, status_raw = fields.status(record.get("status"))
+        reward, series, told = fields.number(record.get("reward")), _facts(record), _numbers(record.get("metrics"))
         index = fields.name(record.get("index"))
         return SampleRow(
             split=fields.name(record.get("split")) or "train",
@@ -145,7 +154,7 @@ class Native(JsonlFormat):
             ordinal=start,
             start=start,
             length=length,
-            reward=fields.number(record.get("reward")),
+            reward=reward,
             advantage=fields.number(record.get("advantage")),
             status=status,
             status_raw=status_raw,
@@ -157,9 +166,9 @@ class Native(JsonlFormat):
             env=fields.name(record.get("env")) or "",
             uid=fields.name(record.get("uid")) or "",
             discarded=_word(record.get("discarded")) or "",
-            metrics=_numbers(record.get("metrics")),
+            metrics=told | derived(reward, fields.number(record.get("ref_reward")), told, series),
             tags=_words(record.get("tags")),
-            series=_facts(record),
+            series=series,
             prompt=prompt,
             response=fields.joined(record.get("response"), thoughts=True),
         )

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 
 from rolloupe import tokens
 from rolloupe.formats import _fields as fields
@@ -79,8 +80,9 @@ class RLLoggingBoard(JsonlFormat):
         (
             "derived",
             (
-                "sample metrics `avg_log_ratio`, `sum_log_ratio`, `avg_kl`, `sum_kl` (over response tokens that are "
-                "not NaN), `reward_gap` = reward - ref_reward, `valid_reward_gap` = reward - valid_reward"
+                "sample metrics `avg_log_ratio`, `sum_log_ratio`, `avg_kl`, `sum_kl`, `max_kl` (over response "
+                "tokens that are not NaN), `reward_gap` = reward - ref_reward, "
+                "`valid_reward_gap` = reward - valid_reward"
             ),
         ),
         ("any other number", "sample metric"),
@@ -291,6 +293,8 @@ def _metrics(record: Record, reward: fields.Reward, arrays: Arrays) -> dict[str,
     for name, values in arrays.derived.items():
         if both := tokens.mean_and_sum(values):
             found[f"avg_{name}"], found[f"sum_{name}"] = both
+            if name == "kl":
+                found["max_kl"] = float(np.nanmax(values))
     return found | reward.metrics
 
 

@@ -60,8 +60,8 @@ class SeriesSketch(Struct, array_like=True):
 class Sketch(Struct, array_like=True):
     """One step of one split within a segment: rows, distinct groups, and moments by column or sample metric.
 
-    Moments are over the samples that were trained on, as far as their own file says so: a mean reward over what was
-    thrown away as well would be that of no trainer.
+    Rows are those of the greatest launch, and what has none. Moments are over the samples that were trained on, as far
+    as their own file says so: a mean reward over what was thrown away as well would be that of no trainer.
     """
 
     split: str
@@ -75,9 +75,11 @@ class Sketch(Struct, array_like=True):
     series: dict[str, SeriesSketch] = {}
     """By token series."""
     launch: int = 0
-    """The greatest of the launches of its samples."""
+    """The greatest of the launches of its samples, 0 where none is told."""
     discarded: dict[str, int] = {}
     """By reason, how many of the rows were not trained on."""
+    superseded: int = 0
+    """Samples of older launches that are not among the rows: the step was recorded again."""
 
     @property
     def trained(self) -> int:
@@ -106,7 +108,9 @@ def sketches_of(entries: Sequence[Entry]) -> list[Sketch]:
     return [_sketch(split, step, members, series) for (split, step), members in by_step.items()]
 
 
-def _sketch(split: str, step: int, entries: list[Entry], series: list[str]) -> Sketch:
+def _sketch(split: str, step: int, found: list[Entry], series: list[str]) -> Sketch:
+    launch = max(entry.row.launch for entry in found)
+    entries = [entry for entry in found if entry.row.launch in (0, launch)]
     discarded = dict(Counter(entry.row.discarded for entry in entries if entry.row.discarded))
     own = [entry for entry in entries if not entry.row.discarded] if discarded else entries
     columns = {name: moments_of(_values(own, name)) for name in NUMERIC}
@@ -115,9 +119,9 @@ def _sketch(split: str, step: int, entries: list[Entry], series: list[str]) -> S
     groups = len({entry.row.group for entry in entries})
     keep = {name: moments for name, moments in columns.items() if moments.count}
     stamp = sum(entry.stamp for entry in entries) % STAMPS
-    found = {name: sketch for name in series if (sketch := _series(entries, name)).moments.count}
-    launch = max(entry.row.launch for entry in entries)
-    return Sketch(split, step, len(entries), groups, keep, metrics, stamp, found, launch, discarded)
+    of_series = {name: sketch for name in series if (sketch := _series(entries, name)).moments.count}
+    left = len(found) - len(entries)
+    return Sketch(split, step, len(entries), groups, keep, metrics, stamp, of_series, launch, discarded, left)
 
 
 def _series(entries: list[Entry], name: str) -> SeriesSketch:

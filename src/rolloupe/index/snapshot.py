@@ -40,6 +40,14 @@ class Segment(NamedTuple):
     """Where in the pack its rows begin."""
 
 
+class Aside(NamedTuple):
+    """A step that was recorded again: what launches before this one recorded of it is left aside."""
+
+    split: str
+    step: int
+    launch: int
+
+
 class Piece(NamedTuple):
     """Rows that can be asked: those of a segment (`path`), or of a growing file's tail (`table`)."""
 
@@ -61,17 +69,20 @@ class Piece(NamedTuple):
     """What the source was when the segment was made; None for a tail."""
     says_discarded: bool = False
     """True where they say of samples whether they were trained on."""
+    aside: Sequence[Aside] = ()
+    """Of which steps rows are left aside."""
 
     @property
     def rows(self) -> int:
-        """How many samples there are."""
-        return sum(sketch.rows for sketch in self.sketches)
+        """How many samples there are, those of older launches included."""
+        return sum(sketch.rows + sketch.superseded for sketch in self.sketches)
 
 
 class Snapshot(NamedTuple):
     """The catalog at one moment; it never changes. `steps` sums the sketches of all pieces by split and step.
 
-    Sketches know the samples as they were written: what annotations say of them is not in the sums.
+    Sketches know the samples as they were written: what annotations say of them is not in the sums. Neither are samples
+    of a step that a later launch recorded again.
     """
 
     version: str
@@ -128,7 +139,8 @@ def extreme_tokens(snapshot: Snapshot, key: StepKey, name: str) -> tuple[list[Ex
     high: list[Extreme] = []
     for piece in {id(piece): piece for piece in snapshot.pieces.get(key, ())}.values():
         for sketch in piece.sketches:
-            if (sketch.split, sketch.step) == key and (held := sketch.series.get(name)) is not None:
+            is_current = sketch.launch in (0, snapshot.steps[key].launch)
+            if (sketch.split, sketch.step) == key and is_current and (held := sketch.series.get(name)) is not None:
                 low += held.lowest.unpacked(piece.source)
                 high += held.highest.unpacked(piece.source)
     return most_extreme(low, highest=False), most_extreme(high, highest=True)
@@ -144,7 +156,7 @@ def snapshot_of(
     duplicates: bool,
 ) -> Snapshot:
     """Put a snapshot together."""
-    pieces = [*map(_on_disk, segments), *tails]
+    pieces = _with_asides([*map(_on_disk, segments), *tails])
     by_step: dict[StepKey, list[Piece]] = defaultdict(list)
     for piece in pieces:
         for sketch in piece.sketches:
@@ -173,6 +185,25 @@ def _on_disk(segment: Segment) -> Piece:
     )  # fmt: skip
 
 
+def _with_asides(pieces: list[Piece]) -> list[Piece]:
+    """The pieces, those with rows of older launches told so."""
+    newest: dict[StepKey, int] = {}
+    for sketch in (sketch for piece in pieces for sketch in piece.sketches if sketch.launch):
+        key = (sketch.split, sketch.step)
+        newest[key] = max(newest.get(key, 0), sketch.launch)
+    if all(launch < 2 for launch in newest.values()):
+        return pieces
+    return [piece._replace(aside=_asides(piece, newest)) for piece in pieces]
+
+
+def _asides(piece: Piece, newest: Mapping[StepKey, int]) -> tuple[Aside, ...]:
+    return tuple(
+        Aside(sketch.split, sketch.step, launch)
+        for sketch in piece.sketches
+        if (launch := newest.get((sketch.split, sketch.step), 0)) and (sketch.superseded or sketch.launch < launch)
+    )
+
+
 def _union(lists: Iterable[Iterable[str]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for names in lists for name in names))
 
@@ -192,11 +223,17 @@ def _summed(pieces: Iterable[Piece], stamp: int) -> dict[StepKey, Sketch]:
 
 
 def _added(a: Sketch, b: Sketch) -> Sketch:
+    """Both together; of two launches the newer one alone."""
+    if a.launch and b.launch and a.launch != b.launch:
+        older, newer = sorted((a, b), key=lambda one: one.launch)
+        left = older.rows + older.superseded + newer.superseded
+        return replace(newer, superseded=left, stamp=(older.stamp + newer.stamp) % STAMPS)
     columns, metrics = _merged(a.columns, b.columns), _merged(a.metrics, b.metrics)
     series = _merged(a.series, b.series)
     stamp, launch = (a.stamp + b.stamp) % STAMPS, max(a.launch, b.launch)
     discarded = dict(Counter(a.discarded) + Counter(b.discarded))
-    return Sketch(a.split, a.step, a.rows + b.rows, -1, columns, metrics, stamp, series, launch, discarded)
+    left = a.superseded + b.superseded
+    return Sketch(a.split, a.step, a.rows + b.rows, -1, columns, metrics, stamp, series, launch, discarded, left)
 
 
 def _merged(a: dict[str, Summed], b: dict[str, Summed]) -> dict[str, Summed]:

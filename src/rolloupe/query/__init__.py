@@ -14,9 +14,11 @@ from rolloupe.query.beside import (
     metrics,
 )
 from rolloupe.query.catalogue import Catalogue, ColumnInfo, catalogue
+from rolloupe.query.cells import bar_of as evals_bar
 from rolloupe.query.compared import Compared, Member, Piece, Spot, chars_before, compared
 from rolloupe.query.complete import Completion, Suggestion, complete
 from rolloupe.query.discards import discards
+from rolloupe.query.evals import Answer, EvalStep, EvalSummary, Grid, answers, evals, grid
 from rolloupe.query.extremes import token_series
 from rolloupe.query.filters import Among, And, Condition, Filter, Missing, Not, Or
 from rolloupe.query.grouped import Group, GroupPage, groups_page
@@ -44,14 +46,18 @@ from rolloupe.query.whole import whole
 __all__ = [
     "Among",
     "And",
+    "Answer",
     "Catalogue",
     "ColumnInfo",
     "Compared",
     "Completion",
     "Condition",
     "Discards",
+    "EvalStep",
+    "EvalSummary",
     "ExtremeToken",
     "Filter",
+    "Grid",
     "Group",
     "GroupPage",
     "GroupSummary",
@@ -72,6 +78,7 @@ __all__ = [
     "StepSeries",
     "StepSummary",
     "Suggestion",
+    "answers",
     "by_uid",
     "catalogue",
     "chars_before",
@@ -83,8 +90,11 @@ __all__ = [
     "config",
     "conversations",
     "discards",
+    "evals",
+    "evals_bar",
     "every",
     "files",
+    "grid",
     "groups",
     "groups_page",
     "in_scope",

@@ -37,4 +37,4 @@ def _known(snapshot: Snapshot, name: str) -> str:
     known += [*snapshot.metrics, *snapshot.tags]
     meant = difflib.get_close_matches(name, known, n=1)
     hint = f"is it {meant[0]!r}? " if meant else ""
-    return f"{hint}There are: {', '.join(known[:60])}{', ...' if len(known) > 60 else ''}"
+    return f"{hint}there are: {', '.join(known[:60])}{', ...' if len(known) > 60 else ''}"

@@ -50,6 +50,8 @@ class SplitSummary(NamedTuple):
     first_step: int | None
     last_step: int | None
     reward: Stats
+    superseded: int = 0
+    """Samples of steps that a later launch recorded again; they are in no other number."""
 
 
 class StepSummary(NamedTuple):

@@ -147,15 +147,16 @@ def _numbered(table: pa.Table, file: int) -> pa.Table:
 
 
 def definition(base: Reading, said: Reading, asked: Said) -> str:
-    """The definition of `rows`, and of `base`, the rows without annotations."""
+    """The definition of `rows`, and of `base`: without annotations, and with what was recorded again since."""
     there = {*dict(FIXED), *base.more(), *(column.name for column in base.named)}
     columns = [column for column in (*SAID, *said.more()) if column in set(asked.columns)] if said.pieces else []
+    current = f"SELECT * FROM base{_current(base.pieces)}"
     if not columns:
-        return f"base AS ({base.sql()}), rows AS (SELECT * FROM base)"
+        return f"base AS ({base.sql()}), rows AS ({current})"
     newest = ", ".join(f"arg_max({quote(one)}, row(source, byte_start, nth)) AS {quote(one)}" for one in columns)
     replaced = ", ".join(_newer(one, known=True) for one in columns if one in there)
     added = "".join(f", {_newer(one, known=False)}" for one in columns if one not in there)
-    wanted = f"SELECT * FROM base SEMI JOIN places USING ({', '.join(PLACE)})" if asked.places else "SELECT * FROM base"
+    wanted = f"FROM ({current}) SEMI JOIN places USING ({', '.join(PLACE)})" if asked.places else current
     return f"""base AS ({base.sql()}), said AS ({said.sql()}), wanted AS ({wanted}),
     newest AS (
         SELECT uid, {newest} FROM said
@@ -165,6 +166,16 @@ def definition(base: Reading, said: Reading, asked: Said) -> str:
         SELECT wanted.* REPLACE ({replaced}){added} FROM wanted
         LEFT JOIN newest AS own ON own.uid = wanted.uid LEFT JOIN newest AS whole ON whole.uid = wanted.trace_id
     )"""
+
+
+def _current(pieces: Sequence[Piece]) -> str:
+    """The condition that leaves aside what older launches recorded of steps that were recorded again."""
+    steps = dict.fromkeys(aside for piece in pieces for aside in piece.aside)
+    older = (
+        f"(split = {literal(split)} AND step = {step} AND launch BETWEEN 1 AND {launch - 1})"
+        for split, step, launch in steps
+    )
+    return f" WHERE NOT ({' OR '.join(older)})" if steps else ""
 
 
 def _newer(column: str, *, known: bool) -> str:

@@ -12,7 +12,7 @@ from rolloupe.query.engine import Question
 from rolloupe.query.terms import FILE_ORDER
 
 GROUP = f"""
-SELECT idx, launch, source, byte_start, byte_length, part, uid, reward FROM rows
+SELECT idx, launch, source, byte_start, byte_length, part, uid, reward FROM base
 WHERE split = ? AND step = ? AND grp = ? ORDER BY {FILE_ORDER}
 """
 

@@ -60,7 +60,16 @@ def splits(run: OpenRun, *, count_groups: bool = True) -> list[SplitSummary]:
         groups = groups if count_groups else -1
         numbers = [s.step for s in members]
         found.append(
-            SplitSummary(name, len(members), groups, rows, min(numbers), max(numbers), stats_of(reward, trained))
+            SplitSummary(
+                name,
+                len(members),
+                groups,
+                rows,
+                min(numbers),
+                max(numbers),
+                stats_of(reward, trained),
+                sum(s.superseded for s in members),
+            )
         )
     return found
 

@@ -126,7 +126,7 @@ class Folder:
         last = self.last_checkpoint()
         with alone(self.path / ATTEMPTS):
             before = list(self._rows(ATTEMPTS))
-            joined = None if ranks is None else launch.join(ranks, before)
+            joined = None if ranks is None else launch.join(producer, ranks, before)
             of_ranks = {} if ranks is None else {"ranks": ranks, "launch": joined}
             self.append(
                 ATTEMPTS,

@@ -1,9 +1,10 @@
-"""Launches: when a run that went on is recorded by another number of ranks, its lines say so.
+"""Launches: when a run was ended or killed and goes on, its lines say so.
 
-Ranks that record a step again take the place of what they had recorded of it, sample by sample. What a rank had
-recorded that is no longer there would stand beside it: so each line says which launch it is of, and of a step the last
-launch counts. One begins where the number of ranks is another and no process of the launch before lives. That is told
-by a lock which all processes of a launch share, so that nobody has to know of anybody.
+A run that goes on from a checkpoint records steps again, perhaps with other groups or another number of ranks. What had
+been recorded of them would stand beside it: so each line says which launch it is of, and of a step the last launch
+counts. One begins where no process of the launch before lives, and this process was in it already or says another
+number of ranks: a rank that is merely late joins, and so does a process that opens its run again. Who lives is told by
+a lock which all processes of a launch share, so that nobody has to know of anybody.
 """
 
 import contextlib
@@ -23,6 +24,10 @@ PATIENCE_S = 5.0
 """So long a process waits for others to begin: one that was stopped in the middle must not stop training."""
 
 
+_ours: set[tuple[int, str, int]] = set()
+"""The launches that this process was in: one that opens its run again, as notebooks do, goes on with its own."""
+
+
 class Launch:
     """The launch that a process is of; its lock is held until `close`."""
 
@@ -30,16 +35,18 @@ class Launch:
         self._root = root
         self._handle: int | None = None
 
-    def join(self, ranks: int, rows: Sequence[Mapping[str, Any]]) -> int:
+    def join(self, producer: str, ranks: int, rows: Sequence[Mapping[str, Any]]) -> int:
         """Return the number of the launch that a process of so many ranks is of; `rows` tell of those before it.
 
         Called while nobody else looks. Raises `OSError`.
         """
-        last, held = next(
-            ((row["launch"], row["ranks"]) for row in reversed(rows) if _is_told(row)),
-            (1, ranks),
-        )
-        number = last if held == ranks or self._lives(last) else last + 1
+        told = [row for row in rows if _is_told(row)]
+        last, held = (told[-1]["launch"], told[-1]["ranks"]) if told else (1, ranks)
+        was_there = any(row.get("producer") == producer for row in told if row["launch"] == last)
+        is_ours = (os.getpid(), str(self._root), last) in _ours
+        is_next = ((was_there and not is_ours) or held != ranks) and not self._lives(last)
+        number = last + 1 if is_next else last
+        _ours.add((os.getpid(), str(self._root), number))
         self._take(number)
         return number
 

@@ -11,9 +11,32 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rolloupe.errors import BadQuery, NotFound, NotRecognised, NotWritable, RolloupeError, SourceChanged, UnreadablePath
+from rolloupe.errors import (
+    BadPattern,
+    BadQuery,
+    NotFound,
+    NotRecognised,
+    NotWritable,
+    RolloupeError,
+    SourceChanged,
+    UnreadablePath,
+)
 from rolloupe.index import Library
-from rolloupe.server import beside, events, lists, login, marks, members, memory, reading, runs, shell, taking
+from rolloupe.server import (
+    beside,
+    evals,
+    events,
+    lists,
+    login,
+    marks,
+    members,
+    memory,
+    reading,
+    runs,
+    search,
+    shell,
+    taking,
+)
 from rolloupe.server.console import say_failure
 from rolloupe.server.context import Context, Stopping
 from rolloupe.server.replies import error_reply
@@ -31,6 +54,9 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/columns", lists.columns),
     (f"{RUN}/complete", lists.complete),
     (f"{RUN}/discards", runs.discards),
+    (f"{RUN}/evals", evals.evals),
+    (f"{RUN}/grid", evals.grid),
+    (f"{RUN}/answers", evals.answers),
     (f"{RUN}/problems", runs.problems),
     (f"{RUN}/problems/raw", runs.problem_raw),
     (f"{RUN}/about", beside.about),
@@ -46,6 +72,7 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/sample/image", reading.image),
     (f"{RUN}/sample/find", reading.find),
     (f"{RUN}/sample/series", reading.series),
+    ("/api/search/hits", search.hits),
     (f"{RUN}/members", members.members),
     (f"{RUN}/same", members.same),
     ("/api/cache/stats", memory.stats),
@@ -53,6 +80,8 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     ("/api/events", events.events),
 )
 POST: tuple[tuple[str, Endpoint], ...] = (
+    ("/api/search", search.search),
+    (f"{RUN}/sample/spans", search.spans),
     ("/api/cache/clear", memory.clear),
     ("/api/state", marks.change),
     ("/api/login", login.login),
@@ -61,6 +90,7 @@ POST: tuple[tuple[str, Endpoint], ...] = (
 ERRORS: dict[type[RolloupeError], tuple[int, str]] = {
     NotFound: (404, "Go back to the list: it may have changed since."),
     BadQuery: (400, "Change the address, or begin again at the list of runs."),
+    BadPattern: (400, "Change the expression, or search for it as plain text."),
     SourceChanged: (409, "Load the list again: the file was rewritten."),
     UnreadablePath: (404, "Look at the path on the machine where the server runs."),
     NotWritable: (503, "Try again in a moment."),
@@ -116,7 +146,9 @@ def caught(endpoint: Endpoint) -> Endpoint:
         except RolloupeError as error:
             status, what_next = ERRORS.get(type(error), (500, "Look at what the server printed."))
             place = error.place if isinstance(error, BadQuery) else None
-            return error_reply(status, str(error), what_next if place is None else FILTER, place=place)
+            return error_reply(
+                status, str(error), what_next if place is None or isinstance(error, BadPattern) else FILTER, place=place
+            )
         except Exception as error:
             say_failure(f"{request.method} {request.scope['path']}", error)
             return error_reply(500, "the server met a defect of its own", "Look at what it printed, and report that.")

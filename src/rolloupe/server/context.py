@@ -7,6 +7,7 @@ a thread, encoding, compression.
 import asyncio
 import contextlib
 import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -20,11 +21,20 @@ from rolloupe.index import Library, OpenRun
 from rolloupe.server import replies
 from rolloupe.server.cache import Reply, ReplyCache
 from rolloupe.server.events import Hub
+from rolloupe.server.searches import Searches
 from rolloupe.server.settings import Settings
 from rolloupe.state import State
 
 QUERY_THREADS = 4
 """DuckDB uses several cores for one query; more at a time would only make each of them wait longer."""
+
+LATELY = 6
+LATELY_BYTES = 24 * 2**20
+"""Bytes of records; what is made of them takes several times as much."""
+
+MEMBERS = 2
+MEMBERS_CHARS = 32_000_000
+"""Groups side by side: more of the same answers is asked for in turn."""
 
 T = TypeVar("T")
 Made = msgspec.Struct | Reply
@@ -37,24 +47,33 @@ class Stopping(RolloupeError):
         super().__init__("the server is stopping")
 
 
-class Last:
-    """What was loaded last: pages, finds and images of one sample, or more of a group, are asked for in turn."""
+class Lately:
+    """What was loaded lately: pages, finds and images of one sample are asked for one after the other."""
 
-    def __init__(self) -> None:
-        self._held: tuple[tuple[str, ...], Any] = ((), None)
+    def __init__(self, limit: int, limit_bytes: int) -> None:
+        self._limit = limit
+        self._limit_bytes = limit_bytes
+        self._held: OrderedDict[tuple[str, ...], tuple[Any, int]] = OrderedDict()
+        self._lock = threading.Lock()
 
-    def get(self, key: tuple[str, ...], load: Callable[[], T]) -> T:
-        """What has this key, loaded now where it is not what was loaded last."""
-        held_key, held = self._held
-        if held_key != key:
-            held = load()
-            self._held = (key, held)
-        found: T = held
+    def get(self, key: tuple[str, ...], load: Callable[[], T], size: Callable[[T], int]) -> T:
+        """What has this key, loaded now where it is not held; `size` says how much of the limit it takes."""
+        with self._lock:
+            held = self._held.get(key)
+            if held is not None:
+                self._held.move_to_end(key)
+        found: T = load() if held is None else held[0]
+        if held is None and size(found) <= self._limit_bytes:
+            with self._lock:
+                self._held[key] = (found, size(found))
+                while len(self._held) > self._limit or sum(own for _, own in self._held.values()) > self._limit_bytes:
+                    self._held.popitem(last=False)
         return found
 
     def clear(self) -> None:
         """Let go of it."""
-        self._held = ((), None)
+        with self._lock:
+            self._held.clear()
 
 
 class Context:
@@ -63,9 +82,10 @@ class Context:
     def __init__(self, library: "Library | Future[Library]", settings: Settings) -> None:
         self.settings = settings
         self.cache = ReplyCache(settings.cache_memory_mb * 2**20, settings.cache_entries)
-        self.last = Last()
-        self.members = Last()
+        self.lately = Lately(LATELY, LATELY_BYTES)
+        self.members = Lately(MEMBERS, MEMBERS_CHARS)
         self.hub = Hub(self)
+        self.searches = Searches()
         self._threads = ThreadPoolExecutor(QUERY_THREADS, thread_name_prefix="query")
         self._waiting: set[asyncio.Future[Any]] = set()
         self._running: set[Future[Any]] = set()
@@ -157,6 +177,7 @@ class Context:
         """End streams, let nobody wait any longer, start nothing more. Called on the event loop, or when it is over."""
         self._is_closed = True
         self.hub.close()
+        self.searches.close()
         for waiter in self._waiting:
             if not waiter.done() and not waiter.get_loop().is_closed():
                 waiter.set_exception(Stopping())

@@ -36,6 +36,7 @@ async def members(request: Request) -> Response:
         found = context.members.get(
             (run.id, version, str(key), str(against), *map(str, only)),
             lambda: query.compared(run, key, against, only),
+            _size,
         )
         is_away = all(one.key != found.against for one in found.members)
         each = REPLY_CHARS // (len(found.members) + is_away)
@@ -56,6 +57,10 @@ async def members(request: Request) -> Response:
         )
 
     return await context.answer(request, version, make)
+
+
+def _size(found: Compared) -> int:
+    return sum(len(piece.text) for one in (*found.members, found.reference) for piece in one.pieces)
 
 
 def _common(found: Compared) -> int:

@@ -27,7 +27,7 @@ async def answered(request: Request, make: Callable[[OpenRun, SampleKey], Made])
 
 
 def loaded(request: Request, run: OpenRun, key: SampleKey) -> Sample:
-    """The sample, whole; with `after=` its prompt is cut there where no template divides it. The last one is kept."""
+    """The sample, whole; with `after=` its prompt is cut there where no template divides it. Some are kept."""
     return _in_group(request, run, key)[0]
 
 
@@ -40,7 +40,11 @@ def _in_group(request: Request, run: OpenRun, key: SampleKey) -> tuple[Sample, l
             found.turns = text.after(found.turns, token)
         return found, group
 
-    return context_of(request).last.get((run.id, run.version, str(key), token), load)
+    return context_of(request).lately.get((run.id, run.version, str(key), token), load, _size)
+
+
+def _size(held: tuple[Sample, list[SampleKey]]) -> int:
+    return held[0].locator.length
 
 
 async def sample(request: Request) -> Response:

@@ -6,6 +6,7 @@ from rolloupe import query, text
 from rolloupe.index import OpenRun
 from rolloupe.model import Locator, Sample, SampleKey
 from rolloupe.query import Group, SampleItem
+from rolloupe.query.search import Hit
 from rolloupe.server import wire
 from rolloupe.server.policy import policy
 from rolloupe.server.replies import is_finite, plain
@@ -123,6 +124,26 @@ def sample_item(item: SampleItem, columns: Sequence[str] = ()) -> wire.SampleIte
         discarded=item.discarded,
         env=item.env,
         values=[cell(value_of(item, name)) for name in columns],
+    )
+
+
+def search_hit(run_id: str, hit: Hit) -> wire.SearchHit:
+    """A sample in which something was found."""
+    item = hit.sample
+    return wire.SearchHit(
+        run=run_id,
+        id=str(item.key),
+        split=item.key.split,
+        step=item.key.step,
+        group=item.key.group,
+        index=item.key.index,
+        reward=number(item.reward),
+        status=item.status,
+        snippets=[
+            wire.SnippetView(role=one.role, pieces=list(one.pieces), is_start=one.is_start, is_end=one.is_end)
+            for one in hit.snippets
+        ],
+        more=hit.more,
     )
 
 

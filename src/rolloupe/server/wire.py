@@ -183,6 +183,100 @@ class DiscardsReply(Struct, kw_only=True):
     unfinished: list[int]
 
 
+class EvalStepItem(Struct, kw_only=True):
+    """One step of an evaluation: the mean value, the share of right answers, and for each k pass@k and pass^k.
+
+    `problems_at` is how many problems have at least k answers, over which the two are means.
+    """
+
+    step: int
+    problems: int
+    samples: int
+    without: int
+    """Samples without a finite value: in no other number."""
+    score: Number
+    right: Number
+    pass_at: list[Number]
+    pass_all: list[Number]
+    problems_at: list[int]
+
+
+class EvalItem(Struct, kw_only=True):
+    """One evaluation: an answer is right where `metric` reaches `bar` (falls to it, where less is better)."""
+
+    split: str
+    metric: str
+    bar: Number
+    falls: bool
+    reason: str
+    """Where the bar comes from."""
+    metrics: list[str]
+    ks: list[int]
+    steps: list[EvalStepItem]
+
+
+class EvalsReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/evals?metric=&bar=&k=`: every split that is an evaluation."""
+
+    run: str
+    version: str
+    evals: list[EvalItem]
+
+
+class ProblemRow(Struct, kw_only=True):
+    """A row of the grid: how many answers there were at each step, -1 where it was not asked, and how many were right.
+
+    `beat`: whether its best reward was ever above the reference model's, null where there is none.
+    """
+
+    problem: str
+    prompt: str
+    verdict: str
+    """`solved`, `lost`, `mixed`, `never` or `always`."""
+    n: list[int]
+    c: list[int]
+    beat: bool | None
+
+
+class GridReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/grid?split=&metric=&bar=&only=&sort=&offset=&limit=`: problems by steps, a page of them."""
+
+    run: str
+    split: str
+    version: str
+    metric: str
+    metrics: list[str]
+    bar: Number
+    falls: bool
+    reason: str
+    steps: list[int]
+    total: int
+    offset: int
+    problems: list[ProblemRow]
+    counts: dict[str, int]
+    """Problems by verdict; `unbeaten` are those that never were above the reference."""
+    once: int
+    """Training prompts that came at one step alone, and are not in the grid."""
+
+
+class AnswerItem(Struct, kw_only=True):
+    """A sample of a cell."""
+
+    id: str
+    value: Number
+    right: bool | None
+    discarded: str
+    status: str
+    preview: str
+
+
+class AnswersReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/answers?split=&step=&problem=&metric=&bar=`: the samples of a cell of the grid."""
+
+    run: str
+    answers: list[AnswerItem]
+
+
 class SampleItem(Struct, kw_only=True):
     """A sample in a list."""
 
@@ -610,6 +704,111 @@ class ReportReply(Struct, kw_only=True):
     root: ReportNode
 
 
+class TextSearch(Struct, kw_only=True):
+    """What is looked for; `roles` of `prompt`, `response`, `system`, `user`, `assistant`, `tool`, or none for all."""
+
+    text: str
+    regex: bool = False
+    case: bool = False
+    """True where capitals and small letters differ."""
+    word: bool = False
+    roles: list[str] = []
+
+
+class SearchRequest(Struct, kw_only=True):
+    """`POST /api/search`: answers a `SearchEvent` a line until the search is over.
+
+    A tab has one search at a time: a new one ends the one before. Closing the connection ends it, too.
+    """
+
+    tab: str
+    """A word that the tab has made up for itself."""
+    search: TextSearch
+    runs: list[str] = []
+    """Empty: all that are open."""
+    split: str = ""
+    """Empty: all."""
+    step_min: int | None = None
+    step_max: int | None = None
+    where: str = ""
+
+
+class SnippetView(Struct, kw_only=True):
+    """A piece of a text: `pieces` are in turn context and hit; the first and the last are context, perhaps empty."""
+
+    role: str
+    pieces: list[str]
+    is_start: bool
+    """True where the text begins with it."""
+    is_end: bool
+
+
+class SearchHit(Struct, kw_only=True):
+    """A sample in which something was found."""
+
+    run: str
+    id: str
+    split: str
+    step: int
+    group: str
+    index: str
+    reward: Number
+    status: str
+    snippets: list[SnippetView]
+    more: bool
+    """True where there is more in it than the snippets show."""
+
+
+class SearchEvent(Struct, kw_only=True):
+    """A line of `POST /api/search`: what was found since, and how far the search has come."""
+
+    search: str
+    """Names the search, for `GET /api/search/hits`."""
+    kind: str
+    """`progress`, `waiting` (others are searching), `over`, `stopped` (another one took its place), or `failed`."""
+    hits: list[SearchHit]
+    """The first hits, as they are found; later ones are asked for."""
+    found: int
+    """Samples in which something was found."""
+    listed: int
+    """So many of them can be asked for."""
+    samples: int
+    known_samples: int
+    searched_bytes: int
+    """Of the files, as `known_bytes`, which are those that are indexed and of the steps in question."""
+    known_bytes: int
+    from_sources: int
+    """Samples whose texts were read from the files, since the index has none of them."""
+    notes: list[str]
+    """What could not be searched, and why."""
+    indexing: list[str]
+    """Runs of which more is being indexed: what comes is not searched."""
+
+
+class SearchHitsReply(Struct, kw_only=True):
+    """`GET /api/search/hits?search=&offset=&limit=`."""
+
+    search: str
+    offset: int
+    hits: list[SearchHit]
+
+
+class SpansRequest(Struct, kw_only=True):
+    """`POST /api/runs/{run}/sample/spans`."""
+
+    id: str
+    search: TextSearch
+
+
+class SpansReply(Struct, kw_only=True):
+    """Where in a sample it stands, in order."""
+
+    id: str
+    spans: list[Span]
+    more: bool
+    """True where there is more than is listed."""
+
+
 class CacheStats(Struct, kw_only=True):
     """`GET /api/cache/stats`; `POST /api/cache/clear` answers the same, after clearing."""
 
@@ -759,6 +958,9 @@ REPLIES = (
     StepsReply,
     GroupsReply,
     DiscardsReply,
+    EvalsReply,
+    GridReply,
+    AnswersReply,
     SamplesReply,
     ColumnsReply,
     CompleteReply,
@@ -772,6 +974,11 @@ REPLIES = (
     ProblemsReply,
     AboutReply,
     ReportReply,
+    SearchRequest,
+    SearchEvent,
+    SearchHitsReply,
+    SpansRequest,
+    SpansReply,
     CacheStats,
     MarkedReply,
     StateReply,

@@ -58,6 +58,10 @@ _TOKEN = re.compile(r"<\|im_end\|>\n|<end_of_turn>\n|" + "|".join(map(re.escape,
 _RUN = {token: re.compile(f"(?:{re.escape(token)})+") for token in PLACEHOLDERS}
 
 
+SIGNS = ("<", "[", "◁", images.SCHEME)
+"""One of them stands in every delimiter."""
+
+
 class Token(NamedTuple):
     """A delimiter in the text."""
 
@@ -68,6 +72,8 @@ class Token(NamedTuple):
 
 def parts(text: str) -> list[Part]:
     """Cut a text into parts; joining `raw` (else `text`) of all of them gives the text back verbatim."""
+    if not any(sign in text for sign in SIGNS):  # most messages are nothing but text
+        return [Part(kind="text", text=text)] if text else []
     tokens = [Token(m.start(), m.end(), m.group()) for m in _TOKEN.finditer(text)]
     ends: dict[str, list[int]] = defaultdict(list)
     for number, token in enumerate(tokens):

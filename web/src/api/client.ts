@@ -53,6 +53,28 @@ export async function post<T>(path: readonly string[], body: unknown): Promise<T
   return answered<T>(address(path), { method: "POST", headers, body: JSON.stringify(body) });
 }
 
+/** Ask for a stream of records, one a line, and hand on each as it comes. Ends when `signal` says so, or throws `ApiError`. */
+export async function lines<T>(path: readonly string[], body: unknown, signal: AbortSignal, hear: (record: T) => void): Promise<void> {
+  const headers = { accept: "application/x-ndjson", "content-type": "application/json", "x-rolloupe": "1" };
+  try {
+    const reply = await fetch(address(path), { credentials: "same-origin", method: "POST", headers, body: JSON.stringify(body), signal });
+    if (reply.status === 401) locked();
+    if (!reply.ok || reply.body === null) throw await refusal(reply);
+    const reader = reply.body.getReader();
+    const decoder = new TextDecoder();
+    let rest = "";
+    for (let block = await reader.read(); !block.done; block = await reader.read()) {
+      const pieces = (rest + decoder.decode(block.value, { stream: true })).split("\n");
+      rest = pieces.pop() ?? "";
+      for (const piece of pieces) hear(JSON.parse(piece) as T);
+    }
+  } catch (error) {
+    if (signal.aborted) return;
+    if (error instanceof ApiError) throw error;
+    throw new ApiError(0, "The server does not answer.", "Look whether `rolloupe view` still runs, and whether the connection to it is up.");
+  }
+}
+
 function plain(value: Plain): string {
   return typeof value === "boolean" ? (value ? "1" : "0") : String(value);
 }

@@ -1,13 +1,16 @@
 /** The routes of the server as functions. */
 
-import { address, ApiError, get, post } from "./client";
+import { address, ApiError, get, lines, post } from "./client";
 import type {
   AboutReply,
+  AnswersReply,
   MembersReply,
   CacheStats,
   ColumnsReply,
   CompleteReply,
   DiscardsReply,
+  EvalsReply,
+  GridReply,
   FindReply,
   GroupsReply,
   LoginReply,
@@ -19,10 +22,15 @@ import type {
   SameReply,
   SampleReply,
   SamplesReply,
+  SearchEvent,
+  SearchHitsReply,
+  SearchRequest,
+  SpansReply,
   StateChange,
   StateItem,
   StateReply,
   StepsReply,
+  TextSearch,
   TextReply,
   TurnsReply,
 } from "./types.gen";
@@ -55,6 +63,20 @@ export const getSteps = (run: string, split: string): Promise<StepsReply> => get
 export const getGroups = (run: string, query: SamplesQuery): Promise<GroupsReply> => get(["runs", run, "groups"], { ...query });
 
 export const getDiscards = (run: string, split: string): Promise<DiscardsReply> => get(["runs", run, "discards"], { split });
+
+/** What tells a right answer: a number of the sample, and the value from which on; empty where the run decides. */
+export interface Judged {
+  metric: string;
+  bar: string;
+}
+
+export const getEvals = (run: string, query: Judged & { k: string }): Promise<EvalsReply> => get(["runs", run, "evals"], { ...query });
+
+export const getGrid = (run: string, query: Judged & { split: string; only: string; sort: string; offset: number; limit: number }): Promise<GridReply> =>
+  get(["runs", run, "grid"], { ...query });
+
+export const getAnswers = (run: string, query: Judged & { split: string; step: number; problem: string }): Promise<AnswersReply> =>
+  get(["runs", run, "answers"], { ...query });
 
 export const getSamples = (run: string, query: SamplesQuery): Promise<SamplesReply> =>
   get(["runs", run, "samples"], { ...query });
@@ -136,3 +158,12 @@ export const getState = (since: number): Promise<StateReply> => get(["state"], {
 export const changeState = (change: Partial<StateChange> & Pick<StateChange, "kind" | "seen">): Promise<StateItem> => post(["state"], change);
 
 export const login = (token: string): Promise<LoginReply> => post(["login"], { token });
+
+/** Search; `hear` is told what is found until the search is over. Ends when `signal` says so. */
+export const search = (asked: SearchRequest, signal: AbortSignal, hear: (event: SearchEvent) => void): Promise<void> => lines(["search"], asked, signal, hear);
+
+/** Later hits of a search. */
+export const getHits = (searchId: string, offset: number, limit: number): Promise<SearchHitsReply> => get(["search", "hits"], { search: searchId, offset, limit });
+
+/** Where a text stands in a sample, in the parts that are shown. */
+export const getSpans = (run: string, id: string, what: TextSearch): Promise<SpansReply> => post(["runs", run, "sample", "spans"], { id, search: what });

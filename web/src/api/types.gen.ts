@@ -149,6 +149,95 @@ export interface DiscardsReply {
   unfinished: number[];
 }
 
+/**
+ * One step of an evaluation: the mean value, the share of right answers, and for each k pass@k and pass^k.
+ *
+ * `problems_at` is how many problems have at least k answers, over which the two are means.
+ */
+export interface EvalStepItem {
+  step: number;
+  problems: number;
+  samples: number;
+  /** Samples without a finite value: in no other number. */
+  without: number;
+  score: WireNumber;
+  right: WireNumber;
+  pass_at: WireNumber[];
+  pass_all: WireNumber[];
+  problems_at: number[];
+}
+
+/** One evaluation: an answer is right where `metric` reaches `bar` (falls to it, where less is better). */
+export interface EvalItem {
+  split: string;
+  metric: string;
+  bar: WireNumber;
+  falls: boolean;
+  /** Where the bar comes from. */
+  reason: string;
+  metrics: string[];
+  ks: number[];
+  steps: EvalStepItem[];
+}
+
+/** `GET /api/runs/{run}/evals?metric=&bar=&k=`: every split that is an evaluation. */
+export interface EvalsReply {
+  run: string;
+  version: string;
+  evals: EvalItem[];
+}
+
+/**
+ * A row of the grid: how many answers there were at each step, -1 where it was not asked, and how many were right.
+ *
+ * `beat`: whether its best reward was ever above the reference model's, null where there is none.
+ */
+export interface ProblemRow {
+  problem: string;
+  prompt: string;
+  /** `solved`, `lost`, `mixed`, `never` or `always`. */
+  verdict: string;
+  n: number[];
+  c: number[];
+  beat: boolean | null;
+}
+
+/** `GET /api/runs/{run}/grid?split=&metric=&bar=&only=&sort=&offset=&limit=`: problems by steps, a page of them. */
+export interface GridReply {
+  run: string;
+  split: string;
+  version: string;
+  metric: string;
+  metrics: string[];
+  bar: WireNumber;
+  falls: boolean;
+  reason: string;
+  steps: number[];
+  total: number;
+  offset: number;
+  problems: ProblemRow[];
+  /** Problems by verdict; `unbeaten` are those that never were above the reference. */
+  counts: Record<string, number>;
+  /** Training prompts that came at one step alone, and are not in the grid. */
+  once: number;
+}
+
+/** A sample of a cell. */
+export interface AnswerItem {
+  id: string;
+  value: WireNumber;
+  right: boolean | null;
+  discarded: string;
+  status: string;
+  preview: string;
+}
+
+/** `GET /api/runs/{run}/answers?split=&step=&problem=&metric=&bar=`: the samples of a cell of the grid. */
+export interface AnswersReply {
+  run: string;
+  answers: AnswerItem[];
+}
+
 /** A sample in a list. */
 export interface SampleItem {
   id: string;
@@ -349,7 +438,7 @@ export interface TurnsReply {
 }
 
 /** A stretch of an answer: what all answers begin with, what is also in the one compared with, and the rest. */
-export interface AnswerPiece {
+export interface MemberPiece {
   turn: number;
   role: string;
   name: string;
@@ -361,9 +450,9 @@ export interface AnswerPiece {
 }
 
 /** The answer of a member of a group, or the part of it around the place at which it parts. */
-export interface Answer {
+export interface MemberText {
   id: string;
-  pieces: AnswerPiece[];
+  pieces: MemberPiece[];
   /** How long all of it is. */
   chars: number;
   /** So many characters in front, which all answers share, are not sent. */
@@ -378,12 +467,12 @@ export interface Answer {
 }
 
 /**
- * `GET /api/runs/{run}/answers?id=&against=&only=&chars=&lead=`: the answers of a sample's group, side by side.
+ * `GET /api/runs/{run}/members?id=&against=&only=&chars=&lead=`: the answers of a sample's group, side by side.
  *
  * At most 64: those around the sample, or around it among those of `only`, which may stand several times. `chars` are
  * sent of each beyond what all share, and of that the last `lead`.
  */
-export interface AnswersReply {
+export interface MembersReply {
   id: string;
   run: string;
   /** The one that the others are compared with: as asked for, else the best by reward. */
@@ -393,11 +482,11 @@ export interface AnswersReply {
   offset: number;
   /** So many characters all answers shown begin with; those without any text aside. */
   common: number;
-  answers: Answer[];
+  answers: MemberText[];
   /** The one compared with, where it is not one of `answers`. */
-  reference: Answer | null;
+  reference: MemberText | null;
   /** Of the sample asked for, its beginning; `own` has the text. */
-  prompt: AnswerPiece[];
+  prompt: MemberPiece[];
   prompt_chars: number;
   label: string;
 }
@@ -545,6 +634,104 @@ export interface ReportReply {
   split: string;
   step: number;
   root: ReportNode;
+}
+
+/** What is looked for; `roles` of `prompt`, `response`, `system`, `user`, `assistant`, `tool`, or none for all. */
+export interface TextSearch {
+  text: string;
+  regex: boolean;
+  /** True where capitals and small letters differ. */
+  case: boolean;
+  word: boolean;
+  roles: string[];
+}
+
+/**
+ * `POST /api/search`: answers a `SearchEvent` a line until the search is over.
+ *
+ * A tab has one search at a time: a new one ends the one before. Closing the connection ends it, too.
+ */
+export interface SearchRequest {
+  /** A word that the tab has made up for itself. */
+  tab: string;
+  search: TextSearch;
+  /** Empty: all that are open. */
+  runs: string[];
+  /** Empty: all. */
+  split: string;
+  step_min: number | null;
+  step_max: number | null;
+  where: string;
+}
+
+/** A piece of a text: `pieces` are in turn context and hit; the first and the last are context, perhaps empty. */
+export interface SnippetView {
+  role: string;
+  pieces: string[];
+  /** True where the text begins with it. */
+  is_start: boolean;
+  is_end: boolean;
+}
+
+/** A sample in which something was found. */
+export interface SearchHit {
+  run: string;
+  id: string;
+  split: string;
+  step: number;
+  group: string;
+  index: string;
+  reward: WireNumber;
+  status: string;
+  snippets: SnippetView[];
+  /** True where there is more in it than the snippets show. */
+  more: boolean;
+}
+
+/** A line of `POST /api/search`: what was found since, and how far the search has come. */
+export interface SearchEvent {
+  /** Names the search, for `GET /api/search/hits`. */
+  search: string;
+  /** `progress`, `waiting` (others are searching), `over`, `stopped` (another one took its place), or `failed`. */
+  kind: string;
+  /** The first hits, as they are found; later ones are asked for. */
+  hits: SearchHit[];
+  /** Samples in which something was found. */
+  found: number;
+  /** So many of them can be asked for. */
+  listed: number;
+  samples: number;
+  known_samples: number;
+  /** Of the files, as `known_bytes`, which are those that are indexed and of the steps in question. */
+  searched_bytes: number;
+  known_bytes: number;
+  /** Samples whose texts were read from the files, since the index has none of them. */
+  from_sources: number;
+  /** What could not be searched, and why. */
+  notes: string[];
+  /** Runs of which more is being indexed: what comes is not searched. */
+  indexing: string[];
+}
+
+/** `GET /api/search/hits?search=&offset=&limit=`. */
+export interface SearchHitsReply {
+  search: string;
+  offset: number;
+  hits: SearchHit[];
+}
+
+/** `POST /api/runs/{run}/sample/spans`. */
+export interface SpansRequest {
+  id: string;
+  search: TextSearch;
+}
+
+/** Where in a sample it stands, in order. */
+export interface SpansReply {
+  id: string;
+  spans: Span[];
+  /** True where there is more than is listed. */
+  more: boolean;
 }
 
 /** `GET /api/cache/stats`; `POST /api/cache/clear` answers the same, after clearing. */

@@ -7,6 +7,7 @@ import { exportOpen } from "../features/export/exporting";
 import { FILTER_ID } from "../features/list/FilterField";
 import { helpOpen } from "../features/help/help";
 import { openNote, toggleBookmark } from "../features/marks/marking";
+import { SEARCH_ID } from "../features/search/SearchForm";
 import { paletteOpen } from "../features/palette/palette";
 import { type Doing, doings } from "../state/actions";
 import { goMember } from "../state/group";
@@ -19,6 +20,8 @@ import { turnTheme } from "../state/settings";
 import { goBy, lastStep, steps } from "../state/steps";
 import { copyLink } from "../ui/link";
 
+/** Where the list takes the place of the sample. */
+const NARROW = "(max-width: 520px)";
 const FIELDS = "input, textarea, select, [contenteditable]";
 
 const DO: Record<Action, () => void> = {
@@ -35,6 +38,7 @@ const DO: Record<Action, () => void> = {
   expand: turnFolds,
   follow: toggleFollowing,
   filter: toFilter,
+  search: toSearch,
   link: () => void copyLink(),
   bookmark: toggleBookmark,
   note: openNote,
@@ -51,7 +55,7 @@ const DO: Record<Action, () => void> = {
 };
 
 /** What is done on every page. */
-const EVERYWHERE: ReadonlySet<Action> = new Set(["help", "palette", "theme", "link"]);
+const EVERYWHERE: ReadonlySet<Action> = new Set(["help", "palette", "theme", "link", "search"]);
 /** What keys do on a report, too, which is of a step. */
 const STEPPING: ReadonlySet<Action> = new Set(["nextStep", "previousStep", "firstStep", "lastStep"]);
 
@@ -68,8 +72,18 @@ function goBeside(by: number): void {
 /** The field of the filter, with the list in view. */
 function toFilter(): void {
   if (!settings.peek().leftOpen) choose({ leftOpen: true });
-  if (!place.peek().list) go({ list: true }, "replace");
+  if (!place.peek().list && matchMedia(NARROW).matches) go({ list: true }, "replace");
   requestAnimationFrame(() => document.querySelector<HTMLElement>(`#${FILTER_ID}`)?.focus());
+}
+
+/** The field of the search, on its page. */
+function toSearch(): void {
+  if (place.peek().page !== "search") go({ page: "search", list: false });
+  requestAnimationFrame(() => {
+    const field = document.querySelector<HTMLInputElement>(`#${SEARCH_ID}`);
+    field?.focus();
+    field?.select();
+  });
 }
 
 function goStep(step: number | null): void {

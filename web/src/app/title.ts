@@ -4,7 +4,9 @@ import { effect } from "@preact/signals";
 import { place } from "../state/place";
 import { run } from "../state/runs";
 
-const PAGES: Record<string, string> = { settings: "Settings", bookmarks: "Bookmarks", problems: "Problems", report: "Report", run: "Run" };
+const PAGES: Record<string, string> = {
+  settings: "Settings", bookmarks: "Bookmarks", evals: "Evals", problems: "Problems", search: "Search", report: "Report", run: "Run",
+};
 
 export function startTitle(): void {
   effect(() => {

@@ -1,6 +1,6 @@
 /** The address of everything: what the page shows, written as path and query, and read back. */
 
-export type Page = "runs" | "rollouts" | "problems" | "report" | "run" | "bookmarks" | "settings";
+export type Page = "runs" | "rollouts" | "evals" | "problems" | "report" | "run" | "search" | "bookmarks" | "settings";
 export type View = "transcript" | "text" | "raw" | "group";
 /** How the list shows what is in its scope. */
 export type Mode = "groups" | "samples" | "table";
@@ -34,13 +34,30 @@ export interface Place {
   where: string;
   /** The columns that the list shows; null where the reader's own choice holds. */
   columns: readonly string[] | null;
+  /** What a page is asked beside, by name: see `ASKED`. */
+  ask: Readonly<Record<string, string>>;
   /** On a narrow screen: the list of samples, instead of the sample. */
   list: boolean;
   /** Runs whose curves are drawn over those of the run that is looked at. */
   over: readonly string[];
   /** What a list of bookmarks is narrowed to. */
   find: string;
+  /** What is searched for, in all texts; it is marked in the sample that is read. */
+  search: Search;
 }
+
+/** A search for a text. `role` is empty for prompts and responses. */
+export interface Search {
+  text: string;
+  regex: boolean;
+  case: boolean;
+  word: boolean;
+  role: string;
+  /** In all runs that are open. */
+  everywhere: boolean;
+}
+
+export const NO_SEARCH: Search = { text: "", regex: false, case: false, word: false, role: "", everywhere: false };
 
 export const START: Place = {
   page: "runs",
@@ -60,9 +77,11 @@ export const START: Place = {
   extent: "step",
   where: "",
   columns: null,
+  ask: {},
   list: false,
   over: [],
   find: "",
+  search: NO_SEARCH,
 };
 
 const VIEWS: readonly View[] = ["transcript", "text", "raw", "group"];
@@ -71,15 +90,19 @@ const MODES: readonly Mode[] = ["groups", "samples", "table"];
 const SORTS: ReadonlySet<string> = new Set(["index", "reward", "length"]);
 const RANGE = /^(-?\d{1,16})?:(-?\d{1,16})?$/;
 /** Pages of a run beside its rollouts, by the last part of their address. */
-const BESIDE: readonly Page[] = ["problems", "report", "run"];
+const BESIDE: readonly Page[] = ["evals", "problems", "report", "run"];
 /** Pages that are of all runs; their address remembers which run was looked at. */
 const ABOVE: readonly Page[] = ["settings", "bookmarks"];
+/** More of a text than so much is searched for and not written into the address, which servers bound. */
+const MAX_TEXT = 1500;
 /** Curves of more runs than these cannot be told apart. */
 export const MAX_OVER = 9;
 /** More samples than these are not chosen out of a group: an address has an end. */
 export const MAX_ONLY = 64;
 /** The last part of the address of what was not trained on: the same page as the rollouts. */
 const DISCARDED = "discarded";
+/** The names of what pages are asked, as they stand in addresses: those of evaluations. */
+const ASKED = ["metric", "bar", "k", "only", "by", "of", "problem"];
 const WHOLE = /^-?\d{1,16}$/;
 
 /** What of a sample's id an address can do without: its split and its step. Null for what is no id. */
@@ -100,14 +123,15 @@ export function parse(path: string, query: string): Place {
   const given = new URLSearchParams(query);
   const above = ABOVE.find((name) => name === first);
   if (above !== undefined) return { ...START, page: above, run: given.get("run") || null, find: given.get("find") ?? "" };
-  if (first !== "runs" || second === undefined) return START;
+  const isSearch = first === "search";
+  if (!isSearch && (first !== "runs" || second === undefined)) return START;
   const sample = given.get("sample") || null;
   const scope = sample === null ? null : scopeOf(sample);
   const step = given.get("step") ?? "";
   const sort = given.get("sort") ?? "";
   return {
-    page: BESIDE.find((name) => name === third) ?? "rollouts",
-    run: second,
+    page: isSearch ? "search" : (BESIDE.find((name) => name === third) ?? "rollouts"),
+    run: isSearch ? given.get("run") || null : (second ?? null),
     split: scope?.split ?? (given.get("split") || null),
     step: scope?.step ?? (WHOLE.test(step) ? Number(step) : null),
     sample,
@@ -123,16 +147,19 @@ export function parse(path: string, query: string): Place {
     where: given.get("where") ?? "",
     columns: given.has("column") ? [...new Set(given.getAll("column"))].filter((name) => name !== "") : null,
     discarded: third === DISCARDED,
+    ask: Object.fromEntries(ASKED.flatMap((name) => (given.get(name) ? [[name, given.get(name) ?? ""]] : []))),
     list: given.get("list") === "1",
     over: [...new Set(given.getAll("over"))].filter((id) => id !== "" && id !== second).slice(0, MAX_OVER),
     find: "",
+    search: searchOf(given),
   };
 }
 
 /** Write an address, relative to the base path. What is as usual is left out. */
 export function format(place: Place): string {
   const isAbove = ABOVE.includes(place.page);
-  if (place.page === "runs" || (!isAbove && place.run === null)) return "";
+  const isSearch = place.page === "search";
+  if (place.page === "runs" || (!isAbove && !isSearch && place.run === null)) return "";
   const query = new URLSearchParams();
   if (isAbove) {
     if (place.run !== null) query.set("run", place.run);
@@ -140,6 +167,7 @@ export function format(place: Place): string {
     return joined(place.page, query);
   }
   const path = `runs/${encodeURIComponent(place.run ?? "")}`;
+  if (isSearch && place.run !== null) query.set("run", place.run);
   if (place.split !== null) query.set("split", place.split);
   if (place.step !== null) query.set("step", String(place.step));
   if (place.sample !== null) query.set("sample", place.sample);
@@ -156,8 +184,11 @@ export function format(place: Place): string {
   if (place.where !== "") query.set("where", place.where);
   for (const name of place.columns ?? []) query.append("column", name);
   if (place.columns?.length === 0) query.append("column", "");
+  if (place.page === "evals") for (const name of ASKED) if (place.ask[name]) query.set(name, place.ask[name] ?? "");
   if (place.list) query.set("list", "1");
   for (const id of place.over) query.append("over", id);
+  if (isSearch || place.page === "rollouts") write(place.search, query);
+  if (isSearch) return joined("search", query);
   if (place.page === "rollouts" && place.discarded) return joined(`${path}/${DISCARDED}`, query);
   return joined(BESIDE.includes(place.page) ? `${path}/${place.page}` : path, query);
 }
@@ -181,11 +212,13 @@ function movedTo(place: Place, change: Partial<Place>): Place {
   if (at("run")) {
     const sort = SORTS.has(place.sort) ? place.sort : "index";
     const over = place.over.filter((id) => id !== change.run);
-    return { ...START, page: "rollouts", sort, descending: place.descending, mode: place.mode, over, ...change };
+    return { ...START, page: "rollouts", sort, descending: place.descending, mode: place.mode, over, search: place.search, ...change };
   }
   if (at("split") && !("step" in change)) next.step = null;
-  // Another step is looked at by itself; another sample takes its step along, whatever the list is of.
-  if ((at("split") || at("step")) && !("extent" in change)) next.extent = "step";
+  // Another step is looked at by itself; another sample takes its step along, whatever the list is of. What was left
+  // open and is filled in changes nothing else.
+  const isOther = (at("split") && place.split !== null) || (at("step") && place.step !== null);
+  if (isOther && !("extent" in change)) next.extent = "step";
   if (at("extent") && change.extent !== "step" && !("sample" in change)) next.sample = null;
   const to = at("sample") && change.sample ? scopeOf(change.sample) : null;
   if (to !== null && !("step" in change)) return { ...next, step: to.step };
@@ -198,6 +231,26 @@ function extentOf(text: string): Extent {
   const found = RANGE.exec(text);
   const end = (digits: string | undefined): number | null => (digits === undefined ? null : Number(digits));
   return found === null ? "step" : [end(found[1]), end(found[2])];
+}
+
+function searchOf(given: URLSearchParams): Search {
+  const how = given.get("how") ?? "";
+  return {
+    text: given.get("q") ?? "",
+    regex: how.includes("r"),
+    case: how.includes("c"),
+    word: how.includes("w"),
+    role: given.get("in") ?? "",
+    everywhere: given.get("all") === "1",
+  };
+}
+
+function write({ text, regex, case: isCased, word, role, everywhere }: Search, query: URLSearchParams): void {
+  if (text !== "" && text.length <= MAX_TEXT) query.set("q", text);
+  const how = `${regex ? "r" : ""}${isCased ? "c" : ""}${word ? "w" : ""}`;
+  if (how !== "") query.set("how", how);
+  if (role !== "") query.set("in", role);
+  if (everywhere) query.set("all", "1");
 }
 
 function joined(path: string, query: URLSearchParams): string {

@@ -11,7 +11,7 @@ import { lastStep, steps } from "./steps";
 const lastDiscarded = computed(() => steps.value?.steps.findLast((_, at) => (steps.value?.discarded[at] ?? 0) > 0) ?? null);
 
 /** Pages that are of a step. */
-const hasStep = (page: Page): boolean => page === "rollouts" || page === "report";
+const hasStep = (page: Page): boolean => page === "rollouts" || page === "report" || page === "search";
 
 export function startComplete(): void {
   effect(() => {
@@ -22,11 +22,11 @@ export function startComplete(): void {
     }
   });
   effect(() => {
-    const { page, split } = place.value;
+    const { page, split, step } = place.value;
     const splits = run.value?.splits ?? [];
     const first = splits[0];
     if (!hasStep(page) || first === undefined || splits.some((one) => one.name === split)) return;
-    if (split === null || run.value?.progress.phase === "ready") untracked(() => go({ split: first.name }, "replace"));
+    if (split === null || run.value?.progress.phase === "ready") untracked(() => go(split === null ? { split: first.name, step } : { split: first.name }, "replace"));
   });
   effect(() => {
     const { page, split, step, discarded } = place.value;

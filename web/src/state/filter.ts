@@ -30,10 +30,10 @@ export function filterBy(where: string): void {
 export function choices({ column, value }: Offer): { words: string; where: string }[] {
   const isNumber = columnOf(column)?.kind === "number" || typeof value === "number";
   const { where } = place.peek();
-  const can = (operator: "=" | "!=" | "<=" | ">=", words: string): { words: string; where: string } => {
-    const one = condition(column, operator, value, isNumber);
-    return { words: `${words} ${one}`, where: narrowed(where, one) };
-  };
-  const both = [can("=", "Only"), can("!=", "Only")];
-  return typeof value === "number" ? [...both, can(">=", "Only"), can("<=", "Only")] : both;
+  const can = (words: string, operator: "=" | "!=" | "<=" | ">=", said = operator): { words: string; where: string } => ({
+    words: `${words} ${condition(column, said, value, isNumber)}`,
+    where: narrowed(where, condition(column, operator, value, isNumber)),
+  });
+  const both = [can("Only", "="), can("Exclude", "!=", "=")];
+  return typeof value === "number" ? [...both, can("Only", ">="), can("Only", "<=")] : both;
 }

@@ -119,7 +119,7 @@ describe("the list", () => {
   });
   it("keeps the list where a filter cannot be read, and says so", async () => {
     await opened({ ...AT, mode: "samples" });
-    vi.mocked(api.getSamples).mockRejectedValueOnce(new api.ApiError(400, "no column", "", 3));
+    vi.mocked(api.getSamples).mockRejectedValueOnce(new api.ApiError(400, "no column", "", null, 3));
     place.value = { ...place.value, where: "nope = 1" };
     await settled();
     expect([listing.value?.total, listingError.value?.place, isBehind.value]).toEqual([250, 3, true]);

@@ -86,7 +86,10 @@ export function useRows({ count, rowPx, scroller }: Options): DrawnRows {
     spacePx: space.spacePx,
     rows: Array.from({ length: Math.max(0, last - first) }, (_, i) => ({ index: first + i, top: (first + i) * rowPx + shift })),
     reveal(row) {
-      const to = revealed(latest.current.space, latest.current.rowPx, row, now.real);
+      if (now.viewPx === 0) return;
+      const here = spaceOf(latest.current.count, latest.current.rowPx, now.viewPx);
+      latest.current = { ...latest.current, space: here };
+      const to = revealed(here, latest.current.rowPx, row, now.real);
       if (to !== now.real) go(to);
     },
   };

@@ -74,7 +74,6 @@ class Part:
         self._spoken = Spoken(opened, pattern) if set(pattern.query.roles) - {*COLUMNS} else None
         self._names = COLUMNS if self._spoken else [n for n in COLUMNS if n in (pattern.query.roles or COLUMNS)]
         self._found: deque[Row] = deque()
-        self._is_through = False
 
     def run(self, listing: Callable[[], bool], go_on: Callable[[], bool]) -> None:
         """Search until the end, or until `go_on` says no; snippets are made while `listing` says yes."""
@@ -98,7 +97,6 @@ class Part:
             if go_on():
                 self._found.extend(self._newest_first(held))
                 self._count.add(samples, size_bytes, 0, is_scanned=False)
-            self._is_through = True
 
     def _batches(self) -> Iterator[TextBatch]:
         if self._rows is not None and not len(self._rows):
@@ -106,11 +104,9 @@ class Part:
         source = self._opened.source(self.piece.source)
         return read_texts(self._opened.info, source, self.piece, self._names)
 
-    def take(self) -> tuple[list[Row], bool]:
-        """What was found and not taken yet, and whether that is the rest."""
-        is_through = self._is_through
-        taken = [self._found.popleft() for _ in range(len(self._found))]
-        return taken, is_through
+    def take(self) -> list[Row]:
+        """What was found and not taken yet."""
+        return [self._found.popleft() for _ in range(len(self._found))]
 
     def _of_batch(
         self, batch: TextBatch, listing: Callable[[], bool], go_on: Callable[[], bool]
@@ -161,7 +157,7 @@ class Part:
         return [row for _, row in sorted(zip(steps, rows, strict=True), key=lambda pair: (-pair[0], pair[1].row))]
 
     def _steps(self, numbers: Sequence[int]) -> list[int]:
-        sql = f"SELECT {PLACE[1]}, step FROM rows ORDER BY {PLACE[1]}"
+        sql = f"SELECT {PLACE[1]}, step FROM base ORDER BY {PLACE[1]}"
         table, reading = engine.placed(self._opened, Question([self.piece], sql))
         begin = reading.numbers([Place(self.piece, 0)])[1][0].as_py()
         place, step = (column.to_numpy() for column in table.columns)

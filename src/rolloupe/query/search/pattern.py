@@ -5,7 +5,7 @@ of google-re2. Both read a pattern the same way.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -87,6 +87,15 @@ class Pattern:
         found = _mask(column, self._plain)
         return found if _UNESCAPED.fullmatch(self.query.text) else found | _mask(column, '"arguments"')
 
+    def places(self, text: str, length: Callable[[str], int] = len) -> Iterator[Span]:
+        """Where it stands in a text, as `spans`, in code points, or in what `length` counts."""
+        encoded = texts.clean(text).encode()
+        at, count = 0, 0
+        for start, stop in self.spans(encoded):
+            first = count + length(encoded[at:start].decode("utf-8", "ignore"))
+            at, count = stop, first + length(encoded[start:stop].decode("utf-8", "ignore"))
+            yield first, count
+
     def spans(self, encoded: bytes) -> Iterator[Span]:
         """Where it stands in a text in UTF-8, from left to right, in bytes; what is empty is left out."""
         group = 1 if self._word else 0
@@ -100,6 +109,11 @@ class Pattern:
                 yield start, stop
             # the sign that ends a word may begin the next one's surroundings
             place = max(place + 1, _last_sign(encoded, stop) if self._word else stop)
+
+
+def utf16_length(text: str) -> int:
+    """UTF-16 code units of a text, which is what browsers count."""
+    return len(text) if text.isascii() else len(text) + sum(character > "\uffff" for character in text)
 
 
 _EDGES = re.compile(r"[\^$]|\\[AzbB]")

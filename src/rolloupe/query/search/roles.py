@@ -58,29 +58,16 @@ def marked(run: OpenRun, key: SampleKey, query: TextQuery) -> tuple[list[Marked]
     Raises as `query.sample` and `Pattern`.
     """
     pattern = Pattern(query)
-    found = list(islice(_marks(pattern, whole_sample(run, key).turns, query.roles), MAX_SPANS + 1))
+    found = list(islice(_marks(pattern, whole_sample(run, key).turns), MAX_SPANS + 1))
     return found[:MAX_SPANS], len(found) > MAX_SPANS
 
 
-def _marks(pattern: Pattern, turns: Sequence[Turn], roles: Sequence[str]) -> Iterator[Marked]:
+def _marks(pattern: Pattern, turns: Sequence[Turn]) -> Iterator[Marked]:
     for number, turn in enumerate(turns):
-        if not speaks(turn, roles):
-            continue
-        for place, part in enumerate(turn.parts):
+        for place, part in enumerate(turn.parts if speaks(turn, pattern.query.roles) else ()):
             for field, text in fields_of(part):
-                encoded = texts.clean(text).encode()
-                for start, stop in characters(encoded, pattern.spans(encoded)):
+                for start, stop in pattern.places(text):
                     yield Marked(number, place, field, start, stop)
-
-
-def characters(encoded: bytes, spans: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Spans of bytes as spans of code points."""
-    at, count = 0, 0
-    for start, stop in spans:
-        first = count + len(encoded[at:start].decode("utf-8", "ignore"))
-        count = first + len(encoded[start:stop].decode("utf-8", "ignore"))
-        at = stop
-        yield first, count
 
 
 class Spoken:

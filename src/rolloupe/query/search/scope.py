@@ -48,10 +48,10 @@ def scoped(
     run: OpenRun, snapshot: Snapshot, query: SampleQuery, pieces: Sequence[Piece]
 ) -> Iterator[tuple[Piece, Rows | None]]:
     """Yield the pieces with the numbers of their rows that a query asks for; None stands for all of them."""
-    is_narrow = bool(query.where) or query.group is not None
+    is_narrow = bool(query.where) or query.group is not None or query.trained is not None
     place, size = 0, FIRST_ROWS
     while place < len(pieces):
-        if not is_narrow and rows_in(pieces[place], query) == pieces[place].rows:
+        if not is_narrow and not pieces[place].aside and rows_in(pieces[place], query) == pieces[place].rows:
             yield pieces[place], None
             place += 1
             continue

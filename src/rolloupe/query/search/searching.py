@@ -6,11 +6,11 @@ hundred at a time. Memory is bounded: so many pieces are looked ahead, and of a 
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rolloupe.errors import SourceChanged
 from rolloupe.index import OpenRun
@@ -58,9 +58,10 @@ class Progress(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What was found since, and how far the search has come."""
+    """What was found since, and how far the search has come. `rows` are those that are kept and not looked up."""
 
     hits: list[Hit]
+    rows: list[Row]
     progress: Progress
 
 
@@ -69,31 +70,30 @@ def never() -> bool:
     return False
 
 
-def search(
-    run: OpenRun,
-    query: TextQuery,
-    samples: SampleQuery | None = None,
-    *,
-    limit: int | None = None,
-    stopped: Callable[[], bool] = never,
-) -> Iterator[Found]:
-    """Search the samples of a query, as the run is indexed now; all are counted, and `limit` of them listed.
+class Search(Iterator[Found]):
+    """The search of the samples of a query, as the run is indexed now; all that is found is counted.
 
-    Yields every tenth of a second at least, and ends soon after `stopped` says so, or when it is closed. The last
-    progress of a search that was not stopped has `is_over`. Sort, limit and offset of the query are left aside. Raises
-    `BadQuery` and `BadPattern` at once, `NotFound` for a split that the run has not.
+    `limit` are listed, newest step first; `kept` more can be looked up later. Yields every tenth of a second at least,
+    and ends soon after `stopped` says so, or when it is closed. The last progress of a search that was not stopped has
+    `is_over`. Sort, limit and offset of the query are left aside.
+
+    Raises `BadQuery` and `BadPattern` when it is made, `NotFound` for a split that the run has not.
     """
-    pattern = Pattern(query)
-    return _Search(run, pattern, samples or SampleQuery(), limit, stopped).go()
 
-
-class _Search:
     def __init__(
-        self, run: OpenRun, pattern: Pattern, query: SampleQuery, limit: int | None, stopped: Callable[[], bool]
+        self,
+        run: OpenRun,
+        text: TextQuery,
+        query: SampleQuery,
+        *,
+        limit: int | None = None,
+        kept: int = 0,
+        stopped: Callable[[], bool] = never,
     ) -> None:
         self._run = run
-        self._pattern = pattern
+        self._pattern = Pattern(text)
         self._limit = limit
+        self._most = None if limit is None else limit + kept
         self._stopped = stopped
         self._is_closed = False
         self._snapshot = run.snapshot()
@@ -104,17 +104,30 @@ class _Search:
         self._rows = sum(piece.rows for piece in pieces)
         self._known_bytes = sum(piece.stop - piece.start for piece in pieces)
         self._count = Count()
-        self._listed = 0
+        self._passed = 0
         self._waiting: list[Row] = []
         self._scoped = scoped(run, self._snapshot, self._query, pieces)
+        self._going = self._go()
 
-    def go(self) -> Iterator[Found]:
+    def __next__(self) -> Found:
+        return next(self._going)
+
+    def close(self) -> None:
+        """End the search."""
+        self._going.close()
+
+    def look_up(self, rows: Sequence[Row]) -> list[Hit]:
+        """What is shown of rows that were kept. Raises `SourceChanged` where the index has changed too much since."""
+        items = shown.items(shown.shown(self._run, self._snapshot, [Place(row.piece, row.row) for row in rows]))
+        return [Hit(item, row.snippets, row.more) for item, row in zip(items, rows, strict=True)]
+
+    def _go(self) -> Generator[Found]:
         """The search itself; work begins with the first `next`."""
         ahead = 2 * threads()
         parts: deque[tuple[Part, Future[None]]] = deque()
         told_s = time.monotonic()
         try:
-            yield Found([], self._progress(is_over=False))
+            yield Found([], [], self._progress(is_over=False))
             while not self._stopped():
                 while len(parts) < ahead and (due := next(self._scoped, None)) is not None:
                     part = Part(self._run, self._pattern, *due, self._count)
@@ -122,7 +135,8 @@ class _Search:
                 if not parts:
                     break
                 part, future = parts[0]
-                taken, is_through = part.take()
+                is_through = future.done()  # before it is taken from: what comes later is taken later
+                taken = part.take()
                 self._waiting += taken
                 if is_through:
                     parts.popleft()
@@ -130,10 +144,10 @@ class _Search:
                 elif not taken:
                     wait_for([future], TELL_S / 2)
                 if len(self._waiting) >= LOOKED_UP or time.monotonic() - told_s >= TELL_S or self._is_first:
-                    yield Found(self._looked_up(), self._progress(is_over=False))
+                    yield self._since(is_over=False)
                     told_s = time.monotonic()
             if not self._stopped():
-                yield Found(self._looked_up(), self._progress(is_over=True))
+                yield self._since(is_over=True)
         finally:
             self._is_closed = True
             for _, future in parts:
@@ -142,30 +156,28 @@ class _Search:
     @property
     def _is_first(self) -> bool:
         """True where something was found and nobody knows yet."""
-        return bool(self._waiting) and not self._listed
+        return bool(self._waiting) and not self._passed
 
     def _goes_on(self) -> bool:
         return not (self._is_closed or self._stopped())
 
     def _is_listing(self) -> bool:
-        return self._limit is None or self._listed + len(self._waiting) < self._limit
+        return self._most is None or self._passed + len(self._waiting) < self._most
 
-    def _looked_up(self) -> list[Hit]:
-        """What waits, as far as it is listed."""
-        most = len(self._waiting) if self._limit is None else max(0, self._limit - self._listed)
-        rows, self._waiting = self._waiting[:most], []
-        self._listed += len(rows)
+    def _since(self, *, is_over: bool) -> Found:
+        """What waits: looked up as far as it is listed."""
+        rows, self._waiting = self._waiting, []
+        listed = len(rows) if self._limit is None else max(0, self._limit - self._passed)
+        kept = len(rows) if self._most is None else max(0, self._most - self._passed)
+        self._passed += len(rows)
         hits: list[Hit] = []
-        for first in range(0, len(rows), LOOKED_UP):
-            some = rows[first : first + LOOKED_UP]
-            places = [Place(row.piece, row.row) for row in some]
+        for first in range(0, min(listed, len(rows)), LOOKED_UP):
+            some = rows[first : min(first + LOOKED_UP, listed)]
             try:
-                items = shown.items(shown.shown(self._run, self._snapshot, places))
+                hits += self.look_up(some)
             except SourceChanged as error:
                 self._count.note(f"{len(some)} samples were found and cannot be listed: {error}")
-                continue
-            hits += [Hit(item, row.snippets, row.more) for item, row in zip(items, some, strict=True)]
-        return hits
+        return Found(hits, rows[listed:kept], self._progress(is_over=is_over))
 
     def _progress(self, *, is_over: bool) -> Progress:
         with self._count.lock:
@@ -191,3 +203,8 @@ def threads() -> int:
 @cache
 def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads(), thread_name_prefix="search")
+
+
+def search(run: OpenRun, text: TextQuery, query: SampleQuery | None = None, **how: Any) -> Search:
+    """Search the samples of a query (all, unless told): see `Search`."""
+    return Search(run, text, query or SampleQuery(), **how)

@@ -5,12 +5,14 @@ import { run, runs, runsError, loadRuns } from "../../state/runs";
 import { isLocked } from "../../state/session";
 import { Failure, State } from "../../ui/State";
 import { BookmarksPage } from "../bookmarks/BookmarksPage";
+import { EvalsPage } from "../evals/EvalsPage";
 import { Login } from "../login/Login";
 import { ProblemsPage } from "../problems/ProblemsPage";
 import { ReportPage } from "../report/ReportPage";
 import { Rollouts } from "../rollouts/Rollouts";
 import { RunPage } from "../run/RunPage";
 import { RunsPage } from "../runs/RunsPage";
+import { SearchPage } from "../search/SearchPage";
 import { SettingsPage } from "../settings/SettingsPage";
 import { TopBar } from "./TopBar";
 import { Rail } from "./Rail";
@@ -37,8 +39,10 @@ function Content() {
   }
   if (runs.value === null) return <State title="Opening the runs …" />;
   if (page === "bookmarks") return <BookmarksPage key={place.value.run ?? ""} />;
+  if (page === "search") return <SearchPage />;
   if (page === "runs") return <RunsPage />;
   if (run.value === null) return <NoSuchRun />;
+  if (page === "evals") return <EvalsPage key={run.value.id} />;
   if (page === "problems") return <ProblemsPage key={run.value.id} />;
   if (page === "run") return <RunPage key={run.value.id} />;
   return page === "report" ? <ReportPage key={run.value.id} /> : <Rollouts />;

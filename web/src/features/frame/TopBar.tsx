@@ -26,7 +26,9 @@ export function TopBar() {
         <span aria-hidden="true">ro</span>
         <span class="hidden">All runs</span>
       </a>
-      <RunPicker />
+      <div class={style["run"]}>
+        <RunPicker />
+      </div>
       {isReading && <Splits />}
       {isReading && <StepNav />}
       <span class={style["space"]} />

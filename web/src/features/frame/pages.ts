@@ -19,7 +19,7 @@ export interface PageEntry {
 }
 
 /** What stands where the name of a run would, on pages that have none. */
-export const PAGE_TITLES: Partial<Record<Page, string>> = { settings: "Settings", bookmarks: "Bookmarks" };
+export const PAGE_TITLES: Partial<Record<Page, string>> = { settings: "Settings", search: "Search", bookmarks: "Bookmarks" };
 
 /** Those of a run are there only while one is looked at. */
 export function pages(): PageEntry[] {
@@ -27,12 +27,14 @@ export function pages(): PageEntry[] {
   const ofRun: PageEntry[] = [
     { page: "rollouts", sign: "rollouts", label: "Rollouts", more: "what the model wrote" },
     { page: "rollouts", discarded: true, sign: "discarded", label: "Discarded", more: "what was not trained on" },
+    { page: "evals", sign: "evals", label: "Evals", more: "scores by step, problems by steps" },
     { page: "report", sign: "report", label: "Report", more: "what the trainer logged for the step" },
     { page: "run", sign: "run", label: "Run", more: "configuration, checkpoints, code, files" },
     { page: "problems", sign: "problems", label: "Problems", more: problems === 0 ? "none" : figure(problems), badge: problems },
   ];
   return [
     ...(place.value.run === null ? [] : ofRun),
+    { page: "search", sign: "search", label: "Search", more: "find in all texts (/)" },
     { page: "bookmarks", sign: "bookmark", label: "Bookmarks", more: "what was marked and noted" },
     { page: "settings", sign: "settings", label: "Settings", more: "colours, reading, cache" },
   ];

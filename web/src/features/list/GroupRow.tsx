@@ -14,6 +14,12 @@ import style from "./Row.module.css";
 /** More cells than these cannot be told apart: a group's other samples are in the list of samples. */
 const MOST_CELLS = 64;
 
+/** More cells than these have no room between them. */
+const MOST_APART = 32;
+const CELL_PX = 10;
+const MOST_PX = 128;
+const REST_PX = 40;
+
 /** The height of a row with so many strips. */
 export const groupPx = (strips: number): number => Math.max(52, 16 + 18 * strips);
 
@@ -80,7 +86,7 @@ export function GroupRow({ group, columns, isHere, at, canFocus, isOfSteps, box 
 function Strip({ name, values, here, samples }: { name: string; values: readonly WireNumber[]; here: number; samples: number }) {
   const drawn = values.slice(0, MOST_CELLS);
   return (
-    <span class={style["strip"]}>
+    <span class={`${style["strip"]} ${drawn.length > MOST_APART ? style["dense"] : ""}`} style={{ width: `${Math.min(MOST_PX, drawn.length * CELL_PX) + (samples > drawn.length ? REST_PX : 0)}px` }}>
       {drawn.map((value, member) => {
         const background = cellColour(scale(name), toNumber(value));
         return (

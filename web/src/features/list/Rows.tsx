@@ -21,7 +21,8 @@ export function Rows() {
   const list = listing.value;
   const error = listingError.value;
   // What is wrong with a filter stands below its field; the list stays as it was.
-  if (error !== null && isBehind.value && (error.place === null || list === null)) return <Failure error={error} what="The list" again={() => void reload()} />;
+  if (error !== null && isBehind.value && error.place !== null && list === null) return <Unread />;
+  if (error !== null && isBehind.value && error.place === null) return <Failure error={error} what="The list" again={() => void reload()} />;
   if (list === null) return <Waiting />;
   if (list.total === 0 && !isBehind.value) return <Empty list={list} />;
   return <Drawn list={list} />;
@@ -94,6 +95,19 @@ function target(key: string, here: number | null, rows: number, inView: number):
   if (key === "PageUp") return Math.max(0, from - inView);
   if (key === "Home") return 0;
   return key === "End" ? rows - 1 : null;
+}
+
+/** Nothing to show but a filter that cannot be read; why stands below its field. */
+function Unread() {
+  return (
+    <State title="The filter cannot be read">
+      <p>
+        <button type="button" class="button" onClick={() => filterBy("")}>
+          Clear the filter
+        </button>
+      </p>
+    </State>
+  );
 }
 
 function Waiting() {

@@ -1,5 +1,6 @@
 /** By what the list is sorted, and which way round. */
 
+import { useState } from "preact/hooks";
 import type { ColumnItem } from "../../api/types.gen";
 import { columns, label } from "../../state/columns";
 import { go, place } from "../../state/place";
@@ -17,19 +18,21 @@ const WORDS: Record<string, string> = {
 
 export function SortField() {
   const { sort, descending } = place.value;
+  // A run may have hundreds of columns: they are there once somebody comes near.
+  const [isNear, setNear] = useState(false);
   const known = columns.value;
   const first = FIRST.flatMap((name) => known.find((column) => column.name === name) ?? []);
   const rest = known.filter((column) => !first.includes(column));
-  const isKnown = sort === "index" || sort === "length" || known.some((column) => column.name === sort);
+  const isDrawn = sort === "index" || sort === "length" || (isNear ? known : first).some(({ name }) => name === sort);
   const way = descending ? "descending" : "ascending";
   return (
     <span class={style["sort"]}>
-      <select class="field" aria-label="Sort by" value={sort} onChange={(event) => go({ sort: event.currentTarget.value, descending: event.currentTarget.value !== "index" })}>
+      <select class="field" aria-label="Sort by" value={sort} onPointerEnter={() => setNear(true)} onFocus={() => setNear(true)} onChange={(event) => go({ sort: event.currentTarget.value, descending: event.currentTarget.value !== "index" })}>
         <option value="index">In order</option>
         <option value="length">Response length</option>
-        {!isKnown && <option value={sort}>{sort}</option>}
+        {!isDrawn && <option value={sort}>{WORDS[sort] ?? label(sort)}</option>}
         {first.map(option)}
-        {rest.length > 0 && <optgroup label="All columns">{rest.map(option)}</optgroup>}
+        {isNear && rest.length > 0 && <optgroup label="All columns">{rest.map(option)}</optgroup>}
       </select>
       <button type="button" class={`action ${style["way"]}`} aria-label={`Sorted ${way}: turn round`} title={`Sorted ${way}. Press to turn it round`} onClick={() => go({ descending: !descending })}>
         {descending ? "↓" : "↑"}

@@ -14,12 +14,17 @@ export function said(name: string, value: WireNumber): string {
   return kind === "signed" ? signed(value, "–") : figure(value, "–");
 }
 
+const SHORT: Record<string, string> = { response_tokens: "tokens", response_chars: "characters", prompt_tokens: "prompt", total_tokens: "in all" };
+
+/** A name where there is little room: the last part of a path. */
+const short = (name: string): string => SHORT[name] ?? (label(name) === name ? (name.split(/[./]/).at(-1) ?? name) : label(name).toLowerCase());
+
 export function Value({ name, value, isFirst = false }: { name: string; value: WireNumber; isFirst?: boolean }) {
   const background = cellColour(scale(name), toNumber(value));
   return (
     <span class={`${style["value"]} ${isFirst ? style["first"] : ""}`} data-column={name} title={`${label(name)}: ${exact(value)}. Press to filter by it`}>
       {columnOf(name)?.kind !== "text" && <i class={background === null ? style["none"] : undefined} style={background === null ? undefined : { background }} />}
-      {!isFirst && <span class="quiet">{label(name)} </span>}
+      {!isFirst && <span class="quiet">{short(name)} </span>}
       {said(name, value)}
     </span>
   );

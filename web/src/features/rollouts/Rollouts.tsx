@@ -14,12 +14,15 @@ import style from "./Rollouts.module.css";
 
 export function Rollouts() {
   const { leftOpen, rightOpen, leftWidth, rightWidth } = settings.value;
+  const isTable = place.value.mode === "table" && leftOpen && isWide.value;
   return (
-    <div class={`${style["panes"]} ${place.value.list ? style["list"] : ""} ${place.value.mode === "table" && leftOpen && isWide.value ? style["table"] : ""}`}>
-      <ValueMenu />
+    <div class={`${style["panes"]} ${place.value.list ? style["list"] : ""} ${isTable ? style["table"] : ""}`}>
+      {!leftOpen && <ValueMenu />}
       {leftOpen ? (
-        <aside class={style["left"]} style={{ width: `${leftWidth}px` }} aria-label={place.value.discarded ? "Samples that were not trained on" : "Samples"}>
+        <div class={style["left"]} style={{ width: `${leftWidth}px` }} role={isTable ? "main" : "complementary"} aria-label={place.value.discarded ? "Samples that were not trained on" : "Samples"}>
+          {isTable && <h1 class="hidden">Table of samples</h1>}
           <List />
+          <ValueMenu />
           {place.value.discarded && (
             <details class={style["thin"]}>
               <summary>Reasons</summary>
@@ -27,7 +30,7 @@ export function Rollouts() {
             </details>
           )}
           <Divider label="Width of the list" width={leftWidth} limits={LEFT} way={1} choose={(width) => choose({ leftWidth: width })} />
-        </aside>
+        </div>
       ) : (
         <Folded label="Show the list of samples" side="left" open={() => choose({ leftOpen: true })} />
       )}

@@ -6,7 +6,8 @@ import { type Labelled, labelled } from "../../lib/facts";
 import { figure } from "../../lib/numbers";
 import { share, shareOf, stop } from "../../lib/reward";
 import { metricRanges, range } from "../../state/ranges";
-import { pickFact } from "./pick";
+import { columnOf } from "../../state/columns";
+import { offerFilter } from "../../state/filter";
 import style from "./Facts.module.css";
 
 /** Three lines of the widest screen hold no more. */
@@ -59,12 +60,11 @@ export function Facts({ reply }: { reply: SampleReply }) {
   );
 }
 
-/** A value; where the list can be filtered by it, a press does that, and one with Shift leaves it out. */
+/** A value; where filters know its figure, a press offers to filter the list by it. */
 function Value({ fact: { text, field, by } }: { fact: Labelled }) {
-  const pick = pickFact.value;
-  if (pick === null || field === undefined || by === undefined) return <>{text}</>;
+  if (field === undefined || by === undefined || columnOf(field) === null) return <>{text}</>;
   return (
-    <button type="button" class={style["pick"]} title={`Filter by ${field} = ${by}; with Shift, leave it out`} onClick={(event) => pick(field, by, event.shiftKey)}>
+    <button type="button" class={style["pick"]} aria-haspopup="menu" onClick={(event) => offerFilter(field, by, event.currentTarget)}>
       {text}
     </button>
   );

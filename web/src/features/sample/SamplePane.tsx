@@ -6,6 +6,7 @@ import { place } from "../../state/place";
 import { isShown, page, refreshSample, sample, sampleError } from "../../state/sample";
 import { Failure } from "../../ui/State";
 import { Raw } from "../raw/Raw";
+import { MarkedBar } from "../search/MarkedBar";
 import { WholeText } from "../raw/WholeText";
 import { FindBar } from "./FindBar";
 import { Header } from "./Header";
@@ -41,6 +42,7 @@ export function SamplePane() {
       {canShow ? (
         <>
           <Header reply={reply} />
+          {view === "transcript" && <MarkedBar />}
           {view === "transcript" && <FindBar />}
           <div class={style["doc"]} data-scroll="sample" ref={doc} key={view}>
             {view === "raw" ? <Raw /> : view === "text" ? <WholeText /> : <Transcript key={`${reply.run} ${reply.id}`} reply={reply} />}

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { sample } from "../../state/sample";
 import { button, drawn, part, reply, settled, turn } from "../../testing";
 import { startFolds, turnFolds } from "./folds";
@@ -30,8 +30,7 @@ describe("a transcript", () => {
     const folded = [...host.querySelectorAll("[hidden]")];
     expect(folded.map((one) => [one.getAttribute("hidden"), one.textContent.trim()])).toEqual([["until-found", thought.text.trim()]]);
     button(host, /^▸ Thought/).click();
-    await settled();
-    expect(host.querySelector("[hidden]")).toBeNull();
+    await vi.waitFor(() => expect(host.querySelector("[hidden]")).toBeNull(), 20_000);
     sample.value = reply({ chars: 2_000_000 }); // more than the browser's own find is given: what is folded is not drawn
     const large = await drawn(<Transcript reply={reply({ turns: [turn("assistant", [thought, part("text", "It is 6.")])] })} />);
     expect(large.textContent).not.toContain("law of cosines ".repeat(20));
@@ -44,18 +43,16 @@ describe("a transcript", () => {
     const turns = [turn("system", [part("text", "Be careful. ".repeat(30))]), turn("user", [part("text", "How many?\nTell me.")])];
     const host = await drawn(<Transcript reply={reply({ turns })} />);
     const open = () => [...host.querySelectorAll("[aria-expanded]")].map((one) => one.getAttribute("aria-expanded"));
-    expect(open()).toEqual(["false", "true"]);
+    const becomes = (...states: string[]) => vi.waitFor(() => expect(open()).toEqual(states), 20_000);
+    await becomes("false", "true");
     turnFolds();
-    await settled();
-    expect(open()).toEqual(["true", "true"]);
+    await becomes("true", "true");
     turnFolds();
-    await settled();
-    expect(open()).toEqual(["false", "false"]);
+    await becomes("false", "false");
     expect(host.textContent).toContain("How many? Tell me.");
     sample.value = reply({ id: "train/1/0/1" });
-    await settled();
-    expect(open()).toEqual(["false", "true"]);
-  });
+    await becomes("false", "true");
+  }, 60_000);
 
   it("draws thousands of turns, the first at once", async () => {
     const turns = Array.from({ length: 2500 }, (_, i) => turn(i % 2 === 0 ? "user" : "assistant", [part("text", `turn ${i}`)]));

@@ -1,0 +1,139 @@
+"""The routes about evaluations: their steps, the grid of problems, and the samples of one of its cells."""
+
+import math
+
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rolloupe import query
+from rolloupe.errors import BadQuery
+from rolloupe.server import params, wire
+from rolloupe.server.context import context_of
+from rolloupe.server.wire import number
+
+LIMIT = 100
+MAX_LIMIT = 500
+MAX_K = 10_000
+
+
+def bar_of(given: QueryParams) -> float | None:
+    """The value from which on an answer is right; None where the address leaves that to the run."""
+    text = given.get("bar", "").strip()
+    try:
+        bar = float(text) if text else None
+    except ValueError:
+        bar = math.nan
+    if bar is not None and not math.isfinite(bar):
+        raise BadQuery(f"bar={text[:40]!r} is no number from which on an answer is right")
+    return bar
+
+
+def ks_of(given: QueryParams) -> list[int]:
+    """The values of k that an address asks for, separated by commas."""
+    words = [word.strip() for word in given.get("k", "").split(",") if word.strip()]
+    if not all(word.isascii() and word.isdigit() and len(word) < 6 and 1 <= int(word) <= MAX_K for word in words):
+        raise BadQuery(f"k={given.get('k', '')[:40]!r} is no list of whole numbers from 1 to {MAX_K}, such as 1,4,8")
+    return [int(word) for word in words]
+
+
+async def evals(request: Request) -> Response:
+    """`GET /api/runs/{run}/evals?metric=&bar=&k=`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    given, version = request.query_params, run.version
+    bar, ks = bar_of(given), ks_of(given)
+
+    def make() -> wire.EvalsReply:
+        found = [eval_item(one) for one in query.evals(run, given.get("metric", ""), bar, ks)]
+        return wire.EvalsReply(run=run.id, version=version, evals=found)
+
+    return await context.answer(request, version, make)
+
+
+def eval_item(one: query.EvalSummary) -> wire.EvalItem:
+    """An evaluation by its steps."""
+    return wire.EvalItem(
+        split=one.split,
+        metric=one.metric,
+        bar=number(one.bar),
+        falls=one.falls,
+        reason=one.reason,
+        metrics=one.metrics,
+        ks=list(one.ks),
+        steps=[step_item(step) for step in one.steps],
+    )
+
+
+def step_item(step: query.EvalStep) -> wire.EvalStepItem:
+    """One step of an evaluation."""
+    return wire.EvalStepItem(
+        step=step.step,
+        problems=step.problems,
+        samples=step.samples,
+        without=step.without,
+        score=number(step.score),
+        right=number(step.right),
+        pass_at=[number(value) for value in step.pass_at],
+        pass_all=[number(value) for value in step.pass_all],
+        problems_at=step.problems_at,
+    )
+
+
+async def grid(request: Request) -> Response:
+    """`GET /api/runs/{run}/grid?split=&metric=&bar=&only=&sort=&offset=&limit=`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    given, version = request.query_params, run.version
+    split, bar, metric = params.word(given, "split"), bar_of(given), given.get("metric", "")
+    offset = params.integer(given, "offset", 0, low=0)
+    limit = params.integer(given, "limit", LIMIT, low=1, high=MAX_LIMIT)
+    only, sort = given.get("only", ""), given.get("sort") or "index"
+
+    def make() -> wire.GridReply:
+        found = query.grid(run, split, metric, bar, only=only, sort=sort, offset=offset, limit=limit)
+        return wire.GridReply(
+            run=run.id,
+            split=split,
+            version=version,
+            metric=found.metric,
+            metrics=found.metrics,
+            bar=number(found.bar.value),
+            falls=found.bar.falls,
+            reason=found.bar.reason,
+            steps=found.steps,
+            total=found.total,
+            offset=found.offset,
+            problems=[
+                wire.ProblemRow(
+                    problem=one.name, prompt=one.prompt, verdict=one.verdict, n=one.n, c=one.c, beat=one.beat
+                )
+                for one in found.problems
+            ],
+            counts=found.counts,
+            once=found.once,
+        )
+
+    return await context.answer(request, version, make)
+
+
+async def answers(request: Request) -> Response:
+    """`GET /api/runs/{run}/answers?split=&step=&problem=&metric=&bar=`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    given, version = request.query_params, run.version
+    split, step = params.word(given, "split"), params.integer(given, "step")
+    problem, bar, metric = params.word(given, "problem"), bar_of(given), given.get("metric", "")
+
+    def make() -> wire.AnswersReply:
+        found = [
+            wire.AnswerItem(
+                id=str(one.key),
+                value=number(one.value),
+                right=one.right,
+                discarded=one.discarded,
+                status=one.status,
+                preview=one.response,
+            )
+            for one in query.answers(run, split, step, problem, metric, bar)
+        ]
+        return wire.AnswersReply(run=run.id, answers=found)
+
+    return await context.answer(request, version, make)

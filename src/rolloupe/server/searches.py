@@ -1,0 +1,184 @@
+"""The searches of a server: few run at a time, one a tab; what the last ones found is kept for a while.
+
+A search runs in a thread of its own and hands what it finds to the event loop. A client that does not read holds at
+most one message: what comes meanwhile is added to it.
+"""
+
+import asyncio
+import contextlib
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from rolloupe.errors import NotFound, RolloupeError
+from rolloupe.index import OpenRun
+from rolloupe.query.search import Found, Hit, Row, Search
+from rolloupe.server import replies, views, wire
+from rolloupe.server.console import say_failure
+
+RUNNING = 4
+"""Searches that run at a time: all of them share the threads that read."""
+WAITING = 100
+"""Those that run or wait; more are refused."""
+KEPT = 16
+"""Searches whose hits can be asked for."""
+TOLD = 100
+"""Hits that are sent with the stream; later ones are asked for."""
+LISTED = 2000
+"""Hits of one search that can be asked for."""
+QUIET_S = 0.15
+"""So often the client is told how far it is, which is also how a closed connection is found."""
+
+
+class Running:
+    """One search of some runs, one after another."""
+
+    def __init__(self, searches: Sequence[tuple[OpenRun, Search]], notes: Sequence[str], stop: threading.Event) -> None:
+        self.id = secrets.token_hex(8)
+        self.stop = stop
+        self._searches = searches
+        self._notes = list(notes)
+        self._lock = threading.Lock()
+        self._progress = [next(search).progress for _, search in searches]
+        self._told: list[wire.SearchHit] = []
+        self._hits: list[tuple[str, Search, Hit | Row]] = []
+        self._is_begun = self._is_over = False
+        self._error: Exception | None = None
+
+    def go(self) -> None:
+        """Search, until the end or until it is stopped."""
+        self._is_begun = True
+        try:
+            for number, (run, search) in enumerate(self._searches):
+                for found in search:
+                    self._take(number, run, search, found)
+                    if self.stop.is_set():
+                        return
+        except Exception as error:
+            self._error = error
+        finally:
+            for _, search in self._searches:
+                search.close()
+            self._is_over = True
+
+    def _take(self, number: int, run: OpenRun, search: Search, found: Found) -> None:
+        with self._lock:
+            self._progress[number] = found.progress
+            room = max(0, TOLD - len(self._hits))
+            self._told += [views.search_hit(run.id, hit) for hit in found.hits[:room]]
+            new: list[Hit | Row] = [*found.hits, *found.rows]
+            self._hits += [(run.id, search, one) for one in new[: max(0, LISTED - len(self._hits))]]
+
+    def event(self) -> tuple[wire.SearchEvent, bool]:
+        """What was found since the last one, and whether it is the last."""
+        is_over = self._is_over  # before the rest: what is found after it is said is none of this message
+        with self._lock:
+            hits, self._told = self._told, []
+            progress, listed = list(self._progress), len(self._hits)
+        notes = [*self._notes, *(note for one in progress for note in one.notes)]
+        if is_over and self._error is not None:
+            notes.append(self._said(self._error))
+        event = wire.SearchEvent(
+            search=self.id,
+            kind=self._kind(is_over=is_over),
+            hits=hits,
+            found=sum(one.found for one in progress),
+            listed=listed,
+            samples=sum(one.samples for one in progress),
+            known_samples=sum(one.known_samples for one in progress),
+            searched_bytes=sum(one.searched_bytes for one in progress),
+            known_bytes=sum(one.known_bytes for one in progress),
+            from_sources=sum(one.from_sources for one in progress),
+            notes=notes,
+            indexing=[run.id for run, _ in self._searches if run.progress().phase == "scalars"],
+        )
+        return event, is_over or self.stop.is_set()
+
+    def _kind(self, *, is_over: bool) -> str:
+        if is_over and self._error is not None:
+            return "failed"
+        return "stopped" if self.stop.is_set() else "over" if is_over else "progress" if self._is_begun else "waiting"
+
+    def _said(self, error: Exception) -> str:
+        if isinstance(error, RolloupeError):
+            return str(error)
+        say_failure("a search", error)
+        return "the server met a defect of its own: look at what it printed"
+
+    def page(self, offset: int, limit: int) -> list[wire.SearchHit]:
+        """Some hits. Raises `SourceChanged` where the index has changed too much since."""
+        with self._lock:
+            some = self._hits[offset : offset + limit]
+        shown: dict[int, Hit] = {n: one for n, (_, _, one) in enumerate(some) if isinstance(one, Hit)}
+        left = [(n, search, one) for n, (_, search, one) in enumerate(some) if isinstance(one, Row)]
+        for search in {id(search): search for _, search, _ in left}.values():
+            own = [(n, row) for n, of, row in left if of is search]
+            hits = search.look_up([row for _, row in own])
+            shown |= {n: hit for (n, _), hit in zip(own, hits, strict=True)}
+        return [views.search_hit(run_id, shown[n]) for n, (run_id, _, _) in enumerate(some)]
+
+
+class Searches:
+    """Those that run, and those whose hits are kept."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(RUNNING, thread_name_prefix="searching")
+        self._tabs: dict[str, Running] = {}
+        self._kept: OrderedDict[str, Running] = OrderedDict()
+        self._is_closed = False
+
+    @property
+    def is_full(self) -> bool:
+        """True where no further search is taken."""
+        return self._is_closed or len(self._tabs) >= WAITING
+
+    def get(self, search_id: str) -> Running:
+        """A search whose hits are kept. Raises `NotFound`."""
+        if search_id not in self._kept:
+            raise NotFound("what this search found is no longer kept: search again")
+        self._kept.move_to_end(search_id)
+        return self._kept[search_id]
+
+    async def stream(self, tab: str, running: Running) -> AsyncIterator[bytes]:
+        """Run a search of a tab, whose other one ends; yields a line of JSON a message."""
+        before = self._tabs.pop(tab, None)
+        if before is not None:
+            before.stop.set()
+        self._tabs[tab] = self._kept[running.id] = running
+        while len(self._kept) > KEPT:
+            self._kept.popitem(last=False)[1].stop.set()
+        over = asyncio.Event()
+        work = self._threads.submit(running.go)
+        work.add_done_callback(_setting(over))
+        try:
+            is_last = False
+            while not is_last:
+                event, is_last = running.event()
+                yield replies.encode(event) + b"\n"
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(over.wait(), QUIET_S)
+        finally:
+            running.stop.set()
+            work.cancel()
+            if self._tabs.get(tab) is running:
+                del self._tabs[tab]
+
+    def close(self) -> None:
+        """End all searches, and start none."""
+        self._is_closed = True
+        for running in [*self._tabs.values()]:
+            running.stop.set()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _setting(event: asyncio.Event) -> "Callable[[Future[None]], None]":
+    """What sets an event of this loop from another thread."""
+    loop = asyncio.get_running_loop()
+
+    def done(_: "Future[None]") -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+            loop.call_soon_threadsafe(event.set)
+
+    return done

@@ -1,0 +1,71 @@
+"""The page of evaluations, in a real browser."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.formats.test_telescope import RUN
+from tests.page.support import viewing
+from tests.query.test_evals import Drawn, write
+
+pytestmark = pytest.mark.browser
+
+
+def test_every_cell_opens_its_samples_by_mouse_and_by_keys(page: Page, tmp_path: Path) -> None:
+    with viewing(RUN, index_dir=tmp_path / "index") as viewer:
+        page.goto(viewer.link)
+        page.get_by_role("link", name=re.compile("^Evals")).click()
+        expect(page).to_have_url(re.compile("/runs/run_default/evals"))
+        scores = page.get_by_role("region", name="eval/countdown by step")
+        expect(scores.get_by_role("columnheader", name="pass@2", exact=True)).to_be_visible()
+        grid = page.get_by_role("grid", name="Problems by step")
+        expect(grid.get_by_role("rowheader")).to_have_count(6)
+        assert grid.get_attribute("aria-colcount") == "4"
+        cell = grid.get_by_role("gridcell", name=re.compile("step 5:")).first
+        says = cell.get_attribute("aria-label") or ""
+        right, drawn = map(int, re.findall(r"(\d+) of (\d+) right", says)[0])
+        cell.click()
+        answers = page.get_by_label("Samples of the cell")
+        expect(answers.get_by_role("listitem")).to_have_count(drawn)
+        expect(answers.get_by_text("right", exact=False).locator("b")).to_have_count(right)
+        expect(page).to_have_url(re.compile("step=5.*problem="))
+        page.reload()
+        expect(answers.get_by_role("listitem")).to_have_count(drawn)
+        grid.locator('[role="gridcell"][tabindex="0"]').focus()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Home")
+        page.keyboard.press("Enter")
+        expect(page).to_have_url(re.compile("step=0.*problem="))
+        expect(answers.get_by_text("Step 0")).to_be_visible()
+        answers.get_by_role("link").first.click()
+        expect(page).to_have_url(re.compile("split=eval/countdown&step=0&sample=eval%252Fcountdown/0/1/"))
+        page.go_back()
+        expect(answers.get_by_text("Step 0")).to_be_visible()
+
+
+def test_what_is_right_is_settable_and_in_the_address(page: Page, tmp_path: Path) -> None:
+    drawn: Drawn = [(step, p, float(p % 3)) for step in range(120) for p in range(150)]
+    write(tmp_path / "run", drawn)
+    with viewing(tmp_path / "run", index_dir=tmp_path / "index") as viewer:
+        page.goto(viewer.link)
+        page.goto(f"{viewer.address}runs/run/evals")
+        expect(page.get_by_role("button", name="held 100")).to_be_visible()
+        page.get_by_role("textbox", name="from").fill("2")
+        page.get_by_role("textbox", name="from").press("Enter")
+        expect(page).to_have_url(re.compile("bar=2"))
+        expect(page.get_by_role("button", name="held 50")).to_be_visible()
+        grid = page.get_by_role("grid", name="Problems by step")
+        expect(grid.get_by_role("columnheader", name="step 119")).to_be_visible()
+        expect(grid.get_by_role("columnheader", name="step 10", exact=True)).to_have_count(0)
+        grid.locator('[role="gridcell"][tabindex="0"]').focus()
+        for key in ("Home", *["PageDown"] * 14):
+            page.keyboard.press(key)
+        last = grid.get_by_role("row").filter(has_text="Problem 140")
+        expect(last.get_by_role("gridcell", name="step 0: 1 of 1 right")).to_be_focused()
+        page.get_by_role("button", name="never right 100").click()
+        expect(page).to_have_url(re.compile("bar=2.*only=never|only=never.*bar=2"))
+        expect(grid).to_have_attribute("aria-rowcount", "101")
+        page.goto(f"{viewer.address}runs/run/evals?bar=odd")
+        expect(page.get_by_role("alert").first).to_contain_text("no number from which on an answer is right")

@@ -1,0 +1,209 @@
+"""The left pane in a real browser: groups with their strips, filters, the table, and lists without end."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, quote, urlsplit
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.page.support import Viewer, viewing
+from tests.server.support import lines, row
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = "<img src=x onerror=\"document.title='hacked'\">"
+
+
+@pytest.fixture
+def viewer(tmp_path: Path) -> Iterator[Viewer]:
+    """Two steps of four groups of four samples, with a metric and a tag of hostile names."""
+    train = tmp_path / "run" / "rollout_result" / "train"
+    train.mkdir(parents=True)
+    for step in range(2):
+        rows = [
+            row(
+                step, i, reward={"score": float(i % 4 < i // 4), HOSTILE: "x" * (i % 3 + 1)},
+                status="truncated" if i % 5 == 0 else "completed", **{f"{HOSTILE} n": i},
+            )
+            for i in range(16)
+        ]  # fmt: skip
+        (train / f"{step}.jsonl").write_bytes(lines(rows))
+    with viewing(tmp_path / "run", index_dir=tmp_path / "index") as started:
+        yield started
+
+
+def test_a_cell_of_a_group_opens_its_sample_and_keys_go_on_from_there(page: Page, viewer: Viewer) -> None:
+    page.goto(viewer.link)
+    groups = page.get_by_role("list", name="Groups")
+    expect(groups.get_by_role("listitem")).to_have_count(4)
+    expect(page.get_by_text("4 groups · 16")).to_be_visible()
+    groups.get_by_role("listitem").nth(2).locator("[data-member='3']").click()
+    expect(page).to_have_url(re.compile("sample=train/1/2/11"))
+    page.keyboard.press("ArrowRight")
+    expect(page).to_have_url(re.compile("sample=train/1/3/12"))
+    page.keyboard.press("ArrowUp")
+    expect(page).to_have_url(re.compile("sample=train/1/2/8"))
+    page.keyboard.press("Home")
+    expect(page).to_have_url(re.compile("sample=train/1/0/0"))
+    page.keyboard.press("End")
+    expect(page).to_have_url(re.compile("sample=train/1/3/12"))
+    expect(groups.locator("[aria-current]")).to_be_focused()
+    page.get_by_label("Sort by").select_option("reward")
+    expect(groups.get_by_role("listitem").first).to_contain_text("Question 3?")
+    page.get_by_label("Steps of the list").select_option("run")
+    expect(page.get_by_text("8 groups · 32")).to_be_visible()
+
+
+def test_a_filter_is_completed_counted_corrected_and_cleared(page: Page, viewer: Viewer) -> None:
+    page.goto(viewer.link)
+    expect(page.get_by_text("4 groups · 16")).to_be_visible()
+    page.keyboard.press("f")
+    field = page.get_by_label("Filter", exact=True)
+    expect(field).to_be_focused()
+    page.keyboard.type("stat")
+    offers = page.get_by_role("listbox", name="What may follow")
+    expect(offers.get_by_role("option").first).to_contain_text("status")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.keyboard.type("= ")
+    expect(offers.get_by_role("option").nth(1)).to_contain_text("truncated")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Tab")
+    expect(field).to_have_value("status = truncated ")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("4 groups · 4 of 16")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"where=status\+%3D\+truncated"))
+    field.fill("status = truncated and rewrd > 0")
+    field.press("Enter")
+    wrong = page.get_by_role("alert")
+    expect(wrong).to_contain_text("no column 'rewrd'", ignore_case=True)
+    expect(wrong.locator("mark")).to_have_text("rewrd > 0")
+    field.fill("reward > 7")
+    field.press("Enter")
+    expect(page.get_by_text("No sample fulfils the filter")).to_be_visible()
+    page.get_by_role("button", name="Clear the filter").last.click()
+    expect(page.get_by_text("4 groups · 16")).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("4 groups · 16")).to_be_visible()
+
+
+def test_any_value_can_be_filtered_by_and_excluded(page: Page, viewer: Viewer) -> None:
+    page.goto(viewer.link)
+    page.get_by_role("button", name="Table").click()
+    rows = page.get_by_role("list", name="Samples").get_by_role("listitem")
+    expect(rows).to_have_count(16)
+    rows.nth(1).get_by_text("completed").click()
+    page.get_by_role("menuitem", name="Exclude status = completed").click()
+    expect(page.get_by_text("4 of 16 samples")).to_be_visible()
+    rows.first.locator("[data-column='reward']").click()
+    expect(page.get_by_role("menuitem", name="Only reward >= 0")).to_be_visible()
+    page.get_by_role("menuitem", name="Only reward = 0").press("Enter")
+    expect(page.get_by_label("Filter", exact=True)).to_have_value("status != completed and reward = 0")
+    expect(page.get_by_text("4 of 16 samples")).to_be_visible()
+
+
+def test_the_table_has_any_column_sorts_and_gives_csv(page: Page, viewer: Viewer) -> None:
+    page.goto(viewer.link)
+    page.get_by_role("button", name="Table").click()
+    rows = page.get_by_role("list", name="Samples").get_by_role("listitem")
+    page.get_by_role("button", name="What the list shows").click()
+    page.get_by_label("Find a column").fill("onerror")
+    boxes = page.get_by_role("group", name="Columns").get_by_role("checkbox")
+    expect(boxes).to_have_count(2)
+    boxes.first.check()
+    boxes.last.check()
+    page.get_by_label("Find a column").press("Escape")
+    heading = page.get_by_role("button", name=f"{HOSTILE} n", exact=True)
+    heading.click()
+    expect(rows.first).to_contain_text("train/1/3/15")
+    page.get_by_role("button", name=f"{HOSTILE} n", exact=True).click()
+    expect(rows.first).to_contain_text("train/1/0/0")
+    page.get_by_role("separator", name=f"Width of {HOSTILE} n", exact=True).press("ArrowRight")
+    expect(page.get_by_role("separator", name=f"Width of {HOSTILE} n", exact=True)).to_have_attribute(
+        "aria-valuenow", "128"
+    )
+    page.get_by_role("button", name="What the list shows").click()
+    with page.expect_download() as download:
+        page.get_by_role("link", name="All samples of the list as CSV").click()
+    text = Path(download.value.path()).read_text()
+    assert text.splitlines()[0].startswith("id,step,group,reward") and len(text.splitlines()) == 17
+    page.keyboard.press("Escape")
+    rows.nth(3).get_by_text("train/1/0/3").click()
+    expect(page.get_by_role("main", name="Sample")).to_be_visible()
+    expect(page).to_have_url(re.compile("sample=train/1/0/3"))
+    expect(page).not_to_have_title("hacked")
+
+
+MANY = 10_000_000
+
+
+def test_a_list_of_ten_million_samples_scrolls_to_its_exact_end(page: Page, viewer: Viewer) -> None:
+    def answer(route: Route) -> None:
+        given = {name: values[0] for name, values in parse_qs(urlsplit(route.request.url).query).items()}
+        around = given.get("around", "").rpartition("/")[2]
+        offset = int(around) // 100 * 100 if around.isdigit() else int(given["offset"])
+        sample = {
+            "step": 1, "group": "0", "reward": 1, "advantage": None, "status": "completed", "turns": 1,
+            "response_tokens": 5, "response_chars": 9, "prompt": "", "discarded": "", "env": "", "values": [1],
+        }  # fmt: skip
+        found = [
+            {**sample, "id": f"train/1/0/{i}", "index": str(i), "preview": f"This is {i}"}
+            for i in range(offset, min(MANY, offset + 100))
+        ]
+        reply = {"run": "run", "split": "train", "version": "1", "total": MANY, "of": MANY, "offset": offset}
+        route.fulfill(json={**reply, "stamp": 0, "columns": ["reward"], "samples": found})
+
+    page.route("**/samples?**", answer)
+    page.goto(
+        f"{viewer.address}runs/run?split=train&scope=run&mode=samples&sample={quote('train/1/0/0')}#token={viewer.token}"
+    )
+    rows = page.get_by_role("list", name="Samples")
+    expect(page.get_by_text("10,000,000 samples")).to_be_visible()
+    expect(rows.get_by_text("This is 0", exact=True)).to_be_visible()
+    scroller = page.locator("[data-scroll='list']")
+    assert scroller.evaluate("e => e.scrollHeight") < 17_000_000
+    scroller.evaluate("e => e.scrollTo(0, e.scrollHeight)")
+    last = rows.get_by_text(f"This is {MANY - 1}", exact=True)
+    expect(last).to_be_in_viewport(ratio=1)
+    box, pane = last.bounding_box(), scroller.bounding_box()
+    assert box and pane and pane["y"] + pane["height"] - (box["y"] + box["height"]) < 48
+    scroller.hover()
+    page.mouse.wheel(0, -480)
+    expect(rows.get_by_text(f"This is {MANY - 20}", exact=True)).to_be_visible()
+    expect(last).not_to_be_in_viewport()
+    page.mouse.wheel(0, 4800)
+    expect(last).to_be_in_viewport(ratio=1)
+    scroller.evaluate("e => e.scrollTo(0, (e.scrollHeight - e.clientHeight) / 2)")
+    middle = rows.locator("li").filter(has_text=re.compile(r"This is (4999|5000)\d{3}$|This is (4999|5000)\d{3}"))
+    expect(middle.first).to_be_visible()
+    rows.locator("a").first.focus()
+    page.keyboard.press("End")
+    expect(page).to_have_url(re.compile(f"sample=train/1/0/{MANY - 1}"))
+    page.keyboard.press("ArrowUp")
+    expect(page).to_have_url(re.compile(f"sample=train/1/0/{MANY - 2}"))
+    page.keyboard.press("PageUp")
+    expect(page).not_to_have_url(re.compile(f"sample=train/1/0/{MANY - 2}"))
+    page.keyboard.press("Home")
+    expect(page).to_have_url(re.compile(r"sample=train/1/0/0\b"))
+    expect(rows.get_by_text("This is 0", exact=True)).to_be_in_viewport(ratio=1)
+
+
+def test_the_list_of_a_step_is_small_on_the_wire(page: Page, tmp_path: Path) -> None:
+    train = tmp_path / "run" / "rollout_result" / "train"
+    train.mkdir(parents=True)
+    text = "Words of a long answer. " * 170
+    rows = [row(0, i, prompt=f"{i // 8} {text}", response=text, group_index=i // 8) for i in range(512)]
+    (train / "0.jsonl").write_bytes(lines(rows))
+    sizes: list[int] = []
+    with viewing(tmp_path / "run", index_dir=tmp_path / "index") as viewer:
+        page.on(
+            "response",
+            lambda reply: sizes.append(len(json.dumps(reply.json()))) if "/groups?" in reply.url else None,
+        )
+        page.goto(viewer.link)
+        expect(page.get_by_text("64 groups · 512")).to_be_visible()
+    assert sizes and sum(sizes) < 300_000

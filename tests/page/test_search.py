@@ -1,0 +1,120 @@
+"""The search in a real browser: typed, counted, narrowed, gone through by keys, opened at its places, and back."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.page.support import Viewer, viewing
+from tests.server.support import lines, row
+
+pytestmark = pytest.mark.browser
+
+MARKED = """() => [...(CSS.highlights.get('search') ?? [])].map(range => range.toString())"""
+
+
+@pytest.fixture(scope="module")
+def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+    """Two runs: three steps of 80 samples, half of which hold a needle among what is hostile; and one without."""
+    folder = tmp_path_factory.mktemp("runs")
+    for name, steps in (("first", 3), ("second", 1)):
+        train = folder / name / "rollout_result" / "train"
+        train.mkdir(parents=True)
+        for step in range(steps):
+            rows = [row(step, n, response=text_of(name, n)) for n in range(80)]
+            (train / f"{step}.jsonl").write_bytes(lines(rows))
+    with viewing(folder, index_dir=tmp_path_factory.mktemp("index")) as viewer:
+        yield viewer
+
+
+def text_of(name: str, n: int) -> str:
+    if name == "second" or n % 2:
+        return f"Only hay {n} here, and a second haystack."
+    more = "filler 😀 " * 400 + "another Needle at the end" if n == 4 else ""
+    return f"<img src=x onerror=alert(1)> \u202e😀 the Needle {n} (1+1)+$ stands here. {more}"
+
+
+def test_a_search_from_the_key_to_the_sample_and_back(viewer: Viewer, page: Page) -> None:
+    page.goto(viewer.link)
+    page.get_by_role("link", name="first").first.click()
+    expect(page.locator("article").first).to_be_visible()
+    page.keyboard.press("/")
+    field = page.get_by_role("searchbox")
+    expect(field).to_be_focused()
+    field.press_sequentially("needle")
+    said = page.locator("search ~ div").get_by_role("status")
+    expect(said).to_contain_text("40 samplesof 80 samples")
+    page.get_by_role("group", name="Where").get_by_role("button", name="first").click()
+    expect(said).to_contain_text("120 samplesof 240 samples")
+    hits = page.locator("a[data-hit]")
+    expect(hits).to_have_count(100)
+    expect(page.locator("h2").first).to_have_text("train · step 2")
+    expect(hits.first.locator("mark")).to_have_text("Needle")
+    assert page.locator("main img").count() == 0
+    page.get_by_role("button", name="Show more").click()
+    expect(hits).to_have_count(120)
+    expect(page.locator("h2")).to_have_text(["train · step 2", "train · step 1", "train · step 0"])
+
+    # by keys to a hit, and into the sample, whose places are marked
+    field.focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowDown"):
+        page.keyboard.press(key)
+    expect(hits.nth(2)).to_be_focused()
+    page.keyboard.press("Enter")
+    bar = page.get_by_role("group", name="Search")
+    expect(bar).to_contain_text("1 of 2 places")
+    page.wait_for_function(f"({MARKED})().length === 2")
+    assert page.evaluate(MARKED) == ["Needle", "Needle"]
+    assert "sample=train/2/1/4" in page.url and "q=needle" in page.url
+    bar.get_by_role("button", name="Next place").click()
+    expect(bar).to_contain_text("2 of 2 places")
+    expect(page.get_by_text("another Needle at the end")).to_be_in_viewport()
+    bar.get_by_role("link", name="Next hit").click()
+    expect(bar).to_contain_text("1 of 1 place")
+    page.wait_for_url("**sample=train/2/1/6**")
+
+    # a link holds it; Back leads to the results, which stand where they were
+    link = page.url
+    page.go_back()
+    page.go_back()
+    expect(hits).to_have_count(120)
+    expect(hits.nth(2)).to_be_focused()
+    page.goto(link)
+    page.wait_for_function(f"({MARKED})().length === 1")
+    page.get_by_role("button", name="Unmark").click()
+    page.wait_for_function(f"({MARKED})().length === 0")
+
+
+def test_options_scopes_and_what_cannot_be_read(viewer: Viewer, page: Page) -> None:
+    page.goto(viewer.link)
+    page.goto(f"{viewer.address}search?q=needle&all=1")
+    said = page.locator("search ~ div").get_by_role("status")
+    expect(said).to_contain_text("120 samplesof 320 samples")
+    expect(page.locator("h2").first).to_have_text("firsttrain · step 2")
+    page.get_by_role("button", name="Match case").click()
+    expect(said).to_contain_text("Nothing found")
+    page.get_by_role("button", name="Match case").click()
+    field = page.get_by_role("searchbox")
+    field.fill("Need(le")
+    expect(said).to_contain_text("Nothing found")
+    page.get_by_role("button", name="Regular expression").click()
+    expect(page.get_by_role("alert")).to_contain_text("at character 5: missing )")
+    field.fill("(a+)+$|Need(le)")
+    expect(said).to_contain_text("120 samples")
+    field.fill("needle")
+    page.get_by_role("combobox", name="in").select_option("user")
+    expect(said).to_contain_text("Nothing found")
+    page.get_by_role("combobox", name="in").select_option("assistant")
+    expect(said).to_contain_text("120 samples")
+    expect(page.locator("a[data-hit]").first).to_contain_text("assistant")
+    page.reload()
+    expect(said).to_contain_text("120 samples")
+    expect(page.get_by_role("combobox", name="in")).to_have_value("assistant")
+
+
+def test_the_page_of_360_pixels_does_not_scroll_sideways(viewer: Viewer, page: Page) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto(viewer.link)
+    page.goto(f"{viewer.address}search?q=needle&all=1")
+    expect(page.locator("a[data-hit]")).to_have_count(100)
+    assert page.evaluate("[...document.querySelectorAll('main, body')].every(e => e.scrollWidth <= e.clientWidth)")

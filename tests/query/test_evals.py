@@ -1,0 +1,213 @@
+"""Evaluations and the grid of problems: every number against one that is counted by hand, one sample after another."""
+
+import json
+import math
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import rolloupe
+from rolloupe import query
+from rolloupe.errors import BadQuery, NotFound
+from rolloupe.index import OpenRun
+from rolloupe.query.passing import ks_of, pass_all, pass_at
+from tests.formats.test_telescope import RUN
+from tests.index.support import opened, row
+
+SPLIT = "eval/d"
+Drawn = list[tuple[int, int, float | None]]
+"""Step, problem, reward."""
+
+
+@given(st.integers(0, 7).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))), st.integers(1, 8))
+def test_the_estimators_are_means_over_all_ways_to_draw(counts: tuple[int, int], k: int) -> None:
+    n, c = counts
+    drawn = list(combinations([True] * c + [False] * (n - c), k))
+    at, every = pass_at(n, c, k), pass_all(n, c, k)
+    if not drawn:
+        assert at is None and every is None
+        return
+    assert at == pytest.approx(sum(map(any, drawn)) / len(drawn)) and every == pytest.approx(
+        sum(map(all, drawn)) / len(drawn)
+    )
+
+
+def test_the_values_of_k() -> None:
+    assert [ks_of(n) for n in (0, 1, 2, 6, 8)] == [(), (1,), (1, 2), (1, 2, 4, 6), (1, 2, 4, 8)]
+
+
+def write(folder: Path, drawn: Drawn, part: str = "eval") -> Path:
+    """A run of these samples; groups have other names at each step, as trainers number them anew."""
+    by_step: dict[int, list[dict[str, Any]]] = {}
+    for number, (step, problem, reward) in enumerate(drawn):
+        own = {"prompt": f"Problem {problem}", "reward": reward, "group_index": step * 100 + problem, "dataset": "d"}
+        by_step.setdefault(step, []).append(row(step, number, **own))
+    for step, rows in by_step.items():
+        path = folder / "rollout_result" / part / f"{step}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"".join(json.dumps(one).encode() + b"\n" for one in rows))
+    return folder
+
+
+REWARDS = [0.0, 1.0, 1.0, 2.5, -1.0, math.nan, math.inf, None]
+
+drawn = st.lists(
+    st.tuples(st.integers(0, 3), st.integers(0, 4), st.sampled_from(REWARDS)),
+    min_size=1, max_size=60,
+)  # fmt: skip
+
+
+def finite(values: list[float | None]) -> list[float]:
+    return [value for value in values if value is not None and math.isfinite(value)]
+
+
+def by_hand(found: Drawn, step: int, problem: int) -> list[float]:
+    return finite([reward for s, p, reward in found if (s, p) == (step, problem)])
+
+
+def verdict(shares: list[float]) -> str:
+    """What became of a problem, told from the share of right answers at each step where it has any."""
+    if all(share == 0 for share in shares):
+        return "never"
+    good = [share > 0.5 for share in shares]
+    if all(good):
+        return "always"
+    if good[-1]:
+        return "solved"
+    return "lost" if any(good) else "mixed"
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(drawn, st.sampled_from([1.0, 2.0, 0.0]))
+def test_every_number_is_what_counting_gives(tmp_path_factory: Any, found: Drawn, bar: float) -> None:
+    folder = tmp_path_factory.mktemp("evals")
+    with opened(write(folder / "run", found), index_dir=folder / "index") as library:
+        run = library.runs[0]
+        (summary,) = query.evals(run, "reward", bar, ks=(1, 2, 3))
+        assert [one.step for one in summary.steps] == sorted({step for step, _, _ in found})
+        for one in summary.steps:
+            check_step(found, bar, one)
+        check_grid(found, bar, run)
+
+
+def check_step(found: Drawn, bar: float, one: query.EvalStep) -> None:
+    """A step of an evaluation, counted again."""
+    cells = [values for problem in range(5) if (values := by_hand(found, one.step, problem))]
+    values = [value for cell in cells for value in cell]
+    assert (one.problems, one.samples - one.without) == (len(cells), len(values))
+    assert one.samples == sum(step == one.step for step, _, _ in found)
+    assert one.score == (pytest.approx(sum(values) / len(values)) if values else None)
+    assert one.right == (pytest.approx(sum(value >= bar for value in values) / len(values)) if values else None)
+    for k, at, every, held in zip((1, 2, 3), one.pass_at, one.pass_all, one.problems_at, strict=True):
+        draws = [list(combinations([value >= bar for value in cell], k)) for cell in cells if len(cell) >= k]
+        assert held == len(draws)
+        assert at == (
+            pytest.approx(np.mean([np.mean([any(one) for one in ways]) for ways in draws])) if draws else None
+        )
+        assert every == (
+            pytest.approx(np.mean([np.mean([all(one) for one in ways]) for ways in draws])) if draws else None
+        )
+
+
+def check_grid(found: Drawn, bar: float, run: OpenRun) -> None:
+    """The grid, counted again, and the samples of each of its cells."""
+    steps = sorted({step for step, _, _ in found})
+    whole = query.grid(run, SPLIT, "reward", bar)
+    known = {p for _, p, _ in found if any(by_hand(found, step, p) for step in steps)}
+    assert (whole.steps, whole.total) == (steps, len(known))
+    assert {one.prompt for one in whole.problems} == {f"Problem {p}" for p in known}
+    for one in whole.problems:
+        problem = int(one.prompt.split()[1])
+        for step, n, c in zip(steps, one.n, one.c, strict=True):
+            own = by_hand(found, step, problem)
+            asked = [reward for s, p, reward in found if (s, p) == (step, problem)]
+            assert (n, c) == ((len(own), sum(value >= bar for value in own)) if asked else (-1, 0))
+            if asked:
+                answers = query.answers(run, SPLIT, step, one.name, "reward", bar)
+                assert len(answers) == len(asked) and sum(one.right is True for one in answers) == c
+        shares = [c / n for n, c in zip(one.n, one.c, strict=True) if n > 0]
+        assert one.verdict == verdict(shares) and one.beat is None
+    for only, count in whole.counts.items():
+        page = query.grid(run, SPLIT, "reward", bar, only=only)
+        assert page.total == count == len(page.problems)
+    pieces = [query.grid(run, SPLIT, "reward", bar, sort="share", offset=at, limit=2).problems for at in range(0, 6, 2)]
+    together = [one for page in pieces for one in page]
+    assert sorted(one.name for one in together) == sorted(one.name for one in whole.problems)
+    rates = [sum(one.c) / sum(n for n in one.n if n > 0) for one in together]
+    assert rates == sorted(rates)
+
+
+def test_training_prompts_that_come_again(tmp_path: Path) -> None:
+    found: Drawn = [(0, 0, 0.0), (1, 0, 1.0), (0, 1, 1.0), (2, 1, 0.0), (1, 2, 1.0), (0, 3, 0.0), (2, 3, 0.0)]
+    with opened(write(tmp_path / "run", found, "train"), index_dir=tmp_path / "index") as library:
+        run = library.runs[0]
+        assert query.evals(run) == []
+        grid = query.grid(run, "train")
+        assert {one.prompt: one.verdict for one in grid.problems} == {
+            "Problem 0": "solved", "Problem 1": "lost", "Problem 3": "never",
+        }  # fmt: skip
+        assert (grid.total, grid.once) == (3, 1)
+        (lost,) = query.grid(run, "train", only="lost").problems
+        assert (lost.n, lost.c) == ([1, -1, 1], [1, 0, 0])
+        assert [one.verdict for one in query.grid(run, "train", sort="change").problems] == ["lost", "never", "solved"]
+
+
+def test_what_never_beat_the_reference(tmp_path: Path) -> None:
+    rows = [
+        {"prompt": f"P{p}", "response": "a", "ref_response": "b", "reward": reward, "ref_reward": 0.5, "step": step}
+        for p, step, reward in ((0, 0, 0.1), (0, 1, 0.9), (1, 0, 0.2), (1, 1, 0.5))
+    ]
+    path = tmp_path / "run/data.jsonl"
+    path.parent.mkdir()
+    path.write_bytes(b"".join(json.dumps(one).encode() + b"\n" for one in rows))
+    with opened(
+        tmp_path / "run", index_dir=tmp_path / "index", reading=rolloupe.model.Reading(format="rl_logging_board")
+    ) as library:
+        grid = query.grid(library.runs[0], "train")
+        assert {one.prompt: one.beat for one in grid.problems} == {"P0": True, "P1": False}
+        assert [one.prompt for one in query.grid(library.runs[0], "train", only="unbeaten").problems] == ["P1"]
+        assert grid.counts["unbeaten"] == 1
+
+
+def test_evaluations_without_rewards_are_told_by_what_the_run_declares(tmp_path: Path) -> None:
+    with opened(RUN, index_dir=tmp_path / "index") as library:
+        run = library.runs[0]
+        countdown, shop = query.evals(run)
+        assert (countdown.metric, countdown.bar, countdown.reason) == (
+            "_equation_reward",
+            1.0,
+            "the best value that the run declares",
+        )
+        assert [one.step for one in countdown.steps] == [0, 5, 10] and countdown.ks[:2] == (1, 2)
+        own = {item.key.step: 0.0 for item in query.every(run, query.SampleQuery(splits=("eval/countdown",)))}
+        for item in query.every(run, query.SampleQuery(splits=("eval/countdown",))):
+            if "-" not in item.key.index and item.key.index == "0":  # what the framework itself counted
+                own[item.key.step] += item.metrics["pass@2/_equation_reward"] / 6
+        at = {one.step: one.pass_at[1] for one in countdown.steps}
+        assert at[0] == pytest.approx(own[0]) and at[5] == pytest.approx(own[5])
+        assert shop.metric in shop.metrics and shop.steps[0].problems == 4
+        (errors, _) = query.evals(run, "num_tool_errors")[::-1]
+        assert errors.falls and errors.bar == 0.0
+        train = query.evals_bar(run, "reward", None)
+        assert train.by_env == (("countdown", 2.0), ("shop_agent", 1.2))
+
+
+def test_questions_that_mean_nothing_are_refused(tmp_path: Path) -> None:
+    with opened(write(tmp_path / "run", [(0, 0, 1.0)]), index_dir=tmp_path / "index") as library:
+        run = library.runs[0]
+        with pytest.raises(BadQuery, match="no sample metric"):
+            query.evals(run, "odd")
+        with pytest.raises(BadQuery, match="positive"):
+            query.evals(run, ks=(0,))
+        with pytest.raises(BadQuery, match="narrowed"):
+            query.grid(run, SPLIT, only="odd")
+        with pytest.raises(NotFound, match="no split"):
+            query.grid(run, "eval/none")
+        for problem in ("odd", "0" * 16):
+            with pytest.raises(NotFound, match="no problem"):
+                query.answers(run, SPLIT, 0, problem)

@@ -1,0 +1,192 @@
+/** Problems by steps. Only the cells on the screen are drawn; arrow keys walk through all of them. */
+
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { ProblemRow } from "../../api/types.gen";
+import { CELL_PX, columnsOn, labelEvery, markOf, moved, ROW_PX, said, type Span, type Spot } from "../../lib/grid";
+import { figure } from "../../lib/numbers";
+import { Text } from "../../ui/Text";
+import { useVirtual } from "../../ui/useVirtual";
+import style from "./Evals.module.css";
+
+interface Props {
+  steps: readonly number[];
+  total: number;
+  /** Undefined while its page is on its way. */
+  rowAt: (row: number) => ProblemRow | undefined;
+  need: (page: number) => void;
+  page: number;
+  open: { problem: string; step: number } | null;
+  choose: (problem: string, step: number) => void;
+}
+
+const WORDS: Record<string, string> = { solved: "solved", lost: "lost", mixed: "mixed", never: "never right", always: "held" };
+
+export function Grid({ steps, total, rowAt, need, page, open, choose }: Props) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const [spot, show] = useState<Spot>({ row: 0, column: Math.max(0, steps.length - 1) });
+  const here = useRef(spot); // several keys may come before the next drawing
+  const stand = (to: Spot): void => {
+    here.current = to;
+    show(to);
+  };
+  const isWalking = useRef(false);
+  const columns = useColumns(scroller, steps.length);
+  const virtual = useVirtual({ count: total, scroller, height: () => ROW_PX, shape: total });
+  const rows = virtual.getVirtualItems();
+  useEffect(() => {
+    for (const wanted of new Set(rows.map(({ index }) => Math.floor(index / page)))) need(wanted);
+  });
+  useEffect(() => {
+    // The newest steps are what one looks for first.
+    if (scroller.current !== null) scroller.current.scrollLeft = scroller.current.scrollWidth;
+  }, [steps.length]);
+  useEffect(() => {
+    const stop = (): void => {
+      isWalking.current = false;
+    };
+    document.addEventListener("pointerdown", stop);
+    return () => document.removeEventListener("pointerdown", stop);
+  }, []);
+  useLayoutEffect(() => {
+    // A cell that has the focus may leave the screen before the one that takes it over is drawn.
+    if (!isWalking.current) return;
+    scroller.current?.querySelector<HTMLElement>('[role="gridcell"][tabindex="0"]')?.focus({ preventScroll: true });
+  });
+
+  const walk = (to: Spot): void => {
+    isWalking.current = true;
+    stand(to);
+    virtual.scrollToIndex(to.row, { align: "auto" });
+    intoView(scroller.current, to.column);
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const at = here.current;
+    const row = rowAt(at.row);
+    const step = steps[at.column];
+    if ((event.key === "Enter" || event.key === " ") && row !== undefined && step !== undefined) {
+      event.preventDefault();
+      if ((row.n[at.column] ?? -1) >= 0) choose(row.problem, step);
+      return;
+    }
+    const to = moved(event.key, at, total, steps.length);
+    if (to === null) return;
+    event.preventDefault();
+    event.stopPropagation();
+    walk(to);
+  };
+  const onClick = (event: MouseEvent): void => {
+    const cell = event.target instanceof Element ? event.target.closest<HTMLElement>('[role="gridcell"]') : null;
+    const to = cell === null ? null : { row: Number(cell.dataset["row"]), column: Number(cell.dataset["column"]) };
+    const row = to === null ? undefined : rowAt(to.row);
+    const step = to === null ? undefined : steps[to.column];
+    if (to === null || row === undefined || step === undefined) return;
+    stand(to);
+    if ((row.n[to.column] ?? -1) >= 0) choose(row.problem, step);
+  };
+  const every = labelEvery(steps);
+  const width = { width: `${steps.length * CELL_PX}px` };
+  return (
+    <div class={style["scroller"]} ref={scroller} onKeyDown={onKeyDown} onClick={onClick} onBlurCapture={(event) => (isWalking.current &&= event.relatedTarget === null)} role="presentation">
+      <div class={style["grid"]} role="grid" aria-label="Problems by step" aria-rowcount={total + 1} aria-colcount={steps.length + 1}>
+        <div class={style["head"]} role="row" aria-rowindex={1}>
+          <span class={style["corner"]} role="columnheader" aria-colindex={1}>problem</span>
+          <span class={style["cells"]} style={width} role="presentation">
+            {drawn(columns).map((column) => (
+              <span key={column} role="columnheader" aria-colindex={column + 2} class={style["step"]} style={{ left: `${column * CELL_PX}px` }} aria-label={`step ${figure(steps[column])}`}>
+                {column % every === (steps.length - 1) % every ? figure(steps[column]) : ""}
+              </span>
+            ))}
+          </span>
+        </div>
+        <div role="rowgroup" style={{ height: `${virtual.getTotalSize()}px` }} class={style["space"]}>
+          {rows.map(({ index, start }) => (
+            <Row key={index} row={rowAt(index)} index={index} top={start} steps={steps} columns={columns} width={width} spot={spot} open={open} />
+          ))}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+interface RowProps {
+  row: ProblemRow | undefined;
+  index: number;
+  top: number;
+  steps: readonly number[];
+  columns: Span;
+  width: { width: string };
+  spot: Spot;
+  open: Props["open"];
+}
+
+function Row({ row, index, top, steps, columns, width, spot, open }: RowProps) {
+  return (
+    <div class={style["row"]} role="row" aria-rowindex={index + 2} aria-busy={row === undefined} style={{ transform: `translateY(${top}px)` }}>
+      <span class={style["problem"]} role="rowheader" aria-colindex={1} title={row?.prompt}>
+        <span class={style["prompt"]}>{row === undefined ? "…" : row.prompt.trim() === "" ? "(no prompt)" : <Text text={row.prompt} />}</span>
+        <small class={style[`word-${row?.verdict ?? ""}`]}>{row === undefined ? "" : (WORDS[row.verdict] ?? row.verdict)}{row?.beat === false && " · below the reference"}</small>
+      </span>
+      <span class={style["cells"]} style={width} role="presentation">
+        {drawn(columns).map((column) => {
+          const n = row?.n[column] ?? -1;
+          const c = row?.c[column] ?? 0;
+          const mark = row === undefined ? "absent" : markOf(n, c);
+          const isOpen = open !== null && row?.problem === open.problem && steps[column] === open.step;
+          const isSpot = spot.row === index && spot.column === column;
+          return (
+            <span
+              key={column}
+              role="gridcell"
+              aria-colindex={column + 2}
+              aria-label={row === undefined ? "loading" : said(n, c, steps[column] ?? 0)}
+              aria-selected={isOpen}
+              tabIndex={isSpot ? 0 : -1}
+              data-row={index}
+              data-column={column}
+              class={style["cell"]}
+              style={{ left: `${column * CELL_PX}px` }}
+              title={row === undefined ? undefined : said(n, c, steps[column] ?? 0)}
+            >
+              <i class={style[mark]}>{mark === "some" && <b style={{ height: `${(100 * c) / n}%` }} />}</i>
+            </span>
+          );
+        })}
+      </span>
+    </div>
+  );
+}
+
+const drawn = ({ first, stop }: Span): number[] => Array.from({ length: Math.max(0, stop - first) }, (_, i) => first + i);
+
+/** Bring a column into view; the problems' own column covers the left of the grid. */
+function intoView(scroller: HTMLElement | null, column: number): void {
+  const own = scroller?.querySelector<HTMLElement>('[role="columnheader"]')?.offsetWidth ?? 0;
+  if (scroller === null) return;
+  const left = column * CELL_PX;
+  const room = scroller.clientWidth - own;
+  if (left < scroller.scrollLeft) scroller.scrollLeft = left;
+  else if (left + CELL_PX > scroller.scrollLeft + room) scroller.scrollLeft = left + CELL_PX - room;
+}
+
+/** The columns on the screen, as it is scrolled and sized. */
+function useColumns(scroller: { current: HTMLDivElement | null }, count: number): Span {
+  const [span, show] = useState<Span>({ first: Math.max(0, count - 80), stop: count });
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (element === null) return undefined;
+    const look = (): void => {
+      const now = columnsOn(element.scrollLeft, element.clientWidth, count);
+      show((known) => (known.first === now.first && known.stop === now.stop ? known : now));
+    };
+    const observer = new ResizeObserver(look);
+    observer.observe(element);
+    element.addEventListener("scroll", look, { passive: true });
+    look();
+    return () => {
+      observer.disconnect();
+      element.removeEventListener("scroll", look);
+    };
+  }, [scroller, count]);
+  return span;
+}

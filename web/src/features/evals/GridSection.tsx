@@ -1,0 +1,143 @@
+/** How each problem fared: which grid is shown, which problems of it, and the samples of the cell that is open. */
+
+import { useMemo, useState } from "preact/hooks";
+import { type ApiError, getGrid } from "../../api";
+import type { GridReply, ProblemRow } from "../../api/types.gen";
+import { count, figure } from "../../lib/numbers";
+import { go, place } from "../../state/place";
+import { run } from "../../state/runs";
+import { asApiError } from "../../state/session";
+import { Failure, State } from "../../ui/State";
+import { useLoaded } from "../../ui/useLoaded";
+import { Answers } from "./Answers";
+import { ask, asked } from "./asked";
+import { Grid } from "./Grid";
+import style from "./Evals.module.css";
+
+const PAGE = 100;
+
+/** What became of problems, and what each word means. */
+const KINDS: readonly [string, string, string][] = [
+  ["solved", "solved", "Right in more than half of the answers at the last step, and not so at some step before"],
+  ["lost", "lost", "Right in more than half of the answers at some step, and not so at the last"],
+  ["mixed", "mixed", "Right now and then, never in more than half of the answers"],
+  ["never", "never right", "No right answer at any step"],
+  ["always", "held", "Right in more than half of the answers at every step"],
+  ["unbeaten", "never beat the reference", "The best reward never was above that of the reference's answer"],
+];
+
+const SORTS: readonly [string, string][] = [["index", "as they came"], ["last", "share right at the last step"], ["change", "change from first to last"], ["share", "share right"]];
+
+export function GridSection({ split, splits }: { split: string; splits: readonly string[] }) {
+  const item = run.value;
+  const query = { split, metric: asked("metric"), bar: asked("bar"), only: asked("only"), sort: asked("by") };
+  const key = item === null ? null : [item.id, item.version, ...Object.values(query)].join("\n");
+  const found = useLoaded(key, () => getGrid(item?.id ?? "", { ...query, offset: 0, limit: PAGE }));
+  const [last, keep] = useState<GridReply | null>(null);
+  if (found.value !== null && found.value !== last) keep(found.value);
+  const reply = found.value ?? (last?.split === split ? last : null);
+  return (
+    <section class={style["grids"]} aria-label="Problems by step">
+      <div class={style["bar"]}>
+        <h2>Problems by step</h2>
+        <label>
+          <span class="hidden">Of which split</span>
+          <select class="field" value={split} onChange={(event) => ask({ of: event.currentTarget.value, only: "" })}>
+            {splits.map((name) => <option key={name} value={name}>{name === "train" ? "training prompts that came again" : name}</option>)}
+          </select>
+        </label>
+        <label>
+          sorted by
+          <select class="field" value={asked("by") || "index"} onChange={(event) => ask({ by: event.currentTarget.value === "index" ? "" : event.currentTarget.value })}>
+            {SORTS.map(([name, words]) => <option key={name} value={name}>{words}</option>)}
+          </select>
+        </label>
+      </div>
+      {reply !== null && <Kinds reply={reply} />}
+      {found.error !== null && <Failure error={found.error} what="The grid" again={found.again} />}
+      {found.error === null && reply !== null && <Content key={`${split} ${query.only} ${query.sort}`} reply={reply} query={query} />}
+    </section>
+  );
+}
+
+/** The kinds of problems with how many there are: each narrows the grid to its own. */
+function Kinds({ reply }: { reply: GridReply }) {
+  const chosen = asked("only");
+  const all = KINDS.reduce((sum, [name]) => sum + (name === "unbeaten" ? 0 : (reply.counts[name] ?? 0)), 0);
+  const shown = KINDS.filter(([name]) => (reply.counts[name] ?? 0) > 0 || name === chosen);
+  return (
+    <div class={style["kinds"]} role="group" aria-label="Which problems">
+      <button type="button" class="action" aria-pressed={chosen === ""} onClick={() => ask({ only: "" })}>all {figure(all)}</button>
+      {shown.map(([name, words, meaning]) => (
+        <button key={name} type="button" class="action" aria-pressed={chosen === name} title={meaning} onClick={() => ask({ only: chosen === name ? "" : name })}>
+          {words} {figure(reply.counts[name] ?? 0)}
+        </button>
+      ))}
+      {reply.once > 0 && <span class="quiet">{count(reply.once, "prompt")} that came at one step alone {reply.once === 1 ? "is" : "are"} not here</span>}
+    </div>
+  );
+}
+
+interface Query {
+  split: string;
+  metric: string;
+  bar: string;
+  only: string;
+  sort: string;
+}
+
+function Content({ reply, query }: { reply: GridReply; query: Query }) {
+  const [pages, setPages] = useState<ReadonlyMap<number, readonly ProblemRow[]>>(new Map());
+  const [error, setError] = useState<ApiError | null>(null);
+  const asking = useMemo(() => new Set<string>(), []);
+  const { step, ask: given } = place.value;
+  const open = given["problem"];
+  if (reply.total === 0) return <Nothing reply={reply} split={query.split} />;
+  const rowAt = (row: number): ProblemRow | undefined => (row < PAGE ? reply.problems[row] : pages.get(Math.floor(row / PAGE))?.[row % PAGE]);
+  const need = async (page: number): Promise<void> => {
+    const name = `${reply.version} ${page}`;
+    if (page === 0 || asking.has(name)) return;
+    asking.add(name);
+    try {
+      const more = await getGrid(reply.run, { ...query, offset: page * PAGE, limit: PAGE });
+      setPages((known) => new Map(known).set(page, more.problems));
+    } catch (problem) {
+      asking.delete(name);
+      setError(asApiError(problem));
+    }
+  };
+  return (
+    <div class={style["content"]}>
+      {error !== null && <p role="alert">{error.message}</p>}
+      <Grid
+        steps={reply.steps}
+        total={reply.total}
+        rowAt={rowAt}
+        need={(page) => void need(page)}
+        page={PAGE}
+        open={open === undefined || step === null ? null : { problem: open, step }}
+        choose={(problem, at) => go({ step: at, ask: { ...given, problem } })}
+      />
+      {open !== undefined && step !== null && <Answers run={reply.run} query={query} metric={reply.metric} step={step} problem={open} version={reply.version} />}
+    </div>
+  );
+}
+
+function Nothing({ reply, split }: { reply: GridReply; split: string }) {
+  if (asked("only") !== "") {
+    return (
+      <State title="No such problem">
+        <p><button type="button" class="button" onClick={() => ask({ only: "" })}>Show all</button></p>
+      </State>
+    );
+  }
+  return split === "train" ? (
+    <State title="No training prompt came twice">
+      <p>{reply.once === 0 ? "No sample here has a value yet." : `Each of ${count(reply.once, "prompt")} came at one step alone. A prompt that comes again has its row here.`}</p>
+    </State>
+  ) : (
+    <State title="No problem here">
+      <p>No sample of {split} has a finite {reply.metric}. Choose another number that tells right answers.</p>
+    </State>
+  );
+}

@@ -1,0 +1,96 @@
+/** One evaluation by step: its score, and pass@k and pass^k, as lines and as a table. */
+
+import { useRef, useEffect } from "preact/hooks";
+import type { EvalItem, WireNumber } from "../../api/types.gen";
+import { line } from "../../lib/grid";
+import { count, figure, finite, score } from "../../lib/numbers";
+import { href, onLink } from "../../state/place";
+import { Text } from "../../ui/Text";
+import style from "./Evals.module.css";
+
+export function Scores({ of }: { of: EvalItem }) {
+  const { split, metric, bar, falls, reason, ks, steps } = of;
+  const scroller = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (scroller.current !== null) scroller.current.scrollTop = scroller.current.scrollHeight; // the newest step
+  }, [split, steps.length]);
+  const several = ks.filter((k) => k > 1);
+  const without = steps.reduce((sum, step) => sum + step.without, 0);
+  return (
+    <section class={style["eval"]} aria-label={split}>
+      <h2><Text text={split.replace(/^eval\//, "")} /></h2>
+      <p class="quiet" title={reason}>
+        right where <Text text={metric} /> {falls ? "≤" : "≥"} {score(bar)}
+      </p>
+      <Lines of={of} />
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a region that scrolls is reached by keys */}
+      <div class={style["tall"]} ref={scroller} tabIndex={0} role="region" aria-label={`${split} by step`}>
+        <table class={style["table"]}>
+          <thead>
+            <tr>
+              <th scope="col">step</th>
+              <th scope="col" title={`Mean ${metric}`}>score</th>
+              {ks.map((k) => <th key={k} scope="col" title={`The chance that at least one of ${k} answers is right`}>pass@{k}</th>)}
+              {several.map((k) => <th key={k} scope="col" title={`The chance that all of ${k} answers are right`}>pass^{k}</th>)}
+              <th scope="col">problems</th>
+            </tr>
+          </thead>
+          <tbody>
+            {steps.map((step) => (
+              <tr key={step.step}>
+                <th scope="row">
+                  <a href={href({ page: "rollouts", discarded: false, split, step: step.step })} onClick={onLink({ page: "rollouts", discarded: false, split, step: step.step })}>{figure(step.step)}</a>
+                </th>
+                <td>{score(step.score, "–")}</td>
+                {ks.map((k, i) => <Estimate key={k} value={step.pass_at[i] ?? null} held={step.problems_at[i] ?? 0} of={step.problems} k={k} />)}
+                {several.map((k) => {
+                  const i = ks.indexOf(k);
+                  return <Estimate key={k} value={step.pass_all[i] ?? null} held={step.problems_at[i] ?? 0} of={step.problems} k={k} />;
+                })}
+                <td title={count(step.samples, "sample")}>{figure(step.problems)} <small>n {figure(step.samples)}</small></td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {without > 0 && <p class="quiet">{count(without, "sample")} without a finite {metric}: in no number here</p>}
+    </section>
+  );
+}
+
+/** A mean over those problems alone that have at least k answers. */
+function Estimate({ value, held, of, k }: { value: WireNumber; held: number; of: number; k: number }) {
+  const isPart = held < of && held > 0;
+  return (
+    <td title={held < of ? `${figure(held)} of ${count(of, "problem")} have at least ${count(k, "answer")}` : undefined}>
+      {score(value, "–")}
+      {isPart && <sup>*</sup>}
+    </td>
+  );
+}
+
+function Lines({ of: { ks, steps, split } }: { of: EvalItem }) {
+  const at = steps.map(({ step }) => step);
+  // The largest k for which every step has an estimate: a line of one step says nothing.
+  const whole = ks.findLastIndex((_, i) => steps.every(({ pass_at }) => pass_at[i] !== null));
+  const last = whole < 0 ? ks.length - 1 : whole;
+  const k = ks[last] ?? 1;
+  const lines = [
+    { label: "pass@1", values: steps.map(({ right }) => finite(right)), kind: "one" },
+    ...(k > 1 ? [{ label: `pass@${k}`, values: steps.map(({ pass_at }) => finite(pass_at[last])), kind: "some" }, { label: `pass^${k}`, values: steps.map(({ pass_all }) => finite(pass_all[last])), kind: "every" }] : []),
+  ];
+  return (
+    <figure class={style["lines"]}>
+      <small class={style["axis"]} aria-hidden="true"><span>1</span><span>0</span></small>
+      <svg viewBox="0 -0.04 1 1.08" preserveAspectRatio="none" role="img" aria-label={`${lines.map(({ label }) => label).join(", ")} of ${split} by step, from 0 to 1; the numbers are in the table`}>
+        {[0, 0.5, 1].map((y) => <path key={y} class={style["rule"]} d={`M0 ${y}H1`} />)}
+        {lines.map(({ label, values, kind }) => <path key={label} class={style[kind]} d={line(values, at)} />)}
+      </svg>
+      <figcaption>
+        {lines.map(({ label, values, kind }) => (
+          <span key={label}><i class={style[kind]} /> {label} <b>{score(values.at(-1) ?? null, "–")}</b></span>
+        ))}
+      </figcaption>
+    </figure>
+  );
+}

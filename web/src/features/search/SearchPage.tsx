@@ -1,0 +1,101 @@
+/** The search: a field, how far it is, and what was found, newest step first. */
+
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { left, more, results } from "../../state/search";
+import { place } from "../../state/place";
+import { State } from "../../ui/State";
+import { sentence } from "../../lib/words";
+import { Hit } from "./Hit";
+import { SearchForm, SEARCH_ID } from "./SearchForm";
+import { SearchProgress } from "./SearchProgress";
+import style from "./Search.module.css";
+
+/** So close to the end more is asked for. */
+const AHEAD_PX = 800;
+const MOVES: Record<string, (at: number, last: number) => number> = {
+  ArrowDown: (at) => at + 1,
+  ArrowUp: (at) => at - 1,
+  Home: () => 0,
+  End: (_, last) => last,
+};
+
+export function SearchPage() {
+  const scroller = useRef<HTMLElement>(null);
+  const list = useRef<HTMLOListElement>(null);
+  const held = results.value;
+  const hits = held?.hits ?? [];
+  const links = (): HTMLAnchorElement[] => [...(list.current?.querySelectorAll<HTMLAnchorElement>("a[data-hit]") ?? [])];
+
+  useEffect(() => {
+    if (place.peek().search.text === "" || results.peek() === null) document.querySelector<HTMLElement>(`#${SEARCH_ID}`)?.focus();
+  }, []);
+  // Back from a sample: the results stand where they were left, and the hit that was opened has the focus.
+  useLayoutEffect(() => {
+    scroller.current?.scrollTo(0, left.scrollTop);
+    links().find((link) => link.dataset["hit"] === left.hit)?.focus({ preventScroll: true });
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, []);
+
+  const ahead = (): void => {
+    const page = scroller.current;
+    if (page === null) return;
+    if (results.peek() !== null) left.scrollTop = page.scrollTop;
+    if (page.scrollHeight - page.scrollTop - page.clientHeight < AHEAD_PX) void more();
+  };
+  const move = (event: KeyboardEvent): void => {
+    const to = MOVES[event.key];
+    if (to === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
+    const all = links();
+    const at = all.findIndex((link) => link === document.activeElement);
+    const next = at < 0 ? undefined : all[Math.max(0, Math.min(all.length - 1, to(at, all.length - 1)))];
+    event.preventDefault();
+    if (at === 0 && event.key === "ArrowUp") document.querySelector<HTMLElement>(`#${SEARCH_ID}`)?.focus();
+    else next?.focus();
+  };
+
+  let before = "";
+  return (
+    <main class={style["page"]} ref={scroller} onScroll={ahead}>
+      <h1 class="hidden">Search</h1>
+      <SearchForm toResults={() => links()[0]?.focus()} />
+      {held === null ? (
+        <Nothing />
+      ) : held.error !== null && held.now === null ? (
+        <p class={style["error"]} role="alert">
+          {sentence(held.error.message)} {sentence(held.error.next)}
+        </p>
+      ) : (
+        <>
+          <SearchProgress held={held} />
+          <ol ref={list} class={style["hits"]}>
+            {hits.map((hit, i) => {
+              const scope = `${hit.run}\n${hit.split}\n${hit.step}`;
+              const isNew = scope !== before;
+              before = scope;
+              // Hits never change their order: a step that comes again has a heading again.
+              return <Hit key={`${hit.run} ${hit.id}`} hit={hit} isNewStep={isNew} isFirst={i === 0} hasRun={held.asked.runs.length === 0} onKey={move} />;
+            })}
+          </ol>
+          {held.now !== null && hits.length < held.now.listed && (
+            <p class={style["more"]}>
+              <button type="button" class="button" onClick={() => void more()}>
+                Show more
+              </button>
+            </p>
+          )}
+        </>
+      )}
+    </main>
+  );
+}
+
+function Nothing() {
+  return (
+    <State title="Search what the model was asked, and what it wrote">
+      <p>
+        Results come as you type, newest step first. <kbd>↓</kbd> goes to them, <kbd>Enter</kbd> opens one with the places marked, and Back leads here again.
+      </p>
+      <p>Regular expressions are RE2's: quick whatever they say, without lookaround and backreferences.</p>
+    </State>
+  );
+}

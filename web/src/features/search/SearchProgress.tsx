@@ -1,0 +1,72 @@
+/** How far a search is, in samples and bytes, what it could not see, and what has come since. */
+
+import { count, figure, size } from "../../lib/numbers";
+import { sentence } from "../../lib/words";
+import { nameOf } from "../../state/marks";
+import { runs } from "../../state/runs";
+import { begin, grown, isSearching, type Results, stop } from "../../state/search";
+import style from "./Search.module.css";
+
+export function SearchProgress({ held }: { held: Results }) {
+  const { now, hits } = held;
+  const done = now?.searched_bytes ?? 0;
+  const known = now?.known_bytes ?? 0;
+  const part = known > 0 ? Math.min(1, done / known) : 0;
+  const isOn = isSearching.value;
+  const indexing = (runs.value ?? []).filter(({ id, progress }) => now?.indexing.includes(id) === true && progress.phase === "scalars");
+  const later = grown.value;
+  return (
+    <div class={style["progress"]}>
+      <p role="status" class={style["said"]}>
+        <b>{now === null ? "Searching …" : now.found === 0 && !isOn ? "Nothing found" : count(now.found, "sample")}</b>
+        {now !== null && (
+          <span class="quiet">
+            {now.kind === "waiting" && "waiting for other searches; "}
+            {now.kind === "over"
+              ? `of ${count(now.known_samples, "sample")}, ${size(known)}`
+              : `in ${figure(now.samples)} of ${count(now.known_samples, "sample")}, ${size(done)} of ${size(known)}${now.kind === "progress" ? "" : `: ${now.kind}`}`}
+            {now.found > now.listed && now.kind === "over" && `; the newest ${figure(now.listed)} are listed`}
+          </span>
+        )}
+        {isOn && (
+          <button type="button" class="action" onClick={stop}>
+            Stop
+          </button>
+        )}
+        {!isOn && now !== null && now.kind !== "over" && (
+          <button type="button" class="action strong" onClick={() => begin(held.asked)}>
+            Search again
+          </button>
+        )}
+      </p>
+      <div class={style["bar"]} role="progressbar" aria-label="Searched" aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.round(part * 100)} hidden={!isOn}>
+        <i style={{ width: `${part * 100}%` }} />
+      </div>
+      {indexing.map((one) => (
+        <p key={one.id} class="quiet">
+          {nameOf(one)} is still being indexed: {size(one.progress.done_bytes)} of {size(one.progress.total_bytes)} so far. What comes is not searched.
+        </p>
+      ))}
+      {now !== null && now.from_sources > 0 && (
+        <p class="quiet">{count(now.from_sources, "sample")} searched in the files themselves: the index has no texts of them yet, which takes longer.</p>
+      )}
+      {now?.notes.map((note) => (
+        <p key={note} class={style["note"]}>
+          {sentence(note)}
+        </p>
+      ))}
+      {held.error !== null && hits.length > 0 && (
+        <p class={style["note"]} role="alert">
+          {sentence(held.error.message)}
+        </p>
+      )}
+      {later.length > 0 && (
+        <p>
+          <button type="button" class="action strong" onClick={() => begin(held.asked)}>
+            {later.length === 1 && later[0] !== undefined ? nameOf(later[0]) : count(later.length, "run")} changed since: search again
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}
