@@ -3,7 +3,8 @@
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { type ApiError, getMembers, getSamples } from "../api";
 import type { MembersReply, SampleItem, SamplesReply } from "../api/types.gen";
-import { groupOf, scopeOf } from "../lib/address";
+import { scopeOf } from "../lib/address";
+import { groupOf } from "../lib/together";
 import { columns } from "./columns";
 import { listing } from "./list";
 import { go, place } from "./place";

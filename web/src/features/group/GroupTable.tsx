@@ -2,7 +2,7 @@
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { SampleItem, WireNumber } from "../../api/types.gen";
-import { MAX_ONLY } from "../../lib/address";
+import { MAX_ONLY } from "../../lib/together";
 import { exact, figure, score, signed, toNumber } from "../../lib/numbers";
 import { cellColour } from "../../lib/scales";
 import { label, scale } from "../../state/columns";
