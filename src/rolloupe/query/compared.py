@@ -60,7 +60,10 @@ class Member(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """`members` from `offset` of `total`, each compared with `against`; `common` is where the first of them parts."""
+    """`members` from `offset` of `total`, each compared with `against`.
+
+    `common` is where the first of them parts: the beginning where none does.
+    """
 
     total: int
     offset: int
@@ -110,7 +113,7 @@ def compared(
     reference = read[str(other[0])]
     members = [_placed(read[str(own)].member, reference.member) for own, _ in page]
     first = read.get(str(key), reference)
-    common = min((spot for one in members if (spot := one.parts_at)), default=_end(reference.member.pieces))
+    common = min((spot for one in members if (spot := one.parts_at)), default=Spot(0, 0))
     return Compared(
         len(chosen),
         offset,
@@ -190,10 +193,6 @@ def parting(a: Sequence[Piece], b: Sequence[Piece]) -> Spot | None:
         if own.text != other.text:
             return Spot(number, text.alike(own.text, other.text))
     return None if len(a) == len(b) else Spot(min(len(a), len(b)), 0)
-
-
-def _end(pieces: Sequence[Piece]) -> Spot:
-    return Spot(len(pieces), 0)
 
 
 def chars_before(pieces: Sequence[Piece], spot: Spot) -> int:

@@ -23,13 +23,13 @@ from rolloupe.errors import (
 )
 from rolloupe.index import Library
 from rolloupe.server import (
-    answers,
     beside,
     evals,
     events,
     lists,
     login,
     marks,
+    members,
     memory,
     reading,
     runs,
@@ -72,9 +72,9 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/sample/image", reading.image),
     (f"{RUN}/sample/find", reading.find),
     (f"{RUN}/sample/series", reading.series),
-    (f"{RUN}/answers", answers.answers),
-    (f"{RUN}/same", answers.same),
     ("/api/search/hits", search.hits),
+    (f"{RUN}/members", members.members),
+    (f"{RUN}/same", members.same),
     ("/api/cache/stats", memory.stats),
     ("/api/state", marks.state),
     ("/api/events", events.events),

@@ -30,8 +30,11 @@ QUERY_THREADS = 4
 
 LATELY = 6
 LATELY_BYTES = 24 * 2**20
-ANSWERS, ANSWERS_BYTES = 4, 64 * 2**20
 """Bytes of records; what is made of them takes several times as much."""
+
+MEMBERS = 2
+MEMBERS_CHARS = 32_000_000
+"""Groups side by side: more of the same answers is asked for in turn."""
 
 T = TypeVar("T")
 Made = msgspec.Struct | Reply
@@ -80,7 +83,7 @@ class Context:
         self.settings = settings
         self.cache = ReplyCache(settings.cache_memory_mb * 2**20, settings.cache_entries)
         self.lately = Lately(LATELY, LATELY_BYTES)
-        self.answers = Lately(ANSWERS, ANSWERS_BYTES)
+        self.members = Lately(MEMBERS, MEMBERS_CHARS)
         self.hub = Hub(self)
         self.searches = Searches()
         self._threads = ThreadPoolExecutor(QUERY_THREADS, thread_name_prefix="query")

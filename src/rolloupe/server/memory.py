@@ -21,7 +21,7 @@ async def clear(request: Request) -> Response:
     library = await context.library()
     context.cache.clear()
     context.lately.clear()
-    context.answers.clear()
+    context.members.clear()
     return await context.fresh(request, lambda: figures(context, library))
 
 

@@ -490,7 +490,7 @@ class TurnsReply(Struct, kw_only=True):
     turn_total: int
 
 
-class AnswerPiece(Struct, kw_only=True):
+class MemberPiece(Struct, kw_only=True):
     """A stretch of an answer: what all answers begin with, what is also in the one compared with, and the rest."""
 
     turn: int
@@ -503,11 +503,11 @@ class AnswerPiece(Struct, kw_only=True):
     own: str
 
 
-class Answer(Struct, kw_only=True):
+class MemberText(Struct, kw_only=True):
     """The answer of a member of a group, or the part of it around the place at which it parts."""
 
     id: str
-    pieces: list[AnswerPiece]
+    pieces: list[MemberPiece]
     chars: int
     """How long all of it is."""
     skipped: int
@@ -521,8 +521,8 @@ class Answer(Struct, kw_only=True):
     error: str
 
 
-class AnswersReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/answers?id=&against=&only=&chars=&lead=`: the answers of a sample's group, side by side.
+class MembersReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/members?id=&against=&only=&chars=&lead=`: the answers of a sample's group, side by side.
 
     At most 64: those around the sample, or around it among those of `only`, which may stand several times. `chars` are
     sent of each beyond what all share, and of that the last `lead`.
@@ -537,10 +537,10 @@ class AnswersReply(Struct, kw_only=True):
     offset: int
     common: int
     """So many characters all answers shown begin with; those without any text aside."""
-    answers: list[Answer]
-    reference: Answer | None
+    answers: list[MemberText]
+    reference: MemberText | None
     """The one compared with, where it is not one of `answers`."""
-    prompt: list[AnswerPiece]
+    prompt: list[MemberPiece]
     """Of the sample asked for, its beginning; `own` has the text."""
     prompt_chars: int
     label: str
@@ -966,7 +966,7 @@ REPLIES = (
     CompleteReply,
     SampleReply,
     TurnsReply,
-    AnswersReply,
+    MembersReply,
     SameReply,
     RawReply,
     TextReply,

@@ -3,7 +3,7 @@
 import { address, ApiError, get, lines, post } from "./client";
 import type {
   AboutReply,
-  AnswersReply,
+  MembersReply,
   CacheStats,
   CellReply,
   ColumnsReply,
@@ -94,10 +94,10 @@ export const getCompletion = (run: string, query: Partial<SamplesQuery>, text: s
 export const getSample = (run: string, id: string, after?: string): Promise<SampleReply> => get(["runs", run, "sample"], { id, after });
 
 /** The answers of a sample's group: `only` these, or all; each from the end of what all share, less `lead`, `chars` long. */
-export const getAnswers = (
+export const getMembers = (
   run: string,
   query: { id: string; against?: string | undefined; only?: readonly string[] | undefined; chars: number; lead: number },
-): Promise<AnswersReply> => get(["runs", run, "answers"], query);
+): Promise<MembersReply> => get(["runs", run, "members"], query);
 
 /** Where the prompt of a sample was answered. */
 export const getSame = (run: string, id: string): Promise<SameReply> => get(["runs", run, "same"], { id });

@@ -438,7 +438,7 @@ export interface TurnsReply {
 }
 
 /** A stretch of an answer: what all answers begin with, what is also in the one compared with, and the rest. */
-export interface AnswerPiece {
+export interface MemberPiece {
   turn: number;
   role: string;
   name: string;
@@ -450,9 +450,9 @@ export interface AnswerPiece {
 }
 
 /** The answer of a member of a group, or the part of it around the place at which it parts. */
-export interface Answer {
+export interface MemberText {
   id: string;
-  pieces: AnswerPiece[];
+  pieces: MemberPiece[];
   /** How long all of it is. */
   chars: number;
   /** So many characters in front, which all answers share, are not sent. */
@@ -467,12 +467,12 @@ export interface Answer {
 }
 
 /**
- * `GET /api/runs/{run}/answers?id=&against=&only=&chars=&lead=`: the answers of a sample's group, side by side.
+ * `GET /api/runs/{run}/members?id=&against=&only=&chars=&lead=`: the answers of a sample's group, side by side.
  *
  * At most 64: those around the sample, or around it among those of `only`, which may stand several times. `chars` are
  * sent of each beyond what all share, and of that the last `lead`.
  */
-export interface AnswersReply {
+export interface MembersReply {
   id: string;
   run: string;
   /** The one that the others are compared with: as asked for, else the best by reward. */
@@ -482,11 +482,11 @@ export interface AnswersReply {
   offset: number;
   /** So many characters all answers shown begin with; those without any text aside. */
   common: number;
-  answers: Answer[];
+  answers: MemberText[];
   /** The one compared with, where it is not one of `answers`. */
-  reference: Answer | null;
+  reference: MemberText | null;
   /** Of the sample asked for, its beginning; `own` has the text. */
-  prompt: AnswerPiece[];
+  prompt: MemberPiece[];
   prompt_chars: number;
   label: string;
 }

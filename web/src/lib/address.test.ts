@@ -66,3 +66,20 @@ describe("addresses", () => {
     expect(moved(place, { run: "other" })).toMatchObject({ run: "other", split: null, step: null, sample: null });
   });
 });
+
+describe("a group that stands together", () => {
+  const query = "sample=train/1/g/3&view=group&against=train/1/g/0&diff=1&only=train/1/g/3&only=train/1/g/4";
+  it("has an address that gives it back", () => {
+    const place = parse("runs/r", query);
+    expect(place).toMatchObject({ view: "group", against: "train/1/g/0", isDiff: true, isTable: false, only: ["train/1/g/3", "train/1/g/4"] });
+    expect(parse(...(format(place).split("?") as [string, string]))).toEqual(place);
+    expect(format({ ...place, view: "transcript" })).toBe("runs/r?split=train&step=1&sample=train/1/g/3");
+  });
+  it("keeps what is of the group when another of its samples is gone to, and nothing at another group", () => {
+    const place = parse("runs/r", query);
+    expect(moved(place, { sample: "train/1/g/4" })).toMatchObject({ against: "train/1/g/0", only: ["train/1/g/3", "train/1/g/4"], isDiff: true });
+    expect(moved(place, { sample: "train/1/g/5" })).toMatchObject({ against: "train/1/g/0", only: [] });
+    expect(moved(place, { sample: "train/1/h/3" })).toMatchObject({ view: "group", against: null, only: [] });
+    expect(moved(place, { step: 2 })).toMatchObject({ view: "group", sample: null });
+  });
+});

@@ -3,6 +3,7 @@
 import { NO_SEARCH, type Search, searchIn, writeSearch } from "./searching";
 
 export { NO_SEARCH, type Search } from "./searching";
+import { ALL_TOGETHER, readTogether, type Together, togetherFor, writeTogether } from "./together";
 
 export type Page = "runs" | "rollouts" | "evals" | "problems" | "report" | "run" | "search" | "bookmarks" | "settings";
 export type View = "transcript" | "text" | "raw" | "group";
@@ -12,21 +13,13 @@ export type Mode = "groups" | "samples" | "table";
 export type Extent = "step" | "run" | readonly [number | null, number | null];
 
 /** What the page shows. Null where the address leaves the choice to the page. */
-export interface Place {
+export interface Place extends Together {
   page: Page;
   run: string | null;
   split: string | null;
   step: number | null;
   sample: string | null;
   view: View;
-  /** In the view of a group: a table of its samples, in place of columns. */
-  isTable: boolean;
-  /** The sample that the others of its group are compared with; null for the best. */
-  against: string | null;
-  /** The words in which that one and the sample differ, in place of all answers. */
-  isDiff: boolean;
-  /** The samples of the group that stand side by side; none for all. */
-  only: readonly string[];
   /** `index`, `length`, or the name of a column. */
   sort: string;
   descending: boolean;
@@ -57,10 +50,7 @@ export const START: Place = {
   step: null,
   sample: null,
   view: "transcript",
-  isTable: false,
-  against: null,
-  isDiff: false,
-  only: [],
+  ...ALL_TOGETHER,
   sort: "index",
   descending: false,
   discarded: false,
@@ -86,8 +76,6 @@ const BESIDE: readonly Page[] = ["evals", "problems", "report", "run"];
 const ABOVE: readonly Page[] = ["settings", "bookmarks"];
 /** Curves of more runs than these cannot be told apart. */
 export const MAX_OVER = 9;
-/** More samples than these are not chosen out of a group: an address has an end. */
-export const MAX_ONLY = 64;
 /** The last part of the address of what was not trained on: the same page as the rollouts. */
 const DISCARDED = "discarded";
 /** The names of what pages are asked, as they stand in addresses: those of evaluations. */
@@ -125,10 +113,7 @@ export function parse(path: string, query: string): Place {
     step: scope?.step ?? (WHOLE.test(step) ? Number(step) : null),
     sample,
     view: VIEWS.find((view) => view === given.get("view")) ?? "transcript",
-    isTable: given.get("as") === "table",
-    against: given.get("against") || null,
-    isDiff: given.get("diff") === "1",
-    only: given.get("view") === "group" ? [...new Set(given.getAll("only"))].filter((id) => id !== "").slice(0, MAX_ONLY) : [],
+    ...readTogether(given),
     sort: sort.replace(/^-/, "") || "index",
     descending: sort.startsWith("-"),
     mode: MODES.find((name) => name === given.get("mode")) ?? null,
@@ -161,12 +146,7 @@ export function format(place: Place): string {
   if (place.step !== null) query.set("step", String(place.step));
   if (place.sample !== null) query.set("sample", place.sample);
   if (place.view !== "transcript") query.set("view", place.view);
-  if (place.view === "group") {
-    if (place.isTable) query.set("as", "table");
-    if (place.against !== null) query.set("against", place.against);
-    if (place.isDiff) query.set("diff", "1");
-    for (const id of place.only) query.append("only", id);
-  }
+  if (place.view === "group") writeTogether(place, query);
   if (place.sort !== "index" || place.descending) query.set("sort", `${place.descending ? "-" : ""}${place.sort}`);
   if (place.mode !== null) query.set("mode", place.mode);
   if (place.extent !== "step") query.set("scope", place.extent === "run" ? "run" : place.extent.map((end) => end ?? "").join(":"));
@@ -182,17 +162,10 @@ export function format(place: Place): string {
   return joined(BESIDE.includes(place.page) ? `${path}/${place.page}` : path, query);
 }
 
-/** The id of a sample without what tells it from others of its group. */
-export const groupOf = (id: string): string => id.slice(0, id.lastIndexOf("/"));
-
 /** The same place with something changed; what depended on what changed is left to the page again. */
 export function moved(place: Place, change: Partial<Place>): Place {
   const next = movedTo(place, change);
-  const { sample } = next;
-  if (sample === null || sample === place.sample) return next;
-  const held = (id: string): boolean => groupOf(id) === groupOf(sample);
-  const isAgainst = next.against !== null && held(next.against);
-  return { ...next, against: isAgainst ? next.against : null, only: next.only.includes(sample) ? next.only.filter(held) : [] };
+  return next.sample === null || next.sample === place.sample ? next : { ...next, ...togetherFor(next.sample, next) };
 }
 
 function movedTo(place: Place, change: Partial<Place>): Place {

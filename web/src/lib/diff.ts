@@ -28,7 +28,7 @@ export type Difference = { first: Differing[]; second: Differing[]; by: "words" 
 const LIMIT_MS = 1500;
 /** One more character of these is a word of its own: nothing stands between words. */
 const SOLID = String.raw`\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}`;
-const WORDS = new RegExp(String.raw`[${SOLID}]\p{M}*|(?:(?![${SOLID}])[\p{L}\p{N}_])(?:(?![${SOLID}])[\p{L}\p{N}\p{M}_'’])*|\s+|[^\p{M}]\p{M}*|\p{M}+`, "gu");
+const WORDS = new RegExp(String.raw`[${SOLID}]\p{M}*|\p{N}+(?:[.,]\p{N}+)*(?![\p{L}_])|(?:(?![${SOLID}])[\p{L}\p{N}_])(?:(?![${SOLID}])[\p{L}\p{N}\p{M}_'’])*|\s+|[^\p{M}]\p{M}*|\p{M}+`, "gu");
 const SENTENCES = /[^\n.!?。]*[\n.!?。]+\s*|[^\n.!?。]+/gu;
 /** Begins what stands for a new stretch among the words; no text holds it alone. */
 const HEAD = "\u0000\u0000";

@@ -1,9 +1,10 @@
 /** The group of the sample that is looked at, side by side: its samples as the list knows them, and their answers. */
 
 import { computed, effect, signal, untracked } from "@preact/signals";
-import { type ApiError, getAnswers, getSamples } from "../api";
-import type { AnswersReply, SamplesReply } from "../api/types.gen";
-import { groupOf, scopeOf } from "../lib/address";
+import { type ApiError, getMembers, getSamples } from "../api";
+import type { MembersReply, SampleItem, SamplesReply } from "../api/types.gen";
+import { scopeOf } from "../lib/address";
+import { groupOf } from "../lib/together";
 import { columns } from "./columns";
 import { listing } from "./list";
 import { go, place } from "./place";
@@ -20,7 +21,7 @@ const MEMBERS = 1000;
 /** So many sample metrics have a column in the table. */
 const METRICS = 12;
 
-export const answers = signal<AnswersReply | null>(null);
+export const answers = signal<MembersReply | null>(null);
 export const answersError = signal<ApiError | null>(null);
 export const members = signal<SamplesReply | null>(null);
 
@@ -42,6 +43,14 @@ export const groupId = computed<string | null>(() => (isOpen.value && place.valu
 /** The columns of the table beside those that every sample has. */
 export const metricColumns = computed<readonly string[]>(() => columns.value.filter(({ source, kind }) => source === "metric" && kind === "number").slice(0, METRICS).map(({ name }) => name));
 
+/** The samples of the group that the address names, as far as they are here. */
+export const membersHere = computed<readonly SampleItem[]>(() => {
+  const held = members.value;
+  const first = held?.samples[0];
+  const isOf = first !== undefined && held?.run === place.value.run && groupOf(first.id) === groupId.value;
+  return isOf && held !== null ? held.samples : [];
+});
+
 /** True where the answers are those of the group that the address names. */
 export const isShown = computed(() => {
   const reply = answers.value;
@@ -51,7 +60,7 @@ export const isShown = computed(() => {
 /** The samples that stand side by side, in order. */
 export const shownIds = computed<readonly string[]>(() => {
   const { isTable, isDiff, only } = place.value;
-  const all = members.value?.samples.map(({ id }) => id) ?? [];
+  const all = membersHere.value.map(({ id }) => id);
   if (isDiff && !isTable && only.length > 0) return all.filter((id) => only.includes(id));
   if (isDiff || isTable || !isShown.value) return all;
   return answers.value?.answers.map(({ id }) => id) ?? [];
@@ -130,7 +139,7 @@ async function loadAnswers(id: string, query: { against?: string | undefined; on
   asked += 1;
   const own = asked;
   try {
-    const reply = await getAnswers(of, { id, ...query });
+    const reply = await getMembers(of, { id, ...query });
     if (own !== asked || groupId.peek() !== groupOf(id) || place.peek().run !== of) return;
     held = key;
     answersError.value = null;

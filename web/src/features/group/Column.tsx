@@ -1,7 +1,7 @@
 /** One answer of a group: its figures on top, and its text with the place marked at which it parts from another. */
 
 import { useRef } from "preact/hooks";
-import type { Answer, AnswersReply, SampleItem } from "../../api/types.gen";
+import type { MemberText, MembersReply, SampleItem } from "../../api/types.gen";
 import { count, exact, figure, signed, toNumber } from "../../lib/numbers";
 import { inkOf } from "../../lib/scales";
 import { scale } from "../../state/columns";
@@ -13,8 +13,8 @@ import { Pieces } from "./Pieces";
 import style from "./Columns.module.css";
 
 interface Props {
-  answer: Answer;
-  reply: AnswersReply;
+  answer: MemberText;
+  reply: MembersReply;
   /** What the list knows of it; undefined while that is on its way. */
   item: SampleItem | undefined;
   items: readonly SampleItem[];
@@ -28,7 +28,7 @@ export function Column({ answer, reply, item, items, isHere }: Props) {
     <section ref={root} class={style["column"]} aria-label={nameOf(items, answer.id)} aria-current={isHere ? "true" : undefined}>
       <ColumnHead answer={answer} item={item} items={items}>
         <p class={style["verdict"]}>
-          <Verdict answer={answer} other={other} to={() => root.current?.querySelector("mark")?.scrollIntoView({ block: "center", inline: "nearest" })} />
+          <Verdict answer={answer} other={other} isAlone={reply.total === 1} to={() => root.current?.querySelector("mark")?.scrollIntoView({ block: "center", inline: "nearest" })} />
         </p>
       </ColumnHead>
       <Body answer={answer} />
@@ -36,7 +36,7 @@ export function Column({ answer, reply, item, items, isHere }: Props) {
   );
 }
 
-export function ColumnHead({ answer, item, items, children }: { answer: Answer; item: SampleItem | undefined; items: readonly SampleItem[]; children?: preact.ComponentChildren }) {
+export function ColumnHead({ answer, item, items, children }: { answer: MemberText; item: SampleItem | undefined; items: readonly SampleItem[]; children?: preact.ComponentChildren }) {
   const alone = { sample: answer.id, view: "transcript" as const };
   return (
     <header class={style["head"]}>
@@ -62,9 +62,9 @@ export function ColumnHead({ answer, item, items, children }: { answer: Answer; 
   );
 }
 
-function Verdict({ answer, other, to }: { answer: Answer; other: string; to: () => void }) {
+function Verdict({ answer, other, isAlone, to }: { answer: MemberText; other: string; isAlone: boolean; to: () => void }) {
   const { verdict, parts_at: at } = answer;
-  if (verdict === "self") return <span>the others are compared with this one</span>;
+  if (verdict === "self") return isAlone ? null : <span>the others are compared with this one</span>;
   if (verdict === "same") return <span>says the same as {other}</span>;
   if (verdict === "alike") return <span>says the same as {other} as far as they are compared</span>;
   if (verdict === "ends") return <span>ends where {other} goes on</span>;
@@ -76,7 +76,7 @@ function Verdict({ answer, other, to }: { answer: Answer; other: string; to: () 
   );
 }
 
-function Body({ answer }: { answer: Answer }) {
+function Body({ answer }: { answer: MemberText }) {
   if (answer.verdict === "error") return <p class={`${style["none"]} ${style["error"]}`}>{answer.error}</p>;
   if (answer.chars === 0) return <p class={style["none"]}>There is no answer.</p>;
   return (
@@ -92,7 +92,7 @@ function Body({ answer }: { answer: Answer }) {
   );
 }
 
-function More({ answer }: { answer: Answer }) {
+function More({ answer }: { answer: MemberText }) {
   const alone = { sample: answer.id, view: "transcript" as const };
   const sent = answer.chars - answer.cut;
   if (sent >= MOST_CHARS / 64) {

@@ -1,17 +1,17 @@
 /** The answers of a group side by side: as many as the width has room for, the others beyond the edge. */
 
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { AnswersReply } from "../../api/types.gen";
+import type { MembersReply } from "../../api/types.gen";
 import { figure } from "../../lib/numbers";
+import { membersHere } from "../../state/group";
 import { go, place } from "../../state/place";
 import { Column } from "./Column";
-import { here } from "./GroupHeader";
 import style from "./Columns.module.css";
 
-export function Columns({ reply }: { reply: AnswersReply }) {
+export function Columns({ reply }: { reply: MembersReply }) {
   const root = useRef<HTMLDivElement>(null);
   const id = place.value.sample;
-  const items = here();
+  const items = membersHere.value;
   const shown = reply.answers;
 
   // The column of the sample that is looked at comes into view when another is chosen, never while the reader scrolls.
@@ -37,7 +37,7 @@ export function Columns({ reply }: { reply: AnswersReply }) {
 }
 
 /** Which samples of a very large group are here, and the ways to the others. */
-function Pages({ reply, ids }: { reply: AnswersReply; ids: readonly string[] }) {
+function Pages({ reply, ids }: { reply: MembersReply; ids: readonly string[] }) {
   const { offset, total, answers } = reply;
   const to = (at: number): string | null => ids[at] ?? null;
   const before = to(Math.max(0, offset - 1));

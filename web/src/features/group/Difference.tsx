@@ -1,14 +1,14 @@
 /** Two answers of a group beside each other, with the words marked that the other has not. */
 
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { Answer, AnswersReply } from "../../api/types.gen";
+import type { MemberText, MembersReply } from "../../api/types.gen";
 import type { Difference as Found, Differing, Told } from "../../lib/diff";
 import { count } from "../../lib/numbers";
+import { membersHere } from "../../state/group";
 import { compare } from "../../ui/differ";
 import { State } from "../../ui/State";
 import { Text } from "../../ui/Text";
 import { ColumnHead } from "./Column";
-import { here } from "./GroupHeader";
 import { nameOf } from "./names";
 import { Pieces, Turns } from "./Pieces";
 import columns from "./Columns.module.css";
@@ -16,8 +16,10 @@ import style from "./Pieces.module.css";
 
 /** A difference in more stretches is drawn without them: no page shows so many marks in a moment. */
 const MOST_STRETCHES = 20_000;
+/** So much of a long stretch that is the same in both is shown at either end. */
+const ENDS_CHARS = 400;
 
-export function Difference({ reply }: { reply: AnswersReply }) {
+export function Difference({ reply }: { reply: MembersReply }) {
   const second = reply.answers[0];
   const first = reply.reference;
   if (second === undefined) return null;
@@ -31,7 +33,7 @@ export function Difference({ reply }: { reply: AnswersReply }) {
   return <Two key={`${first.id} ${second.id}`} first={first} second={second} />;
 }
 
-function Two({ first, second }: { first: Answer; second: Answer }) {
+function Two({ first, second }: { first: MemberText; second: MemberText }) {
   const [found, set] = useState<Found | null>(null);
   const sides = useMemo(() => [told(first), told(second)] as const, [first, second]);
   useEffect(() => {
@@ -41,7 +43,7 @@ function Two({ first, second }: { first: Answer; second: Answer }) {
   const isWhole = found !== null && !("refused" in found);
   const tooMany = isWhole && stretches(found.first) + stretches(found.second) > MOST_STRETCHES;
   const cut = first.cut + second.cut;
-  const items = here();
+  const items = membersHere.value;
   return (
     <>
       <p class={columns["pages"]} role="status">
@@ -61,8 +63,8 @@ function Two({ first, second }: { first: Answer; second: Answer }) {
   );
 }
 
-function Side({ answer, found, isHere }: { answer: Answer; found: readonly Differing[] | null; isHere: boolean }) {
-  const items = here();
+function Side({ answer, found, isHere }: { answer: MemberText; found: readonly Differing[] | null; isHere: boolean }) {
+  const items = membersHere.value;
   return (
     <section class={columns["column"]} aria-label={nameOf(items, answer.id)} aria-current={isHere ? "true" : undefined}>
       <ColumnHead answer={answer} item={items.find(({ id }) => id === answer.id)} items={items} />
@@ -76,10 +78,31 @@ function Side({ answer, found, isHere }: { answer: Answer; found: readonly Diffe
 
 function stretch({ text, isSame }: { text: string; isSame: boolean }, i: number) {
   // oxlint-disable-next-line react/no-array-index-key -- the stretches of a text never change their order
-  return isSame ? <span key={i} class={style["same"]}><Text text={text} /></span> : <mark key={i} class={style["own"]}><Text text={text} /></mark>;
+  return isSame ? <Same key={i} text={text} /> : <mark key={i} class={style["own"]}><Text text={text} /></mark>;
 }
 
-const told = (answer: Answer): Told[] =>
+/** What is the same in both; of much the middle is folded, as nobody is looking for it. */
+function Same({ text }: { text: string }) {
+  const [isOpen, open] = useState(false);
+  if (isOpen || text.length < 4 * ENDS_CHARS) return <span class={style["same"]}><Text text={text} /></span>;
+  const head = opens(text, ENDS_CHARS);
+  const tail = opens(text, text.length - ENDS_CHARS);
+  return (
+    <span class={style["same"]}>
+      <Text text={text.slice(0, head)} />
+      <button type="button" class={`action ${columns["fold"]}`} onClick={() => open(true)}>{`… ${count(tail - head, "character")}, the same in both: show`}</button>
+      <Text text={text.slice(tail)} />
+    </span>
+  );
+}
+
+/** The place behind the next white space, where no character is cut in two. */
+function opens(text: string, from: number): number {
+  const found = text.slice(from, from + ENDS_CHARS).search(/\s/);
+  return found < 0 ? from : from + found + 1;
+}
+
+const told = (answer: MemberText): Told[] =>
   answer.pieces.map(({ turn, role, name, kind, common, shared, own }) => ({ turn, role, name, kind, text: common + shared + own }));
 
 const stretches = (side: readonly Differing[]): number => side.reduce((sum, one) => sum + one.stretches.length, 0);

@@ -4,7 +4,7 @@ import type { SampleItem } from "../../api/types.gen";
 import { count, figure, finite, score } from "../../lib/numbers";
 import { inkOf } from "../../lib/scales";
 import { scale } from "../../state/columns";
-import { answers, groupId, isShown, members } from "../../state/group";
+import { answers, groupId, isShown, members, membersHere } from "../../state/group";
 import { go, place } from "../../state/place";
 import { copyLink } from "../../ui/link";
 import { Segments } from "../../ui/Segments";
@@ -20,7 +20,7 @@ const WAYS = [
 
 export function GroupHeader() {
   const { view, isTable, isDiff } = place.value;
-  const items = here();
+  const items = membersHere.value;
   const way = isTable ? "table" : isDiff ? "diff" : "columns";
   return (
     <header class={style["header"]}>
@@ -39,14 +39,6 @@ export function GroupHeader() {
       {!isTable && <Against items={items} />}
     </header>
   );
-}
-
-/** The samples of this group, as far as they are here. */
-export function here(): readonly SampleItem[] {
-  const held = members.value;
-  const group = groupId.value;
-  const first = held?.samples[0];
-  return held !== null && group !== null && first !== undefined && held.run === place.value.run && first.id.startsWith(`${group}/`) ? held.samples : [];
 }
 
 /** Sums over the group: of reward with deviation and range, of lengths, of how many ended how. */

@@ -19,19 +19,21 @@ export function GroupPane() {
   const group = groupId.value;
   return (
     <main class={style["pane"]} aria-label="Group" aria-busy={reply === null && !isTable && !isFailed && group !== null}>
-      <GroupHeader />
-      {group === null && <State title="No group is looked at"><p>Choose a sample in the list.</p></State>}
-      {group !== null && (
-        <>
-          <div class={style["above"]}>
-            {reply === null ? <Gist /> : <Prompt key={group} reply={reply} />}
-            <SamePrompt />
-          </div>
-          {isTable && <GroupTable key={group} />}
-          {!isTable && isFailed && answersError.value !== null && <Failure error={answersError.value} what="The answers of this group" again={again} />}
-          {!isTable && reply !== null && (isDiff ? <Difference reply={reply} /> : <Columns key={group} reply={reply} />)}
-        </>
-      )}
+      <div class={style["body"]}>
+        <GroupHeader />
+        {group === null && <State title="No group is looked at"><p>Choose a sample in the list.</p></State>}
+        {group !== null && (
+          <>
+            <div class={style["above"]}>
+              {reply === null ? <Gist /> : <Prompt key={group} reply={reply} />}
+              <SamePrompt />
+            </div>
+            {isTable && <GroupTable key={group} />}
+            {!isTable && isFailed && answersError.value !== null && <Failure error={answersError.value} what="The answers of this group" again={again} />}
+            {!isTable && reply !== null && (isDiff ? <Difference reply={reply} /> : <Columns key={group} reply={reply} />)}
+          </>
+        )}
+      </div>
       <MemberNav />
     </main>
   );

@@ -1,14 +1,13 @@
 /** All samples of a group as a table: their figures, how they ended, how they begin; and which stand side by side. */
 
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { SampleItem, WireNumber } from "../../api/types.gen";
-import { MAX_ONLY } from "../../lib/address";
+import { MAX_ONLY } from "../../lib/together";
 import { exact, figure, score, signed, toNumber } from "../../lib/numbers";
 import { cellColour } from "../../lib/scales";
 import { label, scale } from "../../state/columns";
-import { members } from "../../state/group";
+import { members, membersHere } from "../../state/group";
 import { go, href, onLink, place } from "../../state/place";
-import { here } from "./GroupHeader";
 import { nameOf } from "./names";
 import style from "./GroupTable.module.css";
 
@@ -23,16 +22,19 @@ interface Shown {
 
 export function GroupTable() {
   const [sort, setSort] = useState<{ name: string; descending: boolean } | null>(null);
+  const box = useRef<HTMLDivElement>(null);
   const [rows, setRows] = useState(ROWS);
-  const items = here();
+  const items = membersHere.value;
   const { only, sample } = place.value;
   const shown = columnsOf(items);
   const by = shown.find(({ name }) => name === sort?.name);
   const sorted = by === undefined ? items : items.toSorted((a, b) => compared(by.of(a), by.of(b), sort?.descending ?? false));
   const total = members.value?.total ?? 0;
   const pick = (id: string): void => go({ only: only.includes(id) ? only.filter((one) => one !== id) : [...only, id] }, "replace");
+  // The sample that is looked at comes into view once, when the table opens, and when another is gone to.
+  useLayoutEffect(() => box.current?.querySelector('[aria-current="true"]')?.scrollIntoView({ block: "nearest" }), [sample, items.length]);
   return (
-    <div class={style["box"]}>
+    <div class={style["box"]} ref={box}>
       <p class={style["bar"]}>
         {only.length === 0 ? (
           <span>Choose samples to see them side by side.</span>

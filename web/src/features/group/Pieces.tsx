@@ -2,14 +2,14 @@
 
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
-import type { AnswerPiece } from "../../api/types.gen";
+import type { MemberPiece } from "../../api/types.gen";
 import { render } from "../../state/render";
 import { Text } from "../../ui/Text";
 import { roleOf } from "./names";
 import style from "./Pieces.module.css";
 
-/** The first word of what differs, with the white space in front of it. */
-const WORD = /^\s*(?:[\p{L}\p{N}_]\p{M}*){1,40}|^\s*[^\s\p{M}]?(?:\p{M}|\u200d|\ufe0e|\ufe0f)*/u;
+/** The first word of what differs, with what cannot be seen in front of it; of a very long one the beginning. */
+const WORD = /^[\s\p{Cc}\p{Cf}]*(?:[^\s\p{M}][\p{M}\p{Cf}]*){0,40}/u;
 
 interface Stretch {
   turn: number;
@@ -18,7 +18,7 @@ interface Stretch {
   kind: string;
 }
 
-export function Pieces({ pieces, isMarked }: { pieces: readonly AnswerPiece[]; isMarked: boolean }) {
+export function Pieces({ pieces, isMarked }: { pieces: readonly MemberPiece[]; isMarked: boolean }) {
   const { visible } = render.value;
   const first = isMarked ? pieces.findIndex(({ own }) => own !== "") : -1;
   const shown = useMemo(() => (visible ? pieces : pieces.map((piece, i) => (i === first ? piece : trimmed(piece)))), [pieces, first, visible]);
@@ -39,7 +39,7 @@ export function Pieces({ pieces, isMarked }: { pieces: readonly AnswerPiece[]; i
 const STRETCHES = ["common", "shared", "own"] as const;
 
 /** Without the blank lines at its edges, which stand around thoughts. */
-function trimmed(piece: AnswerPiece): AnswerPiece {
+function trimmed(piece: MemberPiece): MemberPiece {
   const found = { ...piece };
   const front = STRETCHES.find((name) => found[name] !== "");
   if (front !== undefined) found[front] = found[front].replace(/^(?:[ \t]*\r?\n)+/, "");

@@ -1,13 +1,13 @@
 /** What was asked, above the answers: one line of it, and all on demand; and the golden answer. */
 
 import { useState } from "preact/hooks";
-import type { AnswersReply } from "../../api/types.gen";
+import type { MembersReply } from "../../api/types.gen";
 import { count } from "../../lib/numbers";
 import { opening } from "../../lib/parts";
+import { membersHere } from "../../state/group";
 import { href, onLink } from "../../state/place";
 import { Rich } from "../../ui/Rich";
 import { Text } from "../../ui/Text";
-import { here } from "./GroupHeader";
 import { Turns } from "./Pieces";
 import style from "./Prompt.module.css";
 
@@ -15,7 +15,7 @@ const OPENING_CHARS = 200;
 
 /** As much of the prompt as the list knows, until the answers are here. */
 export function Gist() {
-  const [first] = here();
+  const [first] = membersHere.value;
   return (
     <p class={style["short"]}>
       <b>Prompt</b> <span class={style["gist"]}>{first?.prompt ?? "…"}</span>
@@ -23,7 +23,7 @@ export function Gist() {
   );
 }
 
-export function Prompt({ reply }: { reply: AnswersReply }) {
+export function Prompt({ reply }: { reply: MembersReply }) {
   const [isOpen, open] = useState(false);
   const sent = reply.prompt.reduce((sum, { own }) => sum + own.length, 0);
   const asked = reply.prompt.findLast(({ kind, own }) => kind !== "marker" && own.trim() !== "");

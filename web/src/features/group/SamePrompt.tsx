@@ -36,7 +36,7 @@ export function SamePrompt() {
       </summary>
       {isOpen.value && same !== null && (
         <>
-          <Strips same={same} />
+          {same.steps.length > 1 && <Strips same={same} />}
           {same.is_cut && <p class="quiet">There are more steps than are told here.</p>}
           <OtherRuns problem={same.problem} />
         </>

@@ -22,8 +22,8 @@ REPLY_CHARS = 4_000_000
 MAX_ONLY = 1000
 
 
-async def answers(request: Request) -> Response:
-    """`GET /api/runs/{run}/answers`: see `wire.AnswersReply`."""
+async def members(request: Request) -> Response:
+    """`GET /api/runs/{run}/members`: see `wire.MembersReply`."""
     context, run = context_of(request), await context_of(request).run(request)
     given, version = request.query_params, run.version
     key = params.sample_key(params.word(given, "id"))
@@ -32,16 +32,16 @@ async def answers(request: Request) -> Response:
     given_chars = params.integer(given, "chars", CHARS, low=0, high=REPLY_CHARS)
     given_lead = params.integer(given, "lead", LEAD, low=0, high=REPLY_CHARS)
 
-    def make() -> wire.AnswersReply:
-        found = context.answers.get(
+    def make() -> wire.MembersReply:
+        found = context.members.get(
             (run.id, version, str(key), str(against), *map(str, only)),
             lambda: query.compared(run, key, against, only),
-            lambda held: sum(one.chars for one in held.members),
+            _size,
         )
         is_away = all(one.key != found.against for one in found.members)
         each = REPLY_CHARS // (len(found.members) + is_away)
         chars, lead = min(given_chars, each), min(given_lead, each)
-        return wire.AnswersReply(
+        return wire.MembersReply(
             id=str(key),
             run=run.id,
             against=str(found.against),
@@ -59,13 +59,17 @@ async def answers(request: Request) -> Response:
     return await context.answer(request, version, make)
 
 
+def _size(found: Compared) -> int:
+    return sum(len(piece.text) for one in (*found.members, found.reference) for piece in one.pieces)
+
+
 def _common(found: Compared) -> int:
     """Characters that all answers begin with: counted in one that has that many pieces."""
     longest = max(found.members, key=lambda one: len(one.pieces), default=None)
     return query.chars_before(longest.pieces, found.common) if longest else 0
 
 
-def _answer(found: Compared, member: Member, chars: int, lead: int) -> wire.Answer:
+def _answer(found: Compared, member: Member, chars: int, lead: int) -> wire.MemberText:
     held = member.chars - member.left_out
     common = min(held, query.chars_before(member.pieces, found.common))
     shared = held if member.parts_at is None else query.chars_before(member.pieces, member.parts_at)
@@ -75,7 +79,7 @@ def _answer(found: Compared, member: Member, chars: int, lead: int) -> wire.Answ
     stop = max(common + chars, min(shared + chars // 2, start + REPLY_CHARS))
     pieces = list(_windowed(member.pieces, (start, stop), (common, shared)))
     sent = sum(len(one.common) + len(one.shared) + len(one.own) for one in pieces)
-    return wire.Answer(
+    return wire.MemberText(
         id=str(member.key),
         pieces=pieces,
         chars=member.chars,
@@ -99,7 +103,7 @@ def _verdict(member: Member, *, is_self: bool, shared: int) -> str:
     return "ends" if shared == member.chars else "parts"
 
 
-def _windowed(pieces: Sequence[Piece], window: tuple[int, int], marks: tuple[int, int]) -> Iterator[wire.AnswerPiece]:
+def _windowed(pieces: Sequence[Piece], window: tuple[int, int], marks: tuple[int, int]) -> Iterator[wire.MemberPiece]:
     """The characters of a window, piece by piece, cut where `common` and `shared` end; counted over all pieces."""
     start, stop = window
     common, shared = marks
@@ -108,7 +112,7 @@ def _windowed(pieces: Sequence[Piece], window: tuple[int, int], marks: tuple[int
         low, high = _within(piece.text, start - passed), _within(piece.text, stop - passed)
         if low < high:
             first, second = (min(high, max(low, mark - passed)) for mark in (common, max(common, shared)))
-            yield wire.AnswerPiece(
+            yield wire.MemberPiece(
                 turn=piece.turn,
                 role=piece.role,
                 name=piece.name,

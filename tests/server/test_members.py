@@ -1,0 +1,65 @@
+"""The answers of a group side by side, and one prompt at other steps, over HTTP."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.server.support import Answer, lines, opened, relax_run, row, served
+from tests.server.support import get as asked
+
+
+@pytest.fixture
+def get(tmp_path: Path) -> Iterator[Callable[[str], Answer]]:
+    train = relax_run(tmp_path / "run", steps=0)
+    alike = "The same beginning. " * 500
+    texts = [f"{alike}First" + " more" * 10_000, f"{alike}Fifth", "", f"{alike}e\u0301", f"{alike}First\ud83d"]
+    for step in range(3):
+        rows = [row(step, n, group_index=step * 7, prompt="Why?", response=text, reward=[0, 1, 0, float("nan"), 0][n])
+                for n, text in enumerate(texts)]  # fmt: skip
+        (train / f"{step}.jsonl").write_bytes(lines(rows))
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        app = served(library)
+        yield lambda target: asked(app, target)
+
+
+def text_of(answer: dict[str, Any], *names: str) -> str:
+    return "".join(piece[name] for piece in answer["pieces"] for name in names)
+
+
+def test_answers_come_from_the_end_of_what_all_share(get: Callable[[str], Answer]) -> None:
+    reply = get("/api/runs/run/members?id=train/0/0/0&chars=1000&lead=15").json
+    assert (reply["against"], reply["best"], reply["total"], reply["common"]) == (
+        "train/0/0/1", "train/0/0/1", 5, 10_000,
+    )  # fmt: skip
+    long, best, none, other, broken = reply["answers"]
+    assert (long["skipped"], text_of(long, "common")) == (9985, "same beginning. "[1:])
+    assert text_of(long, "shared") == "Fi" and text_of(long, "own").startswith("rst more")
+    assert long["skipped"] + len(text_of(long, "common", "shared", "own")) + long["cut"] == long["chars"]
+    assert (long["verdict"], long["parts_at"]) == ("parts", 10_002)
+    assert [one["verdict"] for one in (best, none, other, broken)] == ["self", "none", "parts", "parts"]
+    assert text_of(other, "own") == "e\u0301" and text_of(broken, "own") == "rst\ufffd"
+
+
+def test_the_one_compared_with_comes_along_where_it_is_not_chosen(get: Callable[[str], Answer]) -> None:
+    reply = get("/api/runs/run/members?id=train/0/0/3&only=train/0/0/3&against=train/0/0/0&lead=0&chars=10").json
+    assert [one["id"] for one in reply["answers"]] == ["train/0/0/3"] and reply["reference"]["id"] == "train/0/0/0"
+    assert text_of(reply["reference"], "own").startswith("First more")
+    assert [piece["own"] for piece in reply["prompt"]] == ["Why?"]
+
+
+@pytest.mark.parametrize("query", ["id=train/0/0/99", "id=nothing", "id=train/0/0/0&against=train/1/7/0"])
+def test_what_is_not_of_the_group_is_not_found(get: Callable[[str], Answer], query: str) -> None:
+    assert get(f"/api/runs/run/members?{query}").status == 404
+
+
+def test_a_prompt_is_found_at_other_steps(get: Callable[[str], Answer]) -> None:
+    reply = get("/api/runs/run/same?id=train/1/7/0").json
+    assert [(one["step"], one["id"], one["samples"], one["groups"]) for one in reply["steps"]] == [
+        (0, "train/0/0/0", 5, 1), (1, "train/1/7/0", 5, 1), (2, "train/2/14/0", 5, 1),
+    ]  # fmt: skip
+    assert reply["steps"][0]["reward_mean"] == 0.25 and not reply["is_cut"]
+    assert get(f"/api/runs/run/same?problem={reply['problem']}").json == reply
+    assert get("/api/runs/run/same?problem=0123456789abcdef").json["steps"] == []
+    assert get("/api/runs/run/same?problem=../../etc").status == 404
