@@ -110,13 +110,15 @@ def test_bookmarks_and_notes_are_kept_listed_and_taken_away(page: Page, viewer: 
     page.keyboard.press("b")
     expect(page.get_by_role("button", name="Bookmark", exact=True)).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("n")
+    expect(page.get_by_role("textbox", name=re.compile("note", re.IGNORECASE)).last).to_be_focused()
     page.keyboard.type("<b>odd</b> & long")
     page.keyboard.press("ArrowRight")  # moves in the note, not to the next sample
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("button", name="Note: <b>odd</b> & long")).to_be_visible()
     page.keyboard.press("ArrowRight")
     at(page, "train/1/0/3")
-    page.keyboard.press("b")
+    with page.expect_response(lambda reply: reply.request.method == "POST" and "/api/state" in reply.url):
+        page.keyboard.press("b")
     page.reload()
     expect(page.get_by_role("button", name="Bookmark", exact=True)).to_have_attribute("aria-pressed", "true")
     page.get_by_role("link", name=re.compile("^Bookmarks")).click()

@@ -54,7 +54,7 @@ def test_what_comes_waits_to_be_asked_for(page: Page, viewer: Viewer, train: Pat
     page.mouse.wheel(0, 100)
     page.keyboard.press("ArrowRight")
     at(page, 2, 1)
-    before = page.locator("[data-scroll='list']").evaluate("pane => [pane.scrollTop, pane.scrollHeight]")
+    before = page.locator("[data-scroll='list']").evaluate("pane => pane.scrollTop")
 
     append(train, 2, 40, 41)
     expect(page.get_by_role("button", name="2 new samples")).to_be_visible()
@@ -63,7 +63,7 @@ def test_what_comes_waits_to_be_asked_for(page: Page, viewer: Viewer, train: Pat
     expect(page.get_by_role("button", name="1 new step")).to_be_visible()
     expect(page.get_by_role("button", name="All steps")).to_contain_text("/ 3")
     at(page, 2, 1)
-    assert page.locator("[data-scroll='list']").evaluate("pane => [pane.scrollTop, pane.scrollHeight]") == before
+    assert page.locator("[data-scroll='list']").evaluate("pane => pane.scrollTop") == before
 
     page.get_by_role("button", name="2 new samples").click()
     expect(page.get_by_role("button", name="2 new samples")).to_be_hidden()

@@ -37,8 +37,9 @@ def test_every_sample_of_every_run_can_be_read(runs: Library) -> None:
         assert run["splits"] or run["name"] in ("public_real", "arithmetic", "json_logger")  # metrics alone
         for split in run["splits"]:
             steps = fetched(app, run, "steps", split=split["name"])
-            assert sum(steps["samples"]) == split["samples"]
-            counted = list(zip(steps["steps"], steps["samples"], strict=True))
+            of_steps = [kept + gone for kept, gone in zip(steps["samples"], steps["discarded"], strict=True)]
+            assert sum(of_steps) == split["samples"]
+            counted = list(zip(steps["steps"], of_steps, strict=True))
             for step, count in counted[:: max(1, len(counted) // 8)]:
                 walk_step(app, run, split["name"], step, count)
 

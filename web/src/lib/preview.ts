@@ -5,9 +5,12 @@ const CLOSING = /<\/(think|thinking|reasoning)>\s*/;
 const IMAGE = /data:image\/[\w.+-]{1,20};base64,[\w+/=-]*/g;
 const MARKER = /<\|[^|<>]{1,40}\|>/g;
 
+/** A text without the images in it. */
+export const bare = (text: string): string => (text.includes("data:image/") ? text.replaceAll(IMAGE, "(image)") : text);
+
 /** The start of a response without the tags of a thought and of a template; whether it is a thought. */
 export function preview(given: string): { text: string; isThought: boolean } {
-  const text = given.includes("data:image/") ? given.replaceAll(IMAGE, "(image)") : given;
+  const text = bare(given);
   const begin = OPENING.exec(text)?.[0] ?? "";
   const end = CLOSING.exec(text);
   const answer = end === null ? "" : text.slice(end.index + end[0].length).replaceAll(MARKER, " ").trim();

@@ -1,6 +1,7 @@
 /** A group in the list: two lines of its prompt, a strip of cells a column, a cell a sample; means and spread of the first. */
 
 import type { GroupItem, WireNumber } from "../../api/types.gen";
+import { bare } from "../../lib/preview";
 import { groupIds } from "../../lib/listing";
 import { count, exact, figure, score, toNumber } from "../../lib/numbers";
 import { cellColour, inkOf } from "../../lib/scales";
@@ -56,13 +57,13 @@ export function GroupRow({ group, columns, isHere, at, canFocus, isOfSteps, box 
         class={`${style["link"]} ${style["group"]}`}
         aria-current={isHere ? "true" : undefined}
         tabIndex={canFocus ? 0 : -1}
-        title={view.value.hasTooltips ? group.prompt : undefined}
+        title={view.value.hasTooltips ? bare(group.prompt) : undefined}
         onClick={onClick}
       >
         <span class={style["prompt"]}>
           {isOfSteps && <small>step {figure(group.step)} · </small>}
           {place.value.discarded && group.discarded !== "" && <ReasonBadge reason={group.discarded} />}
-          {group.prompt.trim() === "" ? <span class="quiet">(no prompt)</span> : group.prompt}
+          {group.prompt.trim() === "" ? <span class="quiet">(no prompt)</span> : bare(group.prompt)}
         </span>
         <span class={style["strips"]}>
           {columns.map((name, column) => (

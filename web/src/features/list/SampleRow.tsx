@@ -2,7 +2,7 @@
 
 import type { SampleItem, WireNumber } from "../../api/types.gen";
 import { figure } from "../../lib/numbers";
-import { preview } from "../../lib/preview";
+import { bare, preview } from "../../lib/preview";
 import { offerFilter } from "../../state/filter";
 import { go, href, place } from "../../state/place";
 import { isWide, view } from "../../state/view";
@@ -58,7 +58,7 @@ export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, box }: P
         class={`${style["link"]} ${style["sample"]}`}
         aria-current={isHere ? "true" : undefined}
         tabIndex={canFocus ? 0 : -1}
-        title={view.value.hasTooltips ? `${item.prompt}\n\n${item.preview}` : undefined}
+        title={view.value.hasTooltips ? `${bare(item.prompt)}\n\n${bare(item.preview)}` : undefined}
         onClick={onRow(item.id, valueOf)}
       >
         {first === undefined ? <span /> : <Value name={first} value={valueOf(first)} isFirst />}

@@ -1,5 +1,6 @@
 /** The table of samples: any columns, sorted by a press on a heading, as wide as the reader likes. */
 
+import { bare } from "../../lib/preview";
 import type { SampleItem, WireNumber } from "../../api/types.gen";
 import { exact, toNumber } from "../../lib/numbers";
 import { cellColour } from "../../lib/scales";
@@ -132,7 +133,7 @@ export function TableRow({ item, columns, isHere, canFocus, box }: Props) {
         {asked.map((name) => (
           <Cell key={name} name={name} value={valueOf(name)} />
         ))}
-        <span class={style["text"]} title={view.value.hasTooltips ? item.preview : undefined}>{item.preview}</span>
+        <span class={style["text"]} title={view.value.hasTooltips ? bare(item.preview) : undefined}>{bare(item.preview)}</span>
       </a>
     </li>
   );
