@@ -5,7 +5,8 @@
 `short`: 10,000,000 samples of 300 bytes in 5,000 files (6 GB, half an hour the first time; `--samples` for fewer).
 `long`: 102,400 samples of 4 kB in 200 files. Prints medians in milliseconds, interleaved, files in the page cache: to
 the first progress, to the first hit, to the total, and of the processor, which others that use it delay less; and both
-rates as parts of those of plain decompression. One sample in a hundred has a needle; in `short` two have "Question 42".
+rates as parts of those of plain decompression. In `long` one sample in a hundred has a needle, in `short` two in a
+hundred are asked "Question 42".
 """
 
 import argparse

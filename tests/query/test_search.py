@@ -29,12 +29,12 @@ def text(rng: random.Random) -> str:
 
 
 def written(folder: Path, texts: list[tuple[str, str]], a_step: int = 10) -> Path:
-    """A run of these prompts and responses, ten a step, two steps a file."""
+    """A run of these prompts and responses, ten a step, eight steps a file: more than are looked through at once."""
     train = folder / "rollout_result" / "train"
     train.mkdir(parents=True)
     for number, (prompt, response) in enumerate(texts):
         step = number // a_step
-        with (train / f"{step // 2}.jsonl").open("ab") as file:
+        with (train / f"{step // 8}.jsonl").open("ab") as file:
             file.write(lines([row(step, number, prompt=prompt, response=response, group_index=0)]))
     return folder
 

@@ -24,6 +24,9 @@ MAX_PROGRAM = 50_000
 MAX_TRIES = 100_000
 """Places in one text that are looked at: a pattern that finds nothing everywhere, `x*`, has one for each byte."""
 
+BLOCK, SHORT_BYTES = 32, 1024
+"""So many texts are looked through at once where they are shorter than this: to begin with each takes as long."""
+
 WORD = r"\pL\pN\pM_"
 """What words are made of."""
 
@@ -71,7 +74,8 @@ class Pattern:
 
     def within(self, column: pa.Array) -> Mask:
         """Tell which of some texts hold it."""
-        found = _mask(column, self._plain)
+        has_edges = self.query.regex and _EDGES.search(self.query.text) is not None
+        found = _mask(column, self._plain) if has_edges else _mask_of_blocks(column, self._plain)
         if self._word and found.any():
             places = np.flatnonzero(found)
             found[places] = _mask(column.take(pa.array(places)), self._word)
@@ -128,6 +132,31 @@ def _mask(column: pa.Array, pattern: str) -> Mask:
     if not found.true_count:
         return np.zeros(len(found), np.bool_)
     return np.array((found.fill_null(False) if found.null_count else found).to_numpy(zero_copy_only=False), np.bool_)
+
+
+def _mask_of_blocks(column: pa.Array, pattern: str) -> Mask:
+    """The same for a pattern that does not ask for the ends of a text: short texts are looked through some at a time.
+
+    They stand one behind another in memory. What holds a match in one of them holds it in all of them together, so
+    only blocks with a match, which may reach from one text into the next, are looked at text by text.
+    """
+    _, ends, data = column.buffers()
+    if len(column) < 2 * BLOCK or column.null_count or ends is None or data is None:
+        return _mask(column, pattern)
+    offsets = np.frombuffer(ends, np.int32)[column.offset : column.offset + len(column) + 1]
+    if offsets[-1] - offsets[0] > SHORT_BYTES * len(column):
+        return _mask(column, pattern)
+    edges = np.append(offsets[:-1:BLOCK], offsets[-1])
+    blocks = pa.StringArray.from_buffers(len(edges) - 1, pa.py_buffer(edges), data)
+    held = np.flatnonzero(_mask(blocks, pattern))
+    if 2 * len(held) > len(blocks):
+        return _mask(column, pattern)
+    places = (held[:, np.newaxis] * BLOCK + np.arange(BLOCK)).ravel()
+    places = places[places < len(column)]
+    found = np.zeros(len(column), np.bool_)
+    if len(places):
+        found[places] = _mask(column.take(pa.array(places)), pattern)
+    return found
 
 
 def _last_sign(encoded: bytes, stop: int) -> int:

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from rolloupe.errors import SourceChanged
 from rolloupe.index import OpenRun
@@ -32,6 +32,12 @@ LOOKED_UP = 200
 MAX_THREADS = 4
 MAX_AHEAD, AHEAD_ROWS = 64, 100_000
 """So many pieces are looked ahead at most, and so many samples, where there are more pieces than threads need."""
+
+
+TOGETHER, TOGETHER_BYTES = 16, 2**20
+"""So many small pieces are searched by one thread, one after another, as long as they are no more than this."""
+
+Ahead: TypeAlias = "deque[tuple[list[Part], Future[None]]]"
 
 
 class Hit(NamedTuple):
@@ -125,14 +131,13 @@ class Search(Iterator[Found]):
 
     def _go(self) -> Generator[Found]:
         """The search itself; work begins with the first `next`."""
-        parts: deque[tuple[Part, Future[None]]] = deque()
+        parts: Ahead = deque()
         told_s = time.monotonic()
         try:
             yield Found([], [], self._progress(is_over=False))
             while not self._stopped():
-                while self._looks_ahead(parts) and (due := next(self._scoped, None)) is not None:
-                    part = Part(self._run, self._pattern, *due, self._count)
-                    parts.append((part, _pool().submit(part.run, self._is_listing, self._goes_on)))
+                while self._looks_ahead(parts) and (some := self._next()):
+                    parts.append((some, _pool().submit(self._work, some)))
                 if not parts:
                     break
                 if not self._take(parts):
@@ -148,19 +153,33 @@ class Search(Iterator[Found]):
             for _, future in parts:
                 future.cancel()
 
-    def _looks_ahead(self, parts: "deque[tuple[Part, Future[None]]]") -> bool:
-        """True where another piece is begun: a few at least, more where they are small."""
+    def _next(self) -> list[Part]:
+        """The next pieces, small ones together: to hand one to another thread costs as much as to search it."""
+        some: list[Part] = []
+        size_bytes = 0
+        while size_bytes < TOGETHER_BYTES and len(some) < TOGETHER and (due := next(self._scoped, None)) is not None:
+            some.append(Part(self._run, self._pattern, *due, self._count))
+            size_bytes += due[0].stop - due[0].start
+        return some
+
+    def _work(self, some: Sequence[Part]) -> None:
+        for part in some:
+            if self._goes_on():
+                part.run(self._is_listing, self._goes_on)
+
+    def _looks_ahead(self, parts: Ahead) -> bool:
+        """True where further pieces are begun: a few at least, more where they are small."""
         return len(parts) < 2 * threads() or (
-            len(parts) < MAX_AHEAD and sum(part.piece.rows for part, _ in parts) < AHEAD_ROWS
+            len(parts) < MAX_AHEAD and sum(part.piece.rows for some, _ in parts for part in some) < AHEAD_ROWS
         )
 
-    def _take(self, parts: "deque[tuple[Part, Future[None]]]") -> bool:
+    def _take(self, parts: Ahead) -> bool:
         """Take what the first pieces have found; pieces that are through go. Returns whether there was anything."""
         has_taken = False
         while parts:
-            part, future = parts[0]
+            some, future = parts[0]
             is_through = future.done()  # before it is taken from: what comes later is taken later
-            taken = part.take()
+            taken = [row for part in some for row in part.take()]
             self._waiting += taken
             has_taken = has_taken or is_through or bool(taken)
             if not is_through:
