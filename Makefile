@@ -1,6 +1,8 @@
 # `make demo` and `make test` do all their set-up themselves. A second run does only what has changed.
 # Needed on the machine: make and Python 3.11 or later with venv. Node comes from PyPI into .venv, Chromium from apt.
 
+# `make live TORCH_INDEX=URL` takes PyTorch from a package index of wheels for the CPU alone, which are far smaller.
+
 PYTHON ?= python3
 PY     := .venv/bin/python
 NPM     = $(PY) hatch_build.py npm
@@ -14,6 +16,9 @@ define apt
   $$sudo apt-get update -qq && $$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(1)
 endef
 
+TORCH_SIZE = $(if $(TORCH_INDEX),It comes from $(TORCH_INDEX),On Linux it brings CUDA: about 3 GB to fetch and 5 GB on \
+  disk; make live TORCH_INDEX=URL takes it from an index of CPU-only wheels, about 0.2 GB to fetch)
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo live test test-frameworks check lint types contracts format python-tests web-tests browser web wheel install dev clean
@@ -24,7 +29,7 @@ help:  ## list the targets
 demo: install  ## set up, then show the bundled runs in the browser
 	@$(PY) -m rolloupe demo $(ARGS)
 
-live: .venv/.torch web  ## train a small model on the CPU for some minutes, and follow it in the browser
+live: .venv/.torch web  ## train a small model on the CPU for some minutes, and follow it in the browser (fetches PyTorch, GBs)
 	@run=build/live/$$(date +%Y-%m-%d-%H%M%S); mkdir -p $$run; \
 	  $(PY) examples/tiny_grpo/train.py --out $$run & trainer=$$!; \
 	  trap 'kill $$trainer 2>/dev/null; wait $$trainer' EXIT; trap 'exit 0' INT TERM; \
@@ -100,7 +105,8 @@ web/dist/index.html: web/node_modules/.made $(WEB)
 	@touch $@
 
 .venv/.torch: .venv/.installed
-	$(PY) -m pip install --quiet --group live
+	@$(PY) -c 'import torch' 2>/dev/null || echo "Fetching PyTorch, which takes some minutes. $(TORCH_SIZE)"
+	$(PY) -m pip install $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) --group live
 	@touch $@
 
 build/frameworks/.made: pyproject.toml hatch_build.py | .venv/.made

@@ -1,6 +1,7 @@
 """The rules of the house: who imports whom, what is loaded when, which names are public, what the documents list."""
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -161,3 +162,14 @@ def test_the_version_of_the_changelog_is_the_version_of_the_package() -> None:
     newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert newest is not None
     assert newest[1] == rolloupe.__version__
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is missing")
+@pytest.mark.parametrize("index", ["", "https://wheels.example/cpu"])
+def test_fetching_pytorch_is_announced_and_shown(index: str) -> None:
+    words = ["make", "--dry-run", "--always-make", ".venv/.torch", f"TORCH_INDEX={index}"]
+    told = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    announced, fetched = (next(n for n, one in enumerate(told) if word in one) for word in ("PyTorch", "--group live"))
+    assert announced < fetched and "some minutes" in told[announced]
+    assert "--quiet" not in told[fetched]
+    assert (f"--index-url {index} " in told[fetched]) if index else ("GB" in told[announced])

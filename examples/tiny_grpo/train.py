@@ -34,6 +34,9 @@ from vocabulary import Vocabulary
 EVALS = {"held_out": None, "longer": 5}
 """Evaluations by name, and how many things happen in their stories; None: as many as in training."""
 
+TOLD_EVERY = 20
+"""Of the steps of the supervised start, in which nothing is recorded for a while."""
+
 
 class Training:
     """The loop. `learner` is trained, `reference` stays as supervision left it, `sampler` follows the learner."""
@@ -59,9 +62,11 @@ class Training:
 
     def begin(self) -> None:
         """Train supervised, and freeze what comes of it as the reference. What is seen meanwhile has steps below 0."""
-        left = self.settings.drill_steps + self.settings.sft_steps
+        left = whole = self.settings.drill_steps + self.settings.sft_steps
         for loss in supervise(self.learner, self.vocabulary, self.settings):
             left -= 1
+            if (whole - left) % TOLD_EVERY == 1:
+                print(f"supervised start: step {whole - left} of {whole}, loss {loss:.3f}", flush=True)
             if left and left % 100 == 0:
                 step = -left // 100
                 self.recording.recorder.metrics(step, {"supervised/loss": loss})

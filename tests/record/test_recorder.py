@@ -308,9 +308,10 @@ def test_a_torn_end_is_moved_aside_and_costs_itself_alone(tmp_path: Path) -> Non
 def test_when_writing_does_not_keep_up_the_oldest_series_go_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gate, append = threading.Event(), Lines.append
+    gate, reached, append = threading.Event(), threading.Event(), Lines.append
 
     def waiting(self: Lines, some: Any) -> None:
+        reached.set()
         gate.wait(30)
         append(self, some)
 
@@ -318,6 +319,10 @@ def test_when_writing_does_not_keep_up_the_oldest_series_go_and_nothing_else(
     with recorder(tmp_path / "run", capacity_bytes=200_000) as record:
         for index in range(40):
             record.sample(step=0, group="g", index=index, response=f"text {index}", series={"a": np.zeros(2000)})
+            if not index:  # the thread has this one alone in its hands, and the others wait
+                with record._background._changed:
+                    record._background._hurry()
+                assert reached.wait(30)
         gate.set()
         record.step_end(0)
         dropped = record.failures["token series dropped"]

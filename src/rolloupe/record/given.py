@@ -2,14 +2,13 @@
 
 import enum
 import math
-import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from rolloupe.record.arrays import Array, array
 from rolloupe.record.logtree.messages import messages_of
 from rolloupe.record.trouble import Trouble
-from rolloupe.record.values import jsonable, scalar, text_of
+from rolloupe.record.values import jsonable, scalar, text_of, whole_number
 
 T = TypeVar("T")
 
@@ -30,20 +29,7 @@ def name(value: object) -> str:
 
 def count(value: object) -> int | None:
     """Return a whole number. Raises `TypeError` for what is none."""
-    found = scalar(value)
-    if isinstance(found, float) and found.is_integer():
-        return int(found)
-    try:
-        return None if found is None else operator.index(found)
-    except TypeError:
-        raise TypeError(f"a whole number is wanted, not {_kind(found)}") from None
-
-
-def whole_number(value: object) -> int:
-    """Return a whole number. Raises `TypeError` for what is none, None among it."""
-    if (found := count(value)) is None:
-        raise TypeError("a whole number is wanted, not None")
-    return found
+    return None if scalar(value) is None else whole_number(value)
 
 
 def number(value: object) -> float | None:

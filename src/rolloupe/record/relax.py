@@ -13,8 +13,8 @@ from rolloupe.model import MetricRow, Sample
 from rolloupe.record.base import Left
 from rolloupe.record.duck import has, member
 from rolloupe.record.encoding import encoded, listed
-from rolloupe.record.given import whole_number
 from rolloupe.record.guard import Guard, LeftOut
+from rolloupe.record.values import whole_number
 from rolloupe.record.whole_files import append, replacing
 
 KEYS = (

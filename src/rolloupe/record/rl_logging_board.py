@@ -14,10 +14,9 @@ from rolloupe.model import MetricRow, Sample, TokenSeries
 from rolloupe.record.base import Left
 from rolloupe.record.duck import has, member
 from rolloupe.record.encoding import encoded, listed
-from rolloupe.record.given import whole_number
 from rolloupe.record.guard import Guard, LeftOut
+from rolloupe.record.values import whole_number
 from rolloupe.record.whole_files import append
-from rolloupe.tokens import unpadded_length
 
 KEYS = (
     "prompt", "response", "reward", "step", "response_tokens", "logprobs", "ref_logprobs", "values", "token_rewards",
@@ -98,6 +97,8 @@ def _checked(sample: Any) -> Any:
 
 def _odd(record: dict[str, Any]) -> list[tuple[str, int, int]]:
     """The arrays that are neither as long as the tokens nor as those before the padding, and both lengths."""
+    from rolloupe.tokens import unpadded_length
+
     pieces = record.get("response_tokens")
     if not isinstance(pieces, list | tuple):
         return []

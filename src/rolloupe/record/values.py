@@ -7,6 +7,7 @@ import contextlib
 import dataclasses
 import enum
 import json
+import operator
 from collections.abc import Callable, Mapping
 from pathlib import PurePath
 from types import ModuleType
@@ -57,6 +58,17 @@ def scalar(value: object) -> Any:
         return found if found is None or isinstance(found, str | int | float) else float(found)
     except Exception:  # more than one element, or no number at all
         return value
+
+
+def whole_number(value: object) -> int:
+    """Return a whole number, whatever library it is of. Raises `TypeError` for what is none."""
+    found = scalar(value)
+    if isinstance(found, float) and found.is_integer():
+        return int(found)
+    try:
+        return operator.index(found)
+    except TypeError:
+        raise TypeError(f"a whole number is wanted, not {type(found).__name__}") from None
 
 
 def jsonable(value: object) -> Any:

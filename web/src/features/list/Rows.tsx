@@ -3,6 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { groupAt, holds, type Listing } from "../../lib/listing";
 import { count, figure } from "../../lib/numbers";
+import { activityOf } from "../../state/activity";
 import { filterBy } from "../../state/filter";
 import { goToRow, isBehind, itemAt, listing, listingError, need, PAGE, position, reload, rowHere, scope } from "../../state/list";
 import { go, href, onLink, place } from "../../state/place";
@@ -110,13 +111,16 @@ function Unread() {
   );
 }
 
-function Waiting() {
+export function Waiting() {
   const item = run.value;
   if (item !== null && item.splits.length === 0) {
+    const goesOn = activityOf(item) === "running";
     return item.progress.phase === "ready" ? (
-      <State title="No sample here yet">
-        <p>The files of this run hold no record that can be shown{item.problems > 0 ? "; the page of problems says why" : ""}.</p>
-        {!item.live && <p>When a trainer writes one, it appears here by itself.</p>}
+      <State title={goesOn ? "Running; nothing was recorded yet" : "No sample here yet"}>
+        {(!goesOn || item.problems > 0) && (
+          <p>The files of this run hold no record that can be shown{item.problems > 0 ? "; the page of problems says why" : ""}.</p>
+        )}
+        {(goesOn || !item.live) && <p>When a trainer writes one, it appears here by itself.</p>}
       </State>
     ) : (
       <State title="Reading the first samples …" />
