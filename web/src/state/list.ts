@@ -28,8 +28,6 @@ export const scope = computed<Scope | null>(() => JSON.parse(scopeKey.value) as 
 /** What changes in a run must not move the list, so this is all of it that the list looks at. */
 const isRunKnown = computed(() => run.value !== null);
 
-const scopeKey = computed(() => (scope.value === null ? null : keyOf(scope.value)));
-
 /** True while the list shows something else than what the address asks for. */
 export const isBehind = computed(() => scope.value !== null && listing.value?.key !== keyOf(scope.value));
 
@@ -110,11 +108,9 @@ export function goFirst(list: Listing): void {
 }
 
 export function startList(): void {
-  // By its key: a scope that is made anew and says the same must not bring in what the reader has not asked for.
   effect(() => {
-    const isThere = scopeKey.value !== null && isRunKnown.value;
-    const of = scope.peek();
-    if (isThere && of !== null) untracked(() => void show(of, false));
+    const of = scope.value;
+    if (of !== null && isRunKnown.value) untracked(() => void show(of, false));
   });
   effect(() => {
     const list = listing.value;
