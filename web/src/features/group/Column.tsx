@@ -69,11 +69,9 @@ function Verdict({ answer, other, isAlone, to }: { answer: MemberText; other: st
   if (verdict === "alike") return <span>says the same as {other} as far as they are compared</span>;
   if (verdict === "ends") return <span>ends where {other} goes on</span>;
   if (verdict !== "parts") return null;
-  return (
-    <button type="button" class="action" title="Go to that place" onClick={to}>
-      {at === 0 ? `parts from ${other} at once` : `parts from ${other} after ${count(at, "character")}`}
-    </button>
-  );
+  const words = at === 0 ? `parts from ${other} at once` : `parts from ${other} after ${count(at, "character")}`;
+  if (answer.pieces.every(({ own }) => own === "")) return <span>{words}</span>; // that place was not sent
+  return <button type="button" class="action" title="Go to that place" onClick={to}>{words}</button>;
 }
 
 function Body({ answer }: { answer: MemberText }) {
