@@ -127,7 +127,7 @@ def test_the_example_of_recording_runs(tmp_path: Path, monkeypatch: pytest.Monke
     code, *_ = re.findall(r"```python\n(.*?)```", (ROOT / "docs/recording.md").read_text(encoding="utf-8"), re.DOTALL)
     monkeypatch.chdir(tmp_path)
     exec(code)
-    run = rolloupe.open("runs/first", index_dir=tmp_path / "index").runs[0]
+    run = rolloupe.open("runs/recorded", index_dir=tmp_path / "index").runs[0]
     assert [(step.step, step.samples) for step in run.steps()] == [(0, 2), (1, 2)]
 
 

@@ -68,7 +68,7 @@ def test_outside_of_the_mask_there_is_nothing(version: str) -> None:
 def test_a_value_that_is_null_is_absent() -> None:
     first = samples(only_run(MINI["v2_pr2592"]))[0]
     assert math.isnan(series(first, "trainer_logprobs")[5]) and math.isnan(series(first, "mismatch_kl")[5])
-    assert series(first, "inference_logprobs")[3] == pytest.approx(-2.3025848865509033)
+    assert series(first, "logprobs")[3] == pytest.approx(-2.3025848865509033)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def one(tmp_path: Path, **more: Any) -> Sample:
 @pytest.mark.parametrize("place", ["mini/v4_pr2641", "exports/v4_pr2641", "exports/v6_pr3189"])
 def test_the_values_follow_from_the_logprobs_as_the_house_computes_them(place: str) -> None:
     for sample in samples(only_run(DATA / place)):
-        gap = series(sample, "trainer_logprobs") - series(sample, "inference_logprobs")
+        gap = series(sample, "trainer_logprobs") - series(sample, "logprobs")
         bound = 1e-6 * np.maximum(1, np.exp(gap))
         known = ~np.isnan(gap)
         assert known.sum() >= 2

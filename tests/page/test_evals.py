@@ -51,6 +51,8 @@ def test_what_is_right_is_settable_and_in_the_address(page: Page, tmp_path: Path
     with viewing(tmp_path / "run", index_dir=tmp_path / "index") as viewer:
         page.goto(viewer.link)
         page.goto(f"{viewer.address}runs/run/evals")
+        expect(page.get_by_role("button", name="18,000 samples")).to_be_visible()
+        expect(page.get_by_text("indexed")).to_have_count(0)
         expect(page.get_by_role("button", name="held 100")).to_be_visible()
         page.get_by_role("textbox", name="from").fill("2")
         page.get_by_role("textbox", name="from").press("Enter")

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.index.support import eventually
 from tests.page.support import Viewer, viewing
 from tests.server.support import lines, row
 
@@ -48,12 +49,12 @@ def test_a_search_from_the_key_to_the_sample_and_back(viewer: Viewer, page: Page
     expect(said).to_contain_text("120 samplesof 240 samples")
     hits = page.locator("a[data-hit]")
     expect(hits).to_have_count(100)
-    expect(page.locator("h2").first).to_have_text("train · step 2")
+    expect(page.locator("main h2").first).to_have_text("train · step 2")
     expect(hits.first.locator("mark")).to_have_text("Needle")
     assert page.locator("main img").count() == 0
     page.get_by_role("button", name="Show more").click()
     expect(hits).to_have_count(120)
-    expect(page.locator("h2")).to_have_text(["train · step 2", "train · step 1", "train · step 0"])
+    expect(page.locator("main h2")).to_have_text(["train · step 2", "train · step 1", "train · step 0"])
 
     # by keys to a hit, and into the sample, whose places are marked
     field.focus()
@@ -63,7 +64,7 @@ def test_a_search_from_the_key_to_the_sample_and_back(viewer: Viewer, page: Page
     page.keyboard.press("Enter")
     bar = page.get_by_role("group", name="Search")
     expect(bar).to_contain_text("1 of 2 places")
-    page.wait_for_function(f"({MARKED})().length === 2")
+    eventually(lambda: len(page.evaluate(MARKED)) == 2)
     assert page.evaluate(MARKED) == ["Needle", "Needle"]
     assert "sample=train/2/1/4" in page.url and "q=needle" in page.url
     bar.get_by_role("button", name="Next place").click()
@@ -80,9 +81,9 @@ def test_a_search_from_the_key_to_the_sample_and_back(viewer: Viewer, page: Page
     expect(hits).to_have_count(120)
     expect(hits.nth(2)).to_be_focused()
     page.goto(link)
-    page.wait_for_function(f"({MARKED})().length === 1")
+    eventually(lambda: len(page.evaluate(MARKED)) == 1)
     page.get_by_role("button", name="Unmark").click()
-    page.wait_for_function(f"({MARKED})().length === 0")
+    eventually(lambda: len(page.evaluate(MARKED)) == 0)
 
 
 def test_options_scopes_and_what_cannot_be_read(viewer: Viewer, page: Page) -> None:
@@ -90,7 +91,7 @@ def test_options_scopes_and_what_cannot_be_read(viewer: Viewer, page: Page) -> N
     page.goto(f"{viewer.address}search?q=needle&all=1")
     said = page.locator("search ~ div").get_by_role("status")
     expect(said).to_contain_text("120 samplesof 320 samples")
-    expect(page.locator("h2").first).to_have_text("firsttrain · step 2")
+    expect(page.locator("main h2").first).to_have_text("firsttrain · step 2")
     page.get_by_role("button", name="Match case").click()
     expect(said).to_contain_text("Nothing found")
     page.get_by_role("button", name="Match case").click()

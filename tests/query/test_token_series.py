@@ -71,7 +71,7 @@ def test_of_prime_rl_only_tokens_under_the_mask_count(path: Path, tmp_path: Path
             found = {one.name: one.stats.count for one in query.token_series(run, split, step)}
             sampled = sum(s.response_tokens or 0 for s in query.every(run, SampleQuery(step_min=step, step_max=step)))
             assert 0 < found["trainer_logprobs"] <= sampled
-            assert found["inference_logprobs"] == sampled
+            assert found["logprobs"] == sampled
 
 
 @pytest.mark.parametrize(("grid", "pieces", "tails"), [(9_000, 4, 0), (2**24, 2, 1)])

@@ -34,7 +34,7 @@ def test_a_run_is_recorded_as_documented(tmp_path: Path, monkeypatch: pytest.Mon
     for block in re.findall(r"```python\n(.*?)```", RECORDING, re.DOTALL):
         exec(block, held)
     first, later = (
-        rolloupe.open(tmp_path / "runs" / name, index_dir=tmp_path / name).only() for name in ("first", "later")
+        rolloupe.open(tmp_path / "runs" / name, index_dir=tmp_path / name).only() for name in ("recorded", "later")
     )
     assert (len(list(first.samples())), first.problems(), later.problems()) == (4, [], [])
     found = {(s.key.step, s.key.group): (s.advantage, s.discarded, s.status) for s in later.samples()}
@@ -46,18 +46,33 @@ def test_a_run_is_recorded_as_documented(tmp_path: Path, monkeypatch: pytest.Mon
     assert [one.name for one in later.sample("train/0/0/0").series] == ["logprobs", "trainer_logprobs"]
 
 
-@pytest.mark.parametrize("method", ["annotate", "discard", "error", "checkpoint", "last_checkpoint"])
+@pytest.mark.parametrize(
+    "method", ["Recorder", "sample", "annotate", "discard", "error", "checkpoint", "last_checkpoint"]
+)
 def test_every_argument_is_named(method: str) -> None:
     told = max(re.findall(rf"`{method}\((.*?)\)`", RECORDING), key=len)
-    known = inspect.signature(getattr(Recorder, method)).parameters.values()
+    known = inspect.signature(Recorder if method == "Recorder" else getattr(Recorder, method)).parameters.values()
     names = [one.name for one in known if one.name != "self" and one.kind != one.VAR_KEYWORD]
     assert [word.split("=")[0] for word in told.split(", ") if word and word[0] != "*"] == names
 
 
-def test_the_command_runs(demo_runs: Path, tmp_path: Path) -> None:
+def test_the_command_runs_after_the_blocks_of_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    test_the_examples_run_in_order(tmp_path, capsys)
     (line,) = re.findall(r"```sh\n(.*?)\n```", PAGE)
-    known = {"RUN_DIR": str(demo_runs / "relax"), "OUT_DIR": str(tmp_path / "out")}
-    assert command(*[known.get(word, word) for word in shlex.split(line)[1:]]).code == 0
+    words = shlex.split(line.replace("RUN_DIR", str(tmp_path)).replace("OUT_DIR", str(tmp_path / "out")))
+    assert command(*words[1:]).code == 0
+
+
+def test_examples_of_different_pages_record_into_different_folders() -> None:
+    pages = [DOCS.parent / "README.md", DOCS / "recording.md", DOCS / "logtree.md", DOCS / "integrations.md"]
+    found = [set(re.findall(r"\b(?:Recorder|Log)\(\"(runs/[^\"]*)\"", page.read_text("utf-8"))) for page in pages]
+    assert len(set().union(*found)) == sum(map(len, found))
+    assert all(found[:3])
+
+
+def test_what_begins_a_part_of_the_page_is_imported_there() -> None:
+    for block in re.findall(r"```python\n(.*?)```", RECORDING.split("## Discard")[0], re.DOTALL):
+        assert block.startswith("import rolloupe\n")
 
 
 @pytest.mark.parametrize("name", list(WRITERS))

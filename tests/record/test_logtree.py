@@ -389,14 +389,14 @@ def test_the_example_of_the_documentation_runs(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     for _ in range(2):
         exec(compile(code, "logtree.md", "exec"), {"__name__": "example"})
-        run = only_run(tmp_path / "runs/first")
+        run = only_run(tmp_path / "runs/outline")
         found = samples(run)
         assert [sample.row.reward for sample in found if sample.key.group == "5"] == [1.0, 0.0] * 6
         assert [sample.row.response for sample in found[:4]] == ["4", "5", "4", "5"]
         tree = Tinker().logtree(run, "train", 2)
         assert tree is not None
         assert len({node.attrs["data-group"] for node in tree.children}) == 4
-    assert len((tmp_path / "runs/first/metrics.jsonl").read_bytes().splitlines()) == 3
+    assert len((tmp_path / "runs/outline/metrics.jsonl").read_bytes().splitlines()) == 3
 
 
 def test_the_documentation_names_every_function() -> None:

@@ -41,6 +41,10 @@ OF_OBJECTS = {
 }  # fmt: skip
 
 
+COMMON = {"inference_logprobs": "logprobs"}
+"""What a series is called once it is read."""
+
+
 class Tensor:
     """What is used of a torch tensor; NumPy knows no bfloat16."""
 
@@ -391,7 +395,9 @@ def test_whatever_numbers_a_batch_holds_they_are_read_as_they_were(
             mine = np.where(mask & np.isfinite(values), values, np.nan)[start:stop].astype(np.float64)
             if name in ("trainer_logprobs", "entropy"):
                 mine[0] = np.nan  # garbage by design, and never shown
-            assert np.array_equal(series.get(name, np.full(stop - start, np.nan)), mine, equal_nan=True), name
+            assert np.array_equal(
+                series.get(COMMON.get(name, name), np.full(stop - start, np.nan)), mine, equal_nan=True
+            ), name
 
 
 def test_the_formulas_take_any_floats() -> None:
@@ -408,3 +414,12 @@ def test_the_mask_at_an_advantage_of_zero_is_the_low_one() -> None:
     assert [one.tolist() for one in flags] == [[True, False], [False, False], [False, False]]
     outside = tokens.dppo_flags(np.array([-0.3, 0.3]), np.array([-1.0, 1.0]), np.array([True, False]))
     assert [one.tolist() for one in outside] == [[True, False], [False, False], [True, False]]
+
+
+def test_a_step_that_could_not_be_written_is_never_stable(tmp_path: Path) -> None:
+    with setup_token_export(tmp_path) as exporter:
+        for step, broken in ((0, {"loss_mask": [True]}), (1, {}), (2, {"input_ids": None})):
+            exporter.export(step, batch(**broken))
+        exporter.export(2, batch())  # part of it is missing all the same
+    assert [path.parent.name for path in tmp_path.rglob("STABLE")] == ["step_1"]
+    assert exporter.failures == 2

@@ -7,13 +7,14 @@ import functools
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
 import threading
 import uuid
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, cast
@@ -928,3 +929,97 @@ def test_a_configuration_may_be_known_later(tmp_path: Path) -> None:
         record.config({"lr": 2.0})
     assert opened(tmp_path / "run").config == {"lr": 2.0}
     assert json.loads((tmp_path / "run/config.1.json").read_text()) == {"lr": 1.0}
+
+
+def test_a_series_that_is_longer_than_all_tokens_is_told_with_where_and_how_long(tmp_path: Path) -> None:
+    with recorder(tmp_path / "run") as record:
+        with pytest.warns(
+            RecorderWarning, match="'logprobs' has 4 where 3 fit, of split train, step 7, group g, index 2"
+        ):
+            record.sample(step=7, group="g", index=2, token_ids=[1, 2, 3], series={"logprobs": [0.1] * 4})
+        record.sample(step=7, group="g", index=3, token_ids=[1, 2, 3], series={"logprobs": [0.1] * 9, "entropy": [1.0]})
+        assert list(record.failures.values()) == [2]
+    run = opened(tmp_path / "run")
+    rows = [run.sample(key).row for key in ("train/7/g/2", "train/7/g/3")]
+    assert [(row.prompt_tokens, row.response_tokens) for row in rows] == [(None, None), (2, 1)]
+    assert [problem.reason.rpartition(": ")[2] for problem in run.problems()] == ["logprobs", "logprobs"]
+
+
+@pytest.mark.parametrize("call", ["sample", "samples", "discard", "error", "metrics"])
+def test_a_warning_stands_at_the_line_of_the_trainer(call: str, tmp_path: Path) -> None:
+    with recorder(tmp_path / "run", strict=False) as record, warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        calls: dict[str, Callable[[], object]] = {
+            "sample": lambda: record.sample(step=0, reward="x"), "samples": lambda: record.samples([{"step": "x"}]),
+            "discard": lambda: record.discard("u", cast(str, None)), "metrics": lambda: record.metrics(0, {"a": "x"}),
+            "error": lambda: record.error(step=0, error="e", reward="x"),
+        }  # fmt: skip
+        calls[call]()
+    assert [one.filename for one in told] == [__file__]
+
+
+def test_two_samples_that_are_called_the_same_are_told_once(tmp_path: Path) -> None:
+    with recorder(tmp_path / "run") as record:
+        record.sample(step=0, group="g", index=0, uid="dup")
+        with pytest.warns(RecorderWarning, match="two samples have the uid 'dup'"):
+            record.sample(step=0, group="g", index=1, uid="dup")
+        with pytest.warns(RecorderWarning, match="at split train, step 0, group g, index 0: the first is taken"):
+            record.sample(step=0, group="g", index=0)
+        for _ in range(3):
+            record.sample(step=0, group="g", index=0, uid="dup")
+        assert record.failures == {}
+
+
+def test_a_step_that_has_ended_may_be_recorded_again(tmp_path: Path) -> None:
+    with recorder(tmp_path / "run") as record:
+        for _ in range(2):
+            record.sample(step=0, group="g", index=0, uid="same")
+            record.sample(step=0, group="g", index=0, uid="other", split="eval/x")
+            record.step_end(0)
+
+
+def test_places_are_remembered_within_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rolloupe.record.ongoing.MAX_SAMPLES", 10)
+    with recorder(tmp_path / "run") as record:
+        for index in range(100):
+            record.sample(step=0, group="g", index=index)
+        assert len(record._steps._places) == 10
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda record: record.discard("u", None), "discard: a reason is wanted"),
+        (lambda record: record.discard("u", ""), "takes one back"),
+        (lambda record: record.metrics({"loss": 1}, 0), "step: a whole number is wanted, not dict"),
+        (lambda record: record.metrics(0, [1]), "metric: TypeError: a dict is wanted, not list"),
+        (lambda record: record.checkpoint(3, step="x"), "step: a whole number is wanted, not str"),
+        (lambda record: record.sample(step=0, tags="easy"), "tags: TypeError: a dict is wanted, not a text"),
+        (lambda record: record.error(step=0, error="e", tags="x"), "tags: TypeError: a dict is wanted, not a text"),
+        (lambda record: record.sample(step=0, reward=[0.5]), "reward: TypeError: a number is wanted, not list"),
+        (lambda record: record.sample(step=0, turns=1.5), "turns: TypeError: a whole number is wanted, not float"),
+    ],
+)
+def test_what_was_wrong_is_said_in_words(call: Callable[[Recorder], object], told: str, tmp_path: Path) -> None:
+    with recorder(tmp_path / "run", strict=False) as record:
+        with pytest.warns(RecorderWarning, match=re.escape(told)):
+            call(record)
+        assert len(record.failures) == 1
+
+
+@pytest.mark.parametrize("nowhere", ["", None, b"run", 5])
+def test_no_path_is_no_folder(nowhere: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UnreadablePath, match="nothing can be recorded"):
+        Recorder(nowhere)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_holds_a_run_of_another_tool_is_told_once(demo_runs: Path, tmp_path: Path) -> None:
+    shutil.copytree(demo_runs / "relax", tmp_path / "run")
+    with pytest.warns(RecorderWarning, match="holds files of relax already"):
+        recorder(tmp_path / "run").close()
+    recorder(tmp_path / "run").close()
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain/data.jsonl").write_text('{"prompt": "p", "response": "r", "reward": 1}\n')
+    recorder(tmp_path / "plain").close()

@@ -6,7 +6,7 @@ import logging
 import math
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -168,3 +168,22 @@ def test_nonsense_does_not_end_training(tmp_path: Path, path: Any, step: Any, sa
 def test_a_file_that_is_named_is_the_file(tmp_path: Path) -> None:
     save_rollout_result_jsonl(tmp_path / "deep/7.jsonl", 7, [{"prompt": "p", "response": "r", "reward": 1}])
     assert [row.step for row in rows(only_run(tmp_path / "deep"))] == [7]
+
+
+@pytest.mark.parametrize("wrong", [5, None, {}, {"reward": 1.0}])
+def test_what_is_no_sample_is_told_and_left_out(wrong: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    good = {"prompt": "p", "response": "r", "reward": 1.0}
+    with caplog.at_level(logging.WARNING):
+        save_rollout_result_jsonl(tmp_path, 0, [wrong, good, wrong])
+    assert [row.index for row in rows(only_run(tmp_path))] == ["1"]
+    assert "sample 0 left out" in caplog.text and "2 left out in all" in caplog.text
+    with pytest.raises(TypeError, match="no sample"):
+        save_rollout_result_jsonl(tmp_path, 1, [wrong], strict=True)
+
+
+def test_a_step_is_a_whole_number(tmp_path: Path) -> None:
+    save_rollout_result_jsonl(tmp_path, 1.5, [{"prompt": "p"}])  # type: ignore[arg-type]
+    assert not list(tmp_path.rglob("*.jsonl"))
+    for save in (save_rollout_result_jsonl, save_rollout_jsonl):
+        with pytest.raises(TypeError, match="whole number"):
+            save(tmp_path, cast(int, 1.5), [{"prompt": "p", "response": "r", "reward": 1}], strict=True)

@@ -5,6 +5,7 @@ import logging
 import math
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -78,3 +79,36 @@ def test_nowhere_to_write_is_told_and_no_more(tmp_path: Path, caplog: pytest.Log
     assert "training goes on" in caplog.text
     with pytest.raises(OSError, match="file"):
         save_rollout_jsonl(tmp_path / "file", 0, [ROW], strict=True)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"prompt": "p", "response": "r"}, 5, {**ROW, "reward": [1.0, 2.0]}, {**ROW, "reward": "high"}]
+)
+def test_a_sample_without_what_is_needed_is_told_and_left_out(
+    wrong: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        save_rollout_jsonl(tmp_path, 0, [ROW, wrong, wrong])
+    assert len(lines(tmp_path / "rank_0.jsonl")) == 1
+    assert "sample 1 left out" in caplog.text and "2 left out in all" in caplog.text
+    with pytest.raises((TypeError, ValueError)):
+        save_rollout_jsonl(tmp_path / "strict", 0, [wrong], strict=True)
+
+
+def test_an_array_that_does_not_fit_the_tokens_is_told_and_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    row = {
+        **ROW,
+        "response_tokens": ["a", "b", "<PAD>"],
+        "logprobs": [-1.0],
+        "values": [0.5, 0.5],
+        "token_rewards": [0] * 3,
+    }
+    with caplog.at_level(logging.WARNING):
+        save_rollout_jsonl(tmp_path, 0, [row])
+    (line,) = lines(tmp_path / "rank_0.jsonl")
+    assert "logprobs" not in line and line["values"] == [0.5, 0.5] and line["token_rewards"] == [0] * 3
+    assert "sample 0, logprobs left out: logprobs has 1, response_tokens 3" in caplog.text
+    with pytest.raises(ValueError, match="logprobs has 1"):
+        save_rollout_jsonl(tmp_path, 0, [row], strict=True)

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from rolloupe.formats import by_name, discover
 from rolloupe.formats.base import StepStates
 from rolloupe.model import Locator, Part, Reading, Sample, SampleKey, SampleRow, TokenSeries, Turn
-from rolloupe.record._fitting import MAX_WORD_CHARS, lost
+from rolloupe.record import Recorder
+from rolloupe.record._fitting import AT_FIRST, MAX_WORD_CHARS, OUTSIDE, lost
 from rolloupe.record.base import Left
 from rolloupe.record.relax import save_eval_summary_jsonl, save_rollout_result_jsonl
 from rolloupe.record.rl_logging_board import save_rollout_jsonl
@@ -162,7 +163,7 @@ def test_the_boards_lines_are_read_as_they_were(
     rows: list[dict[str, Any]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("run")
-    save_rollout_jsonl(folder, 7, rows, strict=True)
+    save_rollout_jsonl(folder, 7, rows)  # arrays of other lengths are left out, their samples not
     found = read("rl_logging_board", folder)
     assert [one.row.step for one in found] == [7] * len(rows)
     for row, one in zip(rows, found, strict=True):
@@ -257,3 +258,76 @@ def test_what_was_written_is_recognised_as_what_it_is(layout: str, place: str, t
 def test_no_layout_is_written_under_another_name(tmp_path: Path) -> None:
     for name in WRITERS:
         assert writer_of(name, tmp_path / name).name == name == by_name(name).name
+
+
+IDS = [5, 6, 7, 8]
+OF_RESPONSE = {"logprobs": [-0.1, -0.2], "trainer_logprobs": [-0.1, -0.9], "entropy": [0.1, 0.2]}
+OF_ALL = {name: [0.0, 0.0, *found] for name, found in OF_RESPONSE.items()} | {"loss_mask": [0, 0, 1, 1]}
+
+
+def recorded(folder: Path, given: dict[str, list[float]], **more: Any) -> list[Sample]:
+    with Recorder(folder, code=None, strict=True) as recorder:
+        recorder.sample(step=3, prompt="p", response="r", reward=1.0, token_ids=IDS, series=given, **more)
+    return samples(only_run(folder))
+
+
+def held_at(sample: Sample) -> dict[str, dict[int, float]]:
+    """The values of a sample's series, by the token that they are of."""
+    return {
+        one.name: {at: round(value, 4) for at, value in enumerate(one.values, one.offset) if value == value}
+        for one in sample.series
+    }
+
+
+@pytest.mark.parametrize("given", [OF_RESPONSE, OF_ALL], ids=["of the response", "of all tokens"])
+def test_what_the_recorder_holds_of_two_policies_is_compared_as_prime_rl_does(
+    given: dict[str, list[float]], tmp_path: Path
+) -> None:
+    theirs = recorded(tmp_path / "native", given, advantage=-1.0)
+    assert written("prime_rl", tmp_path / "out", theirs).keys().isdisjoint({f"token series {name}" for name in given})
+    (path,) = (tmp_path / "out").rglob("rank_0.jsonl")
+    record = json.loads(path.read_text())
+    assert record["inference_logprobs"] == [0.0, 0.0, pytest.approx(-0.1), pytest.approx(-0.2)]
+    gap = pytest.approx([0.0, -0.7], abs=1e-6)
+    assert (record["log_importance_ratio"][:2], record["log_importance_ratio"][2:]) == ([None, None], gap)
+    assert record["importance_ratio"][3] == pytest.approx(math.exp(-0.7), rel=1e-5)
+    assert record["mismatch_kl"][3] == pytest.approx(math.exp(-0.7) - 1 + 0.7, rel=1e-5)
+    assert record["prob_delta"][3] == pytest.approx(math.exp(-0.9) - math.exp(-0.2), rel=1e-5)
+    assert (record["is_masked"], record["is_masked_low"]) == ([None, None, False, True], [None, None, False, True])
+    (mine,) = read("prime_rl", tmp_path / "out")
+    its, own = held_at(mine), held_at(theirs[0])
+    assert {name: its[name] for name in OF_RESPONSE} == {name: own[name] for name in OF_RESPONSE}
+
+
+def test_what_the_trainer_did_not_sample_is_compared_with_nothing(tmp_path: Path) -> None:
+    written("prime_rl", tmp_path / "out", recorded(tmp_path / "native", OF_RESPONSE, tags={"training_mode": "sft"}))
+    (mine,) = read("prime_rl", tmp_path / "out")
+    assert {"logprobs", "trainer_logprobs"} <= held_at(mine).keys() and "mismatch_kl" not in held_at(mine)
+
+
+@pytest.mark.parametrize("layout", ["prime_rl", "rl_logging_board"])
+def test_a_series_that_begins_elsewhere_is_not_lost(layout: str, tmp_path: Path) -> None:
+    theirs = recorded(tmp_path / "native", {"logprobs": [-0.5, -0.25]})
+    assert "token series logprobs" not in written(layout, tmp_path / "out", theirs)
+    (mine,) = read(layout, tmp_path / "out")
+    assert list(held_at(mine)["logprobs"].values()) == [-0.5, -0.25]
+
+
+@pytest.mark.parametrize("layout", ["prime_rl", "rl_logging_board"])
+def test_values_of_the_prompt_that_are_left_out_are_said(layout: str, tmp_path: Path) -> None:
+    theirs = recorded(tmp_path / "native", {"logprobs": [-0.1, -0.2, -0.5, -0.25]}, response_tokens=2)
+    assert written(layout, tmp_path / "out", theirs)[f"token series logprobs{OUTSIDE}"] == 1
+    (mine,) = read(layout, tmp_path / "out")
+    assert list(held_at(mine)["logprobs"].values()) == [-0.5, -0.25]
+
+
+def test_of_a_response_alone_prime_rl_shows_no_first_token(tmp_path: Path) -> None:
+    theirs = recorded(tmp_path / "native", {"trainer_logprobs": [-0.1, -0.2, -0.5, -0.25]})
+    assert written("prime_rl", tmp_path / "out", theirs)[f"token series trainer_logprobs{AT_FIRST}"] == 1
+
+
+@pytest.mark.parametrize("advantage", [0.0, -1.5])
+def test_an_advantage_comes_back_from_relax(advantage: float, tmp_path: Path) -> None:
+    theirs = recorded(tmp_path / "native", {}, advantage=advantage)
+    assert "advantage" not in written("relax", tmp_path / "out", theirs)
+    assert [one.row.advantage for one in read("relax", tmp_path / "out")] == [advantage]

@@ -1,5 +1,6 @@
 """`rolloupe convert`: a run in another layout."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from rolloupe.cli import options, progress
 from rolloupe.cli.as_json import dumps
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.query import steps_of
-from rolloupe.cli.terminal import number, print_table, tell
+from rolloupe.cli.terminal import print_table, tell
 from rolloupe.errors import NotFound
 from rolloupe.record.writers import WRITERS
 
@@ -19,6 +20,9 @@ EXAMPLES = (
     Example("rolloupe convert RUN_DIR out --to native --json | jq .left", "What the layout cannot hold, for a script"),
     Example("rolloupe convert RUNS_DIR out --to relax --run poems", "One of several runs"),
 )
+
+SPLITS = 6
+"""So many splits are named with their steps."""
 
 SHOWN = 40
 """So many words of what the layout cannot hold; how many more there are is said below."""
@@ -61,8 +65,8 @@ def convert(
     empty, and apart from SRC, which is only read. At the end it is said what the layout cannot hold, and of how many
     samples. A conversion that breaks off leaves nothing behind.
 
-    With --json, an object with run, layout, target, samples, steps and left: an object that has for each word of what
-    the layout cannot hold a count.
+    With --json, an object with run, layout, target, samples, steps (the steps of each split are counted by themselves)
+    and left: an object that has for each word of what the layout cannot hold a count.
     """
     if not target:
         raise click.UsageError("An empty DST names nothing.", click.get_current_context())
@@ -94,17 +98,31 @@ def convert(
             )
         )  # fmt: skip
         return OK
-    tell(f"{done.samples:,} samples of {done.steps:,} steps, as {layout}.")
+    tell(f"{_several(done.samples, 'sample')} of {_steps(done.splits)}, as {layout}.")
     _tell_of_losses(layout, done.left)
     return OK
+
+
+def _several(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def _steps(splits: Mapping[str, int]) -> str:
+    """How many steps there are, by split where there are several."""
+    whole = _several(sum(splits.values()), "step")
+    listed = [f"{count:,} of {split}" for split, count in splits.items()]
+    more = [f"{len(listed) - SPLITS} more splits"] if len(listed) > SPLITS else []
+    return f"{whole} ({', '.join(listed[:SPLITS] + more)})" if len(listed) > 1 else whole
 
 
 def _tell_of_losses(layout: str, left: dict[str, int]) -> None:
     if not left:
         tell(f"Nothing was left out: {layout} holds all of it.")
         return
+    from rolloupe.export.losses import described
+
     tell(f"What {layout} cannot hold:")
-    rows = [[number(count), word] for word, count in left.items()]
-    print_table(("of", "what"), rows[:SHOWN], numbers=("of",))
+    rows = [list(described(word, count)) for word, count in left.items()]
+    print_table(("of", "what"), rows[:SHOWN])
     if len(rows) > SHOWN:
         tell(f"and {len(rows) - SHOWN} more.")

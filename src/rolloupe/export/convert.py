@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from rolloupe.errors import NotFound, NotWritable
+from rolloupe.export.losses import described
 from rolloupe.model import Checkpoint, MetricRow, Sample
 from rolloupe.record.base import Keeper
 from rolloupe.record.writers import check as check_layout
@@ -99,7 +100,10 @@ class Conversion(NamedTuple):
 
     samples: int
     steps: int
+    """The steps of each split, counted by themselves."""
     left: dict[str, int]
+    splits: dict[str, int]
+    """Of each split, how many steps."""
 
 
 def convert(
@@ -154,13 +158,15 @@ def convert(
         left.update(writer.keep(*more) if isinstance(writer, Keeper) else _not_kept(*more))
         writer.close()
         if not any(folder.iterdir()):
-            said = "; ".join(f"{count:,} {word}" for word, count in left.most_common(5))
+            told = (described(word, count) for word, count in left.most_common(5) if count)
+            said = "; ".join(f"{of}: {what}" for of, what in told)
             raise NotFound(f"{layout} can hold none of the {done:,} samples: {said}")
     chosen = {(split, step) for split, step, _ in todo}
     left[REPORTS] = sum(place in chosen for place in run.logtrees())
     if total > done:
         left["earlier attempts at a sample"] = total - done
-    return Conversion(done, len(todo), {word: count for word, count in left.most_common() if count})
+    found = {word: count for word, count in left.most_common() if count}
+    return Conversion(done, len(todo), found, dict(Counter(split for split, _, _ in todo)))
 
 
 def check(target: Path, sources: Sequence[Path], *, force: bool) -> None:

@@ -26,6 +26,9 @@ SERIES = (
     "mismatch_kl", "prob_delta", "is_masked", "is_masked_high", "is_masked_low", "rl_weights", "ce_weights",
     "ref_kl_weights",
 )  # fmt: skip
+AT_SAMPLING = "inference_logprobs"
+"""Called `logprobs` everywhere else: those of the policy that sampled."""
+
 OF_TRAINER = (
     "trainer_logprobs", "entropy", "importance_ratio", "log_importance_ratio", "mismatch_kl", "prob_delta",
     "is_masked", "is_masked_high", "is_masked_low",
@@ -128,7 +131,8 @@ def metrics_of(record: Record, columns: Columns) -> dict[str, float]:
 
 def series_of(columns: Columns) -> dict[str, tokens.Floats]:
     """The token series by name: those that have a value somewhere."""
-    found = {name: values for name in SERIES if (values := columns.floats(name)) is not None}
+    read = ((name, columns.floats(name)) for name in SERIES)
+    found = {"logprobs" if name == AT_SAMPLING else name: values for name, values in read if values is not None}
     return {name: values for name, values in found.items() if not np.isnan(values).all()}
 
 

@@ -18,6 +18,7 @@ from rolloupe.formats._jsonl import JsonlFormat, Record, step_of
 from rolloupe.formats._sniff import Look, look, look_into
 from rolloupe.formats._token_columns import (
     ARRAYS,
+    AT_SAMPLING,
     COUNTS,
     MEANS,
     NO_TEXT,
@@ -77,7 +78,10 @@ class PrimeRL(JsonlFormat):
         ("`loss_mask`", "what was sampled and trained on: turns are its spans, and all means are over it"),
         ("`rewards`", "the reward, until June 2026; later versions store none"),
         ("`advantages`", "the advantage, and a token series"),
-        (", ".join(f"`{key}`" for key in SERIES if key != "advantages"), "token series, absent outside of the mask"),
+        (
+            ", ".join(f"`{key}`" for key in SERIES if key != "advantages"),
+            f"token series, absent outside of the mask; `{AT_SAMPLING}` is called `logprobs`",
+        ),
         (", ".join(f"`{key}`" for key in MEANS), "sample metrics: the mean over the mask"),
         ("`log_importance_ratio`", "sample metric `abs_log_importance_ratio`: the mean of its size over the mask"),
         (", ".join(f"`{key}`" for key in COUNTS), "sample metrics: how many tokens"),

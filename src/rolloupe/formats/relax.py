@@ -34,6 +34,7 @@ _PLACED = {
     "status": fields.tag,
     "label": fields.as_text,
     "agent_turns": fields.count,
+    "advantage": fields.number,
     **{key: fields.count for keys in _COUNTS.values() for key in keys},
 }
 """The keys that have a place of their own, and how they are read: what cannot be read so is kept as extra."""
@@ -71,6 +72,7 @@ class Relax(JsonlFormat):
         ("`status`", "status; `failed` is an error"),
         ("`dataset`", "the split in evaluation files, and the environment"),
         ("`label`", "ground truth"),
+        ("`advantage`", "the advantage, which `rolloupe convert` writes; Relax itself stores none"),
         ("any other number", "sample metric (`image_count`, `image_token_count`, `multimodal_token_count`, ...)"),
         ("any other key", "extra (`weight_versions`, `multimodal_inputs`, `latency_trace`, ...)"),
     )
@@ -155,6 +157,7 @@ class Relax(JsonlFormat):
             start=start,
             length=length,
             reward=reward.value,
+            advantage=fields.number(record.get("advantage")),
             status=status,
             status_raw=status_raw,
             turns=fields.count(record.get("agent_turns")) or 1,

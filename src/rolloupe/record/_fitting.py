@@ -9,6 +9,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from rolloupe import tokens
 from rolloupe.model import Locator, Part, Sample, SampleRow, Source, TokenSeries, Turn
 
 if TYPE_CHECKING:
@@ -19,6 +22,9 @@ MAX_WORDS = 400
 
 MAX_WORD_CHARS = 80
 THE_REST = "further fields"
+MASK = "loss_mask"
+OUTSIDE = " outside of what was sampled"
+AT_FIRST = " at the first token"
 CLOSE = 1e-6
 """Numbers that a trainer holds as float32 may come back changed by so much."""
 
@@ -107,7 +113,7 @@ def extended(record: dict[str, Any], sample: Sample, held: Sample | None, taken:
     if held is None:
         return record
     row = sample.row
-    free: dict[str, Any] = {name: mine for name, mine, its in named(row, held.row) if mine and mine != its}
+    free: dict[str, Any] = {name: mine for name, mine, its in named(row, held.row) if mine not in (None, "", its)}
     free |= {**sample.extra, **row.tags, **row.metrics}
     return record | {
         name: value
@@ -152,11 +158,42 @@ def _lost_fields(sample: Sample, held: Sample, other: Mapping[str, TokenSeries])
     for word, own in (("sample metric", sample.row.metrics), ("tag", sample.row.tags), ("field", sample.extra)):
         yield from (f"{word} {name}" for name, value in own.items() if not _is_kept(name, value, held))
     series = {one.name: one for one in held.series}
+    mask = series.get(MASK) or next((one for one in sample.series if one.name == MASK), None)
     for one in sample.series:
         mine = other.get(one.name, one)
-        its = series.get(mine.name)
-        if mine.values and (its is None or mine.offset != its.offset or not _same(mine.values, its.values)):
-            yield f"token series {one.name}"
+        if (where := _gone(one, mine, series.get(mine.name), mask)) is not None:
+            yield f"token series {one.name}{where}"
+
+
+def _gone(one: TokenSeries, mine: TokenSeries, its: TokenSeries | None, mask: TokenSeries | None) -> str | None:
+    """Tell where a series has values that are not held, empty for within what was sampled; None where it has none.
+
+    `one` is the series of the sample, `mine` what became of it, `its` what was read back. Lists may begin at another
+    token: values are compared by the token that they are of.
+    """
+    size = max(found.offset + len(found.values) for found in (mine, its, mask) if found is not None)
+    here, there, flags = (_placed(found, size) for found in (mine, its, mask))
+    with np.errstate(invalid="ignore", over="ignore"):
+        close = (here == there) | (np.abs(here - there) <= CLOSE * np.maximum(np.abs(here), np.abs(there)))
+    gone = ~np.isnan(here) & ~close
+    if gone.any():
+        if mask is not None and not (gone & (flags == 1)).any():
+            return OUTSIDE
+        return AT_FIRST if not gone[1:].any() and size > 1 else ""
+    return OUTSIDE if _there(mine) < _there(one) else None
+
+
+def _there(series: TokenSeries) -> int:
+    """How many values it has that are not absent."""
+    return int(np.count_nonzero(~np.isnan(series.values)))
+
+
+def _placed(series: TokenSeries | None, size: int) -> tokens.Floats:
+    """The values at their places among so many tokens, NaN where there are none, shape (size,)."""
+    found = np.full(size, np.nan)
+    if series is not None:
+        found[series.offset : series.offset + len(series.values)] = series.values
+    return found
 
 
 def said(turns: list[Turn]) -> list[tuple[str, str]]:

@@ -8,6 +8,11 @@ from rolloupe.record.values import text_of
 _MISSING = object()
 
 
+def has(value: Any, name: str) -> bool:
+    """Tell whether an object or a dict has a member of a name."""
+    return member(value, name, _MISSING) is not _MISSING
+
+
 def member(value: Any, name: str, default: Any = None) -> Any:
     """Return a member of an object or of a dict."""
     try:

@@ -23,6 +23,9 @@ CONFIG = "config.json"
 OWN_CONFIG = "config.rolloupe.json"
 LAYOUT = "rolloupe"
 VERSION = 1
+OPEN = ("native", "generic")
+"""Formats that are no other tool's: one that begins here, and any JSON lines at all."""
+
 CHECKPOINTS = "checkpoints.jsonl"
 ATTEMPTS = "attempts.jsonl"
 ENDED = "ended.jsonl"
@@ -32,9 +35,11 @@ class Folder:
     """The folder of a run."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        if isinstance(path, str) and not path:
+            raise UnreadablePath("nothing can be recorded at '': an empty path names no folder")
         try:
             self.path = Path(path).expanduser().absolute()
-        except (RuntimeError, ValueError) as error:
+        except (RuntimeError, TypeError, ValueError) as error:
             raise UnreadablePath(f"nothing can be recorded at {str(path)!r}: {error}") from None
         self._is_foreign = False
         """True where a configuration of something else was there before: it is left alone."""
@@ -54,6 +59,19 @@ class Folder:
             raise UnreadablePath(
                 f"nothing can be recorded at {self.path}: {reason}. Next: name another folder"
             ) from None
+
+    def others(self) -> str:
+        """The names of the layouts in which another tool has left a run in this very folder; never raises.
+
+        Empty where the recorder has been here before: whoever went on then has been told.
+        """
+        found = []
+        with contextlib.suppress(Exception):
+            if self.path.is_dir() and not self.is_made() and any(self.path.iterdir()):
+                from rolloupe.formats import FORMATS
+
+                found = [one.name for one in FORMATS if one.name not in OPEN and one.detect(self.path)]
+        return ", ".join(found)
 
     def is_made(self) -> bool:
         """Tell whether the run is there."""

@@ -33,7 +33,17 @@ def count(value: object) -> int | None:
     found = scalar(value)
     if isinstance(found, float) and found.is_integer():
         return int(found)
-    return None if found is None else operator.index(found)
+    try:
+        return None if found is None else operator.index(found)
+    except TypeError:
+        raise TypeError(f"a whole number is wanted, not {_kind(found)}") from None
+
+
+def whole_number(value: object) -> int:
+    """Return a whole number. Raises `TypeError` for what is none, None among it."""
+    if (found := count(value)) is None:
+        raise TypeError("a whole number is wanted, not None")
+    return found
 
 
 def number(value: object) -> float | None:
@@ -41,7 +51,14 @@ def number(value: object) -> float | None:
     found = scalar(value)
     if isinstance(found, str):
         raise TypeError("a number is wanted, not a text")
-    return None if found is None else float(found)
+    try:
+        return None if found is None else float(found)
+    except TypeError:
+        raise TypeError(f"a number is wanted, not {_kind(value)}") from None
+
+
+def _kind(value: object) -> str:
+    return "a text" if isinstance(value, str) else type(value).__name__
 
 
 def messages(value: object) -> Any:
@@ -122,7 +139,7 @@ class Given:
         """Read named numbers; texts among them are returned apart."""
         found: dict[str, float] = {}
         words: dict[str, str] = {}
-        for key, value in self._items(what, values):
+        for key, value in self.items(what, values):
             if isinstance(value, str):
                 words[name(key)] = value
             elif (read := self.take(f"{what} {name(key)!r}", number, value)) is not None:
@@ -131,13 +148,13 @@ class Given:
 
     def words(self, what: str, values: object) -> dict[str, str]:
         """Read named texts."""
-        return {name(key): word(value) for key, value in self._items(what, values)}
+        return {name(key): word(value) for key, value in self.items(what, values)}
 
     def arrays(self, token_ids: object, series: object) -> dict[str, Array]:
         """Copy the arrays of a sample, `token_ids` first; empty ones are left out."""
         given = [] if token_ids is None else [("token_ids", token_ids)]
         found = {}
-        for key, values in (*given, *self._items("series", series)):
+        for key, values in (*given, *self.items("series", series)):
             named = name(key)
             copied = None if values is None else self.take(f"series {named!r}", array, values)
             if copied is not None and len(copied):
@@ -156,7 +173,15 @@ class Given:
             words,
         )
 
-    def _items(self, what: str, values: object) -> Iterable[tuple[Any, Any]]:
+    def items(self, what: str, values: object) -> Iterable[tuple[Any, Any]]:
+        """Read what a dict holds; nothing of what is none."""
         if values is None:
             return ()
-        return self.take(what, lambda held: list(dict(held).items()), values) or ()
+        return self.take(what, _members, values) or ()
+
+
+def _members(values: Any) -> list[tuple[Any, Any]]:
+    try:
+        return list(dict(values).items())
+    except (TypeError, ValueError):
+        raise TypeError(f"a dict is wanted, not {_kind(values)}") from None

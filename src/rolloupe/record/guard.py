@@ -72,3 +72,25 @@ class Guard:
             if self.failures == 1:
                 log.warning("%s: not written, training goes on: %s: %s", self._what, type(error).__name__, error)
             return otherwise
+
+
+class LeftOut:
+    """Counts what of some rows was left out: the first is told at once, how many there were at the end."""
+
+    def __init__(self, what: str, *, strict: bool) -> None:
+        self.count = 0
+        self._what = what
+        self._strict = strict
+
+    def met(self, where: str, error: Exception) -> None:
+        """Count it, and tell the first. Raises `error` where it is strict."""
+        if self._strict:
+            raise error
+        self.count += 1
+        if self.count == 1:
+            log.warning("%s: %s left out: %s", self._what, where, error)
+
+    def tell(self) -> None:
+        """Say how many there were, where it was more than the one that is told already."""
+        if self.count > 1:
+            log.warning("%s: %d left out in all", self._what, self.count)

@@ -41,16 +41,23 @@ class Steps:
         self._range = float(low), float(high)
         self._lock = threading.RLock()
         self._samples: OrderedDict[str, Known] = OrderedDict()
+        self._places: OrderedDict[tuple[int, str, str, str], None] = OrderedDict()
         self._counts: Counter[tuple[str, int, str]] = Counter()
         self._sums: dict[Key, StepSums] = {}
         self._logged: dict[int, set[str]] = {}
 
-    def add(self, uid: str, known: Known) -> None:
-        """Remember a sample."""
+    def add(self, uid: str, known: Known, group: str, index: str) -> str:
+        """Remember a sample. Returns what another one of a step that goes on has, too: `uid`, `place` or nothing."""
+        place = (*known.key, group, index)
         with self._lock:
+            twice = "uid" if uid in self._samples else "place" if place in self._places else ""
+            self._places[place] = None
+            while len(self._places) > MAX_SAMPLES:
+                self._places.popitem(last=False)
             self._samples[uid] = known
             while len(self._samples) > MAX_SAMPLES:
                 self._samples.popitem(last=False)
+        return twice
 
     def lengths_of(self, uid: str) -> frozenset[int]:
         """How long the series of a sample may be; empty where nobody knows."""
@@ -98,6 +105,8 @@ class Steps:
             ended = {key: self._sums.pop(key) for key in [key for key in self._sums if key[0] == step]}
             for uid in [uid for uid, known in self._samples.items() if known.key[0] <= step]:
                 del self._samples[uid]
+            for place in [place for place in self._places if place[0] <= step]:
+                del self._places[place]
             logged = set(self._logged.get(step, ()))
         sums = {
             name if split == "train" else f"{split}/{name}": pair

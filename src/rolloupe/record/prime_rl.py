@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 
 from rolloupe import tokens
-from rolloupe.model import MetricRow, Sample
+from rolloupe.model import MetricRow, Sample, TokenSeries
 from rolloupe.record._arrays import numbers
 from rolloupe.record._fitting import Tally, lost, read_back
 from rolloupe.record._packed import FLAGS, NUMBERS, VERSIONS, WEIGHTS, Loss, Packed, objects
@@ -29,6 +29,9 @@ SCHEMA_VERSION = 1
 """It never changed, whatever the shape."""
 
 COMPACT = (",", ":")
+AT_SAMPLING = ("logprobs", "inference_logprobs")
+"""What samples call the logprobs of the policy that sampled: the first that is there."""
+
 MAX_STEP = 10**15
 """Steps are named by up to 15 digits."""
 
@@ -147,6 +150,7 @@ class TokenExporter:
         self._open: int | None = None
         self._micro_step = 0
         self._written: dict[int, int] = {}
+        self._failed: set[int] = set()
         self._closed = False
         if not place.has_steps:  # these versions open the file before the first step
             self._guard.call(lambda: append(place.file(0), b""), None)
@@ -171,9 +175,12 @@ class TokenExporter:
         return self._guard.call(lambda: self._export(step, packed_batch, export_step), 0)
 
     def step_end(self, step: int | None = None) -> None:
-        """See `Exporter`. A rank that wrote nothing of a step says so by this alone."""
+        """See `Exporter`. A rank that wrote nothing of a step says so by this alone.
+
+        A step of which something could not be written is never `STABLE`: it reads as incomplete.
+        """
         ended = self._open if step is None else step
-        if ended is not None:
+        if ended is not None and ended not in self._failed:
             self._guard.call(lambda: self._place.end(ended), None)
         if ended == self._open:
             self._open = None
@@ -207,6 +214,13 @@ class TokenExporter:
             self._open, self._micro_step = target, 0
         if batch is None or (isinstance(batch, Mapping) and not batch):
             return 0
+        try:
+            return self._write(step, target, batch)
+        except Exception:
+            self._failed.add(target)
+            raise
+
+    def _write(self, step: int, target: int, batch: Any) -> int:
         packed = Packed(batch, self._place.version, self._loss, self._pad_token_id)
         head = {"step": step, "export_step": target, "rank": self._place.rank, "micro_step": self._micro_step}
         self._micro_step += 1
@@ -323,20 +337,45 @@ def _columns(sample: Sample) -> dict[str, list[Any]]:
         return found
 
     mask = column("loss_mask") == 1 if "loss_mask" in series else _mask(sample, size)
-    sampler = np.where(mask, column("inference_logprobs"), 0.0)
+    sampled = next((name for name in AT_SAMPLING if name in series), "")
+    sampler = np.where(mask, column(sampled), 0.0)
     found: dict[str, list[Any]] = {
         "token_ids": sample.token_ids,
         "position_ids": list(range(size)),
         "loss_mask": mask.tolist(),
         "advantages": numbers(column("advantages")) if "advantages" in series else _all(sample.row.advantage, size),
         "rewards": _all(sample.row.reward, size),
-        "inference_logprobs": numbers(sampler) if "inference_logprobs" in series else [None] * size,
+        "inference_logprobs": numbers(sampler) if sampled else [None] * size,
     }
+    made: dict[str, tokens.Floats] = {}
+    if sampled and "trainer_logprobs" in series and not _is_meaningless(sample, series):
+        advantages = np.array(found["advantages"], dtype=np.float64)
+        made = _compared(column("trainer_logprobs"), column(sampled), advantages, mask)
     for name in ("trainer_logprobs", "entropy", *NUMBERS):
-        found[name] = numbers(column(name))
+        found[name] = numbers(made[name] if name in made and name not in series else column(name))
     for name in FLAGS:
-        found[name] = [None if math.isnan(value) else bool(value) for value in column(name).tolist()]
+        values = made[name] if name in made and name not in series else column(name)
+        found[name] = [None if math.isnan(value) else bool(value) for value in values.tolist()]
     return found | {name: numbers(column(name)) for name in WEIGHTS if name in series}
+
+
+def _compared(
+    trainer: tokens.Floats, sampler: tokens.Floats, advantages: tokens.Floats, mask: tokens.Flags
+) -> dict[str, tokens.Floats]:
+    """What the trainer would have computed of two policies; flags only where an advantage is known. Shapes are (T,)."""
+    gap = tokens.log_ratio(trainer, sampler)
+    delta = tokens.prob_delta(trainer, sampler)
+    numbers_of = tokens.mismatch_kl(gap), gap, tokens.importance_ratio(gap), delta
+    flags = tokens.dppo_flags(delta, advantages, mask)
+    known = mask & ~np.isnan(delta) & ~np.isnan(advantages)
+    found = dict(zip(NUMBERS, (np.where(mask, one, np.nan) for one in numbers_of), strict=True))
+    return found | dict(zip(FLAGS, (np.where(known, one, np.nan) for one in flags), strict=True))
+
+
+def _is_meaningless(sample: Sample, series: Mapping[str, TokenSeries]) -> bool:
+    """Tell whether the policy sampled none of it, so that the trainer compares nothing."""
+    weights = [np.nan_to_num(series[name].values).any() for name in ("rl_weights", "ref_kl_weights") if name in series]
+    return sample.row.tags.get("training_mode") == "sft" or ("rl_weights" in series and not any(weights))
 
 
 def _all(value: float | None, size: int) -> list[float | None]:

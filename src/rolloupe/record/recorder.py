@@ -92,6 +92,10 @@ class Recorder:
         self._lock = threading.Lock()
         self._closed = False
         processes.make_way(self.path, self._wanted)
+        if others := self._folder.others():
+            self.trouble.say(
+                f"the folder {self.path} holds files of {others} already: they are read as runs beside this"
+            )
         self._folder.make(self._ranges)
         self._launch = Launch(self._folder.path)
         self._launched: int | None = None
@@ -218,7 +222,8 @@ class Recorder:
             "tokens": pieces, "extra": jsonable(extra),
         }  # fmt: skip
         lengths, is_known = lengths_of(arrays, counts)
-        self._steps.add(record["uid"], Known((number_of_step, split), lengths if is_known else frozenset()))
+        known = Known((number_of_step, split), lengths if is_known else frozenset())
+        self._tell_of_two(self._steps.add(record["uid"], known, record["group"], record["index"]), record)
         self._put("samples", record, arrays, lengths)
         return str(record["uid"])
 
@@ -226,12 +231,21 @@ class Recorder:
         """Have a line written, without what nothing is said of."""
         record["uneven"] = uneven(arrays, lengths)
         if record["uneven"]:
-            self.trouble.report(UNEVEN, len(record["uneven"]))
+            self.trouble.report(UNEVEN, len(record["uneven"]), first=_told_of(record, arrays, lengths))
         nothing: tuple[object, ...] = (
             ("", {}, []) if kind == "samples" else ({}, [])
         )  # an annotation may take a reason back
         said = {key: value for key, value in record.items() if value is not None and value not in nothing}
         self._background.put(Item(kind, said, arrays, weight(said)))
+
+    def _tell_of_two(self, twice: str, record: Mapping[str, Any]) -> None:
+        """Say once that two samples are called the same, which only their ids would show."""
+        if twice == "uid":
+            told = f"two samples have the uid {record['uid']!r}: what is said of it later is said of both"
+        else:
+            told = f"two samples are at {_place(record)}: the first is taken for an earlier attempt at the second"
+        if twice:
+            self.trouble.say(told, once=twice)
 
     @guarded(list[str])
     def samples(self, some: Iterable[Mapping[str, Any] | Sample], /, **shared: Any) -> list[str]:
@@ -261,10 +275,10 @@ class Recorder:
     @guarded(lambda: None)
     def metrics(self, step: SupportsIndex | None, values: Mapping[str, object]) -> None:
         """Record the trainer's metrics of a step; later values of one name count. None: of no step."""
+        at = None if step is None else step_of(step)
         found, words = self._given.numbers("metric", values)
         for one in words:
             self.trouble.met(TypeError("a number is wanted, not a text"), where=f"metric {one!r}")
-        at = count(step)
         if at is not None:
             self._steps.logged(at, found)
         self._put_metrics(at, found, {})
@@ -299,8 +313,11 @@ class Recorder:
             raise ValueError("an annotation without a uid belongs to no sample")
         self._put("annotations", record, arrays, self._steps.lengths_of(own))
 
+    @guarded(lambda: None)
     def discard(self, uid: str, reason: str) -> None:
         """Record that a sample is not trained on, and why: `zero_advantage`, `stale`, `filtered`, ..."""
+        if not word(reason):
+            raise ValueError('discard: a reason is wanted, such as "stale"; annotate(uid, discarded="") takes one back')
         self.annotate(uid, discarded=reason)
 
     @guarded(str)
@@ -309,8 +326,8 @@ class Recorder:
         told, kind = word(error), "error"
         if isinstance(error, BaseException):
             told, kind = "".join(traceback.format_exception(error)), type(error).__qualname__
-        extra = {**(sample.pop("extra", None) or {}), "error": told}
-        tags = {**(sample.pop("tags", None) or {}), "error": kind}
+        extra = {**dict(self._given.items("extra", sample.pop("extra", None))), "error": told}
+        tags = {**dict(self._given.items("tags", sample.pop("tags", None))), "error": kind}
         return self.sample(step=step, extra=extra, tags=tags, **{"status": "error", "discarded": "error", **sample})
 
     @guarded(lambda: None)
@@ -323,9 +340,10 @@ class Recorder:
         loop_state: Mapping[str, object] | None = None,
     ) -> None:
         """Record that a state of training was saved, and where; it stands when this returns."""
+        at = step_of(step)
         self._background.flush()
         record = {
-            "name": word(name), "step": count(step), "paths": self._given.words("paths", paths),
+            "name": word(name), "step": at, "paths": self._given.words("paths", paths),
             "loop_state": jsonable(loop_state or {}), "time": time.time(),
         }  # fmt: skip
         self._folder.append(CHECKPOINTS, record)
@@ -425,3 +443,14 @@ class Recorder:
             work()
         except Exception as error:
             self.trouble.met(error)
+
+
+def _place(record: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} {str(record[key])[:60]}" for key in ("split", "step", "group", "index") if key in record)
+
+
+def _told_of(record: Mapping[str, Any], arrays: Mapping[str, Array], lengths: frozenset[int]) -> str:
+    """Which series of a sample have which length, and what would fit."""
+    odd = ", ".join(f"{one[:60]!r} has {len(arrays[one]):,}" for one in record["uneven"][:5])
+    fits = " or ".join(f"{length:,}" for length in sorted(lengths, reverse=True))
+    return f"{odd} where {fits} fit, of {_place(record) or 'uid ' + record['uid'][:60]}"

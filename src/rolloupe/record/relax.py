@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 
 from rolloupe.model import MetricRow, Sample
 from rolloupe.record.base import Left
-from rolloupe.record.duck import member
+from rolloupe.record.duck import has, member
 from rolloupe.record.encoding import encoded, listed
-from rolloupe.record.guard import Guard, log
+from rolloupe.record.given import whole_number
+from rolloupe.record.guard import Guard, LeftOut
 from rolloupe.record.whole_files import append, replacing
 
 KEYS = (
@@ -78,23 +79,28 @@ def _save(path: Any, folder: str, rollout_id: int, rows: Rows, *, strict: bool) 
     if place is None or place == "":
         return
     whole = Path(place)
-    target = whole if whole.suffix == ".jsonl" else whole / folder / f"{int(rollout_id)}.jsonl"
+    step = whole_number(rollout_id)
+    target = whole if whole.suffix == ".jsonl" else whole / folder / f"{step}.jsonl"
     with replacing(target) as file:
-        file.writelines(_lines(rows, int(rollout_id), strict=strict))
+        file.writelines(_lines(rows, step, strict=strict))
 
 
 def _lines(rows: Rows, rollout_id: int, *, strict: bool) -> Iterator[bytes]:
     """The rows as lines; a sample that cannot be written costs its own line alone."""
-    left_out = 0
+    left_out = LeftOut(f"Relax's results of step {rollout_id}", strict=strict)
     for sample, index, dataset in rows:
         try:
-            yield encoded(record_of(sample, rollout_id, index, dataset))
+            yield encoded(record_of(_checked(sample), rollout_id, index, dataset))
         except Exception as error:
-            if strict:
-                raise
-            left_out += 1
-            if left_out == 1:
-                log.warning("Relax's results of step %s: sample %s left out: %s", rollout_id, index, error)
+            left_out.met(f"sample {index}", error)
+    left_out.tell()
+
+
+def _checked(sample: Any) -> Any:
+    """Raise `TypeError` for what is no sample."""
+    if not (has(sample, "prompt") or has(sample, "response")):
+        raise TypeError(f"{type(sample).__name__} without prompt and response is no sample")
+    return sample
 
 
 def record_of(sample: Any, rollout_id: int, index: int, dataset: str | None = None) -> dict[str, Any]:

@@ -12,10 +12,12 @@ from typing import Any, ClassVar
 
 from rolloupe.model import MetricRow, Sample, TokenSeries
 from rolloupe.record.base import Left
-from rolloupe.record.duck import member
+from rolloupe.record.duck import has, member
 from rolloupe.record.encoding import encoded, listed
-from rolloupe.record.guard import Guard
+from rolloupe.record.given import whole_number
+from rolloupe.record.guard import Guard, LeftOut
 from rolloupe.record.whole_files import append
+from rolloupe.tokens import unpadded_length
 
 KEYS = (
     "prompt", "response", "reward", "step", "response_tokens", "logprobs", "ref_logprobs", "values", "token_rewards",
@@ -58,20 +60,50 @@ def save_rollout_jsonl(
             Further keys of a dict are kept behind these.
         rank: of ranks that each write their own samples, which one this is.
         decimals: round the numbers of arrays to so many places; they are most of such a file.
-        strict: raise what goes wrong; else it is logged.
+        strict: raise what goes wrong. Else it is logged: a sample that has not what is needed is left out, and an
+            array that is not as long as the tokens.
     """
     guard = Guard(f"RLLoggingBoard's file of step {step}", strict=strict)
-    guard.call(lambda: _save(Path(path), int(step), samples, rank, decimals), None)
+    guard.call(lambda: _save(Path(path), whole_number(step), samples, rank, decimals, strict=strict), None)
 
 
-def _save(place: Path, step: int, samples: Iterable[Any], rank: int, decimals: int | None) -> None:
+def _save(place: Path, step: int, samples: Iterable[Any], rank: int, decimals: int | None, *, strict: bool) -> None:
     target = place if place.suffix == ".jsonl" else place / f"rank_{rank}.jsonl"
-    append(target, b"".join(_lines(samples, step, decimals)))
+    append(target, b"".join(_lines(samples, step, decimals, strict=strict)))
 
 
-def _lines(samples: Iterable[Any], step: int, decimals: int | None) -> Iterator[bytes]:
-    for sample in samples:
-        yield encoded(record_of(sample, step, decimals), nan=True)
+def _lines(samples: Iterable[Any], step: int, decimals: int | None, *, strict: bool) -> Iterator[bytes]:
+    left_out = LeftOut(f"RLLoggingBoard's file of step {step}", strict=strict)
+    for place, sample in enumerate(samples):
+        try:
+            record = record_of(_checked(sample), step, decimals)
+            for key, size, tokens in _odd(record):
+                left_out.met(f"sample {place}, {key}", ValueError(f"{key} has {size}, response_tokens {tokens}"))
+                del record[key]
+            yield encoded(record, nan=True)
+        except Exception as error:
+            left_out.met(f"sample {place}", error)
+    left_out.tell()
+
+
+def _checked(sample: Any) -> Any:
+    """Raise `ValueError` and `TypeError` for what the board could not show."""
+    missing = [key for key in NEEDED if key != "step" and not has(sample, key)]
+    if missing:
+        raise ValueError(f"a sample without {', '.join(missing)}")
+    if not isinstance(reward := listed(member(sample, "reward")), int | float | dict | None):
+        raise TypeError(f"reward: a number is wanted, not {type(reward).__name__}")
+    return sample
+
+
+def _odd(record: dict[str, Any]) -> list[tuple[str, int, int]]:
+    """The arrays that are neither as long as the tokens nor as those before the padding, and both lengths."""
+    pieces = record.get("response_tokens")
+    if not isinstance(pieces, list | tuple):
+        return []
+    fit = len(pieces), unpadded_length(pieces, PAD)
+    arrays = {key: record[key] for key in ARRAYS if isinstance(record.get(key), list | tuple)}
+    return [(key, len(found), len(pieces)) for key, found in arrays.items() if len(found) not in fit]
 
 
 def record_of(sample: Any, step: int, decimals: int | None = None) -> dict[str, Any]:
@@ -186,6 +218,7 @@ def _arrays(sample: Sample) -> dict[str, TokenSeries]:
     series = {one.name: one for one in sample.series if one.values}
     mask = series.get("loss_mask")
     named = {} if "logprobs" in series else {"trainer_logprobs": "logprobs"}
+    begin = _begin(sample)
     found = {}
     for own, name in {**named, **{own: own for own in ARRAYS}}.items():
         if (one := series.get(own)) is None:
@@ -194,5 +227,13 @@ def _arrays(sample: Sample) -> dict[str, TokenSeries]:
         if mask is not None and (len(values), offset) == (len(mask.values), mask.offset):
             values = [value for value, sampled in zip(values, mask.values, strict=True) if sampled == 1]
             offset = 0
+        else:
+            values, offset = values[max(0, begin - offset) :], max(0, offset - begin)
         found[own] = TokenSeries(name=name, values=values, offset=offset)
     return found
+
+
+def _begin(sample: Sample) -> int:
+    """Where the response begins among the token ids; 0 where that is not known."""
+    size, answer = len(sample.token_ids), sample.row.response_tokens
+    return max(0, size - answer) if size and answer is not None else 0

@@ -23,13 +23,15 @@ def counts_of(
     ids, mask = arrays.get(IDS), arrays.get(MASK)
     lengths = [len(values) for name, values in arrays.items() if name != IDS]
     shortest = min(lengths, default=None)
+    if ids is not None and shortest is not None and shortest > len(ids):
+        shortest = None  # nothing that is longer than all tokens says how long a part of them is
     response = response_tokens if response_tokens is not None else len(pieces) if pieces is not None else None
     if response is None and ids is not None and prompt_tokens is not None:
         response = len(ids) - prompt_tokens
     if response is None and mask is not None and shortest == len(mask) and mask.any():
         response = len(mask) - int(np.argmax(mask != 0))
     response = shortest if response is None else response
-    prompt, whole = prompt_tokens, max((len(values) for values in arrays.values()), default=0)
+    prompt, whole = prompt_tokens, max(lengths, default=0) if ids is None else len(ids)
     if prompt is None and response is not None and response < whole:
         prompt = whole - response
     counts = {"prompt_tokens": prompt, "response_tokens": response}
@@ -41,7 +43,8 @@ def lengths_of(arrays: Mapping[str, Array], counts: Mapping[str, int]) -> tuple[
     prompt, response = counts.get("prompt_tokens"), counts.get("response_tokens")
     both = None if prompt is None or response is None else prompt + response
     whole = len(arrays[IDS]) if IDS in arrays else both or max(map(len, arrays.values()), default=None)
-    found = frozenset(length for length in (whole, response) if length is not None)
+    fits = response is not None and (IDS not in arrays or response <= len(arrays[IDS]))
+    found = frozenset(length for length in (whole, response if fits else None) if length is not None)
     return found, IDS in arrays or both is not None
 
 

@@ -1,6 +1,7 @@
 """What went wrong while recording: counted, told once, never raised unless a recorder is strict."""
 
 import contextlib
+import inspect
 import os
 import sys
 import threading
@@ -12,6 +13,7 @@ from rolloupe.record.values import text_of
 MAX_REASONS = 100
 MAX_CHARS = 500
 OTHER = "other reasons"
+HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 class RecorderWarning(UserWarning):
@@ -25,6 +27,14 @@ def _told(error: BaseException) -> str:
     return f"{type(error).__name__}: {text_of(error)}"
 
 
+def _to_the_caller() -> int:
+    """How far up the first line stands that is not of this package, as `warnings.warn` in the caller counts it."""
+    level, frame = 0, inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename.startswith(HERE):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
 class Trouble:
     """The troubles of one recorder; any thread may report."""
 
@@ -33,6 +43,7 @@ class Trouble:
         self.counts: Counter[str] = Counter()
         """By reason, how many values, calls or lines."""
         self._untold: deque[str] = deque()
+        self._said: set[str] = set()
         self._raised: BaseException | None = None
         self._lock = threading.Lock()
 
@@ -44,8 +55,8 @@ class Trouble:
             raise error
         self.report(error, count, where)
 
-    def report(self, error: BaseException | str, count: int = 1, where: str = "") -> None:
-        """Count it; it is told by the next call of the training loop. Never raises."""
+    def report(self, error: BaseException | str, count: int = 1, where: str = "", first: str = "") -> None:
+        """Count it; it is told by the next call of the training loop, with where it was met `first`. Never raises."""
         told = error if isinstance(error, str) else _told(error)
         reason = f"{where}: {told}"[:MAX_CHARS] if where else told[:MAX_CHARS]
         with self._lock:
@@ -54,13 +65,17 @@ class Trouble:
             if reason not in self.counts and len(self.counts) >= MAX_REASONS:
                 reason = OTHER
             if reason not in self.counts:
-                self._untold.append(f"not everything is recorded: {reason}")
+                told = f"not everything is recorded: {reason}"
+                self._untold.append(f"{told}. First: {first}"[: 2 * MAX_CHARS] if first else told)
             self.counts[reason] += max(1, count)
 
-    def say(self, told: str) -> None:
-        """Have it told by the next call; nothing is lost by it."""
+    def say(self, told: str, once: str = "") -> None:
+        """Have it told by the next call; nothing is lost by it. What has a name for `once` is told a single time."""
         with self._lock:
-            self._untold.append(told[:MAX_CHARS])
+            if once not in self._said:
+                self._untold.append(told[:MAX_CHARS])
+            if once:
+                self._said.add(once)
 
     def tell(self) -> None:
         """Warn of what has not been told yet, in the thread of the caller. Never raises."""
@@ -68,7 +83,7 @@ class Trouble:
             with contextlib.suppress(IndexError):
                 told = self._untold.popleft()
                 try:
-                    warnings.warn(told, RecorderWarning, stacklevel=4)
+                    warnings.warn(told, RecorderWarning, stacklevel=_to_the_caller())
                 except Exception:  # warnings are errors here, and training must go on
                     with contextlib.suppress(Exception):
                         print(told, file=sys.stderr)

@@ -56,7 +56,7 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/discards", runs.discards),
     (f"{RUN}/evals", evals.evals),
     (f"{RUN}/grid", evals.grid),
-    (f"{RUN}/answers", evals.answers),
+    (f"{RUN}/evals/answers", evals.answers),
     (f"{RUN}/problems", runs.problems),
     (f"{RUN}/problems/raw", runs.problem_raw),
     (f"{RUN}/about", beside.about),

@@ -116,13 +116,13 @@ async def grid(request: Request) -> Response:
 
 
 async def answers(request: Request) -> Response:
-    """`GET /api/runs/{run}/answers?split=&step=&problem=&metric=&bar=`."""
+    """`GET /api/runs/{run}/evals/answers?split=&step=&problem=&metric=&bar=`."""
     context, run = context_of(request), await context_of(request).run(request)
     given, version = request.query_params, run.version
     split, step = params.word(given, "split"), params.integer(given, "step")
     problem, bar, metric = params.word(given, "problem"), bar_of(given), given.get("metric", "")
 
-    def make() -> wire.AnswersReply:
+    def make() -> wire.CellReply:
         found = [
             wire.AnswerItem(
                 id=str(one.key),
@@ -134,6 +134,6 @@ async def answers(request: Request) -> Response:
             )
             for one in query.answers(run, split, step, problem, metric, bar)
         ]
-        return wire.AnswersReply(run=run.id, answers=found)
+        return wire.CellReply(run=run.id, answers=found)
 
     return await context.answer(request, version, make)

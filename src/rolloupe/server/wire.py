@@ -270,8 +270,8 @@ class AnswerItem(Struct, kw_only=True):
     preview: str
 
 
-class AnswersReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/answers?split=&step=&problem=&metric=&bar=`: the samples of a cell of the grid."""
+class CellReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/evals/answers?split=&step=&problem=&metric=&bar=`: the samples of a cell of the grid."""
 
     run: str
     answers: list[AnswerItem]
@@ -960,7 +960,7 @@ REPLIES = (
     DiscardsReply,
     EvalsReply,
     GridReply,
-    AnswersReply,
+    CellReply,
     SamplesReply,
     ColumnsReply,
     CompleteReply,

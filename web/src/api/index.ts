@@ -3,9 +3,9 @@
 import { address, ApiError, get, lines, post } from "./client";
 import type {
   AboutReply,
-  AnswersReply,
   MembersReply,
   CacheStats,
+  CellReply,
   ColumnsReply,
   CompleteReply,
   DiscardsReply,
@@ -75,8 +75,8 @@ export const getEvals = (run: string, query: Judged & { k: string }): Promise<Ev
 export const getGrid = (run: string, query: Judged & { split: string; only: string; sort: string; offset: number; limit: number }): Promise<GridReply> =>
   get(["runs", run, "grid"], { ...query });
 
-export const getAnswers = (run: string, query: Judged & { split: string; step: number; problem: string }): Promise<AnswersReply> =>
-  get(["runs", run, "answers"], { ...query });
+export const getCell = (run: string, query: Judged & { split: string; step: number; problem: string }): Promise<CellReply> =>
+  get(["runs", run, "evals", "answers"], { ...query });
 
 export const getSamples = (run: string, query: SamplesQuery): Promise<SamplesReply> =>
   get(["runs", run, "samples"], { ...query });

@@ -232,8 +232,8 @@ export interface AnswerItem {
   preview: string;
 }
 
-/** `GET /api/runs/{run}/answers?split=&step=&problem=&metric=&bar=`: the samples of a cell of the grid. */
-export interface AnswersReply {
+/** `GET /api/runs/{run}/evals/answers?split=&step=&problem=&metric=&bar=`: the samples of a cell of the grid. */
+export interface CellReply {
   run: string;
   answers: AnswerItem[];
 }

@@ -31,6 +31,21 @@ describe("addresses", () => {
     expect(scopeOf("a/b/c")).toBeNull();
     expect(scopeOf("%/1/2/3")).toBeNull();
   });
+  it("hold a search", () => {
+    const search = { text: "a&b=\\d+ 😀", regex: true, case: false, word: true, role: "user", everywhere: true };
+    for (const page of ["search", "rollouts"] as const) {
+      const place = { ...START, page, run: "a/b", split: "train", step: 3, extent: "run" as const, where: "reward < 1", search };
+      const [path = "", query = ""] = format(place).split("?");
+      expect(parse(path, query)).toEqual(place);
+    }
+    expect(format({ ...START, page: "search", search: { ...search, text: "x".repeat(1e4) } }).length).toBeLessThan(100);
+    expect(parse("search", "").run).toBeNull();
+  });
+  it("keep the scope while the page chooses a step, and go to the step that a person chooses", () => {
+    const place = { ...START, page: "search" as const, run: "r", extent: "run" as const };
+    expect(moved(moved(place, { split: "train" }), { step: 3 }).extent).toBe("run");
+    expect(moved({ ...place, split: "train", step: 3 }, { step: 4 }).extent).toBe("step");
+  });
   it("say of which steps the list is", () => {
     for (const extent of ["run", [1, 5], [null, 5], [-3, null]] as const) {
       const [path = "", query = ""] = format({ ...START, page: "rollouts", run: "r", extent }).split("?");

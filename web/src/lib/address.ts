@@ -1,5 +1,8 @@
 /** The address of everything: what the page shows, written as path and query, and read back. */
 
+import { NO_SEARCH, type Search, searchIn, writeSearch } from "./searching";
+
+export { NO_SEARCH, type Search } from "./searching";
 import { ALL_TOGETHER, readTogether, type Together, togetherFor, writeTogether } from "./together";
 
 export type Page = "runs" | "rollouts" | "evals" | "problems" | "report" | "run" | "search" | "bookmarks" | "settings";
@@ -40,19 +43,6 @@ export interface Place extends Together {
   search: Search;
 }
 
-/** A search for a text. `role` is empty for prompts and responses. */
-export interface Search {
-  text: string;
-  regex: boolean;
-  case: boolean;
-  word: boolean;
-  role: string;
-  /** In all runs that are open. */
-  everywhere: boolean;
-}
-
-export const NO_SEARCH: Search = { text: "", regex: false, case: false, word: false, role: "", everywhere: false };
-
 export const START: Place = {
   page: "runs",
   run: null,
@@ -84,8 +74,6 @@ const RANGE = /^(-?\d{1,16})?:(-?\d{1,16})?$/;
 const BESIDE: readonly Page[] = ["evals", "problems", "report", "run"];
 /** Pages that are of all runs; their address remembers which run was looked at. */
 const ABOVE: readonly Page[] = ["settings", "bookmarks"];
-/** More of a text than so much is searched for and not written into the address, which servers bound. */
-const MAX_TEXT = 1500;
 /** Curves of more runs than these cannot be told apart. */
 export const MAX_OVER = 9;
 /** The last part of the address of what was not trained on: the same page as the rollouts. */
@@ -133,11 +121,11 @@ export function parse(path: string, query: string): Place {
     where: given.get("where") ?? "",
     columns: given.has("column") ? [...new Set(given.getAll("column"))].filter((name) => name !== "") : null,
     discarded: third === DISCARDED,
-    ask: Object.fromEntries(ASKED.flatMap((name) => (given.get(name) ? [[name, given.get(name) ?? ""]] : []))),
+    ask: third !== "evals" ? {} : Object.fromEntries(ASKED.flatMap((name) => (given.get(name) ? [[name, given.get(name) ?? ""]] : []))),
     list: given.get("list") === "1",
     over: [...new Set(given.getAll("over"))].filter((id) => id !== "" && id !== second).slice(0, MAX_OVER),
     find: "",
-    search: searchOf(given),
+    search: searchIn(given),
   };
 }
 
@@ -168,7 +156,7 @@ export function format(place: Place): string {
   if (place.page === "evals") for (const name of ASKED) if (place.ask[name]) query.set(name, place.ask[name] ?? "");
   if (place.list) query.set("list", "1");
   for (const id of place.over) query.append("over", id);
-  if (isSearch || place.page === "rollouts") write(place.search, query);
+  if (isSearch || place.page === "rollouts") writeSearch(place.search, query);
   if (isSearch) return joined("search", query);
   if (place.page === "rollouts" && place.discarded) return joined(`${path}/${DISCARDED}`, query);
   return joined(BESIDE.includes(place.page) ? `${path}/${place.page}` : path, query);
@@ -205,26 +193,6 @@ function extentOf(text: string): Extent {
   const found = RANGE.exec(text);
   const end = (digits: string | undefined): number | null => (digits === undefined ? null : Number(digits));
   return found === null ? "step" : [end(found[1]), end(found[2])];
-}
-
-function searchOf(given: URLSearchParams): Search {
-  const how = given.get("how") ?? "";
-  return {
-    text: given.get("q") ?? "",
-    regex: how.includes("r"),
-    case: how.includes("c"),
-    word: how.includes("w"),
-    role: given.get("in") ?? "",
-    everywhere: given.get("all") === "1",
-  };
-}
-
-function write({ text, regex, case: isCased, word, role, everywhere }: Search, query: URLSearchParams): void {
-  if (text !== "" && text.length <= MAX_TEXT) query.set("q", text);
-  const how = `${regex ? "r" : ""}${isCased ? "c" : ""}${word ? "w" : ""}`;
-  if (how !== "") query.set("how", how);
-  if (role !== "") query.set("in", role);
-  if (everywhere) query.set("all", "1");
 }
 
 function joined(path: string, query: URLSearchParams): string {

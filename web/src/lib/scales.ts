@@ -30,7 +30,8 @@ export function scaleOf(column: ColumnItem, groupSize: number): Scale {
   if (column.name === "advantage") return signed(advantageEnd(Math.max(Math.abs(low), Math.abs(high)), groupSize));
   if (DIFFERENCES.test(column.name)) return signed(Math.max(Math.abs(low), Math.abs(high)));
   if (SCORES.test(column.name) || (column.source === "metric" && low === 0 && high === 1)) return { kind: "score", ...rangeOf(low, high) };
-  if (low === high) return NONE;
+  // One value alone is neither small nor large: it has the middle of the hue.
+  if (low === high && low >= 0) return { kind: "size", low: 0, high: 2 * high || 1 };
   return low < 0 ? signed(Math.max(-low, high)) : { kind: "size", low: 0, high };
 }
 

@@ -125,7 +125,9 @@ def _mask(column: pa.Array, pattern: str) -> Mask:
         found = pc.match_substring_regex(column, pattern)
     except pa.ArrowInvalid as error:
         raise BadQuery(str(error)) from error
-    return np.array(pc.fill_null(found, False).to_numpy(zero_copy_only=False), np.bool_)
+    if not found.true_count:
+        return np.zeros(len(found), np.bool_)
+    return np.array((found.fill_null(False) if found.null_count else found).to_numpy(zero_copy_only=False), np.bool_)
 
 
 def _last_sign(encoded: bytes, stop: int) -> int:

@@ -4,11 +4,11 @@ The pieces of the index are searched by few threads that all searches share; wha
 hundred at a time. Memory is bounded: so many pieces are looked ahead, and of a sample some snippets are kept.
 """
 
+import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import wait as wait_for
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -30,6 +30,8 @@ TELL_S = 0.1
 LOOKED_UP = 200
 """So many of what was found are looked up at a time."""
 MAX_THREADS = 4
+MAX_AHEAD, AHEAD_ROWS = 64, 100_000
+"""So many pieces are looked ahead at most, and so many samples, where there are more pieces than threads need."""
 
 
 class Hit(NamedTuple):
@@ -123,26 +125,19 @@ class Search(Iterator[Found]):
 
     def _go(self) -> Generator[Found]:
         """The search itself; work begins with the first `next`."""
-        ahead = 2 * threads()
         parts: deque[tuple[Part, Future[None]]] = deque()
         told_s = time.monotonic()
         try:
             yield Found([], [], self._progress(is_over=False))
             while not self._stopped():
-                while len(parts) < ahead and (due := next(self._scoped, None)) is not None:
+                while self._looks_ahead(parts) and (due := next(self._scoped, None)) is not None:
                     part = Part(self._run, self._pattern, *due, self._count)
                     parts.append((part, _pool().submit(part.run, self._is_listing, self._goes_on)))
                 if not parts:
                     break
-                part, future = parts[0]
-                is_through = future.done()  # before it is taken from: what comes later is taken later
-                taken = part.take()
-                self._waiting += taken
-                if is_through:
-                    parts.popleft()
-                    future.result()
-                elif not taken:
-                    wait_for([future], TELL_S / 2)
+                if not self._take(parts):
+                    with contextlib.suppress(TimeoutError):
+                        parts[0][1].result(TELL_S / 2)
                 if len(self._waiting) >= LOOKED_UP or time.monotonic() - told_s >= TELL_S or self._is_first:
                     yield self._since(is_over=False)
                     told_s = time.monotonic()
@@ -152,6 +147,27 @@ class Search(Iterator[Found]):
             self._is_closed = True
             for _, future in parts:
                 future.cancel()
+
+    def _looks_ahead(self, parts: "deque[tuple[Part, Future[None]]]") -> bool:
+        """True where another piece is begun: a few at least, more where they are small."""
+        return len(parts) < 2 * threads() or (
+            len(parts) < MAX_AHEAD and sum(part.piece.rows for part, _ in parts) < AHEAD_ROWS
+        )
+
+    def _take(self, parts: "deque[tuple[Part, Future[None]]]") -> bool:
+        """Take what the first pieces have found; pieces that are through go. Returns whether there was anything."""
+        has_taken = False
+        while parts:
+            part, future = parts[0]
+            is_through = future.done()  # before it is taken from: what comes later is taken later
+            taken = part.take()
+            self._waiting += taken
+            has_taken = has_taken or is_through or bool(taken)
+            if not is_through:
+                break
+            parts.popleft()
+            future.result()
+        return has_taken
 
     @property
     def _is_first(self) -> bool:

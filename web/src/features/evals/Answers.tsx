@@ -1,6 +1,6 @@
 /** The samples of a cell: each with its value, and the way to it. */
 
-import { getAnswers } from "../../api";
+import { getCell } from "../../api";
 import type { AnswerItem } from "../../api/types.gen";
 import { scopeOf } from "../../lib/address";
 import { count, exact, figure, score } from "../../lib/numbers";
@@ -22,7 +22,7 @@ interface Props {
 
 export function Answers({ run, query: { split, metric, bar }, metric: told, step, problem, version }: Props) {
   const key = [run, split, metric, bar, step, problem, version].join("\n");
-  const found = useLoaded(key, () => getAnswers(run, { split, metric, bar, step, problem }));
+  const found = useLoaded(key, () => getCell(run, { split, metric, bar, step, problem }));
   const answers = found.value?.answers ?? [];
   return (
     <aside class={style["answers"]} aria-label="Samples of the cell">

@@ -36,9 +36,10 @@ export function Grid({ steps, total, rowAt, need, page, open, choose }: Props) {
   useEffect(() => {
     for (const wanted of new Set(rows.map(({ index }) => Math.floor(index / page)))) need(wanted);
   });
+  const isAtEnd = useRef(true);
   useEffect(() => {
-    // The newest steps are what one looks for first.
-    if (scroller.current !== null) scroller.current.scrollLeft = scroller.current.scrollWidth;
+    // The newest steps are what one looks for first; who has gone elsewhere stays there while new ones come.
+    if (scroller.current !== null && isAtEnd.current) scroller.current.scrollLeft = scroller.current.scrollWidth;
   }, [steps.length]);
   useEffect(() => {
     const stop = (): void => {
@@ -76,18 +77,29 @@ export function Grid({ steps, total, rowAt, need, page, open, choose }: Props) {
     walk(to);
   };
   const onClick = (event: MouseEvent): void => {
-    const cell = event.target instanceof Element ? event.target.closest<HTMLElement>('[role="gridcell"]') : null;
-    const to = cell === null ? null : { row: Number(cell.dataset["row"]), column: Number(cell.dataset["column"]) };
+    const to = spotOf(event);
     const row = to === null ? undefined : rowAt(to.row);
     const step = to === null ? undefined : steps[to.column];
     if (to === null || row === undefined || step === undefined) return;
     stand(to);
     if ((row.n[to.column] ?? -1) >= 0) choose(row.problem, step);
   };
+  // The grid is entered at the cell where one stood, or, where that is not on the screen, at the nearest that is.
+  const stop: Spot = {
+    row: Math.min(Math.max(spot.row, rows[0]?.index ?? 0), rows.at(-1)?.index ?? 0),
+    column: Math.min(Math.max(spot.column, columns.first), Math.max(0, columns.stop - 1)),
+  };
+  const onFocus = (event: FocusEvent): void => {
+    const to = isWalking.current ? null : spotOf(event);
+    if (to !== null) here.current = to;
+  };
+  const onBlur = ({ relatedTarget }: FocusEvent): void => {
+    if (relatedTarget instanceof Node && scroller.current?.contains(relatedTarget) !== true) isWalking.current = false;
+  };
   const every = labelEvery(steps);
   const width = { width: `${steps.length * CELL_PX}px` };
   return (
-    <div class={style["scroller"]} ref={scroller} onKeyDown={onKeyDown} onClick={onClick} onBlurCapture={(event) => (isWalking.current &&= event.relatedTarget === null)} role="presentation">
+    <div class={style["scroller"]} ref={scroller} onKeyDown={onKeyDown} onClick={onClick} onScroll={(event) => (isAtEnd.current = atEnd(event.currentTarget))} onFocusCapture={onFocus} onBlurCapture={onBlur} role="presentation">
       <div class={style["grid"]} role="grid" aria-label="Problems by step" aria-rowcount={total + 1} aria-colcount={steps.length + 1}>
         <div class={style["head"]} role="row" aria-rowindex={1}>
           <span class={style["corner"]} role="columnheader" aria-colindex={1}>problem</span>
@@ -101,7 +113,7 @@ export function Grid({ steps, total, rowAt, need, page, open, choose }: Props) {
         </div>
         <div role="rowgroup" style={{ height: `${virtual.getTotalSize()}px` }} class={style["space"]}>
           {rows.map(({ index, start }) => (
-            <Row key={index} row={rowAt(index)} index={index} top={start} steps={steps} columns={columns} width={width} spot={spot} open={open} />
+            <Row key={index} row={rowAt(index)} index={index} top={start} steps={steps} columns={columns} width={width} spot={stop} open={open} />
           ))}
         </div>
       </div>
@@ -158,6 +170,13 @@ function Row({ row, index, top, steps, columns, width, spot, open }: RowProps) {
 }
 
 const drawn = ({ first, stop }: Span): number[] => Array.from({ length: Math.max(0, stop - first) }, (_, i) => first + i);
+
+function spotOf({ target }: Event): Spot | null {
+  const cell = target instanceof Element ? target.closest<HTMLElement>('[role="gridcell"]') : null;
+  return cell === null ? null : { row: Number(cell.dataset["row"]), column: Number(cell.dataset["column"]) };
+}
+
+const atEnd = ({ scrollLeft, clientWidth, scrollWidth }: HTMLElement): boolean => scrollLeft + clientWidth > scrollWidth - CELL_PX;
 
 /** Bring a column into view; the problems' own column covers the left of the grid. */
 function intoView(scroller: HTMLElement | null, column: number): void {

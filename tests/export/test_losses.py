@@ -1,0 +1,24 @@
+"""What a layout cannot hold, in words."""
+
+import pytest
+
+from rolloupe.export import convert
+from rolloupe.export.losses import COUNTED, described
+
+
+@pytest.mark.parametrize(
+    ("word", "count", "told"),
+    [
+        ("token series logprobs", 24, ("24 samples", "token series logprobs")),
+        ("reward", 1, ("1 sample", "reward")),
+        ("configurations", 1, ("1 file", "configuration")),
+        ("rows of trainer metrics", 1200, ("1,200 rows", "trainer metrics")),
+        ("samples without token ids", 1, ("1 sample", "all of it: without token ids")),
+    ],
+)  # fmt: skip
+def test_a_count_has_its_unit(word: str, count: int, told: tuple[str, str]) -> None:
+    assert described(word, count) == told
+
+
+def test_reports_are_known_by_their_word() -> None:
+    assert __import__(convert.__module__, fromlist=["REPORTS"]).REPORTS in COUNTED
