@@ -114,6 +114,11 @@ def test_a_group_stands_side_by_side(page: Page, tmp_path: Path) -> None:
         expect(page).to_have_url(re.compile("runs/beta.*sample=train/0/1-0/100.*view=group"))
         expect(column(page, 2)).to_be_visible()
 
+        # from the row of a group
+        page.goto(f"{viewer.address}runs/alpha?sample=train/0/1-0/100")
+        page.get_by_role("button", name="Side by side").nth(1).click()
+        expect(page).to_have_url(re.compile("sample=train/0/2-0/200.*view=group"))
+
         # what all begin with is folded where it is long
         page.goto(f"{viewer.address}runs/alpha?sample=train/0/2-0/200&view=group")
         expect(column(page, 2).locator("mark")).to_have_text("B")
