@@ -271,3 +271,10 @@ def test_a_run_that_holds_nothing_beside_its_samples(one: Runs) -> None:
     run = one[0]
     assert (run.metric_names(), run.config, run.checkpoints, run.code_diff()) == ([], {}, [], "")
     assert run.conversations(0) == []
+
+
+def test_the_same_prompt_is_known_at_other_steps(tmp_path: Path) -> None:
+    relax_run(tmp_path / "run")
+    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
+        found = runs.same_prompt("train/1/0/2")
+        assert [(one.key.step, one.samples, one.reward.mean) for one in found] == [(n, 4, 0.5) for n in range(3)]

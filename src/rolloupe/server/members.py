@@ -16,6 +16,9 @@ from rolloupe.server.wire import number
 CHARS = 20_000
 LEAD = 600
 PROMPT_CHARS = 20_000
+FAR_CHARS = 400_000
+"""So far the place is sent at which an answer parts, and some text behind it, however few are asked for."""
+
 REPLY_CHARS = 4_000_000
 """Of all answers of a reply together."""
 
@@ -76,7 +79,7 @@ def _answer(found: Compared, member: Member, chars: int, lead: int) -> wire.Memb
     is_self = member.key == found.against
     shared = common if is_self or not member.pieces else shared
     start = max(0, common - lead)
-    stop = max(common + chars, min(shared + chars // 2, start + REPLY_CHARS))
+    stop = max(common + chars, min(shared + chars // 2, common + FAR_CHARS))
     pieces = list(_windowed(member.pieces, (start, stop), (common, shared)))
     sent = sum(len(one.common) + len(one.shared) + len(one.own) for one in pieces)
     return wire.MemberText(

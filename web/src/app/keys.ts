@@ -59,8 +59,12 @@ const EVERYWHERE: ReadonlySet<Action> = new Set(["help", "palette", "theme", "li
 /** What keys do on a report, too, which is of a step. */
 const STEPPING: ReadonlySet<Action> = new Set(["nextStep", "previousStep", "firstStep", "lastStep"]);
 
+/** What is of the turns of one sample. */
+const OF_ONE: ReadonlySet<Action> = new Set(["find", "expand"]);
+
 function can(action: Action): boolean {
-  const { page } = place.peek();
+  const { page, view } = place.peek();
+  if (page === "rollouts" && view === "group" && OF_ONE.has(action)) return false;
   return EVERYWHERE.has(action) || page === "rollouts" || (page === "report" && STEPPING.has(action));
 }
 
@@ -98,7 +102,7 @@ function isBrowserFind(event: KeyboardEvent): boolean {
 export function startKeys(): void {
   doings.value = KEYS.map(({ action, words, label }): Doing => ({ action, words, label, can: () => can(action), act: DO[action] }));
   addEventListener("keydown", (event) => {
-    if (isBrowserFind(event) && isOurs.peek() && place.peek().page === "rollouts" && !isLocked.peek() && !helpOpen.peek()) {
+    if (isBrowserFind(event) && isOurs.peek() && can("find") && !isLocked.peek() && !helpOpen.peek()) {
       event.preventDefault();
       openFind();
       return;

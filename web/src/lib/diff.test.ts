@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { difference, type Told } from "./diff";
+import { difference, inBlocks, type Told } from "./diff";
 
 const told = (text: string, kind = "text", turn = 1, role = "assistant"): Told => ({ turn, role, name: "", kind, text });
 
@@ -38,6 +38,12 @@ describe("the difference of two answers", () => {
     expect(difference(long("a"), long("b"), 1)).toMatchObject({ by: "sentences", share: 0 });
     const lines = (word: string): Told[] => [told(Array.from({ length: 30_000 }, (_, i) => `${word}${i}.`).join("\n"))];
     expect(difference(lines("a"), lines("b"), 1)).toHaveProperty("refused");
+  });
+  it("is put into blocks that end where lines do", () => {
+    const lines = ["aaaa", "b\nb", "cccc", "dddd", "e\n", "f"].map((text, i) => ({ text, isSame: i % 2 === 0 }));
+    const blocks = inBlocks(lines, 4).map((block) => block.map(({ text }) => text));
+    expect(blocks).toEqual([["aaaa", "b\n"], ["b", "cccc"], ["dddd", "e\n"], ["f"]]);
+    expect(inBlocks([])).toEqual([[]]);
   });
   it("takes what is alike, or empty, for what it is", () => {
     expect(difference([told("same")], [told("same")])).toMatchObject({ share: 1 });

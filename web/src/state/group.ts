@@ -15,6 +15,8 @@ import { asApiError } from "./session";
 const CHARS = 20_000;
 const MORE = 8;
 const LEAD = 600;
+/** Of two answers that are compared word by word. */
+const DIFF_CHARS = 400_000;
 export const MOST_CHARS = 4_000_000;
 /** A group may have more samples: the list of samples has them all. */
 const MEMBERS = 1000;
@@ -103,7 +105,7 @@ export function startGroup(): void {
   });
   effect(() => {
     const { sample, against, only, isDiff, isTable } = place.value;
-    const { chars, lead } = isDiff ? { chars: MOST_CHARS, lead: MOST_CHARS } : extent.value;
+    const { chars, lead } = isDiff ? { chars: DIFF_CHARS, lead: DIFF_CHARS } : extent.value;
     void stamp.value;
     void round.value;
     if (groupId.value === null || sample === null || isTable) return;

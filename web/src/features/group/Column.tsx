@@ -27,9 +27,11 @@ export function Column({ answer, reply, item, items, isHere }: Props) {
   return (
     <section ref={root} class={style["column"]} aria-label={nameOf(items, answer.id)} aria-current={isHere ? "true" : undefined}>
       <ColumnHead answer={answer} item={item} items={items}>
-        <p class={style["verdict"]}>
-          <Verdict answer={answer} other={other} isAlone={reply.total === 1} to={() => root.current?.querySelector("mark")?.scrollIntoView({ block: "center", inline: "nearest" })} />
-        </p>
+        {(reply.total > 1 || reply.reference !== null) && (
+          <p class={style["verdict"]}>
+            <Verdict answer={answer} other={other} to={() => root.current?.querySelector("mark")?.scrollIntoView({ block: "center", inline: "nearest" })} />
+          </p>
+        )}
       </ColumnHead>
       <Body answer={answer} />
     </section>
@@ -62,18 +64,16 @@ export function ColumnHead({ answer, item, items, children }: { answer: MemberTe
   );
 }
 
-function Verdict({ answer, other, isAlone, to }: { answer: MemberText; other: string; isAlone: boolean; to: () => void }) {
+function Verdict({ answer, other, to }: { answer: MemberText; other: string; to: () => void }) {
   const { verdict, parts_at: at } = answer;
-  if (verdict === "self") return isAlone ? null : <span>the others are compared with this one</span>;
+  if (verdict === "self") return <span>the others are compared with this one</span>;
   if (verdict === "same") return <span>says the same as {other}</span>;
   if (verdict === "alike") return <span>says the same as {other} as far as they are compared</span>;
   if (verdict === "ends") return <span>ends where {other} goes on</span>;
   if (verdict !== "parts") return null;
-  return (
-    <button type="button" class="action" title="Go to that place" onClick={to}>
-      {at === 0 ? `parts from ${other} at once` : `parts from ${other} after ${count(at, "character")}`}
-    </button>
-  );
+  const words = at === 0 ? `parts from ${other} at once` : `parts from ${other} after ${count(at, "character")}`;
+  if (answer.pieces.every(({ own }) => own === "")) return <span>{words}</span>; // that place was not sent
+  return <button type="button" class="action" title="Go to that place" onClick={to}>{words}</button>;
 }
 
 function Body({ answer }: { answer: MemberText }) {

@@ -2,19 +2,22 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { MemberText, MembersReply } from "../../api/types.gen";
-import type { Difference as Found, Differing, Told } from "../../lib/diff";
+import { type Difference as Found, type Differing, inBlocks, type Stretch, type Told } from "../../lib/diff";
 import { count } from "../../lib/numbers";
 import { membersHere } from "../../state/group";
 import { compare } from "../../ui/differ";
 import { State } from "../../ui/State";
 import { Text } from "../../ui/Text";
 import { ColumnHead } from "./Column";
+import { Block, Gradual, Long } from "./Gradual";
 import { nameOf } from "./names";
 import { Pieces, Turns } from "./Pieces";
 import columns from "./Columns.module.css";
 import style from "./Pieces.module.css";
 
-/** A difference in more stretches is drawn without them: no page shows so many marks in a moment. */
+/** Blocks that are drawn in a frame. */
+const A_FRAME = 2;
+/** A difference in more stretches is drawn without them: nobody looks at so many marks. */
 const MOST_STRETCHES = 20_000;
 /** So much of a long stretch that is the same in both is shown at either end. */
 const ENDS_CHARS = 400;
@@ -70,21 +73,27 @@ function Side({ answer, found, isHere }: { answer: MemberText; found: readonly D
       <ColumnHead answer={answer} item={items.find(({ id }) => id === answer.id)} items={items} />
       <div class={columns["body"]}>
         {answer.chars === 0 && <p class={columns["none"]}>There is no answer.</p>}
-        {found === null ? <Pieces pieces={answer.pieces} isMarked={answer.verdict === "parts"} /> : <Turns pieces={found} renderPiece={(piece) => piece.stretches.map(stretch)} />}
+        {found === null ? <Pieces pieces={answer.pieces} isMarked={answer.verdict === "parts"} /> : <Turns pieces={found} renderPiece={(piece) => <Stretches stretches={piece.stretches} />} />}
       </div>
     </section>
   );
 }
 
+function Stretches({ stretches: all }: { stretches: readonly Stretch[] }) {
+  const blocks = useMemo(() => inBlocks(all), [all]);
+  // oxlint-disable-next-line react/no-array-index-key -- the stretches of a text never change their order
+  return <Gradual items={blocks} by={A_FRAME} renderItem={(block, i) => <Block key={i} chars={block.map(({ text }) => text).join("")}>{block.map(stretch)}</Block>} />;
+}
+
 function stretch({ text, isSame }: { text: string; isSame: boolean }, i: number) {
   // oxlint-disable-next-line react/no-array-index-key -- the stretches of a text never change their order
-  return isSame ? <Same key={i} text={text} /> : <mark key={i} class={style["own"]}><Text text={text} /></mark>;
+  return isSame ? <Same key={i} text={text} /> : <mark key={i} class={style["own"]}><Long text={text} /></mark>;
 }
 
 /** What is the same in both; of much the middle is folded, as nobody is looking for it. */
 function Same({ text }: { text: string }) {
   const [isOpen, open] = useState(false);
-  if (isOpen || text.length < 4 * ENDS_CHARS) return <span class={style["same"]}><Text text={text} /></span>;
+  if (isOpen || text.length < 4 * ENDS_CHARS) return <span class={style["same"]}><Long text={text} /></span>;
   const head = opens(text, ENDS_CHARS);
   const tail = opens(text, text.length - ENDS_CHARS);
   return (

@@ -5,11 +5,15 @@ import { useMemo } from "preact/hooks";
 import type { MemberPiece } from "../../api/types.gen";
 import { render } from "../../state/render";
 import { Text } from "../../ui/Text";
+import { Gradual, Long } from "./Gradual";
 import { roleOf } from "./names";
 import style from "./Pieces.module.css";
 
 /** The first word of what differs, with what cannot be seen in front of it; of a very long one the beginning. */
 const WORD = /^[\s\p{Cc}\p{Cf}]*(?:[^\s\p{M}][\p{M}\p{Cf}]*){0,40}/u;
+
+/** Stretches that are drawn in a frame. */
+const A_FRAME = 60;
 
 interface Stretch {
   turn: number;
@@ -27,9 +31,9 @@ export function Pieces({ pieces, isMarked }: { pieces: readonly MemberPiece[]; i
       pieces={shown}
       renderPiece={(piece, i) => (
         <>
-          {piece.common !== "" && <span class={style["common"]}><Text text={piece.common} /></span>}
-          {piece.shared !== "" && <Text text={piece.shared} />}
-          {i === first ? <Parting text={piece.own} /> : piece.own !== "" && <Text text={piece.own} />}
+          {piece.common !== "" && <span class={style["common"]}><Long text={piece.common} /></span>}
+          {piece.shared !== "" && <Long text={piece.shared} />}
+          {i === first ? <Parting text={piece.own} /> : piece.own !== "" && <Long text={piece.own} />}
         </>
       )}
     />
@@ -53,7 +57,7 @@ function Parting({ text }: { text: string }) {
   return (
     <>
       <mark class={style["parting"]} title="Here they part"><Text text={word} /></mark>
-      <Text text={text.slice(word.length)} />
+      <Long text={text.slice(word.length)} />
     </>
   );
 }
@@ -62,13 +66,15 @@ function Parting({ text }: { text: string }) {
 export function Turns<P extends Stretch>({ pieces, renderPiece }: { pieces: readonly P[]; renderPiece: (piece: P, place: number) => ComponentChildren }) {
   const hasRoles = pieces.some(({ turn, role }) => turn !== pieces[0]?.turn || role !== "assistant");
   return (
-    <>
-      {pieces.map((piece, i) => (
+    <Gradual
+      items={pieces}
+      by={A_FRAME}
+      renderItem={(piece, i) => (
         // The stretches of an answer never change their order: their place is their identity.
         // oxlint-disable-next-line react/no-array-index-key
         <Stretched key={i} piece={piece} isNew={hasRoles && piece.turn !== pieces[i - 1]?.turn}>{renderPiece(piece, i)}</Stretched>
-      ))}
-    </>
+      )}
+    />
   );
 }
 
