@@ -52,7 +52,9 @@ NEEDED: dict[str, set[str]] = {
 }
 """An object without any of these keys is no sample, and is listed."""
 
-by_format = pytest.mark.parametrize("name", [one.name for one in FORMATS if one.name not in ("prime_rl_traces", "telescope")])
+by_format = pytest.mark.parametrize(
+    "name", [one.name for one in FORMATS if one.name not in ("prime_rl_traces", "telescope")]
+)
 """Formats with one sample a line; the other one is tried in `test_prime_rl_traces`."""
 
 
