@@ -132,8 +132,10 @@ function startFollowing(): void {
 /** While following, and while the index is being made for the first time, the list fills by itself. */
 function startFilling(): void {
   let timer: ReturnType<typeof setTimeout> | undefined;
+  const ready = new Set<string>(); // runs whose index was whole once: what comes later waits to be asked for
   effect(() => {
-    const isFilling = isFollowing.value || (run.value !== null && run.value.progress.phase !== "ready");
+    if (run.value?.progress.phase === "ready") ready.add(run.value.id);
+    const isFilling = isFollowing.value || (run.value !== null && !ready.has(run.value.id));
     if (!isFilling || (newSamples.value === 0 && !isStale.value) || timer !== undefined) return;
     timer = setTimeout(() => {
       timer = undefined;
