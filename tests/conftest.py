@@ -23,13 +23,6 @@ settings.register_profile(
 settings.load_profile("house")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Try what fails in a browser again, twice: a machine that does other things may be too slow for anything."""
-    for item in items:
-        if item.get_closest_marker("browser"):
-            item.add_marker(pytest.mark.flaky(reruns=2))
-
-
 @pytest.fixture(scope="session", autouse=True)
 def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep every test, and every process that it starts, out of the person's own cache and data."""
