@@ -225,7 +225,9 @@ def test_settings_follow_the_person_to_another_browser(page: Page, viewer: Viewe
     opened(other, viewer, "settings")
     expect(other.locator("html")).to_have_attribute("data-theme", "dark")
     expect(other.locator("html")).to_have_attribute("data-reward", "safe")
-    other.get_by_role("button", name="Light", exact=True).click()
+    with other.expect_response(lambda reply: reply.request.method == "POST" and "/api/state" in reply.url):
+        other.get_by_role("button", name="Light", exact=True).click()
+    page.reload()
     expect(page.locator("html")).to_have_attribute("data-theme", "light")
     context.close()
 

@@ -356,8 +356,8 @@ def test_where_nothing_is_written_for_long_memory_is_bounded(tmp_path: Path, mon
     assert "no room for more" in str(warned.message)
     (lost,) = record.failures.values()
     indexes = [sample.key.index for sample in opened(tmp_path / "run").samples()]
-    assert indexes == [str(index) for index in range(100 - lost)]
-    assert 20 <= len(indexes) <= 40  # of 10 kB each
+    assert len(indexes) == 100 - lost and indexes == sorted(indexes, key=int)
+    assert 20 <= len(indexes) <= 60  # of 10 kB each
 
 
 FULL = """
