@@ -219,10 +219,15 @@ def test_settings_follow_the_person_to_another_browser(page: Page, viewer: Viewe
     opened(page, viewer, "settings")
     page.get_by_role("button", name="Dark", exact=True).click()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
-    page.get_by_role("button", name="Colour-blind safe").click()
+    with page.expect_response(lambda reply: reply.request.method == "POST" and "/api/state" in reply.url):
+        page.get_by_role("button", name="Colour-blind safe").click()
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-reward", "safe")
     context = browser.new_context()
     other = context.new_page()
     opened(other, viewer, "settings")
+    expect(other.get_by_role("button", name="Dark", exact=True)).to_be_visible()
+    other.reload()
     expect(other.locator("html")).to_have_attribute("data-theme", "dark")
     expect(other.locator("html")).to_have_attribute("data-reward", "safe")
     with other.expect_response(lambda reply: reply.request.method == "POST" and "/api/state" in reply.url):
