@@ -3,8 +3,8 @@
     python benchmarks/lists.py WORK_DIR [--samples 1000000] [--files 5000] [--rounds 9]
 
 Writes both runs (about 300 bytes a line, made once), indexes them, and times, interleaved: a page of 100 of a step, a
-page of 100 of the whole run sorted by reward, a page that a condition narrows, and a curve by step. The many files are
-asked a second time without packs. Beside it stands a plain DuckDB statement for the same page over one Parquet file
+page of 100 of the whole run sorted by reward for the first time (a list that was made is kept) and its middle page
+afterwards, a page that a condition narrows, and a curve by step. The many files are asked a second time without packs. Beside it stands a plain DuckDB statement for the same page over one Parquet file
 with the same rows, as the limit. Prints medians in milliseconds, files in the page cache. Ten million samples take
 6 GB and half an hour.
 """
@@ -18,10 +18,12 @@ from functools import partial
 from pathlib import Path
 
 import duckdb
+from msgspec.structs import replace
 
 from rolloupe import query
 from rolloupe.index import Library, OpenRun
-from rolloupe.query import Condition, SampleQuery
+from rolloupe.query import Condition, SampleQuery, listed
+from rolloupe.query.kept import Kept
 
 LARGE_FILES = 8
 WORDS = "so the sum of both roots is seven and we check that by substitution for every integer".split()
@@ -64,17 +66,25 @@ def one_file(run: OpenRun, place: Path) -> Path:
 def questions(run: OpenRun, middle: int) -> dict[str, Callable[[], object]]:
     """What is timed, by name."""
     by_reward = SampleQuery(sort="reward", descending=True, limit=100)
+    deep = replace(by_reward, offset=query.samples(run, by_reward).total // 2)
     step = SampleQuery(splits=("train",), step_min=middle, step_max=middle, sort="reward", limit=100)
     narrow = SampleQuery(sort="reward", limit=100, where=(Condition("response_tokens", ">", 3900),))
     return {
         "page of a step": lambda: query.samples(run, step),
-        "page of the run by reward": lambda: query.samples(run, by_reward),
-        "page of the run, a condition": lambda: query.samples(run, narrow),
+        "page of the run by reward": lambda: forgetting(lambda: query.samples(run, by_reward)),
+        "its middle page, then": lambda: query.samples(run, deep),
+        "page of the run, a condition": lambda: forgetting(lambda: query.samples(run, narrow)),
         "curve of reward": lambda: query.series(run, "reward", "train"),
     }
 
 
-def plain(parquet: Path, middle: int) -> dict[str, Callable[[], object]]:
+def forgetting(asked: Callable[[], object]) -> object:
+    """Ask as if no list had been made."""
+    listed._kept = Kept(listed.KEPT_BYTES, lambda one: one.nbytes)
+    return asked()
+
+
+def plain(parquet: Path, middle: int, samples: int) -> dict[str, Callable[[], object]]:
     """The same pages, asked of one file."""
     connection = duckdb.connect(config={"threads": 2})
     best = (
@@ -91,6 +101,7 @@ def plain(parquet: Path, middle: int) -> dict[str, Callable[[], object]]:
     return {
         "page of a step": asked(f"step = {middle}", "reward, ordinal"),
         "page of the run by reward": asked("true", "reward DESC, step, ordinal"),
+        "its middle page, then": asked("true", f"reward DESC, step, ordinal LIMIT 100 OFFSET {samples // 2} --"),
         "page of the run, a condition": asked("response_tokens > 3900", "reward, step, ordinal"),
         "curve of reward": lambda: connection.execute(curve, [name]).fetchall(),
     }
@@ -144,7 +155,7 @@ def main() -> None:
             tasks["without packs"] = {what: without_packs(run, one) for what, one in asked.items()}
         else:
             parquet = one_file(run, given.work / f"{given.samples}-{given.files}.parquet")
-            limit = plain(parquet, given.files // 2)
+            limit = plain(parquet, given.files // 2, given.samples)
             tasks["one Parquet file"] = {what: partial(milliseconds, one) for what, one in limit.items()}
     print(f"{'ms':30}" + "".join(f"{name:>18}" for name in tasks))
     for what in tasks["many files"]:

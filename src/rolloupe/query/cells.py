@@ -4,8 +4,6 @@ A problem is a prompt; groups have other names at other steps, prompts have not.
 a number of the sample, the reward unless asked otherwise: at or beyond the best value there can be, else 1.
 """
 
-import threading
-from collections import OrderedDict
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +14,7 @@ from rolloupe.index import OpenRun, Snapshot, column_of
 from rolloupe.index.columns import NUMERIC, kind_of
 from rolloupe.query import engine
 from rolloupe.query.engine import Question
+from rolloupe.query.kept import Kept
 from rolloupe.query.rows import Column, Said, literal, quote
 from rolloupe.query.terms import ATTEMPT_ORDER
 
@@ -67,6 +66,9 @@ class Cells(NamedTuple):
     def nbytes(self) -> int:
         """What it takes to keep it."""
         return sum(column.nbytes for column in self)
+
+
+_kept: Kept[Cells] = Kept(KEPT_BYTES, lambda one: one.nbytes)
 
 
 def bar_of(run: OpenRun, metric: str, threshold: float | None) -> Bar:
@@ -124,21 +126,8 @@ def cells_of(run: OpenRun, split: str, metric: str, threshold: float | None = No
         known = ", ".join(sorted({own for own, _ in snapshot.steps})) or "none yet"
         raise NotFound(f"no split {split!r} in run {run.id!r}; its splits: {known}")
     bar = bar_of(run, metric, threshold)
-    key = repr((run.catalog.folder, snapshot.version, split, metric, bar))
-    with _lock:
-        if key in _kept:
-            _kept.move_to_end(key)
-            return _kept[key]
-    found = _asked(run, snapshot, split, metric, bar)
-    with _lock:
-        _kept[key] = found
-        while len(_kept) > 1 and sum(one.nbytes for one in _kept.values()) > KEPT_BYTES:
-            _kept.popitem(last=False)
-    return found
-
-
-_lock = threading.Lock()
-_kept: OrderedDict[str, Cells] = OrderedDict()
+    asked = (split, metric, bar)
+    return _kept.get(run, snapshot, asked, lambda: _asked(run, snapshot, split, metric, bar))
 
 
 def current(snapshot: Snapshot) -> str:

@@ -1,15 +1,16 @@
 """What was generated and not trained on: how many samples of each step, and for which reasons."""
 
-import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 
-from rolloupe.index import OpenRun, StepKey
+from rolloupe.index import OpenRun, Snapshot, StepKey
 from rolloupe.query import engine
 from rolloupe.query.engine import Question
+from rolloupe.query.kept import Kept
 from rolloupe.query.records import Discards
 from rolloupe.query.rows import Said
 
-KEPT = 16
+KEPT = 1_000_000
+"""Counts of steps and reasons that are kept."""
 
 COUNTED = """
 SELECT split, step, discarded, count(*), count(DISTINCT grp),
@@ -17,8 +18,7 @@ SELECT split, step, discarded, count(*), count(DISTINCT grp),
 FROM rows WHERE discarded <> '' GROUP BY split, step, discarded ORDER BY split <> 'train', split, step, discarded
 """
 
-_lock = threading.Lock()
-_known: OrderedDict[tuple[str, str], list[Discards]] = OrderedDict()
+_kept: Kept[list[Discards]] = Kept(KEPT, len)
 
 
 def discards(run: OpenRun, split: str | None = None) -> list[Discards]:
@@ -41,15 +41,10 @@ def _all(run: OpenRun) -> list[Discards]:
     snapshot = run.snapshot()
     if not snapshot.has_discarded:
         return []
-    key = (str(run.catalog.folder), snapshot.version)
-    with _lock:
-        held = _known.get(key)
-    if held is None:
-        said = Said(snapshot.annotations, ["discarded"]) if snapshot.says_discarded else Said()
-        pieces = snapshot.holding()
-        held = [Discards(*one) for one in engine.ask(run, Question(pieces, COUNTED, said=said))] if pieces else []
-    with _lock:
-        _known[key] = held
-        while len(_known) > KEPT:
-            _known.popitem(last=False)
-    return held
+    return _kept.get(run, snapshot, None, lambda: _counted(run, snapshot))
+
+
+def _counted(run: OpenRun, snapshot: Snapshot) -> list[Discards]:
+    said = Said(snapshot.annotations, ["discarded"]) if snapshot.says_discarded else Said()
+    pieces = snapshot.holding()
+    return [Discards(*one) for one in engine.ask(run, Question(pieces, COUNTED, said=said))] if pieces else []

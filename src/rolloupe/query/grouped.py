@@ -4,8 +4,6 @@ Which groups there are, and in what order, is asked once for several steps and k
 is asked of its own steps alone.
 """
 
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -18,6 +16,7 @@ from rolloupe.index import OpenRun, Piece, Snapshot
 from rolloupe.model import SampleKey
 from rolloupe.query import engine
 from rolloupe.query.engine import Question
+from rolloupe.query.kept import Kept
 from rolloupe.query.listing import in_known_splits, stamp_of
 from rolloupe.query.names import column, is_number
 from rolloupe.query.records import SampleQuery, Stats
@@ -28,7 +27,7 @@ from rolloupe.query.terms import FILE_ORDER, terms_of
 MAX_MEMBERS = 1000
 """Samples of a group that a page names; of more it tells how many there are."""
 
-KEPT = 8
+KEPT_BYTES = 64 * 2**20
 
 Cell = float | int | str | None
 
@@ -72,6 +71,14 @@ class Heads(NamedTuple):
     sizes: NDArray[np.int64]
     firsts: NDArray[np.int64]
 
+    @property
+    def nbytes(self) -> int:
+        """What it takes to keep it."""
+        return sum(column.nbytes for column in self)
+
+
+_kept: Kept[Heads] = Kept(KEPT_BYTES, lambda one: one.nbytes)
+
 
 def groups_page(
     run: OpenRun, query: SampleQuery, columns: Sequence[str] = ("reward",), around: SampleKey | None = None
@@ -84,7 +91,8 @@ def groups_page(
     query = in_known_splits(snapshot, query)
     for name in columns:
         column(snapshot, name)
-    heads = _heads(run, snapshot, query)
+    asked = replace(query, offset=0, limit=None)
+    heads = _kept.get(run, snapshot, asked, lambda: _made(run, snapshot, query))
     if around is not None and query.limit:
         place = _place_of(run, snapshot, heads, around)
         query = query if place is None else replace(query, offset=place // query.limit * query.limit)
@@ -93,26 +101,6 @@ def groups_page(
     own = Heads(heads.steps[page], heads.names[page], heads.sizes[page], heads.firsts[page])
     found = _shown(run, snapshot, query, columns, own)
     return GroupPage(len(heads.steps), int(heads.sizes.sum()), query.offset, found, stamp_of(snapshot, query))
-
-
-_lock = threading.Lock()
-_making = threading.Lock()
-_kept: OrderedDict[str, Heads] = OrderedDict()
-
-
-def _heads(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Heads:
-    name = repr((run.catalog.folder, snapshot.version, replace(query, offset=0, limit=None)))
-    with _lock:
-        if name in _kept:
-            _kept.move_to_end(name)
-            return _kept[name]
-    with _making:  # one at a time, since that takes memory
-        found = _made(run, snapshot, query)
-    with _lock:
-        _kept[name] = found
-        while len(_kept) > KEPT:
-            _kept.popitem(last=False)
-    return found
 
 
 HASH = "hash(split, step, grp)"

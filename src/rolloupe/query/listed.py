@@ -4,10 +4,8 @@ Sorted by a number a list is made once and kept; in the order of the run it is c
 that a page costs its own steps; sorted by text DuckDB finds each page.
 """
 
-import threading
 from bisect import bisect_right
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Protocol
 
@@ -18,6 +16,7 @@ from rolloupe.index import OpenRun, Snapshot, StepKey
 from rolloupe.model import SampleKey
 from rolloupe.query import engine
 from rolloupe.query.engine import Question
+from rolloupe.query.kept import Kept
 from rolloupe.query.order import order_of
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.rows import PLACE, Place
@@ -50,15 +49,19 @@ class Listed(Protocol):
         """Where a sample stands, None where it is not in the list."""
 
 
+_kept: Kept[Listed] = Kept(KEPT_BYTES, lambda one: one.nbytes)
+
+
 def listed(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Listed:
     """The list of a query, whose `offset` and `limit` are left aside. Raises `BadQuery`, as `terms_of`."""
     number = number_of(snapshot, query.sort)
+    asked = replace(query, offset=0, limit=None)
     if is_one_step(query) or (query.sort != "index" and number is None):
         return BySql(run, snapshot, query)
     if number is not None:
-        return _kept.get(run, snapshot, query, lambda: order_of(run, snapshot, query, number))
+        return _kept.get(run, snapshot, asked, lambda: order_of(run, snapshot, query, number))
     if _is_narrowed(query):
-        return _kept.get(run, snapshot, query, lambda: ByStep(snapshot, query, _counted(run, snapshot, query)))
+        return _kept.get(run, snapshot, asked, lambda: ByStep(snapshot, query, _counted(run, snapshot, query)))
     return ByStep(snapshot, query, {key: snapshot.steps[key].rows for key in _steps(snapshot, query)})
 
 
@@ -187,40 +190,3 @@ def _steps(snapshot: Snapshot, query: SampleQuery) -> Sequence[StepKey]:
 
     found = [key for key in snapshot.steps if fits(*key)]
     return sorted(found, key=lambda key: (key[0] != "train", *key), reverse=query.descending)
-
-
-class _Kept:
-    """Lists that were asked for lately, as many as fit, one at least. What is being made is waited for."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._making = threading.Lock()
-        self._lists: OrderedDict[str, Listed] = OrderedDict()
-
-    def get(self, run: OpenRun, snapshot: Snapshot, query: SampleQuery, make: Callable[[], Listed]) -> Listed:
-        """The list of a query; one is made at a time, since that takes memory."""
-        name = repr((run.catalog.folder, snapshot.version, replace(query, offset=0, limit=None)))
-        found = self._found(name)
-        if found is not None:
-            return found
-        with self._making:
-            found = self._found(name)
-            if found is None:
-                found = make()
-                self._keep(name, found)
-            return found
-
-    def _found(self, name: str) -> Listed | None:
-        with self._lock:
-            if name in self._lists:
-                self._lists.move_to_end(name)
-            return self._lists.get(name)
-
-    def _keep(self, name: str, made: Listed) -> None:
-        with self._lock:
-            self._lists[name] = made
-            while len(self._lists) > 1 and sum(one.nbytes for one in self._lists.values()) > KEPT_BYTES:
-                self._lists.popitem(last=False)
-
-
-_kept = _Kept()

@@ -5,21 +5,21 @@ the same number. Counts and means are over all that was generated, discarded sam
 away because all of it was right is part of how answers changed.
 """
 
-import threading
-from collections import OrderedDict
 from typing import NamedTuple
 
 from rolloupe.errors import NotFound
-from rolloupe.index import OpenRun
+from rolloupe.index import OpenRun, Snapshot
 from rolloupe.model import SampleKey
 from rolloupe.query import engine
 from rolloupe.query.engine import Question
+from rolloupe.query.kept import Kept
 from rolloupe.query.records import Stats
 from rolloupe.query.rows import Said
 from rolloupe.query.terms import ATTEMPT_ORDER, FILE_ORDER
 
 MOST = 5000
-KEPT = 256
+KEPT = 50_000
+"""Steps of prompts that are kept."""
 
 
 class Recurrence(NamedTuple):
@@ -46,8 +46,7 @@ FROM own GROUP BY split, step ORDER BY split <> 'train', split, step LIMIT {MOST
 """
 LAST = "QUALIFY row_number() OVER (PARTITION BY split, step, grp, idx ORDER BY {}) = 1"
 
-_lock = threading.Lock()
-_kept: OrderedDict[tuple[str, str, int], list[Recurrence]] = OrderedDict()
+_kept: Kept[list[Recurrence]] = Kept(KEPT, len)
 
 
 def problem_of(run: OpenRun, key: SampleKey) -> int:
@@ -66,22 +65,16 @@ def recurring(run: OpenRun, problem: int) -> list[Recurrence]:
     One pass over eight bytes a sample, whose answer is kept while the run stays as it is.
     """
     snapshot = run.snapshot()
-    name = (str(run.catalog.folder), snapshot.version, problem)
-    with _lock:
-        held = _kept.get(name)
-    if held is not None:
-        return held
+    return _kept.get(run, snapshot, problem, lambda: _found(run, snapshot, problem))
+
+
+def _found(run: OpenRun, snapshot: Snapshot, problem: int) -> list[Recurrence]:
     pieces = snapshot.holding()
     repeats = snapshot.duplicates or any(sketch.launch > 1 for sketch in snapshot.steps.values())
     last = LAST.format(", ".join(f"{one} DESC" for one in ATTEMPT_ORDER.split(", "))) if repeats else ""
     told = Said(snapshot.annotations, ["discarded"], places=False) if snapshot.says_discarded else Said()
     question = Question(pieces, FOUND.format(last), [problem], said=told)
-    found = [_recurrence(record) for record in engine.ask(run, question)] if pieces else []
-    with _lock:
-        _kept[name] = found
-        while len(_kept) > KEPT:
-            _kept.popitem(last=False)
-    return found
+    return [_recurrence(record) for record in engine.ask(run, question)] if pieces else []
 
 
 def _recurrence(record: tuple[object, ...]) -> Recurrence:

@@ -1,6 +1,6 @@
 /** The bookmark of a sample, and the note that a person wrote on it. */
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { changeSample, changeText, ofSample, sampleMark, trouble } from "../../state/marks";
 import { Icon } from "../../ui/Icon";
 import { noteKey, noteOpen } from "./marking";
@@ -66,7 +66,8 @@ function NoteField({ note, save }: { note: string; save: (text: string, before: 
   const before = useRef(note).current;
   const now = useRef({ text, save });
   now.current = { text, save };
-  useEffect(() => {
+  // Before the next key: what is typed at once belongs to the field.
+  useLayoutEffect(() => {
     const element = field.current;
     element?.focus();
     element?.setSelectionRange(element.value.length, element.value.length);

@@ -1,0 +1,47 @@
+"""Answers that cost a look at a whole run, kept for as long as the run does not change and there is room."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from rolloupe.index import OpenRun, Snapshot
+
+T = TypeVar("T")
+
+
+class Kept(Generic[T]):
+    """The answers of one kind that were asked for lately, of all runs: as many as are `most` in size, one at least.
+
+    One is made at a time, since that takes memory; what is being made is waited for.
+    """
+
+    def __init__(self, most: int, size: Callable[[T], int]) -> None:
+        self._most, self._size = most, size
+        self._lock = threading.Lock()
+        self._making = threading.Lock()
+        self._answers: OrderedDict[str, T] = OrderedDict()
+
+    def get(self, run: OpenRun, snapshot: Snapshot, asked: object, make: Callable[[], T]) -> T:
+        """The answer to a question, whose `repr` tells it from others, about a run as it was then."""
+        name = repr((run.catalog.folder, snapshot.version, asked))
+        held = self._held(name)
+        if held is None:
+            with self._making:
+                held = self._held(name)
+                if held is None:
+                    held = make()
+                    self._keep(name, held)
+        return held
+
+    def _held(self, name: str) -> T | None:
+        with self._lock:
+            if name in self._answers:
+                self._answers.move_to_end(name)
+            return self._answers.get(name)
+
+    def _keep(self, name: str, answer: T) -> None:
+        with self._lock:
+            self._answers[name] = answer
+            while len(self._answers) > 1 and sum(map(self._size, self._answers.values())) > self._most:
+                self._answers.popitem(last=False)
