@@ -4,9 +4,9 @@
 
 Writes both runs (about 300 bytes a line, made once), indexes them, and times, interleaved: a page of 100 of a step, a
 page of 100 of the whole run sorted by reward for the first time (a list that was made is kept) and its middle page
-afterwards, a page that a condition narrows, and a curve by step. The many files are asked a second time without packs. Beside it stands a plain DuckDB statement for the same page over one Parquet file
-with the same rows, as the limit. Prints medians in milliseconds, files in the page cache. Ten million samples take
-6 GB and half an hour.
+afterwards, a page that a condition narrows, and a curve by step. The many files are asked a second time without packs.
+Beside it stands a plain DuckDB statement for the same page over one Parquet file with the same rows, as the limit.
+Prints medians in milliseconds, files in the page cache. Ten million samples take 6 GB and half an hour.
 """
 
 import argparse
@@ -80,7 +80,7 @@ def questions(run: OpenRun, middle: int) -> dict[str, Callable[[], object]]:
 
 def forgetting(asked: Callable[[], object]) -> object:
     """Ask as if no list had been made."""
-    listed._kept = Kept(listed.KEPT_BYTES, lambda one: one.nbytes)
+    listed.kept = Kept(listed.KEPT_BYTES, lambda one: one.nbytes)
     return asked()
 
 

@@ -49,7 +49,7 @@ class Listed(Protocol):
         """Where a sample stands, None where it is not in the list."""
 
 
-_kept: Kept[Listed] = Kept(KEPT_BYTES, lambda one: one.nbytes)
+kept: Kept[Listed] = Kept(KEPT_BYTES, lambda one: one.nbytes)
 
 
 def listed(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Listed:
@@ -59,9 +59,9 @@ def listed(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Listed:
     if is_one_step(query) or (query.sort != "index" and number is None):
         return BySql(run, snapshot, query)
     if number is not None:
-        return _kept.get(run, snapshot, asked, lambda: order_of(run, snapshot, query, number))
+        return kept.get(run, snapshot, asked, lambda: order_of(run, snapshot, query, number))
     if _is_narrowed(query):
-        return _kept.get(run, snapshot, asked, lambda: ByStep(snapshot, query, _counted(run, snapshot, query)))
+        return kept.get(run, snapshot, asked, lambda: ByStep(snapshot, query, _counted(run, snapshot, query)))
     return ByStep(snapshot, query, {key: snapshot.steps[key].rows for key in _steps(snapshot, query)})
 
 
