@@ -3,6 +3,7 @@
 import math
 import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,10 +13,14 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from rolloupe import query
-from rolloupe.index import OpenRun
+from rolloupe.index import OpenRun, StepKey
 from rolloupe.query import Condition, SampleQuery, shown
+from rolloupe.query import listed as listed_module
+from rolloupe.query.foremost import foremost
 from rolloupe.query.listed import BySql, listed
-from rolloupe.query.order import by_step, sortable, sorted_places
+from rolloupe.query.order import by_step, order_of, sortable, sorted_places
+from rolloupe.query.terms import number_of
+from rolloupe.record import Recorder
 from tests.index.support import lines, opened, row
 
 ODD = [None, math.nan, math.inf, -math.inf, 0.0, -0.0, 1.0, 1.0 + 2**-52, 1e300, -1e300, 5e-324]
@@ -114,3 +119,61 @@ def test_a_list_is_as_duckdb_sorts_it(tmp_path: Path) -> None:
                 for one in (own, theirs)
             )
             assert repr(mine) == repr(duckdbs)
+
+
+def recorded(folder: Path, steps: int) -> Path:
+    """A run whose steps have few rewards in common; of every third some samples were not trained on."""
+    rng = random.Random(2)
+    with Recorder(folder, code=None) as recorder:
+        for step in range(steps):
+            for index in range(6):
+                reward = rng.choice([1.0, 0.0, rng.random(), math.nan, rng.random() - 1, None])
+                why = "stale" if step % 3 == 0 and index % 2 else ""
+                recorder.sample(
+                    step=step, group=index // 2, index=index, prompt="?", response="!", reward=reward,
+                    metrics={"length": rng.randrange(50) / 7} if step % 4 else {}, discarded=why,
+                )  # fmt: skip
+            recorder.step_end(step)
+    return folder
+
+
+@pytest.mark.parametrize("trained", [None, True, False])
+@pytest.mark.parametrize("sort", ["reward", "length"])
+def test_the_top_of_a_list_is_told_from_few_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sort: str, trained: bool | None
+) -> None:
+    few: list[int] = []
+
+    def counted(*given: Any) -> list[StepKey] | None:
+        found = foremost(*given)
+        few.append(40 if found is None else len(found))
+        return found
+
+    monkeypatch.setattr(listed_module, "foremost", counted)
+    with opened(recorded(tmp_path / "run", 40), tmp_path / "index") as library:
+        run = library.runs[0]
+        snapshot = run.snapshot()
+        for descending in (False, True):
+            asked = SampleQuery(sort=sort, descending=descending, trained=trained)
+            number = number_of(snapshot, sort)
+            assert number is not None
+            whole = order_of(run, snapshot, asked, number)
+            own = listed(run, snapshot, asked)
+            assert own.total == whole.total > 0
+            for offset, limit in ((0, 1), (0, 4), (2, 3), (3, 9), (0, 60), (5, 200), (whole.total - 2, 9)):
+                mine, all_of_it = own.page(run, offset, limit), whole.page(run, offset, limit)
+                assert [(p.source, row) for p, row in mine] == [(p.source, row) for p, row in all_of_it]
+    assert (trained is False) == (few == []) and (trained is None or min(few, default=0) < 10)
+
+
+def test_equal_values_at_the_top_are_told_from_the_first_steps(tmp_path: Path) -> None:
+    for step in range(30):
+        path = tmp_path / f"run/rollout_result/train/{step}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(lines([row(step, i, reward=float(i % 2)) for i in range(4)]))
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        snapshot = library.runs[0].snapshot()
+        keys_of = sorted(snapshot.steps)
+        asked = SampleQuery(sort="reward", descending=True)
+        assert foremost(snapshot, asked, keys_of, 5) == keys_of[:5]
+        assert foremost(snapshot, asked, keys_of, 31) is None

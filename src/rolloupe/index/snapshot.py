@@ -110,6 +110,10 @@ class Snapshot(NamedTuple):
                 for split, step in self.pieces
                 if (not wanted or split in wanted) and (low is None or step >= low) and (high is None or step <= high)
             ]
+        return self.of(keys)
+
+    def of(self, keys: Iterable[StepKey]) -> list[Piece]:
+        """The pieces with rows of these steps, each once."""
         return list({id(piece): piece for key in keys for piece in self.pieces[key]}.values())
 
     def annotated(self) -> frozenset[str]:

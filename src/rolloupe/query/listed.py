@@ -1,7 +1,7 @@
 """A query's samples as a list that can be opened at any place: which rows of the index stand from here to there.
 
-Sorted by a number a list is made once and kept; in the order of the run it is cut by steps, whose sizes are known, so
-that a page costs its own steps; sorted by text DuckDB finds each page.
+Sorted by a number a list is made once and kept, and its first page is told before that; in the order of the run it is
+cut by steps, whose sizes are known, so that a page costs its own steps; sorted by text DuckDB finds each page.
 """
 
 from bisect import bisect_right
@@ -16,6 +16,7 @@ from rolloupe.index import OpenRun, Snapshot, StepKey
 from rolloupe.model import SampleKey
 from rolloupe.query import engine
 from rolloupe.query.engine import Question
+from rolloupe.query.foremost import foremost
 from rolloupe.query.kept import Kept
 from rolloupe.query.order import order_of
 from rolloupe.query.records import SampleQuery
@@ -25,6 +26,10 @@ from rolloupe.query.terms import Terms, is_one_step, number_of, terms_of
 
 KEPT_BYTES = 256 * 2**20
 """What lists that are kept may take together."""
+
+
+FIRST = 200
+"""Samples at the top of a list that are looked for before the whole is sorted."""
 
 
 class Listed(Protocol):
@@ -59,10 +64,49 @@ def listed(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Listed:
     if is_one_step(query) or (query.sort != "index" and number is None):
         return BySql(run, snapshot, query)
     if number is not None:
-        return kept.get(run, snapshot, asked, lambda: order_of(run, snapshot, query, number))
+        by_number = ByNumber(run, snapshot, asked, number)
+        return by_number if by_number.is_of_steps else by_number.whole
     if _is_narrowed(query):
         return kept.get(run, snapshot, asked, lambda: ByStep(snapshot, query, _counted(run, snapshot, query)))
     return ByStep(snapshot, query, {key: snapshot.steps[key].rows for key in _steps(snapshot, query)})
+
+
+class ByNumber:
+    """A list that a number sorts: its first page, of whole steps, is told without a look at all of them."""
+
+    nbytes = 0
+
+    def __init__(self, run: OpenRun, snapshot: Snapshot, query: SampleQuery, number: str) -> None:
+        self._run, self.snapshot, self._query, self._number = run, snapshot, query, number
+        told = query.trained is None or (query.trained and not snapshot.says_discarded)
+        self.is_of_steps = told and not query.where and query.group is None
+        self._steps = _steps(snapshot, replace(query, descending=False)) if self.is_of_steps else []
+
+    @property
+    def whole(self) -> Listed:
+        """All of it."""
+        return kept.get(self._run, self.snapshot, self._query, self._made)
+
+    def _made(self) -> Listed:
+        return order_of(self._run, self.snapshot, self._query, self._number)
+
+    @property
+    def total(self) -> int:
+        """How many samples there are."""
+        found = [self.snapshot.steps[key] for key in self._steps]
+        return sum(sketch.trained if self._query.trained else sketch.rows for sketch in found)
+
+    def page(self, run: OpenRun, offset: int, limit: int) -> list[Place]:
+        """The rows from `offset` on."""
+        stop = min(offset + limit, self.total)
+        first = foremost(self.snapshot, self._query, self._steps, stop) if 0 < stop <= FIRST else None
+        if first is None:
+            return self.whole.page(run, offset, limit)
+        return order_of(run, self.snapshot, self._query, self._number, first).page(run, offset, stop - offset)
+
+    def place_of(self, run: OpenRun, key: SampleKey) -> int | None:
+        """Where a sample stands."""
+        return self.whole.place_of(run, key)
 
 
 class BySql:

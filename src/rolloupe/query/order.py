@@ -4,13 +4,15 @@ DuckDB gives the numbers as they lie in the files; they are sorted here, and eig
 DuckDB would take some hundred bytes a sample, and again for every page.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from rolloupe.errors import BadQuery
-from rolloupe.index import OpenRun, Snapshot
+from rolloupe.index import OpenRun, Snapshot, StepKey
 from rolloupe.model import SampleKey
 from rolloupe.query import engine
 from rolloupe.query.engine import Question
@@ -73,19 +75,23 @@ class Order(NamedTuple):
         return int(found[0]) if len(found) else None
 
 
-def order_of(run: OpenRun, snapshot: Snapshot, query: SampleQuery, number: str) -> Order:
-    """The order of a query by a number (SQL). Ties stand as the steps and files do.
+def order_of(
+    run: OpenRun, snapshot: Snapshot, query: SampleQuery, number: str, only: Sequence[StepKey] | None = None
+) -> Order:
+    """The order of a query by a number (SQL), or of some of its steps. Ties stand as the steps and files do.
 
     Raises `BadQuery` where there are too many samples to sort.
     """
     terms = terms_of(snapshot, query, by_group=False)
-    pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
+    pieces = snapshot.holding(query.splits, query.step_min, query.step_max) if only is None else snapshot.of(only)
     if not pieces:
         return Order(snapshot, engine.reading_of(run, ()), np.empty(0, np.int64))
     splits = sorted({split for split, _ in snapshot.steps}, key=lambda split: (split != "train", split))
+    steps_alone = "" if only is None else "SEMI JOIN only_steps USING (split, step)"
     sql = f"""{terms.own} SELECT ({PLACE[0]} << {ROW_BITS}) | {PLACE[1]}, step, ({number})::DOUBLE,
-        list_position(?::VARCHAR[], split)::INTEGER FROM own LIMIT {MAX_SAMPLES + 1}"""
-    question = Question(pieces, sql, [*terms.where.values, splits], terms.named, said=terms.said)
+        list_position(?::VARCHAR[], split)::INTEGER FROM own {steps_alone} LIMIT {MAX_SAMPLES + 1}"""
+    tables = {} if only is None else {"only_steps": _table(only)}
+    question = Question(pieces, sql, [*terms.where.values, splits], terms.named, tables, terms.said)
     answer, reading = engine.placed(run, question)
     if len(answer) > MAX_SAMPLES:
         raise BadQuery(f"more than {MAX_SAMPLES:,} samples are not sorted: narrow the steps, or filter")
@@ -97,6 +103,13 @@ def order_of(run: OpenRun, snapshot: Snapshot, query: SampleQuery, number: str) 
     if begun is not None:
         words, numbers = words[begun], numbers[begun]
     return Order(snapshot, reading, numbers[sorted_places(words)])
+
+
+def _table(keys: Sequence[StepKey]) -> pa.Table:
+    return pa.table({
+        "split": pa.array([split for split, _ in keys], pa.string()),
+        "step": pa.array([step for _, step in keys], pa.int64()),
+    })  # fmt: skip
 
 
 def by_step(rows: NDArray[Any], steps: NDArray[Any], splits: NDArray[Any]) -> NDArray[np.int64] | None:
@@ -138,7 +151,7 @@ def sorted_places(words: Words) -> NDArray[np.int64]:
     mask = np.uint64((1 << int(bits)) - 1)
     packed = (words & ~mask) | np.arange(len(words), dtype=np.uint64)
     packed.sort()
-    places = (packed & mask).astype(np.int64)
+    places = (packed & mask).view(np.int64)
     packed &= ~mask
     close = packed[1:] == packed[:-1]
     del packed

@@ -96,9 +96,9 @@ class Reading:
 
     def more(self) -> list[str]:
         """The columns of sample metrics and tags."""
-        metrics = (metric_column(name) for piece in self.pieces for name in piece.metrics)
-        tags = (tag_column(name) for piece in self.pieces for name in piece.tags)
-        return list(dict.fromkeys([*metrics, *tags]))
+        metrics = dict.fromkeys(name for piece in self.pieces for name in piece.metrics)
+        tags = dict.fromkeys(name for piece in self.pieces for name in piece.tags)
+        return [*map(metric_column, metrics), *map(tag_column, tags)]
 
     def place(self, file: int, row: int) -> Place:
         """The row that `PLACE` names."""
