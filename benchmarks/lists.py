@@ -88,20 +88,20 @@ def plain(parquet: Path, middle: int, samples: int) -> dict[str, Callable[[], ob
     """The same pages, asked of one file."""
     connection = duckdb.connect(config={"threads": 2})
     best = (
-        "WITH found AS (SELECT ordinal, step FROM read_parquet(?) WHERE {} ORDER BY {} LIMIT 100) "
+        "WITH found AS (SELECT ordinal, step FROM read_parquet(?) WHERE {} ORDER BY {} LIMIT 100 OFFSET {}) "
         "SELECT * FROM read_parquet(?) SEMI JOIN found USING (step, ordinal)"
     )
     name = str(parquet)
 
-    def asked(where: str, order: str) -> Callable[[], object]:
-        return lambda: connection.execute(best.format(where, order), [name, name]).fetchall()
+    def asked(where: str, order: str, offset: int = 0) -> Callable[[], object]:
+        return lambda: connection.execute(best.format(where, order, offset), [name, name]).fetchall()
 
     statistics_of = "count(*), avg(reward), stddev_pop(reward), min(reward), max(reward)"
     curve = f"SELECT step, {statistics_of} FROM read_parquet(?) GROUP BY step"
     return {
         "page of a step": asked(f"step = {middle}", "reward, ordinal"),
         "page of the run by reward": asked("true", "reward DESC, step, ordinal"),
-        "its middle page, then": asked("true", f"reward DESC, step, ordinal LIMIT 100 OFFSET {samples // 2} --"),
+        "its middle page, then": asked("true", "reward DESC, step, ordinal", samples // 2),
         "page of the run, a condition": asked("response_tokens > 3900", "reward, step, ordinal"),
         "curve of reward": lambda: connection.execute(curve, [name]).fetchall(),
     }
@@ -136,8 +136,11 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=1_000_000)
     parser.add_argument("--files", type=int, default=5000)
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument(
+        "--many-alone", action="store_true", help="leave the few large files out, and the plain statement"
+    )
     given = parser.parse_args()
-    shapes = {"many": given.files, "few": LARGE_FILES}
+    shapes = {"many": given.files} if given.many_alone else {"many": given.files, "few": LARGE_FILES}
     tasks: dict[str, dict[str, Callable[[], float]]] = {}
     for name, files in shapes.items():
         path = written(given.work / f"{name}-{given.samples}-{given.files}", files, given.files, given.samples)
