@@ -5,9 +5,12 @@
 
 Prints medians in milliseconds, and the worst. "First sample" is from the start of `rolloupe view`, Python's own start
 included, until the sample's id and text stand in a browser that is already open; the others from the key press on.
+"List" is what the list of a step takes on the wire, "idle" how many requests leave the page in ten seconds in which
+nobody does anything. With `--index-dir` the runs are indexed there already, and no first sample is measured.
 """
 
 import argparse
+import math
 import os
 import re
 import statistics
@@ -16,10 +19,13 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, Response, sync_playwright
 
 CHROMIUM = os.environ.get("ROLLOUPE_CHROMIUM", "/usr/bin/chromium")
+LIST = r"/(groups|samples)\?"
+READY = "fetch('api/runs').then(got => got.json()).then(({runs}) => runs.every(run => run.progress.phase === 'ready'))"
 SHOWN = """([id, text]) => {
   const at = decodeURIComponent(location.search);
   return (id === "" || at.includes(id)) && document.body.innerText.includes(text);
@@ -63,20 +69,43 @@ def first_sample(page: Page, run: Path) -> tuple[float, float]:
             process.wait()
 
 
-def presses(page: Page, run: Path, rounds: int) -> tuple[list[float], list[float]]:
-    """Seconds from the key to the sample, for the next sample and for the step before."""
-    with tempfile.TemporaryDirectory() as index:
-        process, link = start(run, index)
+class Pressed(NamedTuple):
+    """Seconds from the key to the sample, by what was pressed; bytes of a list; requests while nothing was done."""
+
+    samples: list[float]
+    steps: list[float]
+    list_bytes: int
+    idle: int
+
+
+def presses(page: Page, run: Path, rounds: int, index: Path | None) -> Pressed:
+    """Press keys in a page whose run is indexed: first for the next sample, then for the step before."""
+    with tempfile.TemporaryDirectory() as folder:
+        process, link = start(run, str(index or folder))
         try:
             page.goto(link)
             wait_shown(page, "")
-            time.sleep(10)
+            while not page.evaluate(READY):
+                time.sleep(1)
+            time.sleep(3)
             samples = [pressed(page, "ArrowRight") for _ in range(rounds)]
+            sizes: list[int] = []
+            page.on("response", lambda got: sizes.append(size_of(got)) if re.search(LIST, got.url) else None)
             steps = [pressed(page, "[") for _ in range(rounds)]
-            return samples, steps
+            time.sleep(2)
+            asked: list[str] = []
+            page.on("request", lambda request: asked.append(request.url))
+            page.wait_for_timeout(10_000)
+            return Pressed(samples, steps, max(sizes, default=0), len(asked))
         finally:
             process.terminate()
             process.wait()
+
+
+def size_of(got: Response) -> int:
+    """Bytes of an answer on the wire."""
+    sizes = got.request.sizes()
+    return sizes["responseBodySize"] + sizes["responseHeadersSize"]
 
 
 def pressed(page: Page, key: str) -> float:
@@ -99,20 +128,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", type=Path, nargs="+", metavar="RUN")
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--index-dir", type=Path)
     args = parser.parse_args()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page()
-        firsts = [{run: first_sample(page, run) for run in args.runs} for _ in range(args.rounds)]
-        pressed_of = {run: presses(page, run, args.rounds) for run in args.runs}
+        rounds = 0 if args.index_dir else args.rounds
+        firsts = [{run: first_sample(page, run) for run in args.runs} for _ in range(rounds)]
+        pressed_of = {run: presses(page, run, args.rounds, args.index_dir) for run in args.runs}
         browser.close()
-    print("run                  first sample (worst)      next sample (worst)      next step (worst)  server peak")
+    print(
+        "run                 first sample (worst)     next sample (worst)       next step (worst)      list  idle  peak"
+    )
     for run in args.runs:
-        took = [one[run][0] for one in firsts]
-        peak = max(one[run][1] for one in firsts)
-        taken = [(statistics.median(times) * 1000, max(times) * 1000) for times in (took, *pressed_of[run])]
-        cells = "".join(f"{middle:12.0f} ms ({worst:5.0f} ms)" for middle, worst in taken)
-        print(f"{run.name:14}{cells}{peak:9.0f} MB")
+        own = pressed_of[run]
+        took = [one[run][0] for one in firsts] or [math.nan]
+        taken = [(statistics.median(times) * 1000, max(times) * 1000) for times in (took, own.samples, own.steps)]
+        cells = "".join(f"{middle:11.0f} ms ({worst:5.0f} ms)" for middle, worst in taken)
+        peak = max((one[run][1] for one in firsts), default=math.nan)
+        print(f"{run.name:14}{cells}{own.list_bytes / 1000:7.0f} kB{own.idle:6}{peak:5.0f} MB")
 
 
 if __name__ == "__main__":
