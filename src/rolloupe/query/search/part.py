@@ -1,8 +1,8 @@
-"""One piece of a run searched, in a thread of its own; what it found is taken from it while it goes on."""
+"""Pieces of a run searched, in a thread of its own; what was found is taken from them while it goes on."""
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +24,10 @@ LARGE_ROWS = 50_000
 """A piece with more rows shows what it has found before it is through, in the order of its file."""
 
 
+TOGETHER_BYTES = 2**20
+"""Texts of small pieces are looked through together: to begin takes as long as to look through some hundred."""
+
+
 class Row(NamedTuple):
     """A row of the index in which something was found."""
 
@@ -32,6 +36,16 @@ class Row(NamedTuple):
     snippets: tuple[Snippet, ...]
     more: bool
     """True where there is more in it than the snippets show."""
+
+
+class Texts(NamedTuple):
+    """The texts of a batch that are searched, column by column, and the numbers of their rows."""
+
+    numbers: Rows
+    columns: list[pa.Array]
+    read: int
+    """How many rows the batch has."""
+    is_scanned: bool
 
 
 class Count:
@@ -63,91 +77,88 @@ class Count:
 
 
 class Part:
-    """The search of one piece. `run` works through it; `take` has what was found since."""
+    """The search of one piece. `search_parts` works through it; `take` has what was found since."""
 
     def __init__(self, opened: OpenRun, pattern: Pattern, piece: Piece, rows: Rows | None, count: Count) -> None:
         self.piece = piece
+        self.pattern = pattern
         self._opened = opened
-        self._pattern = pattern
         self._rows = rows
         self._count = count
         self._spoken = Spoken(opened, pattern) if set(pattern.query.roles) - {*COLUMNS} else None
         self._names = COLUMNS if self._spoken else [n for n in COLUMNS if n in (pattern.query.roles or COLUMNS)]
         self._found: deque[Row] = deque()
+        self._held: list[Row] = []
+        self._samples, self._bytes = piece.rows, piece.stop - piece.start
 
-    def run(self, listing: Callable[[], bool], go_on: Callable[[], bool]) -> None:
-        """Search until the end, or until `go_on` says no; snippets are made while `listing` says yes."""
-        samples, size_bytes = self.piece.rows, self.piece.stop - self.piece.start
-        held: list[Row] = []
+    def texts(self) -> Iterator[Texts]:
+        """Yield what is searched, as far as it can be read."""
+        if self._rows is not None and not len(self._rows):
+            return
+        source = self._opened.source(self.piece.source)
         try:
-            for batch in self._batches():
-                if not go_on():
-                    return
-                rows, found = self._of_batch(batch, listing, go_on)
-                held += rows
-                share = size_bytes * len(batch) // self.piece.rows
-                samples, size_bytes = samples - len(batch), size_bytes - share
-                self._count.add(len(batch), share, found, is_scanned=batch.is_scanned)
-                if self.piece.rows > LARGE_ROWS:
-                    self._found.extend(held)
-                    held = []
+            for batch in read_texts(self._opened.info, source, self.piece, self._names):
+                yield self._asked(batch)
         except SourceChanged as error:
             self._count.note(str(error))
-        finally:
-            if go_on():
-                self._found.extend(self._newest_first(held))
-                self._count.add(samples, size_bytes, 0, is_scanned=False)
 
-    def _batches(self) -> Iterator[TextBatch]:
-        if self._rows is not None and not len(self._rows):
-            return iter(())
-        source = self._opened.source(self.piece.source)
-        return read_texts(self._opened.info, source, self.piece, self._names)
+    def _asked(self, batch: TextBatch) -> Texts:
+        if self._rows is None:
+            numbers = np.arange(batch.first, batch.first + len(batch))
+            return Texts(numbers, batch.columns, len(batch), batch.is_scanned)
+        low, high = np.searchsorted(self._rows, [batch.first, batch.first + len(batch)])
+        numbers, columns = self._rows[low:high], batch.columns
+        if len(numbers) < len(batch):
+            columns = [column.take(pa.array(numbers - batch.first)) for column in columns]
+        return Texts(numbers, columns, len(batch), batch.is_scanned)
+
+    def masks(self, columns: Sequence[pa.Array]) -> list[Mask]:
+        """Tell which texts of each column may hold what is looked for; where no role was asked for they do."""
+        return [self.pattern.possibly(one) if self._spoken else self.pattern.within(one) for one in columns]
+
+    def look(self, texts: Texts, masks: Sequence[Mask], listing: Callable[[], bool], go_on: Callable[[], bool]) -> None:
+        """Keep the rows in which something was found, as far as they are listed, and count them all."""
+        places = np.flatnonzero(np.logical_or.reduce(masks))
+        if self._spoken is not None:
+            rows = self._of_roles(texts.numbers[places], go_on)
+            found = len(rows)
+        else:
+            rows = [self._row(texts, masks, int(place)) for place in places if listing()]
+            found = len(places)
+        self._held += rows
+        share = (self.piece.stop - self.piece.start) * texts.read // self.piece.rows
+        self._samples, self._bytes = self._samples - texts.read, self._bytes - share
+        self._count.add(texts.read, share, found, is_scanned=texts.is_scanned)
+        if self.piece.rows > LARGE_ROWS:
+            self._found.extend(self._held)
+            self._held = []
+
+    def end(self) -> None:
+        """All of it was looked at that can be."""
+        self._found.extend(self._newest_first(self._held))
+        self._count.add(self._samples, self._bytes, 0, is_scanned=False)
 
     def take(self) -> list[Row]:
         """What was found and not taken yet."""
         return [self._found.popleft() for _ in range(len(self._found))]
 
-    def _of_batch(
-        self, batch: TextBatch, listing: Callable[[], bool], go_on: Callable[[], bool]
-    ) -> tuple[list[Row], int]:
-        """The rows of a batch in which something was found, as far as they are listed, and how many there are."""
-        columns, numbers = batch.columns, np.arange(batch.first, batch.first + len(batch))
-        if self._rows is not None:
-            low, high = np.searchsorted(self._rows, [batch.first, batch.first + len(batch)])
-            if low == high:
-                return [], 0
-            numbers = self._rows[low:high]
-            if len(numbers) < len(batch):
-                columns = [column.take(pa.array(numbers - batch.first)) for column in columns]
-        if self._spoken is not None:
-            return self._of_roles(columns, numbers, go_on)
-        masks = [self._pattern.within(column) for column in columns]
-        places = np.flatnonzero(np.logical_or.reduce(masks))
-        return [self._row(int(numbers[place]), columns, masks, int(place)) for place in places if listing()], len(
-            places
-        )
-
-    def _row(self, number: int, columns: Sequence[pa.Array], masks: Sequence[Mask], place: int) -> Row:
+    def _row(self, texts: Texts, masks: Sequence[Mask], place: int) -> Row:
         snippets: list[Snippet] = []
         more = False
-        for name, column, mask in zip(self._names, columns, masks, strict=True):
+        for name, column, mask in zip(self._names, texts.columns, masks, strict=True):
             if mask[place]:
-                own, is_more = snippets_of(self._pattern, name, _encoded(column, place))
+                own, is_more = snippets_of(self.pattern, name, _encoded(column, place))
                 snippets += own
                 more = more or is_more
-        return Row(self.piece, number, tuple(snippets), more)
+        return Row(self.piece, int(texts.numbers[place]), tuple(snippets), more)
 
-    def _of_roles(self, columns: Sequence[pa.Array], numbers: Rows, go_on: Callable[[], bool]) -> tuple[list[Row], int]:
+    def _of_roles(self, numbers: Rows, go_on: Callable[[], bool]) -> list[Row]:
         """What some roles say is known to the samples alone: those in which it may stand are read whole."""
         assert self._spoken is not None
-        masks = [self._pattern.possibly(column) for column in columns]
-        rows = []
-        for number, snippets, more in self._spoken.among(
-            self.piece, numbers[np.flatnonzero(np.logical_or.reduce(masks))], go_on
-        ):
-            rows.append(Row(self.piece, number, snippets, more))
-        return rows, len(rows)
+        return [
+            Row(self.piece, number, snippets, more)
+            for number, snippets, more in self._spoken.among(self.piece, numbers, go_on)
+        ]
 
     def _newest_first(self, rows: list[Row]) -> list[Row]:
         """The rows of a piece in order: newest step first, within a step as they stand."""
@@ -169,3 +180,36 @@ def _encoded(column: pa.Array, place: int) -> bytes:
     """A text as it lies in a column: UTF-8."""
     buffer = column[place].as_buffer()
     return b"" if buffer is None else buffer.to_pybytes()
+
+
+def search_parts(parts: Sequence[Part], listing: Callable[[], bool], go_on: Callable[[], bool]) -> None:
+    """Search pieces until the end, or until `go_on` says no; snippets are made while `listing` says yes."""
+    for some in _together((part, texts) for part in parts for texts in part.texts()):
+        for (part, texts), masks in zip(some, _masks(some), strict=True):
+            if not go_on():
+                return
+            part.look(texts, masks, listing, go_on)
+    for part in parts:
+        if go_on():
+            part.end()
+
+
+def _together(found: Iterable[tuple[Part, Texts]]) -> Iterator[list[tuple[Part, Texts]]]:
+    some: list[tuple[Part, Texts]] = []
+    size_bytes = 0
+    for part, texts in found:
+        some.append((part, texts))
+        size_bytes += sum(column.nbytes for column in texts.columns)
+        if size_bytes >= TOGETHER_BYTES:
+            yield some
+            some, size_bytes = [], 0
+    if some:
+        yield some
+
+
+def _masks(some: Sequence[tuple[Part, Texts]]) -> list[list[Mask]]:
+    """For each the masks of its columns."""
+    columns = [pa.concat_arrays(own) for own in zip(*(texts.columns for _, texts in some), strict=True)]
+    ends = np.cumsum([len(texts.numbers) for _, texts in some])[:-1]
+    masks = [np.split(mask, ends) for mask in some[0][0].masks(columns)]
+    return [list(own) for own in zip(*masks, strict=True)]

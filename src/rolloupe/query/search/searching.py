@@ -19,7 +19,7 @@ from rolloupe.query import shown
 from rolloupe.query.listing import in_known_splits
 from rolloupe.query.records import SampleItem, SampleQuery
 from rolloupe.query.rows import Place
-from rolloupe.query.search.part import Count, Part, Row
+from rolloupe.query.search.part import Count, Part, Row, search_parts
 from rolloupe.query.search.pattern import Pattern, TextQuery
 from rolloupe.query.search.scope import pieces_of, rows_in, scoped
 from rolloupe.query.search.snippets import Snippet
@@ -163,9 +163,7 @@ class Search(Iterator[Found]):
         return some
 
     def _work(self, some: Sequence[Part]) -> None:
-        for part in some:
-            if self._goes_on():
-                part.run(self._is_listing, self._goes_on)
+        search_parts(some, self._is_listing, self._goes_on)
 
     def _looks_ahead(self, parts: Ahead) -> bool:
         """True where further pieces are begun: a few at least, more where they are small."""
