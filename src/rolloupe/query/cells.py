@@ -16,7 +16,7 @@ from rolloupe.query import engine
 from rolloupe.query.engine import Question
 from rolloupe.query.kept import Kept
 from rolloupe.query.rows import Column, Said, literal, quote
-from rolloupe.query.terms import ATTEMPT_ORDER
+from rolloupe.query.terms import current
 
 KEPT_BYTES = 128 * 2**20
 TOLERANCE = 1e-9
@@ -130,24 +130,13 @@ def cells_of(run: OpenRun, split: str, metric: str, threshold: float | None = No
     return _kept.get(run, snapshot, asked, lambda: _asked(run, snapshot, split, metric, bar))
 
 
-def current(snapshot: Snapshot) -> str:
-    """The table `own`: the samples of a split, of several attempts the current one alone. Binds the split."""
-    attempts = snapshot.duplicates or any(sketch.launch > 1 for sketch in snapshot.steps.values())
-    last = f" QUALIFY row_number() OVER (PARTITION BY step, grp, idx ORDER BY {_backwards()}) = 1" if attempts else ""
-    return f", own AS (SELECT * FROM rows WHERE split = ?{last})"
-
-
-def _backwards() -> str:
-    return ", ".join(f"{name} DESC" for name in ATTEMPT_ORDER.split(", "))
-
-
 def _asked(run: OpenRun, snapshot: Snapshot, split: str, metric: str, bar: Bar) -> Cells:
     value, named = value_of(snapshot, metric)
     reference = "NULL::DOUBLE"
     if metric == "reward" and REFERENCE in snapshot.metrics:
         own, column = value_of(snapshot, REFERENCE)
         reference, named = f"max({own}) FILTER (isfinite({own}))", [*named, *column]
-    sql = f"""{current(snapshot)}
+    sql = f"""{current(snapshot, "split = ?")}
     SELECT problem, step, count({value}) FILTER (isfinite({value}::DOUBLE)),
            count(*) FILTER (isfinite({value}::DOUBLE) AND {bar.sql(value)}),
            coalesce(sum({value}::DOUBLE) FILTER (isfinite({value}::DOUBLE)), 0),

@@ -15,11 +15,11 @@ from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
 from rolloupe.query import engine
-from rolloupe.query.cells import Bar, Cells, bar_of, cells_of, current, metrics_of, value_of
+from rolloupe.query.cells import Bar, Cells, bar_of, cells_of, metrics_of, value_of
 from rolloupe.query.engine import Question
 from rolloupe.query.passing import ks_of, mean, pass_all, pass_at
 from rolloupe.query.rows import Said
-from rolloupe.query.terms import FILE_ORDER
+from rolloupe.query.terms import FILE_ORDER, current
 
 Verdict = Literal["solved", "lost", "always", "never", "mixed"]
 VERDICTS: tuple[Verdict, ...] = ("solved", "lost", "mixed", "never", "always")
@@ -268,7 +268,7 @@ def answers(
     chosen = metric if metric in known else known[0]
     value, named = value_of(snapshot, chosen)
     bar = bar_of(run, chosen, threshold if chosen == metric or not metric else None)
-    sql = f"""{current(snapshot)}
+    sql = f"""{current(snapshot, "split = ?")}
     SELECT grp, idx, {value}, CASE WHEN isfinite({value}::DOUBLE) THEN {bar.sql(value)} END, discarded, status,
            response_preview
     FROM own WHERE step = ? AND problem = ? ORDER BY {FILE_ORDER} LIMIT 1000"""

@@ -8,20 +8,15 @@ from rolloupe.model import SampleKey
 from rolloupe.query import engine
 from rolloupe.query.engine import Question
 from rolloupe.query.records import ExtremeToken, StepSeries
+from rolloupe.query.shown import KEY, ORDER, attempts_of
 from rolloupe.query.summaries import stats_of
-from rolloupe.query.terms import ATTEMPT, ATTEMPT_ORDER
 
 Place = tuple[str, int, str]
 """Source, first byte and part: what tells one row of the index from any other."""
 
-KEYS = f"""
-, counted AS (
-    SELECT source, byte_start, part, grp, idx,
-           launch, row_number() OVER (same ORDER BY {ATTEMPT_ORDER}) AS n, count(*) OVER same AS m
-    FROM rows WHERE split = ? AND step = ? WINDOW same AS (PARTITION BY grp, idx)
-)
-SELECT source, byte_start, part, grp, idx, {ATTEMPT.format("?")}
-FROM counted SEMI JOIN places USING (source, byte_start, part)
+ROWS = f"""
+SELECT (row_number() OVER ()) - 1 AS nth, {", ".join((*KEY, *ORDER))}
+FROM rows SEMI JOIN places USING (source, byte_start, part) WHERE split = ? AND step = ?
 """
 
 
@@ -56,5 +51,10 @@ def _keys(run: OpenRun, snapshot: Snapshot, key: StepKey, some: list[Extreme]) -
     columns = zip(*sorted(places), strict=True)
     table = pa.table(dict(zip(("source", "byte_start", "part"), map(list, columns), strict=True)))
     pieces = snapshot.holding([key[0]], key[1], key[1])
-    answer = engine.ask(run, Question(pieces, KEYS, [*key, snapshot.steps[key].launch], tables={"places": table}))
-    return {(source, start, part): SampleKey(*key, group, index, n) for source, start, part, group, index, n in answer}
+    rows = engine.table(run, Question(pieces, ROWS, key, tables={"places": table}))
+    attempts = attempts_of(run, snapshot, rows)
+    found = (rows[name].to_pylist() for name in ("nth", "source", "byte_start", "part", "grp", "idx"))
+    return {
+        (source, start, part): SampleKey(*key, group, index, attempts.get(nth, 0))
+        for nth, source, start, part, group, index in zip(*found, strict=True)
+    }

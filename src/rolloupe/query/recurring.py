@@ -15,7 +15,7 @@ from rolloupe.query.engine import Question
 from rolloupe.query.kept import Kept
 from rolloupe.query.records import Stats
 from rolloupe.query.rows import Said
-from rolloupe.query.terms import ATTEMPT_ORDER, FILE_ORDER
+from rolloupe.query.terms import FILE_ORDER, current
 
 MOST = 5000
 KEPT = 50_000
@@ -37,14 +37,12 @@ class Recurrence(NamedTuple):
 WHICH = "SELECT problem FROM rows WHERE split = ? AND step = ? AND grp = ? AND idx = ? LIMIT 1"
 
 FOUND = f"""
-, own AS (SELECT * FROM rows WHERE problem = ? {{}})
 SELECT split, step, arg_min(grp, row({FILE_ORDER})), arg_min(idx, row({FILE_ORDER})), count(DISTINCT grp), count(*),
        count(*) FILTER (discarded <> ''), avg(response_tokens), count(reward) FILTER (isfinite(reward)),
        avg(reward) FILTER (isfinite(reward)), stddev_pop(reward) FILTER (isfinite(reward)),
        min(reward) FILTER (isfinite(reward)), max(reward) FILTER (isfinite(reward))
 FROM own GROUP BY split, step ORDER BY split <> 'train', split, step LIMIT {MOST}
 """
-LAST = "QUALIFY row_number() OVER (PARTITION BY split, step, grp, idx ORDER BY {}) = 1"
 
 _kept: Kept[list[Recurrence]] = Kept(KEPT, len)
 
@@ -70,10 +68,8 @@ def recurring(run: OpenRun, problem: int) -> list[Recurrence]:
 
 def _found(run: OpenRun, snapshot: Snapshot, problem: int) -> list[Recurrence]:
     pieces = snapshot.holding()
-    repeats = snapshot.duplicates or any(sketch.launch > 1 for sketch in snapshot.steps.values())
-    last = LAST.format(", ".join(f"{one} DESC" for one in ATTEMPT_ORDER.split(", "))) if repeats else ""
     told = Said(snapshot.annotations, ["discarded"], places=False) if snapshot.says_discarded else Said()
-    question = Question(pieces, FOUND.format(last), [problem], said=told)
+    question = Question(pieces, current(snapshot, "problem = ?") + FOUND, [problem], said=told)
     return [_recurrence(record) for record in engine.ask(run, question)] if pieces else []
 
 

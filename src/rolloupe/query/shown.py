@@ -56,24 +56,20 @@ def shown(run: OpenRun, snapshot: Snapshot, places: Sequence[Place]) -> Iterator
 
 
 def attempts_of(run: OpenRun, snapshot: Snapshot, rows: pa.Table) -> dict[int, int]:
-    """Of samples that share a key all but the last are earlier attempts; so are those of older launches. Their numbers.
+    """Of samples that share a key all but the last are earlier attempts. Their numbers, by `nth`.
 
-    `rows` has `nth`, `KEY` and `ORDER`.
+    `rows` has `nth`, `KEY` and `ORDER`. What older launches recorded is none of the rows, and counts in the numbers.
     """
     keys = zip(rows["split"].to_pylist(), rows["step"].to_pylist(), strict=True)
     steps = dict(zip(rows["nth"].to_pylist(), keys, strict=True))
     pieces = {id(piece): piece for key in set(steps.values()) for piece in snapshot.pieces.get(key, ())}
-    newest = {key: snapshot.steps[key].launch for key in set(steps.values())}
-    may_repeat = snapshot.duplicates or any(len(snapshot.pieces.get(key, ())) > 1 for key in newest)
-    if not may_repeat and all(launch < 2 for launch in newest.values()):
+    if not snapshot.duplicates and all(len(snapshot.pieces.get(key, ())) < 2 for key in set(steps.values())):
         return {}
     own = rows.select(["nth", *KEY, *ORDER]).rename_columns(["nth", *KEY, *(f"own_{name}" for name in ORDER)])
     place = ", ".join(f"own_{name}" for name in ORDER)
-    sql = f"""SELECT nth, any_value(own_launch), count(*) AS m,
-        count(*) FILTER (WHERE row({ATTEMPT_ORDER}) <= row({place})) AS n
-        FROM base JOIN shown USING ({", ".join(KEY)}) GROUP BY nth"""
-    answer = engine.ask(run, Question(list(pieces.values()), sql, tables={"shown": own}))
-    return {nth: n for nth, launch, m, n in answer if n < m or launch not in (0, newest[steps[nth]])}
+    sql = f"""SELECT nth, count(*) FILTER (WHERE row({ATTEMPT_ORDER}) <= row({place})) AS n
+        FROM base JOIN shown USING ({", ".join(KEY)}) GROUP BY nth HAVING n < count(*)"""
+    return dict(engine.ask(run, Question(list(pieces.values()), sql, tables={"shown": own})))
 
 
 def items(found: Iterable[Shown]) -> list[SampleItem]:

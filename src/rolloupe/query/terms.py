@@ -15,9 +15,6 @@ FILE_ORDER = "source, ordinal, byte_start, part"
 ATTEMPT_ORDER = f"launch, {FILE_ORDER}"
 """The order of samples that share a key: the last is the current one."""
 
-ATTEMPT = "CASE WHEN n = m AND launch IN (0, {}) THEN 0 ELSE n END"
-"""The attempt of the `n`th of `m` samples with one key, in a step whose greatest launch is to be put in."""
-
 
 class Terms(NamedTuple):
     """A query in SQL. `own` defines the table `own`; `named` are the columns of sample metrics and tags in use."""
@@ -71,6 +68,13 @@ def _names(snapshot: Snapshot, query: SampleQuery) -> list[str]:
         if isinstance(one, Condition) and isinstance(one.value, str) and is_number(snapshot, one.column):
             found.append(one.value)
     return found
+
+
+def current(snapshot: Snapshot, condition: str) -> str:
+    """The table `own`: the rows that fulfil a condition, of several attempts the current one alone."""
+    backwards = ", ".join(f"{name} DESC" for name in ATTEMPT_ORDER.split(", "))
+    last = f" QUALIFY row_number() OVER (PARTITION BY split, step, grp, idx ORDER BY {backwards}) = 1"
+    return f", own AS (SELECT * FROM rows WHERE {condition}{last if snapshot.duplicates else ''})"
 
 
 def is_one_step(query: SampleQuery) -> bool:
