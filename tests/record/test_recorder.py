@@ -305,25 +305,39 @@ def test_a_torn_end_is_moved_aside_and_costs_itself_alone(tmp_path: Path) -> Non
     assert (tmp_path / "run/torn/rank0.jsonl").read_bytes() == b'{"uid": "torn", "step"\n'
 
 
+class Gate:
+    """Where lines are to be written, the thread that does waits until it may."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._reached, self._open, append = threading.Event(), threading.Event(), Lines.append
+
+        def waiting(lines: Lines, some: Any) -> None:
+            self._reached.set()
+            self._open.wait(30)
+            append(lines, some)
+
+        monkeypatch.setattr(Lines, "append", waiting)
+
+    def stop(self, record: Recorder) -> None:
+        """Wait until the thread stands here, what was recorded so far in its hands: all else waits behind it."""
+        with record._background._changed:
+            record._background._hurry()
+        assert self._reached.wait(30)
+
+    def open(self) -> None:
+        self._open.set()
+
+
 def test_when_writing_does_not_keep_up_the_oldest_series_go_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gate, reached, append = threading.Event(), threading.Event(), Lines.append
-
-    def waiting(self: Lines, some: Any) -> None:
-        reached.set()
-        gate.wait(30)
-        append(self, some)
-
-    monkeypatch.setattr(Lines, "append", waiting)
+    gate = Gate(monkeypatch)
     with recorder(tmp_path / "run", capacity_bytes=200_000) as record:
         for index in range(40):
             record.sample(step=0, group="g", index=index, response=f"text {index}", series={"a": np.zeros(2000)})
-            if not index:  # the thread has this one alone in its hands, and the others wait
-                with record._background._changed:
-                    record._background._hurry()
-                assert reached.wait(30)
-        gate.set()
+            if not index:
+                gate.stop(record)
+        gate.open()
         record.step_end(0)
         dropped = record.failures["token series dropped"]
     run = opened(tmp_path / "run")
@@ -338,26 +352,22 @@ def test_when_writing_does_not_keep_up_the_oldest_series_go_and_nothing_else(
 
 
 def test_where_nothing_is_written_for_long_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    gate, append = threading.Event(), Lines.append
-
-    def waiting(self: Lines, some: Any) -> None:
-        gate.wait(30)
-        append(self, some)
-
-    monkeypatch.setattr(Lines, "append", waiting)
+    gate = Gate(monkeypatch)
     record = recorder(tmp_path / "run", capacity_bytes=200_000, strict=False)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         for index in range(100):
             record.sample(step=0, group="g", index=index, response="\N{SNOWMAN}" * 5_000)
-    gate.set()
+            if not index:
+                gate.stop(record)
+    gate.open()
     record.close()
     (warned,) = told
     assert "no room for more" in str(warned.message)
     (lost,) = record.failures.values()
     indexes = [sample.key.index for sample in opened(tmp_path / "run").samples()]
-    assert len(indexes) == 100 - lost and indexes == sorted(indexes, key=int)
-    assert 20 <= len(indexes) <= 60  # of 10 kB each
+    assert indexes == [str(index) for index in range(100 - lost)]
+    assert 20 <= len(indexes) <= 40  # of 10 kB each
 
 
 FULL = """
