@@ -30,7 +30,7 @@ async def change(request: Request) -> Response:
     try:
         asked = msgspec.json.decode(await request.body(), type=wire.StateChange)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return replies.error_reply(400, "the body is no change", "Send a StateChange as JSON: see server/wire.py.")
+        return replies.error_reply(400, "the body is no change", "Send a StateChange as JSON: see server/wire.")
     run = library.run(asked.run) if asked.run and asked.kind != "setting" else None
     written = await context.in_thread(lambda: write(kept, run, asked))
     item = state_item(written.item)

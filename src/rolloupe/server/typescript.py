@@ -11,7 +11,9 @@ import itertools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
+from msgspec import Struct
 from msgspec import inspect as types
 
 from rolloupe.server import wire
@@ -42,26 +44,13 @@ def generate() -> str:
 
 
 def structs() -> list[tuple[str, types.StructType]]:
-    """The records that the replies are made of, in the order in which `wire` names them."""
-    reached: dict[str, types.StructType] = {}
-    for reply in wire.REPLIES:
-        _reach(types.type_info(reply), reached)
-    return [(name, reached[name]) for name in vars(wire) if name in reached]
+    """All records, in the order in which `wire` and its parts name them."""
+    found = [types.type_info(own) for part in wire.PARTS for own in vars(part).values() if _is_record_of(part, own)]
+    return [(one.cls.__name__, one) for one in found if isinstance(one, types.StructType)]
 
 
-def _reach(kind: types.Type, reached: dict[str, types.StructType]) -> None:
-    if isinstance(kind, types.StructType):
-        if kind.cls.__name__ not in reached:
-            reached[kind.cls.__name__] = kind
-            for field in kind.fields:
-                _reach(field.type, reached)
-    elif isinstance(kind, types.ListType):
-        _reach(kind.item_type, reached)
-    elif isinstance(kind, types.DictType):
-        _reach(kind.value_type, reached)
-    elif isinstance(kind, types.UnionType):
-        for member in kind.types:
-            _reach(member, reached)
+def _is_record_of(part: ModuleType, own: object) -> bool:
+    return isinstance(own, type) and issubclass(own, Struct) and own.__module__ == part.__name__
 
 
 def fields(struct: types.StructType, docs: dict[str, str]) -> Iterator[str]:
@@ -93,12 +82,14 @@ def word(kind: types.Type) -> str:
 def documented() -> dict[str, str]:
     """The docstrings of `wire` by name: of records, of fields (`Record.field`), of aliases."""
     docs: dict[str, str] = {}
-    module = ast.parse(inspect.getsource(wire))
-    for node in module.body:
-        if isinstance(node, ast.ClassDef):
-            docs[node.name] = ast.get_docstring(node) or ""
-            docs.update({f"{node.name}.{name}": doc for name, doc in _following(node.body)})
-    return docs | dict(_following(module.body))
+    for part in wire.PARTS:
+        module = ast.parse(inspect.getsource(part))
+        for node in module.body:
+            if isinstance(node, ast.ClassDef):
+                docs[node.name] = ast.get_docstring(node) or ""
+                docs.update({f"{node.name}.{name}": doc for name, doc in _following(node.body)})
+        docs.update(_following(module.body))
+    return docs
 
 
 def _following(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
@@ -137,7 +128,7 @@ def main(arguments: list[str]) -> int:
         file.write_text(generate(), encoding="utf-8")
     elif not file.is_file() or file.read_text(encoding="utf-8") != generate():
         sys.stderr.write(
-            f"{file} is not what wire.py says. Next: python -m rolloupe.server.typescript --write {file}\n"
+            f"{file} is not what server/wire says. Next: python -m rolloupe.server.typescript --write {file}\n"
         )
         return 1
     return 0

@@ -1,7 +1,7 @@
 /**
  * Places in the sample on the screen that are marked: the hits of a search, and what is found within the sample.
  *
- * A place is `{ at, start, stop }`, as the server names it (`Span` in server/wire.py). `at` is a part of the sample: `12.3` is part
+ * A place is `{ at, start, stop }`, as the server names it (`Span` in server/wire/texts.py). `at` is a part of the sample: `12.3` is part
  * 3 of turn 12, counted from 0 over all turns of the sample; `ref0.1` one of the reference response; `label` the golden
  * answer. `start` and `stop` are places in the text of that part as it is shown (`PartView.text`, and of a call of a tool
  * `CallView.arguments`), counted in units of UTF-16 as JavaScript counts. Spans of one part are in ascending order.

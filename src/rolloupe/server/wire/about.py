@@ -1,0 +1,93 @@
+"""What a run holds beside its samples: problems, configuration, checkpoints, files, reports."""
+
+from typing import Any
+
+from msgspec import Struct
+
+from rolloupe.server.wire.sample import TurnView
+
+
+class ProblemItem(Struct, kw_only=True):
+    """A record that could not be read."""
+
+    file: str
+    start: int | None
+    stop: int | None
+    reason: str
+    excerpt: str
+    """The first bytes of the record, as text."""
+
+
+class ProblemsReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/problems?offset=&limit=`."""
+
+    run: str
+    total: int
+    offset: int
+    problems: list[ProblemItem]
+
+
+class CheckpointItem(Struct, kw_only=True):
+    """A checkpoint that a run lists, which is not to say that it can still be loaded."""
+
+    name: str
+    step: int | None
+    paths: dict[str, str]
+    extra: Any
+
+
+class FileItem(Struct, kw_only=True):
+    """A file of the run's folder."""
+
+    name: str
+    size_bytes: int
+    changed_s: float
+    """Seconds since the epoch."""
+    what: str
+
+
+class ReportSteps(Struct, kw_only=True):
+    """The steps of a split that have a report."""
+
+    split: str
+    steps: list[int]
+
+
+class AboutReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/about`: what the run holds beside its samples."""
+
+    run: str
+    path: str
+    format: str
+    reason: str
+    config: Any
+    """As the trainer wrote it; non-finite numbers encoded as in `number`."""
+    checkpoints: list[CheckpointItem]
+    code_diff: str
+    files: list[FileItem]
+    files_left: int
+    """Files that are not listed here, as there are too many."""
+    reports: list[ReportSteps]
+
+
+class ReportNode(Struct, kw_only=True):
+    """A piece of what was logged for a step; all of it is plain text."""
+
+    kind: str
+    """`root`, `section`, `text`, `code`, `table`, `details`, `conversation` or `exception`."""
+    title: str
+    text: str
+    header: list[str]
+    rows: list[list[str]]
+    turns: list[TurnView]
+    children: "list[ReportNode]"
+    attrs: dict[str, str]
+
+
+class ReportReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/report?split=&step=`: what the trainer logged for a step, as an outline."""
+
+    run: str
+    split: str
+    step: int
+    root: ReportNode

@@ -1,0 +1,96 @@
+"""Runs and their steps."""
+
+from msgspec import Struct
+
+from rolloupe.server.wire.numbers import Number
+
+
+class SplitItem(Struct, kw_only=True):
+    """A split of a run, with what is indexed of it so far."""
+
+    name: str
+    steps: int
+    samples: int
+    first_step: int | None
+    last_step: int | None
+    reward_min: Number
+    """Of the finite rewards, as `reward_max`."""
+    reward_max: Number
+
+
+class Progress(Struct, kw_only=True):
+    """How far the index of a run has come, in bytes of its sources."""
+
+    done_bytes: int
+    total_bytes: int
+    phase: str
+    """`scalars`, `text` or `ready`."""
+
+
+class MetricRange(Struct, kw_only=True):
+    """A sample metric whose worst and best value the run tells; the worst is the greater where less is better."""
+
+    name: str
+    worst: float
+    best: float
+
+
+class RunItem(Struct, kw_only=True):
+    """A run in the list. `version` changes whenever anything that a query could answer changed."""
+
+    id: str
+    name: str
+    format: str
+    reason: str
+    path: str
+    splits: list[SplitItem]
+    problems: int
+    progress: Progress
+    version: str
+    live: bool
+    """True while its files changed within the last minutes."""
+    ending: str
+    """What the run's own marker says: `ended`, `open` where there is none yet; empty where the format has no marker."""
+    changed_s: float | None
+    """Seconds since a source last changed, None where unknown."""
+    reward_range: tuple[float, float] | None
+    """The lowest and the highest reward there can be, where a person or the run says so."""
+    metric_ranges: list[MetricRange]
+
+
+class Note(Struct, kw_only=True):
+    """A path that was looked at and not opened, and why."""
+
+    path: str
+    reason: str
+
+
+class RunsReply(Struct, kw_only=True):
+    """`GET /api/runs`."""
+
+    runs: list[RunItem]
+    notes: list[Note]
+    program: str
+    """Name and version of the server."""
+
+
+class StepsReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/steps?split=`: parallel columns, one entry a step, in ascending order of step."""
+
+    run: str
+    split: str
+    version: str
+    steps: list[int]
+    samples: list[int]
+    """How many were trained on; the mean reward is theirs."""
+    discarded: list[int]
+    """How many were not."""
+    reward_mean: list[Number]
+    """Mean over finite rewards."""
+    reward_std: list[Number]
+    reward_excluded: list[int]
+    """How many samples had no finite reward and are left out of the mean."""
+    states: dict[str, str]
+    """Steps that are not finished, by number: `being written` or `incomplete`."""
+    stamps: list[int]
+    """A number for each step that is another where its samples are others."""

@@ -1,0 +1,136 @@
+"""One sample, whole."""
+
+from typing import Any
+
+from msgspec import Struct
+
+from rolloupe.server.wire.numbers import Number
+
+
+class CallView(Struct, kw_only=True):
+    """A tool call: `arguments` is pretty-printed JSON where it parses."""
+
+    name: str
+    arguments: str
+    id: str
+    error: str
+
+
+class PartView(Struct, kw_only=True):
+    """A piece of a turn: `text` to read, `raw` where the verbatim text differs from it."""
+
+    kind: str
+    text: str
+    raw: str | None
+    call: CallView | None
+    closed: bool
+    image: bool
+    """True where `/sample/image` gives the image that the record holds; `text` says what it is."""
+    cut: int
+    """So many characters more stand in the raw record."""
+
+
+class TurnView(Struct, kw_only=True):
+    """A message of the transcript."""
+
+    role: str
+    origin: str
+    name: str
+    tool_call_id: str
+    tokens: Number
+    chars: int
+    reward: Number
+    stop_reason: str
+    metrics: dict[str, Number]
+    logs: Any
+    """What else was written about the turn: an object, as JSON."""
+    parts: list[PartView]
+
+
+class Fact(Struct, kw_only=True):
+    """A labelled value of the sample. `kind`: `metric` (a number) or `tag` (text)."""
+
+    name: str
+    kind: str
+    value: Number
+
+
+class SeriesInfo(Struct, kw_only=True):
+    """A token series of the sample; the values come from `/sample/series`."""
+
+    name: str
+    length: int
+    offset: int
+
+
+class SourceInfo(Struct, kw_only=True):
+    """Where the sample stands: file (relative to the run) and byte range or place."""
+
+    file: str
+    start: int
+    stop: int
+    part: str
+
+
+class Reference(Struct, kw_only=True):
+    """The reference model's response; `gap` is reward minus its reward."""
+
+    turns: list[TurnView]
+    reward: Number
+    gap: Number
+
+
+class SampleReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/sample?id=`: one sample, whole."""
+
+    id: str
+    run: str
+    split: str
+    step: int
+    group: str
+    index: str
+    uid: str
+    reward: Number
+    advantage: Number
+    status: str
+    status_raw: str
+    env: str
+    discarded: str
+    policy_version: str
+    """The version or versions of the policy that wrote the response, where the record says so."""
+    lag: Number
+    """By how many versions the policy was older than the one that was trained, where the record says so."""
+    turn_count: int
+    prompt_tokens: Number
+    response_tokens: Number
+    total_tokens: Number
+    position: int
+    """1-based place among `group_size` samples of its group."""
+    group_size: int
+    group_ids: list[str]
+    """Ids of the group's samples in order (at most 1,000 around this one)."""
+    facts: list[Fact]
+    turns: list[TurnView]
+    """A page of them; `/sample/turns` has the others."""
+    turn_from: int
+    turn_total: int
+    chars: int
+    """All characters of the transcript, the reference and the label."""
+    label: str
+    reference: Reference | None
+    extra: Any
+    """Fields without a place of their own, as JSON; non-finite numbers encoded as in `number`."""
+    extra_images: list[str]
+    """What the images among them are; `/sample/image` gives them as `extra.0`, `extra.1`, ..."""
+    series: list[SeriesInfo]
+    notes: list[str]
+    source: SourceInfo
+
+
+class TurnsReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/sample/turns?id=&from=`: a page of the turns of a long sample."""
+
+    id: str
+    turns: list[TurnView]
+    turn_from: int
+    turn_total: int
