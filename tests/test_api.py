@@ -223,7 +223,7 @@ def test_the_samples_of_a_step_are_read_whole_and_in_order(demo_runs: Path, tmp_
 
 def test_the_documentation_names_every_method_and_public_name() -> None:
     text = (ROOT / "docs/python.md").read_text(encoding="utf-8")
-    for name in vars(Questions):
+    for name in dir(Questions):
         assert name.startswith("_") or re.search(rf"^\| `{name}[(`]", text, re.MULTILINE), name
     for name in set(rolloupe.__all__) - {"Problem", "Sample", "SampleItem", "SampleKey", "__version__"}:
         assert re.search(rf"\b{name}\b", text), name

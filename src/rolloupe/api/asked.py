@@ -1,0 +1,23 @@
+"""What has a run to ask."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rolloupe.index import OpenRun
+
+
+class Asked:
+    """What has a run to ask."""
+
+    _state_dir: Path | None = None
+
+    def _ready(self) -> "OpenRun":
+        """The run to ask, indexed as far as was wished."""
+        raise NotImplementedError
+
+    def _first_split(self) -> str:
+        from rolloupe import query
+
+        names = [summary.name for summary in query.splits(self._ready())]
+        return names[0] if names else "train"

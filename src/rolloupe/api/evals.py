@@ -1,0 +1,43 @@
+"""Evaluations of a run, and how each problem fared."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rolloupe.api.asked import Asked
+
+if TYPE_CHECKING:
+    from rolloupe.query import EvalSummary, Grid
+
+
+class OfEvals(Asked):
+    """What a run answers of its evaluations."""
+
+    def evals(self, metric: str = "", threshold: float | None = None, ks: "Sequence[int]" = ()) -> "list[EvalSummary]":
+        """Every evaluation by step: `score`, `right` (the share of right answers), `pass_at` and `pass_all` (pass^k).
+
+        An answer is right where the metric (the reward, unless named) reaches the threshold: the best value that the
+        run declares, else 1. Both estimators are unbiased, and means over the problems with at least k answers.
+        """
+        from rolloupe import query
+
+        return query.evals(self._ready(), metric, threshold, ks)
+
+    def problems_by_step(
+        self,
+        split: str,
+        metric: str = "",
+        threshold: float | None = None,
+        *,
+        only: str = "",
+        sort: str = "index",
+        offset: int = 0,
+        limit: int = 100,
+    ) -> "Grid":
+        """A page of the problems of a split: how many answers, and right ones, at each step, and what became of each.
+
+        `only` is `solved`, `lost`, `mixed`, `never`, `always` or `unbeaten`; `sort` is `index`, `last`, `change` or
+        `share`. Of `train` there are those prompts that came at several steps.
+        """
+        from rolloupe import query
+
+        return query.grid(self._ready(), split, metric, threshold, only=only, sort=sort, offset=offset, limit=limit)
