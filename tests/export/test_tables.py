@@ -105,3 +105,9 @@ def test_nothing_is_a_file_too(tmp_path: Path) -> None:
     for kind in export.KINDS:
         body = b"".join(export.written(kind, export.columns_of(["m"], []), []))
         assert (body == b"") == (kind == "jsonl")
+
+
+def test_rows_of_any_columns_are_the_same_csv() -> None:
+    rows: list[list[object]] = [[math.inf, "=1"], [None, -1.5], ["a\nb", "\ud800"]]
+    found = b"".join(export.csv_lines(["a", "@b"], rows))
+    assert found.decode() == "a,'@b\r\nInfinity,'=1\r\n,-1.5\r\n\"a\nb\",\ufffd\r\n"

@@ -4,6 +4,8 @@ Asks the questions that every face asks, writes where it was told to and nowhere
 """
 
 from rolloupe.export.convert import Conversion, Convertible, check, convert
-from rolloupe.export.tables import KINDS, Columns, columns_of, rows, written
+from rolloupe.export.tables import KINDS, Columns, columns_of, csv_lines, rows, written
 
-__all__ = ["KINDS", "Columns", "Conversion", "Convertible", "check", "columns_of", "convert", "rows", "written"]
+__all__ = [
+    "KINDS", "Columns", "Conversion", "Convertible", "check", "columns_of", "convert", "csv_lines", "rows", "written",
+]  # fmt: skip

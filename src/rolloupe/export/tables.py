@@ -10,7 +10,7 @@ import io
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from rolloupe import text
@@ -123,16 +123,23 @@ def _json_lines(columns: Columns, found: Iterable[dict[str, Any]]) -> Iterator[b
 
 
 def _csv(columns: Columns, found: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+    yield "\ufeff".encode()  # without it spreadsheets take UTF-8 for something else
+    yield from _csv_lines(columns.names, ([row[name] for name in columns.names] for row in found))
+
+
+def csv_lines(names: Sequence[str], found: Iterable[Sequence[object]]) -> Iterator[bytes]:
+    """The bytes of rows as CSV, below a line of the names."""
+    return _gathered(_csv_lines(names, found))
+
+
+def _csv_lines(names: Sequence[str], found: Iterable[Sequence[object]]) -> Iterator[bytes]:
     page = io.StringIO()
     writer = csv.writer(page)
-    writer.writerow([_cell(name) for name in columns.names])
-    yield "\ufeff".encode()  # without it spreadsheets take UTF-8 for something else
-    for row in found:
-        writer.writerow([_cell(row[name]) for name in columns.names])
+    for row in chain([names], found):
+        writer.writerow([_cell(value) for value in row])
         yield text.clean(page.getvalue()).encode()
         page.seek(0)
         page.truncate()
-    yield text.clean(page.getvalue()).encode()
 
 
 def _parquet(columns: Columns, found: Iterable[dict[str, Any]]) -> Iterator[bytes]:

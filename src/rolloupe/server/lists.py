@@ -1,9 +1,7 @@
 """The routes about lists: pages of samples and of groups, as CSV, their columns, and what a filter may say."""
 
-import csv
-import io
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import chain
 from urllib.parse import quote
 
 from msgspec.structs import replace
@@ -11,7 +9,7 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from rolloupe import query
+from rolloupe import export, query
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
@@ -24,9 +22,6 @@ from rolloupe.server.wire import number
 LIMIT = 200
 MAX_LIMIT = 5000
 MAX_COLUMNS = 1000
-CSV_ROWS = 500
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""Spreadsheets take a text that begins so for a formula."""
 
 
 def asked(given: QueryParams) -> SampleQuery:
@@ -177,22 +172,5 @@ async def as_csv(request: Request) -> Response:
 
     items = await context.in_thread(begun)
     headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(f'{run.info.name}.csv', safe='')}"}
-    return StreamingResponse(csv_lines(items, names), media_type="text/csv; charset=utf-8", headers=headers)
-
-
-def csv_lines(items: Iterator[SampleItem], names: list[str]) -> Iterator[bytes]:
-    """Samples as CSV, some at a time."""
-    yield _csv([["id", *names]])
-    while some := list(islice(items, CSV_ROWS)):
-        yield _csv([[str(item.key), *(views.value_of(item, name) for name in names)] for item in some])
-
-
-def _csv(rows: list[list[object]]) -> bytes:
-    held = io.StringIO()
-    csv.writer(held).writerows([[_plain(value) for value in row] for row in rows])
-    return held.getvalue().encode("utf-8", "replace")
-
-
-def _plain(value: object) -> object:
-    """A text that a spreadsheet would run as a formula gets a quote before it."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+    rows = ([str(item.key), *(views.value_of(item, name) for name in names)] for item in items)
+    return StreamingResponse(export.csv_lines(["id", *names], rows), media_type=export.KINDS["csv"], headers=headers)
