@@ -1,11 +1,13 @@
 """The routes against the real files of tests/data, and against a run whose answers are known."""
 
+import asyncio
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
-from rolloupe.index import Library
+from rolloupe import query
+from rolloupe.index import Library, OpenRun
 from rolloupe.server import wire
 from rolloupe.server.app import App
 from tests.index.support import eventually
@@ -107,6 +109,21 @@ def test_a_list_as_csv(app: App) -> None:
     reply = get(app, f"{run_path(app)}/samples.csv?split=train&where=reward+%3E+0&column=reward&column=status&limit=2")
     assert reply.body == b"id,reward,status\r\ntrain/0/0/1,1.0,completed\r\ntrain/0/0/3,1.0,completed\r\n"
     assert reply.headers["content-disposition"].startswith("attachment")
+
+
+def test_what_length_stands_for_is_asked_beside_the_event_loop(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    catalogue, asked = query.catalogue, []
+
+    def watched(run: OpenRun, split: str) -> query.Catalogue:
+        with pytest.raises(RuntimeError, match="no running event loop"):
+            asyncio.get_running_loop()
+        asked.append(split)
+        return catalogue(run, split)
+
+    monkeypatch.setattr(query, "catalogue", watched)
+    for route in ("samples", "groups", "samples.csv", "export"):
+        assert get(app, f"{run_path(app)}/{route}?split=train&sort=length&to=csv").status == 200
+    assert asked == ["train"] * 4
 
 
 def test_the_page_that_holds_a_sample(app: App) -> None:

@@ -65,9 +65,10 @@ async def samples(request: Request) -> Response:
     """`GET /api/runs/{run}/samples`: see `wire.SamplesReply`."""
     context, run = context_of(request), await context_of(request).run(request)
     given, version = request.query_params, run.version
-    wanted, columns, around = sorted_by(run, asked(given)), columns_of(given), around_of(given)
+    scope, columns, around = asked(given), columns_of(given), around_of(given)
 
     def make() -> wire.SamplesReply:
+        wanted = sorted_by(run, scope)
         try:
             page = query.samples(run, wanted, around)
         except BadQuery as error:
@@ -91,9 +92,10 @@ async def groups(request: Request) -> Response:
     """`GET /api/runs/{run}/groups`: see `wire.GroupsReply`."""
     context, run = context_of(request), await context_of(request).run(request)
     given, version = request.query_params, run.version
-    wanted, columns, around = sorted_by(run, asked(given)), columns_of(given), around_of(given)
+    scope, columns, around = asked(given), columns_of(given), around_of(given)
 
     def make() -> wire.GroupsReply:
+        wanted = sorted_by(run, scope)
         try:
             page = query.groups_page(run, wanted, columns, around)
         except BadQuery as error:
@@ -158,13 +160,12 @@ async def as_csv(request: Request) -> Response:
     """`GET /api/runs/{run}/samples.csv`: the samples of a list, all of them, as a download."""
     context, run = context_of(request), await context_of(request).run(request)
     given = request.query_params
-    wanted = sorted_by(run, asked(given))
-    wanted = replace(wanted, offset=0, limit=None) if not given.get("limit") else wanted
+    scope = asked(given) if given.get("limit") else replace(asked(given), offset=0, limit=None)
     names = columns_of(given) or ["reward", "status", "response_tokens"]
 
     def begun() -> Iterator[SampleItem]:
         try:
-            found = query.every(run, wanted)
+            found = query.every(run, sorted_by(run, scope))
             first = next(found, None)
         except BadQuery as error:
             raise located(error, given.get("where", "")) from error

@@ -13,7 +13,7 @@ from rolloupe import query
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
-from rolloupe.query import SampleItem
+from rolloupe.query import SampleItem, SampleQuery
 from rolloupe.server import lists, params
 from rolloupe.server.context import context_of
 from rolloupe.server.marks import marked_samples
@@ -42,16 +42,20 @@ async def export(request: Request) -> Response:
         taken = await context.in_thread(lambda: bookmarks(run, state))
     else:
         asked = params.sample_query(given)
-        asked = lists.sorted_by(run, asked) if asked.splits else asked
-        # What is wrong with it is said now, not in the file.
-        await context.in_thread(lambda: query.samples(run, replace(asked, limit=0)))
-        taken = Taken(query.every(run, asked))
+        taken = await context.in_thread(lambda: selected(run, asked))
     columns = tables.columns_of(*query.value_names(run), has_notes=taken.notes is not None)
     read = (lambda key: query.sample(run, key)) if texts == "whole" else None
     found = tables.written(kind, columns, tables.rows(run.id, taken.items, columns, read, taken.notes))
     name = quote(f"{run.id}.{of}.{kind}", safe="")
     headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}", "cache-control": "no-store"}
     return StreamingResponse(found, media_type=tables.KINDS[kind], headers=headers)
+
+
+def selected(run: OpenRun, asked: SampleQuery) -> Taken:
+    """The samples of a query. What is wrong with it is said now, not in the file."""
+    asked = lists.sorted_by(run, asked) if asked.splits else asked
+    query.samples(run, replace(asked, limit=0))
+    return Taken(query.every(run, asked))
 
 
 def bookmarks(run: OpenRun, state: State) -> Taken:
