@@ -20,6 +20,17 @@ def test_it_says_what_is_read_and_why_and_what_is_not(demo_runs: Path, tmp_path:
         assert word in done.out
 
 
+def test_it_says_by_what_evaluations_are_judged(demo_runs: Path, tmp_path: Path) -> None:
+    done = rolloupe("doctor", demo_runs / "tiny_grpo", demo_runs / "relax", "--index-dir", tmp_path / "index")
+    why = "right where correct is 1 or more: named for right answers, its range is declared"
+    assert done.out.count(why) == 2
+    assert done.out.count("right where reward is 1 or more: no range of rewards is declared") == 2
+    told = rolloupe("doctor", demo_runs / "tiny_grpo", "--index-dir", tmp_path / "index", "--json").json["runs"][0]
+    assert {split: (one["metric"], one["bar"]) for split, one in told["evals"].items()} == {
+        "eval/held_out": ("correct", 1), "eval/longer": ("correct", 1),
+    }  # fmt: skip
+
+
 def test_a_damaged_record_is_listed_with_file_bytes_and_reason(hostile_run: Path) -> None:
     done = rolloupe("doctor", hostile_run)
     source = (hostile_run / "rollout_result/train/0.jsonl").read_bytes()

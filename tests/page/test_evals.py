@@ -20,6 +20,8 @@ def test_every_cell_opens_its_samples_by_mouse_and_by_keys(page: Page, tmp_path:
         expect(page).to_have_url(re.compile("/runs/run_default/evals"))
         scores = page.get_by_role("region", name="eval/countdown by step")
         expect(scores.get_by_role("columnheader", name="pass@2", exact=True)).to_be_visible()
+        why = "right where _equation_reward ≥ 1.00: the best value that the run declares"
+        expect(page.get_by_role("region", name="eval/countdown", exact=True)).to_contain_text(why)
         grid = page.get_by_role("grid", name="Problems by step")
         expect(grid.get_by_role("rowheader")).to_have_count(6)
         assert grid.get_attribute("aria-colcount") == "4"

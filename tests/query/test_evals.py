@@ -16,6 +16,7 @@ from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.query.passing import ks_of, pass_all, pass_at
+from rolloupe.record import Recorder
 from tests.formats.test_telescope import RUN
 from tests.index.support import opened, row
 
@@ -211,3 +212,66 @@ def test_questions_that_mean_nothing_are_refused(tmp_path: Path) -> None:
         for problem in ("odd", "0" * 16):
             with pytest.raises(NotFound, match="no problem"):
                 query.answers(run, SPLIT, 0, problem)
+
+
+Metrics = dict[str, float]
+JUDGED: dict[str, tuple[dict[str, tuple[float, float]], tuple[Metrics, Metrics], str, str]] = {
+    "declared": ({"correct": (0, 1)}, ({"correct": 0.5}, {"correct": 1.0}), "correct", "its range is declared"),
+    "less is better": ({"solved": (9, 2)}, ({"solved": 2.0}, {"solved": 9.0}), "solved", "its range is declared"),
+    "nothing but 0 and 1": ({}, ({"is_correct": 0.0}, {"is_correct": 1.0}), "is_correct", "nothing but 0 and 1"),
+    "never right": ({}, ({"acc": 0.0}, {"acc": 0.0}), "acc", "nothing but 0 and 1"),
+    "the name that says most": ({}, ({"acc": 0, "correct": 1}, {"acc": 1, "correct": 1}), "correct", "0 and 1"),
+    "in parts": ({}, ({"correct": 0.0}, {"correct": 0.5}), "reward", "the highest reward"),
+    "hardly in parts": ({}, ({"correct": 0.0}, {"correct": 0.99999}), "reward", "the highest reward"),
+    "a count": ({}, ({"correct": 0}, {"correct": 3}), "reward", "the highest reward"),
+    "beyond": ({}, ({"correct": -1}, {"correct": 1}), "reward", "the highest reward"),
+    "of something else": ({}, ({"format_correct": 1, "incorrect": 0}, {}), "reward", "the highest reward"),
+    "declared, of something else": ({"format": (0, 1)}, ({"format": 1}, {"format": 0}), "reward", "the highest reward"),
+    "not of all": ({"correct": (0, 1)}, ({"correct": 1}, {}), "reward", "the highest reward"),
+}
+
+
+@pytest.mark.parametrize("case", JUDGED)
+def test_by_what_an_evaluation_is_told(tmp_path: Path, case: str) -> None:
+    ranges, (even, odd), metric, reason = JUDGED[case]
+    with Recorder(tmp_path / "run", code=None, metric_ranges=ranges, reward_range=(0, 2)) as record:
+        for number in range(8):
+            own = odd if number % 2 else even
+            record.sample(step=number // 4, split="eval/x", group="g", index=number, reward=1.6, metrics=own)
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        run = library.runs[0]
+        (judge,) = query.judges(run)
+        assert (judge.split, judge.metric) == ("eval/x", metric) and reason in judge.bar.reason
+        assert judge.bar.value == {"solved": 2, "reward": 2}.get(metric, 1) and judge.bar.falls == (metric == "solved")
+        assert {"reward", *even} <= set(judge.metrics)
+        (found,) = query.evals(run)
+        assert (found.metric, found.bar, found.reason) == (metric, judge.bar.value, judge.bar.reason)
+        assert query.grid(run, "eval/x").metric == metric
+        (named,) = query.evals(run, "reward")
+        assert (named.metric, named.bar) == ("reward", 2)
+        (asked,) = query.evals(run, threshold=0.25)
+        assert (asked.metric, asked.bar, asked.reason) == (metric, 0.25, "as asked for")
+
+
+def test_the_demo_is_told_by_what_it_calls_correct(demo_runs: Path, tmp_path: Path) -> None:
+    with opened(demo_runs / "tiny_grpo", tmp_path / "index") as library:
+        run = library.runs[0]
+        held_out, longer = query.evals(run)
+        for found in (held_out, longer):
+            assert (found.metric, found.bar) == ("correct", 1.0)
+            assert found.reason == "named for right answers, its range is declared"
+        samples = list(query.every(run, query.SampleQuery(splits=("eval/held_out",), step_min=90, step_max=90)))
+        right = sum(one.metrics["correct"] >= 1 for one in samples) / len(samples)
+        by_reward = query.evals(run, "reward")[0].steps[-1].right
+        assert held_out.steps[-1].right == pytest.approx(right)
+        assert by_reward is not None and by_reward < right < 1  # who is right and wordy does not get the best reward
+        grid = query.grid(run, "eval/held_out")
+        cells = [(one.name, c, n) for one in grid.problems for c, n in [(one.c[-1], one.n[-1])]]
+        assert sum(c for _, c, _ in cells) / sum(n for _, _, n in cells) == pytest.approx(right)
+        name, c, _ = cells[0]
+        assert sum(one.right is True for one in query.answers(run, "eval/held_out", 90, name)) == c
+
+
+def test_what_is_told_of_some_steps_alone_tells_nothing(demo_runs: Path, tmp_path: Path) -> None:
+    with opened(demo_runs / "relax", tmp_path / "index") as library:
+        assert [one.metric for one in query.judges(library.runs[0])] == ["reward", "reward"]  # `reward.acc` at one step

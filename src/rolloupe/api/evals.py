@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from rolloupe.api.asked import Asked
 
 if TYPE_CHECKING:
-    from rolloupe.query import EvalSummary, Grid
+    from rolloupe.query import EvalSummary, Grid, Judge
 
 
 class OfEvals(Asked):
@@ -15,12 +15,23 @@ class OfEvals(Asked):
     def evals(self, metric: str = "", threshold: float | None = None, ks: "Sequence[int]" = ()) -> "list[EvalSummary]":
         """Every evaluation by step: `score`, `right` (the share of right answers), `pass_at` and `pass_all` (pass^k).
 
-        An answer is right where the metric (the reward, unless named) reaches the threshold: the best value that the
-        run declares, else 1. Both estimators are unbiased, and means over the problems with at least k answers.
+        An answer is right where the metric reaches the threshold: those of `judges()`, unless they are named. Both
+        estimators are unbiased, and means over the problems with at least k answers.
         """
         from rolloupe import query
 
         return query.evals(self._ready(), metric, threshold, ks)
+
+    def judges(self) -> "list[Judge]":
+        """By what each evaluation tells right answers: `split`, `metric`, `bar` with `value` and `reason`, `metrics`.
+
+        The metric is one that is named for right answers (`correct`, `solved`, `success`, `accuracy`, `acc`), where
+        the run declares its range or it holds nothing but 0 and 1; else the reward. The bar is the best value that
+        the run declares, else 1.
+        """
+        from rolloupe import query
+
+        return query.judges(self._ready())
 
     def problems_by_step(
         self,

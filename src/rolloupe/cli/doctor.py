@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from rolloupe.api import Run, Runs
     from rolloupe.model import Problem
+    from rolloupe.query import Judge
 
 LIBRARIES = ("duckdb", "pyarrow", "msgspec", "starlette", "uvicorn")
 SHOWN = 20
@@ -69,6 +70,7 @@ def _record(runs: "Runs") -> dict[str, Any]:
                 "format": run.format,
                 "reason": run.reason,
                 "splits": {split.name: split.samples for split in run.splits()},
+                "evals": {judge.split: _record_of(judge) for judge in run.judges()},
                 "problem_count": run.problem_count(),
                 "problems": [
                     {"file": one.source, "start": one.start, "stop": one.stop, "reason": one.reason}
@@ -81,6 +83,11 @@ def _record(runs: "Runs") -> dict[str, Any]:
         "index": {"path": str(runs.index_dir), "bytes": runs.index_bytes()},
         "versions": versions(),
     }
+
+
+def _record_of(judge: "Judge") -> dict[str, Any]:
+    value, by_env, falls, reason = judge.bar
+    return {"metric": judge.metric, "bar": value, "by_env": dict(by_env), "falls": falls, "reason": reason}
 
 
 def _print(runs: "Runs", most: int | None) -> None:
@@ -105,6 +112,7 @@ def _print(runs: "Runs", most: int | None) -> None:
 def _print_run(console: "Console", run: "Run", most: int | None) -> None:
     console.print(line(f"  {run.id}", "bold cyan"), line(run.path), soft_wrap=True)
     console.print(line(f"    {run.format}: {run.reason}"), soft_wrap=True)
+    judges = {judge.split: judge for judge in run.judges()}
     for split in run.splits():
         counts = ", ".join(
             (_count(split.steps, "step"), _count(split.groups, "group"), _count(split.samples, "sample"))
@@ -113,6 +121,8 @@ def _print_run(console: "Console", run: "Run", most: int | None) -> None:
         again = f"; {_count(split.superseded, 'sample')} of steps that were recorded again left aside"
         again = again if split.superseded else ""
         console.print(line(f"    {split.name}: {counts}{without}{again}"), soft_wrap=True)
+        if split.name in judges:
+            console.print(line(f"      {_said(judges[split.name])}", "dim"), soft_wrap=True)
     count = run.problem_count()
     if count:
         console.print(line(f"    {_count(count, 'problem')}", "red"))
@@ -121,6 +131,13 @@ def _print_run(console: "Console", run: "Run", most: int | None) -> None:
         _say_left(console, count, most)
     else:
         console.print(line("    no problems", "green"))
+
+
+def _said(judge: "Judge") -> str:
+    """By what right answers are told, and why by that."""
+    bar = judge.bar
+    value = "at its best" if bar.by_env else f"{bar.value:g} or {'less' if bar.falls else 'more'}"
+    return f"right where {judge.metric} is {value}: {bar.reason}"
 
 
 def _say_left(console: "Console", count: int, most: int | None) -> None:

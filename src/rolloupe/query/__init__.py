@@ -14,7 +14,6 @@ from rolloupe.query.beside import (
     metrics,
 )
 from rolloupe.query.catalogue import Catalogue, ColumnInfo, catalogue
-from rolloupe.query.cells import bar_of as evals_bar
 from rolloupe.query.compared import Compared, Member, Piece, Spot, chars_before, compared
 from rolloupe.query.complete import Completion, Suggestion, complete
 from rolloupe.query.discards import discards
@@ -22,6 +21,8 @@ from rolloupe.query.evals import Answer, EvalStep, EvalSummary, Grid, answers, e
 from rolloupe.query.extremes import token_series
 from rolloupe.query.filters import Among, And, Condition, Filter, Missing, Not, Or
 from rolloupe.query.grouped import Group, GroupPage, groups_page
+from rolloupe.query.judge import Judge, judges
+from rolloupe.query.judge import bar_of as evals_bar
 from rolloupe.query.listing import every, in_scope, samples, table
 from rolloupe.query.named import by_uid, named
 from rolloupe.query.problems import problem_count, problems
@@ -61,6 +62,7 @@ __all__ = [
     "Group",
     "GroupPage",
     "GroupSummary",
+    "Judge",
     "Member",
     "MetricPoint",
     "Missing",
@@ -98,6 +100,7 @@ __all__ = [
     "groups",
     "groups_page",
     "in_scope",
+    "judges",
     "logtree",
     "logtrees",
     "metric_names",

@@ -15,10 +15,10 @@ from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
 from rolloupe.query import engine
-from rolloupe.query.cells import Bar, Cells, bar_of, cells_of, metrics_of, value_of
+from rolloupe.query.cells import Cells, cells_of, said_of, value_of
 from rolloupe.query.engine import Question
+from rolloupe.query.judge import Bar, evaluations, judge_of
 from rolloupe.query.passing import ks_of, mean, pass_all, pass_at
-from rolloupe.query.rows import Said
 from rolloupe.query.terms import FILE_ORDER, current
 
 Verdict = Literal["solved", "lost", "always", "never", "mixed"]
@@ -99,26 +99,23 @@ class Answer(NamedTuple):
 
 
 def evals(run: OpenRun, metric: str = "", threshold: float | None = None, ks: Sequence[int] = ()) -> list[EvalSummary]:
-    """The evaluations of a run. Without a metric each is told by its reward, or what is likeliest if it has none.
+    """The evaluations of a run. Without a metric each is told by its own judge: see `judge_of`.
 
     Raises `BadQuery` for a metric that no sample has, or a k that is no positive number.
     """
-    splits = sorted({split for split, _ in run.snapshot().steps if split != "train"})
     if any(k < 1 for k in ks) or len(ks) > MAX_KS:
         raise BadQuery(f"k is a positive number, and at most {MAX_KS} of them are asked for")
     if metric:
         value_of(run.snapshot(), metric)
-    return [_summary(run, split, metric, threshold, tuple(ks)) for split in splits]
+    return [_summary(run, split, metric, threshold, tuple(ks)) for split in evaluations(run)]
 
 
 def _summary(run: OpenRun, split: str, metric: str, threshold: float | None, ks: tuple[int, ...]) -> EvalSummary:
-    known = metrics_of(run, split)
-    chosen = metric if metric in known else known[0]
-    own = threshold if chosen == metric or not metric else None
-    cells, bar = cells_of(run, split, chosen, own), bar_of(run, chosen, own)
+    judge = judge_of(run, split, metric, threshold)
+    cells, bar = cells_of(run, judge), judge.bar
     ks = ks or ks_of(int(cells.n.max(initial=0)))
     steps = [_step(cells, number, int(step), ks) for number, step in enumerate(cells.steps)]
-    return EvalSummary(split, chosen, bar.value, bar.falls, bar.reason, known, ks, steps)
+    return EvalSummary(split, judge.metric, bar.value, bar.falls, bar.reason, judge.metrics, ks, steps)
 
 
 def _step(cells: Cells, number: int, step: int, ks: Sequence[int]) -> EvalStep:
@@ -158,10 +155,8 @@ def grid(
         raise BadQuery(
             f"a grid is narrowed to one of {', '.join(VERDICTS)}, unbeaten, and sorted by {', '.join(SORTS)}"
         )
-    known = metrics_of(run, split)
-    chosen = metric if metric in known else known[0]
-    own = threshold if chosen == metric or not metric else None
-    cells = cells_of(run, split, chosen, own)
+    judge = judge_of(run, split, metric, threshold)
+    cells = cells_of(run, judge)
     kinds, beat, asked = _fared(cells)
     recurs = asked > 1 if split == "train" else asked > 0
     counts: dict[str, int] = {
@@ -176,7 +171,7 @@ def grid(
     problems = _problems(run, split, cells, page, kinds, beat)
     once = int((asked == 1).sum()) if split == "train" else 0
     steps = cells.steps.tolist()
-    return Grid(steps, len(rows), offset, problems, counts, once, chosen, known, bar_of(run, chosen, own))
+    return Grid(steps, len(rows), offset, problems, counts, once, judge.metric, judge.metrics, judge.bar)
 
 
 def _verdict(word: str) -> Verdict:
@@ -264,15 +259,13 @@ def answers(
         name = None
     if name is None or not pieces:
         raise NotFound(f"no problem {problem[:40]!r} at step {step} of {split!r}")
-    known = metrics_of(run, split)
-    chosen = metric if metric in known else known[0]
-    value, named = value_of(snapshot, chosen)
-    bar = bar_of(run, chosen, threshold if chosen == metric or not metric else None)
+    judge = judge_of(run, split, metric, threshold)
+    value, named = value_of(snapshot, judge.metric)
     sql = f"""{current(snapshot, "split = ?")}
-    SELECT grp, idx, {value}, CASE WHEN isfinite({value}::DOUBLE) THEN {bar.sql(value)} END, discarded, status,
+    SELECT grp, idx, {value}, CASE WHEN isfinite({value}::DOUBLE) THEN {judge.bar.sql(value)} END, discarded, status,
            response_preview
     FROM own WHERE step = ? AND problem = ? ORDER BY {FILE_ORDER} LIMIT 1000"""
-    said = Said(snapshot.annotations, [chosen, "discarded"]) if snapshot.annotations else Said()
+    said = said_of(snapshot, [judge.metric, "discarded"], named)
     rows = engine.ask(run, Question(pieces, sql, [split, step, name], named, said=said))
     if not rows:
         raise NotFound(f"no problem {problem!r} at step {step} of {split!r}")

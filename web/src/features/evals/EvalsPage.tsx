@@ -67,11 +67,11 @@ function Controls({ reply }: { reply: EvalsReply | null }) {
       <label>
         Right by
         <select class="field" value={chosen} onChange={(event) => ask({ metric: event.currentTarget.value, bar: "" })}>
-          <option value="">what each declares</option>
+          <option value="">what fits each</option>
           {metrics.map((name) => <option key={name} value={name}>{name}</option>)}
         </select>
       </label>
-      <Typed label="from" name="bar" hint={bars.length === 1 ? (bars[0] ?? "") : "declared"} title="The value from which on an answer is right; empty: the best that the run declares, else 1" />
+      <Typed label="from" name="bar" hint={bars.length === 1 ? (bars[0] ?? "") : "declared"} title="The value from which on an answer is right; empty: as it says below" />
       <Typed label="k" name="k" hint="1, 2, 4, …" title="The values of k for pass@k and pass^k, separated by commas" />
     </header>
   );

@@ -12,6 +12,7 @@ import { useLoaded } from "../../ui/useLoaded";
 import { Answers } from "./Answers";
 import { ask, asked } from "./asked";
 import { Grid } from "./Grid";
+import { Judge } from "./Judge";
 import style from "./Evals.module.css";
 
 const PAGE = 100;
@@ -53,6 +54,7 @@ export function GridSection({ split, splits }: { split: string; splits: readonly
           </select>
         </label>
       </div>
+      {reply !== null && split === "train" && <Judge of={reply} />}
       {reply !== null && <Kinds reply={reply} />}
       {found.error !== null && <Failure error={found.error} what="The grid" again={found.again} />}
       {found.error === null && reply !== null && <Content key={`${split} ${query.only} ${query.sort}`} reply={reply} query={query} />}

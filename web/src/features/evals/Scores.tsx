@@ -6,10 +6,11 @@ import { line } from "../../lib/grid";
 import { count, figure, finite, score } from "../../lib/numbers";
 import { href, onLink } from "../../state/place";
 import { Text } from "../../ui/Text";
+import { Judge } from "./Judge";
 import style from "./Evals.module.css";
 
 export function Scores({ of }: { of: EvalItem }) {
-  const { split, metric, bar, falls, reason, ks, steps } = of;
+  const { split, metric, ks, steps } = of;
   const scroller = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (scroller.current !== null) scroller.current.scrollTop = scroller.current.scrollHeight; // the newest step
@@ -19,9 +20,7 @@ export function Scores({ of }: { of: EvalItem }) {
   return (
     <section class={style["eval"]} aria-label={split}>
       <h2><Text text={split.replace(/^eval\//, "")} /></h2>
-      <p class="quiet" title={reason}>
-        right where <Text text={metric} /> {falls ? "≤" : "≥"} {score(bar)}
-      </p>
+      <Judge of={of} />
       <Lines of={of} />
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a region that scrolls is reached by keys */}
       <div class={style["tall"]} ref={scroller} tabIndex={0} role="region" aria-label={`${split} by step`}>

@@ -1,0 +1,18 @@
+/** By what a right answer is told, and why by that. */
+
+import type { WireNumber } from "../../api/types.gen";
+import { score } from "../../lib/numbers";
+import { Text } from "../../ui/Text";
+import style from "./Evals.module.css";
+
+interface Props {
+  of: { metric: string; bar: WireNumber; falls: boolean; reason: string };
+}
+
+export function Judge({ of: { metric, bar, falls, reason } }: Props) {
+  return (
+    <p class={`quiet ${style["judge"]}`}>
+      right where <Text text={metric} /> {falls ? "≤" : "≥"} {score(bar)}: <Text text={reason} />
+    </p>
+  );
+}
