@@ -165,6 +165,6 @@ def test_a_defect_in_a_search_is_told(many: Library, monkeypatch: pytest.MonkeyP
     def broken(*_: object) -> None:
         raise AssertionError("broken on purpose")
 
-    monkeypatch.setattr("rolloupe.query.search.part.Part.run", broken)
+    monkeypatch.setattr("rolloupe.query.search.part.Part.look", broken)
     last = searched(served(many), "needle")[-1]
     assert last["kind"] == "failed" and "defect" in last["notes"][-1]
