@@ -62,7 +62,7 @@ class Process:
 
     def ended(self, began: float | None = None) -> tuple[float, int, str]:
         """Wait for its end."""
-        _, errors = self._process.communicate(timeout=20)
+        _, errors = self._process.communicate(timeout=60)
         return time.monotonic() - (began or self.started), self._process.returncode, errors
 
     def send(self, target: str, *headers: str, method: str = "GET") -> bytes:
