@@ -1,6 +1,7 @@
 /** How text is shown, kept in this browser: verbatim, unless a person chose otherwise. */
 
-import { computed, effect, signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
+import { fields, share } from "./kept";
 
 export interface Render {
   /** Thoughts fold and are marked off; else they are text between tags, as written. */
@@ -19,42 +20,35 @@ const KEY = "rolloupe.render";
 /** The longest token that a prompt may be cut after. */
 const TOKEN_CHARS = 200;
 
-interface Kept extends Render {
+interface Choice extends Render {
   /** A prompt that no template divides is cut after this; empty: it is not cut. */
   promptAfter: string;
 }
 
-const AS_USUAL: Kept = { ...USUAL, promptAfter: "" };
+const AS_USUAL: Choice = { ...USUAL, promptAfter: "" };
 
-const kept = signal<Kept>(AS_USUAL);
+const chosen = signal<Choice>(AS_USUAL);
 
-export const render = computed<Render>(() => kept.value);
-export const promptAfter = computed(() => kept.value.promptAfter);
+export const render = computed<Render>(() => chosen.value);
+export const promptAfter = computed(() => chosen.value.promptAfter);
 
 /** What changes a text by more than marks: which of Markdown, LaTeX and code is drawn. Null for none. */
 export const richness = computed<{ markdown: boolean; latex: boolean; code: boolean } | null>(() => {
-  const { markdown, latex, code, visible } = kept.value;
+  const { markdown, latex, code, visible } = chosen.value;
   return visible || !(markdown || latex || code) ? null : { markdown, latex, code };
 });
 
 /** How many choices are not as usual. */
-export const changes = computed(() => (Object.keys(USUAL) as (keyof Render)[]).filter((name) => kept.value[name] !== USUAL[name]).length);
+export const changes = computed(() => (Object.keys(USUAL) as (keyof Render)[]).filter((name) => chosen.value[name] !== USUAL[name]).length);
 
-export function chooseRender(change: Partial<Kept>): void {
-  kept.value = { ...kept.value, ...change };
+export function chooseRender(change: Partial<Choice>): void {
+  chosen.value = { ...chosen.value, ...change };
 }
 
 /** Choices out of what was kept; whatever does not fit is as usual. */
-export function restored(text: string | null): Kept {
-  let given: unknown;
-  try {
-    given = JSON.parse(text ?? "{}");
-  } catch {
-    return AS_USUAL;
-  }
-  if (typeof given !== "object" || given === null) return AS_USUAL;
-  const known = given as Partial<Record<keyof Kept, unknown>>;
-  const flag = (name: keyof Render): boolean => (typeof known[name] === "boolean" ? known[name] : USUAL[name]);
+export function restored(text: string | null): Choice {
+  const given = fields<Choice>(text);
+  const flag = (name: keyof Render): boolean => (typeof given[name] === "boolean" ? given[name] : USUAL[name]);
   return {
     think: flag("think"),
     markdown: flag("markdown"),
@@ -62,26 +56,9 @@ export function restored(text: string | null): Kept {
     code: flag("code"),
     markers: flag("markers"),
     visible: flag("visible"),
-    promptAfter: typeof known.promptAfter === "string" ? known.promptAfter.slice(0, TOKEN_CHARS) : "",
+    promptAfter: typeof given.promptAfter === "string" ? given.promptAfter.slice(0, TOKEN_CHARS) : "",
   };
 }
 
 /** Take up what was kept, and from now on keep what is chosen, in this tab and in the others. */
-export function startRender(): void {
-  try {
-    kept.value = restored(localStorage.getItem(KEY));
-  } catch {
-    // Storage is closed: all is as usual, and choices hold until the page is left.
-  }
-  effect(() => {
-    const text = JSON.stringify(kept.value);
-    try {
-      localStorage.setItem(KEY, text);
-    } catch {
-      // As above.
-    }
-  });
-  addEventListener("storage", (event) => {
-    if (event.key === KEY) kept.value = restored(event.newValue);
-  });
-}
+export const startRender = (): void => share(KEY, chosen, restored);

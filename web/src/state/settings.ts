@@ -1,6 +1,7 @@
 /** What a person has chosen, kept in this browser. */
 
 import { effect, signal } from "@preact/signals";
+import { fields, share } from "./kept";
 
 export interface Settings {
   theme: "system" | "light" | "dark";
@@ -47,14 +48,7 @@ export function turnTheme(): void {
 
 /** Settings out of what was kept; whatever does not fit is as usual. */
 export function restored(text: string | null): Settings {
-  let kept: unknown;
-  try {
-    kept = JSON.parse(text ?? "{}");
-  } catch {
-    return USUAL;
-  }
-  if (typeof kept !== "object" || kept === null) return USUAL;
-  const given = kept as Partial<Record<keyof Settings, unknown>>;
+  const given = fields<Settings>(text);
   const width = (value: unknown, { usual, least, most }: typeof LEFT): number =>
     typeof value === "number" && Number.isFinite(value) ? Math.min(most, Math.max(least, value)) : usual;
   return {
@@ -70,7 +64,7 @@ export function restored(text: string | null): Settings {
 
 /** Take up what was kept, and from now on keep and show what is chosen, in this tab and in the others. */
 export function startSettings(): void {
-  settings.value = restored(read());
+  share(KEY, settings, restored);
   effect(() => {
     const { theme, rewardColours } = settings.value;
     const { dataset } = document.documentElement;
@@ -78,25 +72,5 @@ export function startSettings(): void {
     else dataset["theme"] = theme;
     if (rewardColours === "safe") dataset["reward"] = "safe";
     else delete dataset["reward"];
-    write(JSON.stringify(settings.value));
   });
-  addEventListener("storage", (event) => {
-    if (event.key === KEY) settings.value = restored(event.newValue);
-  });
-}
-
-function read(): string | null {
-  try {
-    return localStorage.getItem(KEY);
-  } catch {
-    return null;
-  }
-}
-
-function write(text: string): void {
-  try {
-    localStorage.setItem(KEY, text);
-  } catch {
-    // Storage is closed or full: the choice holds until the page is left.
-  }
 }

@@ -2,6 +2,7 @@
 
 import { computed, effect, signal } from "@preact/signals";
 import type { Mode } from "../lib/address";
+import { fields, keep, kept } from "./kept";
 import { go, place } from "./place";
 
 export interface ListView {
@@ -26,7 +27,7 @@ const USUAL: ListView = {
 const KEY = "rolloupe.list";
 export const WIDTH = { least: 48, most: 800 };
 
-export const view = signal<ListView>(restored(read()));
+export const view = signal<ListView>(restored(kept(KEY)));
 
 /** The columns that the list shows now: those of the address, else the reader's own. */
 export const shownColumns = computed<readonly string[]>(() => {
@@ -54,14 +55,7 @@ export function chooseMode(mode: Mode): void {
 
 /** What was kept; whatever does not fit is as usual. */
 export function restored(text: string | null): ListView {
-  let kept: unknown;
-  try {
-    kept = JSON.parse(text ?? "{}");
-  } catch {
-    return USUAL;
-  }
-  if (typeof kept !== "object" || kept === null) return USUAL;
-  const given = kept as Partial<Record<keyof ListView, unknown>>;
+  const given = fields<ListView>(text);
   const names = (value: unknown, usual: readonly string[]): readonly string[] =>
     Array.isArray(value) ? [...new Set(value.filter((name): name is string => typeof name === "string" && name !== ""))] : usual;
   const widths = typeof given.widths === "object" && given.widths !== null ? Object.entries(given.widths) : [];
@@ -76,13 +70,7 @@ export function restored(text: string | null): ListView {
 
 /** Keep what is chosen, and put columns of the reader's own into the address, so that a link shows what its sender saw. */
 export function startView(): void {
-  effect(() => {
-    try {
-      localStorage.setItem(KEY, JSON.stringify(view.value));
-    } catch {
-      // Storage is closed or full: the choice holds until the page is left.
-    }
-  });
+  keep(KEY, view);
   effect(() => {
     const { page, columns, sample, mode } = place.value;
     if (page !== "rollouts" || columns !== null || sample === null) return;
@@ -90,12 +78,4 @@ export function startView(): void {
     const usual = mode === "table" ? USUAL.table : USUAL.columns;
     if (own.join("\n") !== usual.join("\n")) go({ columns: own }, "replace");
   });
-}
-
-function read(): string | null {
-  try {
-    return localStorage.getItem(KEY);
-  } catch {
-    return null;
-  }
 }

@@ -1,30 +1,17 @@
 /** The map of keys. */
 
-import { useEffect, useRef } from "preact/hooks";
 import { KEYS, LIST_KEYS } from "../../lib/keymap";
+import { Dialog } from "../../ui/Dialog";
 import { helpOpen } from "./help";
 import style from "./Help.module.css";
 
+const close = (): void => {
+  helpOpen.value = false;
+};
+
 export function Help() {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const isOpen = helpOpen.value;
-  useEffect(() => {
-    if (isOpen) dialog.current?.showModal();
-    else dialog.current?.close();
-  }, [isOpen]);
-  const close = (): void => {
-    helpOpen.value = false;
-  };
   return (
-    // A click beside the card closes it; the keyboard has Escape, which a dialog knows by itself.
-    // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-noninteractive-element-interactions
-    <dialog
-      ref={dialog}
-      class={style["dialog"]}
-      aria-label="Keys"
-      onClose={close}
-      onClick={(event) => event.target === dialog.current && close()}
-    >
+    <Dialog label="Keys" isOpen={helpOpen.value} close={close}>
       <div class={style["body"]}>
         <h2>Keys</h2>
         <Map entries={KEYS} />
@@ -36,7 +23,7 @@ export function Help() {
           </button>
         </p>
       </div>
-    </dialog>
+    </Dialog>
   );
 }
 

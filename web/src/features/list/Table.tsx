@@ -7,6 +7,7 @@ import { cellColour } from "../../lib/scales";
 import { columnOf, label, scale } from "../../state/columns";
 import { go, href, place } from "../../state/place";
 import { chooseView, view, WIDTH } from "../../state/view";
+import { Divider } from "../../ui/Divider";
 import { onRow } from "./SampleRow";
 import { said } from "./Value";
 import style from "./Table.module.css";
@@ -15,7 +16,6 @@ export const ROW_PX = 28;
 const TEXT_PX = 320;
 const ID_PX = 180;
 const USUAL_PX = 112;
-const STEP_PX = 16;
 
 export interface TableColumns {
   names: readonly string[];
@@ -24,7 +24,8 @@ export interface TableColumns {
   minWidth: string;
 }
 
-const widthOf = (name: string): number => view.value.widths[name] ?? (name === "id" ? ID_PX : name === "response" ? TEXT_PX : USUAL_PX);
+const usualOf = (name: string): number => (name === "id" ? ID_PX : name === "response" ? TEXT_PX : USUAL_PX);
+const widthOf = (name: string): number => view.value.widths[name] ?? usualOf(name);
 
 /** The columns of the table: the id leads, how the response begins ends it. */
 export function tableColumns(chosen: readonly string[]): TableColumns {
@@ -57,53 +58,11 @@ export function TableHead({ columns }: { columns: TableColumns }) {
               <span class="clip">{words}</span>
               {isHere && <span aria-hidden="true">{descending ? "↓" : "↑"}</span>}
             </button>
-            <Grip name={name} words={words} />
+            <Divider class={style["grip"]} label={`Width of ${words}`} width={widthOf(name)} limits={{ ...WIDTH, usual: usualOf(name) }} choose={(px) => chooseView({ widths: { ...view.peek().widths, [name]: px } })} />
           </div>
         );
       })}
     </div>
-  );
-}
-
-/** The edge of a column: drag it, or move it with the arrow keys. */
-function Grip({ name, words }: { name: string; words: string }) {
-  const width = widthOf(name);
-  const set = (px: number): void => chooseView({ widths: { ...view.peek().widths, [name]: Math.min(WIDTH.most, Math.max(WIDTH.least, Math.round(px))) } });
-  const onPointerDown = (event: PointerEvent): void => {
-    const handle = event.currentTarget;
-    if (!(handle instanceof HTMLElement)) return;
-    event.preventDefault();
-    handle.setPointerCapture(event.pointerId);
-    const from = event.clientX;
-    const move = (at: PointerEvent): void => set(width + at.clientX - from);
-    const end = (): void => {
-      handle.removeEventListener("pointermove", move);
-      handle.removeEventListener("lostpointercapture", end);
-    };
-    handle.addEventListener("pointermove", move);
-    handle.addEventListener("lostpointercapture", end);
-  };
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const turn = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
-    if (turn === 0) return;
-    event.preventDefault();
-    event.stopPropagation();
-    set(width + turn * STEP_PX);
-  };
-  return (
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- a separator that can be focused is a widget
-    <div
-      class={style["grip"]}
-      role="separator"
-      aria-orientation="vertical"
-      aria-label={`Width of ${words}`}
-      aria-valuenow={width}
-      aria-valuemin={WIDTH.least}
-      aria-valuemax={WIDTH.most}
-      tabIndex={0}
-      onPointerDown={onPointerDown}
-      onKeyDown={onKeyDown}
-    />
   );
 }
 

@@ -2,6 +2,7 @@
 
 import { useMemo, useState } from "preact/hooks";
 import { Dialog } from "../../ui/Dialog";
+import { Finder, rowId } from "../../ui/Finder";
 import { find, type Found, MOST, paletteOpen } from "./palette";
 import style from "./Palette.module.css";
 
@@ -12,12 +13,12 @@ const close = (): void => {
 export function Palette() {
   return (
     <Dialog label="Find anything" isOpen={paletteOpen.value} close={close} class={style["palette"]} isHigh>
-      <Finder />
+      <Card />
     </Dialog>
   );
 }
 
-function Finder() {
+function Card() {
   const [text, setText] = useState("");
   const [marked, mark] = useState(0);
   const found = useMemo(() => find(text), [text]);
@@ -28,33 +29,16 @@ function Finder() {
     // After the dialog has given the focus back: what is done may take it.
     queueMicrotask(one.choice.act);
   };
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const last = found.length - 1;
-    if (event.key === "ArrowDown") mark(here >= last ? 0 : here + 1);
-    else if (event.key === "ArrowUp") mark(here <= 0 ? last : here - 1);
-    else if (event.key === "Enter") choose(found[here]);
-    else return;
-    event.preventDefault();
-  };
   return (
     <>
-      <input
-        class={`field ${style["field"]}`}
-        aria-label="Find a page, a run, a step, a sample, a bookmark, or something to do"
+      <Finder
+        label="Find a page, a run, a step, a sample, a bookmark, or something to do"
         placeholder="A page, run, step, sample id, bookmark, or something to do"
-        role="combobox"
-        aria-expanded="true"
-        aria-controls="found"
-        aria-activedescendant={here >= 0 ? `found-${here}` : undefined}
-        autocomplete="off"
-        spellcheck={false}
-        ref={(element) => element?.focus()}
-        value={text}
-        onInput={(event) => {
-          setText(event.currentTarget.value);
-          mark(0);
-        }}
-        onKeyDown={onKeyDown}
+        class={style["field"]}
+        list="found"
+        count={found.length}
+        choose={(row) => choose(found[row])}
+        {...{ text, setText, marked: here, mark }}
       />
       <div id="found" role="listbox" aria-label="Found" class={style["found"]}>
         {found.map((one, i) => (
@@ -63,7 +47,7 @@ function Finder() {
             // By its place: what is moved and marked at once keeps its old colours in Chromium 156.
             // oxlint-disable-next-line react/no-array-index-key
             key={i}
-            id={`found-${i}`}
+            id={rowId("found", i)}
             role="option"
             tabIndex={-1}
             aria-selected={i === here}

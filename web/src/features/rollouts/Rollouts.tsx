@@ -3,9 +3,9 @@
 import { LEFT, RIGHT, choose, settings } from "../../state/settings";
 import { place } from "../../state/place";
 import { isWide } from "../../state/view";
+import { Divider } from "../../ui/Divider";
 import { Charts } from "../charts/Charts";
 import { Reasons } from "../discarded/Reasons";
-import { Divider } from "../frame/Divider";
 import { GroupPane } from "../group/GroupPane";
 import { List } from "../list/List";
 import { ValueMenu } from "../list/ValueMenu";
@@ -29,7 +29,7 @@ export function Rollouts() {
               <Reasons />
             </details>
           )}
-          <Divider label="Width of the list" width={leftWidth} limits={LEFT} way={1} choose={(width) => choose({ leftWidth: width })} />
+          <Divider label="Width of the list" width={leftWidth} limits={LEFT} choose={(width) => choose({ leftWidth: width })} />
         </div>
       ) : (
         <Folded label="Show the list of samples" side="left" open={() => choose({ leftOpen: true })} />

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { figure } from "../../lib/numbers";
 import { go, place } from "../../state/place";
 import { steps } from "../../state/steps";
+import { Finder, rowId } from "../../ui/Finder";
 import { Score } from "../../ui/Score";
 import { useVirtual } from "../../ui/useVirtual";
 import style from "./StepList.module.css";
@@ -31,38 +32,22 @@ export function StepList({ close }: { close: () => void }) {
     close();
     go({ step });
   };
-  const move = (to: number): void => {
-    const next = Math.min(found.length - 1, Math.max(0, to));
-    mark(next);
-    virtual.scrollToIndex(next, { align: "auto" });
-  };
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key === "ArrowDown") move(marked + 1);
-    else if (event.key === "ArrowUp") move(marked - 1);
-    else if (event.key === "Enter") choose(Math.max(0, marked));
-    else return;
-    event.preventDefault();
+  const move = (row: number): void => {
+    mark(row);
+    virtual.scrollToIndex(row, { align: "auto" });
   };
 
   return (
     <div class={style["list"]}>
-      <input
-        class={`field ${style["field"]}`}
-        aria-label="Find a step"
+      <Finder
+        label="Find a step"
         placeholder={`Find among ${figure(known?.steps.length ?? 0)} steps`}
+        class={style["field"]}
         inputMode="numeric"
-        autocomplete="off"
-        role="combobox"
-        aria-expanded="true"
-        aria-controls="steps"
-        aria-activedescendant={marked >= 0 ? `step-${marked}` : undefined}
-        ref={(element) => element?.focus()}
-        value={text}
-        onInput={(event) => {
-          setText(event.currentTarget.value);
-          mark(0);
-        }}
-        onKeyDown={onKeyDown}
+        list="steps"
+        count={found.length}
+        mark={move}
+        {...{ text, setText, marked, choose }}
       />
       <div class={style["heads"]} aria-hidden="true">
         <span>Step</span>
@@ -78,7 +63,7 @@ export function StepList({ close }: { close: () => void }) {
               // oxlint-disable-next-line jsx-a11y/click-events-have-key-events -- the field above has the focus and the keys
               <div
                 key={at}
-                id={`step-${index}`}
+                id={rowId("steps", index)}
                 role="option"
                 tabIndex={-1}
                 aria-selected={index === current}

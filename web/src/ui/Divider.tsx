@@ -1,4 +1,4 @@
-/** The edge of a side pane: drag it, or move it with the arrow keys; double press for its usual width. */
+/** The edge of a pane or of a column: drag it, or move it with the arrow keys; double press for its usual width. */
 
 import style from "./Divider.module.css";
 
@@ -6,14 +6,16 @@ interface Props {
   label: string;
   width: number;
   limits: { usual: number; least: number; most: number };
-  /** Which way the pane grows: 1 to the right, -1 to the left. */
-  way: 1 | -1;
+  /** Which way it grows: 1 to the right, -1 to the left. */
+  way?: 1 | -1;
   choose: (width: number) => void;
+  /** In place of the look of a pane's edge. */
+  class?: string | undefined;
 }
 
 const STEP_PX = 16;
 
-export function Divider({ label, width, limits, way, choose }: Props) {
+export function Divider({ label, width, limits, way = 1, choose, class: className }: Props) {
   const set = (wanted: number): void => choose(Math.min(limits.most, Math.max(limits.least, Math.round(wanted))));
 
   const onPointerDown = (event: PointerEvent): void => {
@@ -35,13 +37,14 @@ export function Divider({ label, width, limits, way, choose }: Props) {
     const turn = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (turn === 0) return;
     event.preventDefault();
+    event.stopPropagation();
     set(width + turn * way * STEP_PX);
   };
 
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- a separator that can be focused is a widget
     <div
-      class={`${style["divider"]} ${way === 1 ? style["right"] : style["left"]}`}
+      class={className ?? `${style["divider"]} ${way === 1 ? style["right"] : style["left"]}`}
       role="separator"
       aria-orientation="vertical"
       aria-label={label}
