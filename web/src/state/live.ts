@@ -81,9 +81,10 @@ export function startLive(): void {
       else if (kind === "state") void loadMarks();
     },
     connection(isUp) {
-      const wasDown = isConnected.peek() === false;
+      const wasUp = isConnected.peek() === true;
       isConnected.value = isUp;
-      if (isUp && wasDown) void Promise.all([loadRuns(), loadMarks()]);
+      // What happened before is not told: while the stream was down, or between the page's first question and its first word.
+      if (isUp && !wasUp) void Promise.all([loadRuns(), loadMarks()]);
     },
   });
   effect(() => {

@@ -4,7 +4,7 @@
  * A change shows at once and is sent with the version that was seen. Where another was first, both are offered: see `conflict`.
  */
 
-import { computed, signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 import { type ApiError, changeState, getState } from "../api";
 import type { ConflictReply, RunItem, RunMark, SampleMark, StateItem, StateOwner } from "../api/types.gen";
 import { isEmpty, keyOf, merged, NO_RUN_MARK, NO_SAMPLE_MARK, ownerOf, type Said, saidBy, type Subject } from "../lib/marks";
@@ -31,7 +31,8 @@ export const changeError = signal<ApiError | null>(null);
 const pending = signal<ReadonlyMap<string, Said>>(new Map());
 const queues = new Map<string, Promise<unknown>>();
 let version = 0;
-let isLoaded = false;
+/** True once what a person added was read for the first time. */
+export const areMarksLoaded = signal(false);
 
 const localKey = ({ kind, run, owner, name }: Subject): string => keyOf(kind, run === "" ? `\t${owner}` : run, name);
 
@@ -95,20 +96,19 @@ export const sampleMarks = computed(() =>
 /** Ask for what has changed. */
 export async function loadMarks(): Promise<void> {
   try {
-    const reply = await getState(isLoaded ? version : 0);
-    isLoaded = true;
+    const reply = await getState(version);
     version = Math.max(version, reply.version);
-    items.value = merged(items.peek(), reply.items);
-    owners.value = reply.owners;
-    trouble.value = reply.trouble;
-    statePlace.value = reply.place;
+    batch(() => {
+      items.value = merged(items.peek(), reply.items);
+      owners.value = reply.owners;
+      trouble.value = reply.trouble;
+      statePlace.value = reply.place;
+      areMarksLoaded.value = true;
+    });
   } catch (error) {
     changeError.value = asApiError(error);
   }
 }
-
-/** True once the marks were read for the first time. */
-export const areMarksLoaded = (): boolean => isLoaded;
 
 /** Change something, here at once, and there in its turn. */
 export async function put(subject: Subject, value: Said): Promise<void> {
@@ -134,8 +134,10 @@ export async function resolve(keep: "mine" | "theirs"): Promise<void> {
   if (keep === "mine") await put(both.subject, both.mine);
 }
 
-async function send(subject: Subject, value: Said, seen = itemOf(subject)?.version ?? 0): Promise<void> {
+async function send(subject: Subject, value: Said): Promise<void> {
   const { kind, run, owner, name } = subject;
+  const known = itemOf(subject);
+  const seen = known?.version ?? 0;
   const field = { run: "run_mark", sample: "sample_mark", setting: "setting" }[kind];
   try {
     const item = await changeState({ kind, run, owner, name, seen, ...(value === null ? {} : { [field]: value }) });
@@ -148,10 +150,17 @@ async function send(subject: Subject, value: Said, seen = itemOf(subject)?.versi
     if (theirs === undefined) changeError.value = failure;
     else if (kind === "setting") {
       // The last choice of a person counts; what another tab chose beside it stays.
+      const chosen = changes(known === undefined ? null : saidBy(known), value);
       take(theirs);
-      await send(subject, { ...saidBy(theirs), ...value }, theirs.version);
+      await send(subject, { ...saidBy(theirs), ...chosen });
     } else conflict.value = { subject, mine: value, theirs };
   }
+}
+
+/** The fields in which a value differs from what it was. */
+function changes(before: Said, value: Said): object {
+  const old = new Map(Object.entries(before ?? {}));
+  return Object.fromEntries(Object.entries(value ?? {}).filter(([key, one]) => old.get(key) !== one));
 }
 
 function take(item: StateItem): void {

@@ -1,35 +1,33 @@
 /** The settings that follow the person, not the browser: kept with what a person added, too, and taken up from there. */
 
 import { effect, untracked } from "@preact/signals";
-import { areMarksLoaded, changeSetting, items, settingOf } from "./marks";
-import { OF_BROWSER, restored, settings } from "./settings";
+import { areMarksLoaded, changeSetting, settingOf } from "./marks";
+import { OF_BROWSER, restored, settings, unsent } from "./settings";
 
 const NAME = "reading";
+const OF_ONE = new Set<string>(OF_BROWSER);
 
 function personal(of: object): Record<string, unknown> {
-  const own = new Set<string>(OF_BROWSER);
-  return Object.fromEntries(Object.entries(of).filter(([key]) => !own.has(key)).toSorted(([a], [b]) => a.localeCompare(b)));
+  return Object.fromEntries(Object.entries(of).filter(([key]) => !OF_ONE.has(key)));
 }
 
 export function startPersonal(): void {
-  let known: string | null = null;
+  // A choice is sent by the tab in which it was made, and waits there until it is known what was kept before.
   effect(() => {
-    if (items.value.size === 0 && !areMarksLoaded()) return;
-    const kept = settingOf(NAME);
+    const chosen = personal(unsent.value);
+    if (!areMarksLoaded.value || Object.keys(chosen).length === 0) return;
     untracked(() => {
-      const here = settings.peek();
-      const next = kept === null ? here : restored(JSON.stringify({ ...here, ...personal(kept) }));
-      known = JSON.stringify(personal(next));
-      if (JSON.stringify(next) !== JSON.stringify(here)) settings.value = next;
+      unsent.value = {};
+      void changeSetting(NAME, { ...settingOf(NAME), ...chosen });
     });
   });
   effect(() => {
-    const chosen = personal(settings.value);
-    const text = JSON.stringify(chosen);
+    const kept = areMarksLoaded.value ? settingOf(NAME) : null;
+    if (kept === null) return;
     untracked(() => {
-      if (known === null || text === known) return;
-      known = text;
-      void changeSetting(NAME, chosen);
+      const here = settings.peek();
+      const next = restored(JSON.stringify({ ...here, ...personal(kept), ...unsent.peek() }));
+      if (JSON.stringify(next) !== JSON.stringify(here)) settings.value = next;
     });
   });
 }

@@ -35,8 +35,12 @@ const KEY = "rolloupe.settings";
 
 export const settings = signal<Settings>(USUAL);
 
+/** What was chosen in this tab, and is not kept yet with what follows the person. */
+export const unsent = signal<Partial<Settings>>({});
+
 export function choose(change: Partial<Settings>): void {
   settings.value = { ...settings.value, ...change };
+  unsent.value = { ...unsent.peek(), ...change };
 }
 
 /** From light to dark, and back. */
