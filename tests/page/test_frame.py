@@ -140,6 +140,51 @@ def test_bookmarks_and_notes_are_kept_listed_and_taken_away(page: Page, viewer: 
     expect(rows).to_have_count(0)
 
 
+GOES_TO = """async ({key, ctrlKey, press}) => {
+  const at = document.activeElement;
+  if (press) document.querySelector(press).click();
+  else at.dispatchEvent(new KeyboardEvent('keydown', {key, ctrlKey, bubbles: true, cancelable: true}));
+  for (let n = 0; n < 9; n += 1) await null;
+  return document.activeElement.getAttribute('aria-label') ?? document.activeElement.closest('label')?.innerText;
+}"""
+"""Where the focus is before the browser can take another key: a frame later letters would be lost on a slow machine."""
+
+
+def test_what_is_typed_right_after_a_key_lands_in_the_field_that_it_opens(page: Page, viewer: Viewer) -> None:
+    opened(page, viewer, "runs/first?sample=train/1/0/2")
+    at(page, "train/1/0/2")
+    runs = "[aria-haspopup=dialog]:has(small)"
+
+    def typed(label: str, *escapes: str, **act: object) -> None:
+        """The field of this name has the focus at once, and the letters typed into it."""
+        assert page.evaluate(GOES_TO, act) == label
+        page.keyboard.type("12")
+        assert page.evaluate("document.activeElement.value") == "12"
+        for key in escapes:
+            page.keyboard.press(key)
+
+    typed("Filter", "Escape", "Escape", key="f")
+    page.get_by_role("button", name="Fold the list away").click()
+    typed("Filter", "Escape", "Escape", key="f")
+    typed("Find in this sample", "Escape", key="F")
+    typed("Note on this sample", "Escape", key="n")
+    typed("Find a page, a run, a step, a sample, a bookmark, or something to do", "Escape", key="k", ctrlKey=True)
+    typed("Find a step", "Escape", press="[role=group][aria-label=Step] [aria-haspopup=dialog]")
+    typed("Find a run", "Escape", press=runs)
+    assert page.evaluate(GOES_TO, {"press": runs}) == "Find a run"
+    typed("Name", "Control+a", "Delete", press="[aria-label='Name, colour and note of first']")
+    page.keyboard.press("Escape")
+
+    # What is chosen in the palette may open a field, too.
+    page.keyboard.press("Control+k")
+    page.keyboard.type("filter the")
+    assert page.evaluate(GOES_TO, {"key": "Enter"}) == "Filter"
+    page.keyboard.press("Escape")
+    page.evaluate("document.activeElement.blur()")
+    typed("Search for a text", key="/")
+    expect(page).to_have_url(re.compile("q=12"))
+
+
 def test_two_tabs_and_two_viewers_see_each_other_and_lose_nothing(
     page: Page, viewer: Viewer, runs: Path, tmp_path: Path, browser: Browser
 ) -> None:

@@ -77,16 +77,21 @@ function goBeside(by: number): void {
 function toFilter(): void {
   if (!settings.peek().leftOpen) choose({ leftOpen: true });
   if (!place.peek().list && matchMedia(NARROW).matches) go({ list: true }, "replace");
-  requestAnimationFrame(() => document.querySelector<HTMLElement>(`#${FILTER_ID}`)?.focus());
+  toField(FILTER_ID);
 }
 
 /** The field of the search, on its page. */
 function toSearch(): void {
   if (place.peek().page !== "search") go({ page: "search", list: false });
-  requestAnimationFrame(() => {
-    const field = document.querySelector<HTMLInputElement>(`#${SEARCH_ID}`);
+  toField(SEARCH_ID, (field) => field.select());
+}
+
+/** Go to a field once what was just changed is drawn, and before the next key, which is the field's. */
+function toField(id: string, then?: (field: HTMLInputElement) => void): void {
+  queueMicrotask(() => {
+    const field = document.querySelector<HTMLInputElement>(`#${id}`);
     field?.focus();
-    field?.select();
+    if (field !== null) then?.(field);
   });
 }
 

@@ -1,7 +1,7 @@
 /** A card over the page: opened and closed by its owner, by Escape, and by a press beside it. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import style from "./Dialog.module.css";
 
 interface Props {
@@ -16,7 +16,8 @@ interface Props {
 
 export function Dialog({ label, isOpen, close, children, class: className = "", isHigh = false }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // Before the next key: what is typed at once belongs to the card.
+  useLayoutEffect(() => {
     if (isOpen) dialog.current?.showModal();
     else dialog.current?.close();
   }, [isOpen]);

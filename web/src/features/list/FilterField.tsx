@@ -1,6 +1,6 @@
 /** The filter: a field that completes names and values, and says where it stands what cannot be understood. */
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { getCompletion } from "../../api";
 import type { CompleteReply } from "../../api/types.gen";
 import { sentence } from "../../lib/words";
@@ -23,8 +23,17 @@ export function FilterField() {
   const [marked, mark] = useState(-1);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const round = useRef(0);
+  /** The offer that is marked: it stays so where it is among offers that come while nothing is typed. */
+  const markedWords = useRef<string | undefined>(undefined);
+  /** Where the cursor belongs once the text of an offer stands in the field; null for where it is. */
+  const cursorTo = useRef<number | null>(null);
 
   useEffect(() => setText(where), [where]);
+  // Before the next key: what is typed at once goes on behind the offer.
+  useLayoutEffect(() => {
+    if (cursorTo.current !== null) field.current?.setSelectionRange(cursorTo.current, cursorTo.current);
+    cursorTo.current = null;
+  });
   useEffect(() => () => clearTimeout(timer.current), []);
 
   const close = (): void => {
@@ -44,8 +53,9 @@ export function FilterField() {
       getCompletion(of.run, { split, step, step_min, step_max }, typed).then(
         (reply) => {
           if (own !== round.current) return;
+          const here = reply.found.findIndex(({ text: words }) => words === markedWords.current);
           offer(reply.found.length === 0 ? null : reply);
-          mark(-1);
+          mark(here);
         },
         () => close(), // what is wrong shows when the filter is used
       );
@@ -54,6 +64,7 @@ export function FilterField() {
 
   const change = (next: string, cursor: number): void => {
     setText(next);
+    mark(-1);
     ask(next.slice(0, cursor));
   };
 
@@ -63,9 +74,8 @@ export function FilterField() {
     const cursor = field.current?.selectionStart ?? text.length;
     const begin = `${text.slice(0, offered.start)}${chosen.text} `;
     const next = begin + text.slice(cursor).replace(/^ /, "");
-    mark(-1);
     change(next, begin.length);
-    requestAnimationFrame(() => field.current?.setSelectionRange(begin.length, begin.length));
+    cursorTo.current = begin.length;
   };
 
   const use = (next: string): void => {
@@ -90,6 +100,7 @@ export function FilterField() {
     event.stopPropagation();
   };
 
+  markedWords.current = offered?.found[marked]?.text;
   const error = isBehind.value && listingError.value?.place !== null ? listingError.value : null;
   return (
     <div class={style["filter"]}>

@@ -1,6 +1,6 @@
 /** What a person says of a run: its name, its colour, whether it is listed, a note. */
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { RunItem, RunMark } from "../../api/types.gen";
 import { changeRun, changeText, colourOf, ofRun, runMark, trouble } from "../../state/marks";
 import { Icon } from "../../ui/Icon";
@@ -74,7 +74,8 @@ function Field({ label, text, usual, most, save, isLong = false, hasFocus = fals
     before.current = null;
     if (began !== null) now.current.save(now.current.draft.trim(), began);
   };
-  useEffect(() => {
+  // Before the next key: what is typed at once belongs to the field.
+  useLayoutEffect(() => {
     if (hasFocus) field.current?.focus();
     return keep;
     // Once, as the field comes and goes.

@@ -54,7 +54,11 @@ function RunList({ close, edit }: { close: () => void; edit: (id: string) => voi
 
   const focusRow = (index: number): void => {
     virtual.scrollToIndex(index, { align: "auto" });
-    requestAnimationFrame(() => scroller.current?.querySelector<HTMLElement>(`[data-row="${index}"] a`)?.focus());
+    const row = (): HTMLElement | null | undefined => scroller.current?.querySelector<HTMLElement>(`[data-row="${index}"] a`);
+    const drawn = row();
+    // At once, for the next key is this row's; a row outside the view is drawn only after the scrolling.
+    if (drawn) drawn.focus();
+    else requestAnimationFrame(() => row()?.focus());
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const turn = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;

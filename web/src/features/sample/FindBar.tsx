@@ -1,6 +1,6 @@
 /** The field of our own find, over the transcript. */
 
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { figure } from "../../lib/numbers";
 import { asked, closeFind, findError, isCased, isFinding, standing, step, wanted } from "./find";
 import style from "./FindBar.module.css";
@@ -8,7 +8,8 @@ import style from "./FindBar.module.css";
 export function FindBar() {
   const field = useRef<HTMLInputElement>(null);
   const wish = asked.value;
-  useEffect(() => {
+  // Before the next key: what is typed at once belongs to the field.
+  useLayoutEffect(() => {
     field.current?.focus();
     field.current?.select();
   }, [wish]);

@@ -1,6 +1,6 @@
 /** The search: a field, how far it is, and what was found, newest step first. */
 
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { left, more, results } from "../../state/search";
 import { place } from "../../state/place";
 import { State } from "../../ui/State";
@@ -26,13 +26,11 @@ export function SearchPage() {
   const hits = held?.hits ?? [];
   const links = (): HTMLAnchorElement[] => [...(list.current?.querySelectorAll<HTMLAnchorElement>("a[data-hit]") ?? [])];
 
-  useEffect(() => {
-    if (place.peek().search.text === "" || results.peek() === null) document.querySelector<HTMLElement>(`#${SEARCH_ID}`)?.focus();
-  }, []);
-  // Back from a sample: the results stand where they were left, and the hit that was opened has the focus.
+  // What is typed at once belongs to the field. Back from a sample: the results stand where they were left, and the hit that was opened has the focus.
   useLayoutEffect(() => {
     scroller.current?.scrollTo(0, left.scrollTop);
     links().find((link) => link.dataset["hit"] === left.hit)?.focus({ preventScroll: true });
+    if (place.peek().search.text === "" || results.peek() === null) document.querySelector<HTMLElement>(`#${SEARCH_ID}`)?.focus();
     // oxlint-disable-next-line react/exhaustive-deps
   }, []);
 
