@@ -36,7 +36,7 @@ def test_metrics_called_like_a_fixed_key_get_a_prefix() -> None:
     metrics = {"acc": 1.0, "turns": 7.0, "metric.turns": 8.0, "metric.acc": 9.0}
     key = SampleKey("train", 0, "g", "i")
     item = SampleItem(
-        key, "", None, None, "unknown", 2, None, None, None, 0, "", "", "", "", metrics, {}
+        key, "", None, None, "unknown", 2, None, None, None, 0, "", "", "", "", "", metrics, {}
     )  # fmt: skip
     record = sample_record("run", item)
     assert record["turns"] == 2

@@ -88,6 +88,34 @@ def test_a_filter_is_completed_counted_corrected_and_cleared(page: Page, viewer:
     expect(page.get_by_text("4 groups · 16")).to_be_visible()
 
 
+def test_a_row_shows_how_its_response_begins_or_ends(page: Page, tmp_path: Path) -> None:
+    train = tmp_path / "run" / "rollout_result" / "train"
+    train.mkdir(parents=True)
+    long = "I begin here. " + "word " * 400 + "so it is <b>42</b>.<|im_end|>"
+    (train / "0.jsonl").write_bytes(lines([row(0, 0, response=long), row(0, 1, response="All of it.")]))
+    with viewing(tmp_path / "run", index_dir=tmp_path / "index") as viewer:
+        page.goto(viewer.link)
+        page.get_by_role("button", name="Samples", exact=True).click()
+        rows = page.get_by_role("list", name="Samples").get_by_role("listitem")
+        expect(rows.first).to_contain_text("I begin here.")
+        page.get_by_role("button", name="What the list shows").click()
+        page.get_by_role("group", name="Preview").get_by_role("button", name="End").click()
+        page.keyboard.press("Escape")
+        end, all_of_it = rows.first.get_by_text("so it is <b>42</b>."), rows.last.get_by_text("All of it.", exact=True)
+        expect(rows.first).not_to_contain_text("I begin here.")
+        line, shown, short = (
+            rows.first.locator("a > :nth-child(2)").bounding_box(),
+            end.bounding_box(),
+            all_of_it.bounding_box(),
+        )
+        assert line and shown and short
+        assert abs(shown["x"] + shown["width"] - line["x"] - line["width"]) < 2  # its very end is on the screen
+        assert shown["x"] < line["x"] and abs(short["x"] - line["x"]) < 2
+        page.reload()
+        expect(rows.first).to_contain_text("…")
+        expect(rows.first).not_to_contain_text("I begin here.")
+
+
 def test_any_value_can_be_filtered_by_and_excluded(page: Page, viewer: Viewer) -> None:
     page.goto(viewer.link)
     page.get_by_role("button", name="Table").click()
@@ -148,7 +176,7 @@ def test_a_list_of_ten_million_samples_scrolls_to_its_exact_end(page: Page, view
             "response_tokens": 5, "response_chars": 9, "prompt": "", "discarded": "", "env": "", "values": [1],
         }  # fmt: skip
         found = [
-            {**sample, "id": f"train/1/0/{i}", "index": str(i), "preview": f"This is {i}"}
+            {**sample, "id": f"train/1/0/{i}", "index": str(i), "preview": f"This is {i}", "end": ""}
             for i in range(offset, min(MANY, offset + 100))
         ]
         reply = {"run": "run", "split": "train", "version": "1", "total": MANY, "of": MANY, "offset": offset}

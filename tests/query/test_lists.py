@@ -39,6 +39,18 @@ def test_index_order_is_by_number_not_by_letters(tmp_path: Path) -> None:
         assert [s.key.index for s in page.samples] == [str(i) for i in range(12)]
 
 
+def test_a_sample_tells_how_its_response_begins_and_ends(tmp_path: Path) -> None:
+    long = "I begin. " + "word " * 400 + "\n\n so it is  \ud83d\ude00 42.<|im_end|>\n"
+    texts = [long, "x" * 240, "y" * 241, "", "short\nand all of it"]
+    with opened(
+        step_of(tmp_path, [row(0, i, response=text) for i, text in enumerate(texts)]), tmp_path / "index"
+    ) as library:
+        begun = [(one.response, one.response_end) for one in query.samples(library.runs[0], ONE_STEP).samples]
+        assert begun[0][0].startswith("I begin. word") and begun[0][1].endswith("word so it is 😀 42.<|im_end|>")
+        assert begun[1:] == [("x" * 240, ""), ("y" * 240, "y" * 160), ("", ""), ("short and all of it", "")]
+        assert "response_end" not in query.table(library.runs[0], ONE_STEP).column_names
+
+
 def test_sorting_puts_what_has_no_finite_value_last_either_way(tmp_path: Path) -> None:
     rewards = [1.0, math.nan, None, -2.0, math.inf]
     rows = [row(0, i, reward=reward) for i, reward in enumerate(rewards)]

@@ -24,7 +24,7 @@ export function reply(more: Partial<SampleReply> = {}): SampleReply {
 export function item(place: number, more: Partial<SampleItem> = {}): SampleItem {
   return {
     id: `train/1/${Math.floor(place / 2)}/${place}`, step: 1, group: String(Math.floor(place / 2)), index: String(place), reward: place % 2, advantage: null,
-    status: "completed", turns: 1, response_tokens: 10 + place, response_chars: 40, preview: `Answer ${place}`, prompt: "Question", discarded: "", env: "", values: [], ...more,
+    status: "completed", turns: 1, response_tokens: 10 + place, response_chars: 40, preview: `Answer ${place}`, end: "", prompt: "Question", discarded: "", env: "", values: [], ...more,
   };
 }
 

@@ -49,6 +49,7 @@ FIXED: tuple[tuple[str, pa.DataType], ...] = (
     ("problem", pa.int64()),
     ("prompt_preview", pa.string()),
     ("response_preview", pa.string()),
+    ("response_end", pa.string()),
 )
 
 NUMERIC = ("reward", "advantage", "prompt_tokens", "response_tokens", "total_tokens", "response_chars", "turns")
@@ -98,6 +99,7 @@ def _fixed_values(entry: Entry, source: str) -> tuple[Any, ...]:
         row.reward, row.advantage, row.status, row.status_raw, row.turns, _int64(row.prompt_tokens),
         _int64(row.response_tokens), _int64(row.total_tokens), entry.response_chars, row.env, row.uid, row.trace_id,
         row.discarded, min(row.launch, 2**31 - 1), entry.problem, entry.prompt_preview, entry.response_preview,
+        entry.response_end,
     )  # fmt: skip
 
 

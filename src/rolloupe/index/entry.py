@@ -12,6 +12,8 @@ from rolloupe import text
 from rolloupe.model import SampleRow
 
 PREVIEW_CHARS = 240
+END_CHARS = 160
+"""More than a line of the list has room for."""
 
 
 class Entry(NamedTuple):
@@ -20,6 +22,8 @@ class Entry(NamedTuple):
     row: SampleRow
     prompt_preview: str
     response_preview: str
+    response_end: str
+    """Empty where the preview holds all of it."""
     response_chars: int
     stamp: int
     """A number that tells a sample from another of the same place: of its numbers, and of the ends of its text."""
@@ -36,6 +40,7 @@ def entry_of(row: SampleRow) -> Entry:
         row,
         text.preview(prompt, PREVIEW_CHARS),
         text.one_line(response[:PREVIEW_CHARS]),
+        text.one_line(response[-END_CHARS:]) if len(response) > PREVIEW_CHARS else "",
         len(response),
         zlib.crc32(ends.encode("utf-8", "replace")),
         problem_of(prompt, row.group),

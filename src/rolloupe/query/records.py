@@ -143,6 +143,8 @@ class SampleItem(NamedTuple):
     """Start of the prompt."""
     response: str
     """Start of the response."""
+    response_end: str
+    """Its end, where that start is not all of it."""
     metrics: dict[str, float]
     tags: dict[str, str]
 

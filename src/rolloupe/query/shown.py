@@ -21,11 +21,12 @@ ORDER = tuple(ATTEMPT_ORDER.split(", "))
 ITEM = (
     *KEY, "uid", "reward", "advantage", "status", "turns", "prompt_tokens",
     "response_tokens", "total_tokens", "response_chars", "env", "discarded", "prompt_preview", "response_preview",
+    "response_end",
 )  # fmt: skip
 
 FACES = {"grp": "group", "idx": "index", "prompt_preview": "prompt", "response_preview": "response"}
-NAMES = tuple(FACES.get(name, name) for name in ITEM)
-"""The columns of `ITEM` by the names that a person knows."""
+NAMES = tuple(FACES.get(name, name) for name in ITEM if name != "response_end")
+"""The columns of `ITEM` by the names that a person knows; how a response ends is for lists alone."""
 
 
 class Shown(NamedTuple):
@@ -110,6 +111,6 @@ def table(found: Iterable[Shown]) -> pa.Table:
         names = ["nth", "id", *NAMES]
         names += [name if name not in names else f"metric.{name}" for name in one.metrics]
         names += [name if name not in names else f"tag.{name}" for name in one.tags]
-        bare = one.rows.drop_columns(list(ORDER))
+        bare = one.rows.drop_columns([*ORDER, "response_end"])
         tables.append(bare.add_column(1, "id", pa.array(ids, pa.string())).rename_columns(names))
     return pa.concat_tables(tables, promote_options="permissive").sort_by("nth").drop_columns(["nth"])

@@ -120,6 +120,7 @@ def sample_item(item: SampleItem, columns: Sequence[str] = ()) -> wire.SampleIte
         response_tokens=number(item.response_tokens),
         response_chars=item.response_chars,
         preview=item.response,
+        end=item.response_end,
         prompt=item.prompt,
         discarded=item.discarded,
         env=item.env,

@@ -252,6 +252,8 @@ export interface SampleItem {
   response_chars: number;
   /** Start of the response. */
   preview: string;
+  /** Its end, where that start is not all of it. */
+  end: string;
   prompt: string;
   discarded: string;
   env: string;

@@ -1,4 +1,4 @@
-/** How a response begins, as a list shows it. */
+/** How a response begins and ends, as a list shows it. */
 
 const OPENING = /^\s*<(think|thinking|reasoning)>\s*/;
 const CLOSING = /<\/(think|thinking|reasoning)>\s*/;
@@ -17,4 +17,9 @@ export function preview(given: string): { text: string; isThought: boolean } {
   if (answer !== "") return { text: answer, isThought: false };
   const thought = text.slice(begin.length, end?.index).replaceAll(MARKER, " ");
   return { text: thought, isThought: begin !== "" || end !== null };
+}
+
+/** The end of a response without the markers of a template; of a short one all of it, as `given` has it. */
+export function ending(given: { preview: string; end: string }): string {
+  return bare(given.end === "" ? given.preview : given.end).replaceAll(MARKER, " ").trim();
 }

@@ -5,12 +5,15 @@ import type { Mode } from "../lib/address";
 import { fields, keep, kept } from "./kept";
 import { go, place } from "./place";
 
+/** What a row shows of its sample: how the response begins, how it ends, or the prompt. */
+export type Preview = "response" | "end" | "prompt";
+
 export interface ListView {
   /** Columns beside each group and sample. */
   columns: readonly string[];
   /** Columns of the table. */
   table: readonly string[];
-  preview: "response" | "prompt";
+  preview: Preview;
   hasTooltips: boolean;
   /** Of the table's columns, in pixels, by name. */
   widths: Readonly<Record<string, number>>;
@@ -62,7 +65,7 @@ export function restored(text: string | null): ListView {
   return {
     columns: names(given.columns, USUAL.columns),
     table: names(given.table, USUAL.table),
-    preview: given.preview === "prompt" ? "prompt" : "response",
+    preview: given.preview === "prompt" || given.preview === "end" ? given.preview : "response",
     hasTooltips: given.hasTooltips !== false,
     widths: Object.fromEntries(widths.filter(([, px]) => typeof px === "number" && px >= WIDTH.least && px <= WIDTH.most)),
   };

@@ -20,6 +20,8 @@ class SampleItem(Struct, kw_only=True):
     response_chars: int
     preview: str
     """Start of the response."""
+    end: str
+    """Its end, where that start is not all of it."""
     prompt: str
     discarded: str
     env: str

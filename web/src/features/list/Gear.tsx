@@ -13,8 +13,9 @@ import { Segments } from "../../ui/Segments";
 import style from "./Gear.module.css";
 
 const PREVIEWS = [
-  { value: "response", label: "Response" },
-  { value: "prompt", label: "Prompt" },
+  { value: "response", label: "Start", title: "How the response begins" },
+  { value: "end", label: "End", title: "How the response ends" },
+  { value: "prompt", label: "Prompt", title: "The last question of the prompt" },
 ] as const;
 
 /** More than these are found by typing. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { place } from "../../state/place";
+import { chooseView } from "../../state/view";
 import { drawn, item } from "../../testing";
 import { SampleRow } from "./SampleRow";
 
@@ -20,6 +21,15 @@ describe("a sample in the list", () => {
     const other = await drawn(<SampleRow {...usual} item={item(0, { discarded: "max_async", preview: "" })} />);
     expect(other.textContent).toContain("discarded");
     expect(other.textContent).toContain("(empty)");
+  });
+  it("shows how its response ends, where the reader wants that", async () => {
+    chooseView({ preview: "end" });
+    const host = await drawn(<SampleRow {...usual} item={item(0, { preview: "<think> I begin", end: "so it\u2019s 42.<|im_end|>" })} />);
+    expect(host.textContent).toMatch(/…so it’s 42\./);
+    expect(host.textContent).not.toMatch(/I begin|im_end/);
+    const short = await drawn(<SampleRow {...usual} item={item(0, { preview: "All of it" })} />);
+    expect(short.textContent).toMatch(/[^…]All of it/);
+    chooseView({ preview: "response" });
   });
   it("counts characters where no tokens are told", async () => {
     const host = await drawn(<SampleRow {...usual} item={item(0, { response_tokens: null, response_chars: 1234 })} />);

@@ -2,10 +2,10 @@
 
 import type { SampleItem, WireNumber } from "../../api/types.gen";
 import { figure } from "../../lib/numbers";
-import { bare, preview } from "../../lib/preview";
+import { bare, ending, preview } from "../../lib/preview";
 import { offerFilter } from "../../state/filter";
 import { go, href, place } from "../../state/place";
-import { isWide, view } from "../../state/view";
+import { isWide, type Preview, view } from "../../state/view";
 import { Value } from "./Value";
 import style from "./Row.module.css";
 
@@ -44,8 +44,7 @@ export function onRow(id: string, valueOf: (column: string) => WireNumber): (eve
 export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, box }: Props) {
   if (item === undefined) return <li class={style["row"]} style={box} aria-busy="true" />;
   const mark = item.discarded === "" ? (FINE.has(item.status) ? "" : item.status) : place.value.discarded ? unfinished(item) : `discarded: ${item.discarded}`;
-  const isPrompt = view.value.preview === "prompt";
-  const start = isPrompt ? { text: item.prompt, isThought: false } : preview(item.preview);
+  const shown = view.value.preview;
   const length = item.response_tokens ?? item.response_chars;
   const unit = item.response_tokens === null ? "characters" : "tokens";
   const [first, ...others] = columns;
@@ -58,19 +57,18 @@ export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, box }: P
         class={`${style["link"]} ${style["sample"]}`}
         aria-current={isHere ? "true" : undefined}
         tabIndex={canFocus ? 0 : -1}
-        title={view.value.hasTooltips ? `${bare(item.prompt)}\n\n${bare(item.preview)}` : undefined}
+        title={view.value.hasTooltips ? `${bare(item.prompt)}\n\n${bare(item.preview)}${item.end === "" ? "" : `\n…\n${bare(item.end)}`}` : undefined}
         onClick={onRow(item.id, valueOf)}
       >
         {first === undefined ? <span /> : <Value name={first} value={valueOf(first)} isFirst />}
         <span class={style["preview"]}>
           <span class={style["line"]}>
             {mark !== "" && <em data-column={item.discarded === "" ? "status" : "discarded"}>{mark} </em>}
-            {start.isThought && <i class={style["thought"]} title="begins with a thought">▸ </i>}
-            {start.text.trim() === "" ? <span class="quiet">(empty)</span> : start.text}
+            <Excerpt item={item} shown={shown} />
           </span>
           <small class={style["line"]}>
             {isOfSteps && <span data-column="step">step {figure(item.step)} · </span>}
-            {others.length > 0 ? others.map((name) => <Value key={name} name={name} value={valueOf(name)} />) : isPrompt ? preview(item.preview).text : item.prompt}
+            {others.length > 0 ? others.map((name) => <Value key={name} name={name} value={valueOf(name)} />) : shown === "prompt" ? preview(item.preview).text : item.prompt}
           </small>
         </span>
         <span class={style["length"]} title={`${figure(length)} ${unit}`}>
@@ -78,5 +76,27 @@ export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, box }: P
         </span>
       </a>
     </li>
+  );
+}
+
+/** What the reader wants to see of a sample; the end of a response keeps to the end of its line, cut at the left. */
+function Excerpt({ item, shown }: { item: SampleItem; shown: Preview }) {
+  const { text, isThought } = shown === "response" ? preview(item.preview) : { text: shown === "end" ? ending(item) : item.prompt, isThought: false };
+  if (text.trim() === "") return <span class="quiet">(empty)</span>;
+  if (shown === "end") {
+    return (
+      <>
+        {item.end !== "" && "…"}
+        <span class={style["end"]}>
+          <span>{text}</span>
+        </span>
+      </>
+    );
+  }
+  return (
+    <>
+      {isThought && <i class={style["thought"]} title="begins with a thought">▸ </i>}
+      {text}
+    </>
   );
 }
