@@ -172,6 +172,10 @@ def test_no_width_makes_the_page_scroll_sideways(page: Page, viewer: Viewer, wid
     page.goto(viewer.link)
     at(page, 2, 0)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.get_by_role("button", name="find anything by name").click()
+    page.keyboard.type("run")
+    expect(page.get_by_role("dialog").get_by_role("option").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_every_bundled_run_opens(page: Page, demo_runs: Path, tmp_path: Path) -> None:

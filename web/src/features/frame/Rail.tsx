@@ -4,6 +4,7 @@ import type { Place } from "../../lib/address";
 import { onLink, href, place } from "../../state/place";
 import { Icon, type Sign } from "../../ui/Icon";
 import { helpOpen } from "../help/help";
+import { paletteOpen } from "../palette/palette";
 import { pages } from "./pages";
 import style from "./Rail.module.css";
 
@@ -15,6 +16,9 @@ export function Rail() {
         <Item key={label} sign={sign} label={`${label}: ${more}`} to={{ page, discarded, list: false }} isHere={here === page && discarded === (isDiscarded && page === "rollouts") && !(page === "rollouts" && list)} badge={badge} />,
         page === "rollouts" && !discarded && <Item key="list" sign="list" label="Samples" to={{ page: "rollouts", list: true }} isHere={here === "rollouts" && list} isNarrow />,
       ])}
+      <button type="button" class={`${style["item"]} ${style["narrow"]}`} aria-label="Find anything by name" title="Find anything by name, and all that can be done" onClick={() => (paletteOpen.value = true)}>
+        <Icon sign="more" />
+      </button>
       <button type="button" class={`${style["item"]} ${style["help"]}`} aria-label="?: the map of keys" title="Keys (?)" onClick={() => (helpOpen.value = true)}>
         ?
       </button>
