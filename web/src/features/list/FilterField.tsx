@@ -28,7 +28,8 @@ export function FilterField() {
   /** Where the cursor belongs once the text of an offer stands in the field; null for where it is. */
   const cursorTo = useRef<number | null>(null);
 
-  useEffect(() => setText(where), [where]);
+  // At once: later it would take away what was typed meanwhile.
+  useLayoutEffect(() => setText(where), [where]);
   // Before the next key: what is typed at once goes on behind the offer.
   useLayoutEffect(() => {
     if (cursorTo.current !== null) field.current?.setSelectionRange(cursorTo.current, cursorTo.current);

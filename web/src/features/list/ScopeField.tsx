@@ -1,6 +1,6 @@
 /** Of which steps the list is: the one that is looked at, a range, or all of the split. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import type { Extent } from "../../lib/address";
 import { figure } from "../../lib/numbers";
 import { go, place } from "../../state/place";
@@ -41,7 +41,8 @@ function Range({ from, to }: { from: number | null; to: number | null }) {
 function End({ words, value, choose }: { words: string; value: number | null; choose: (end: number | null) => void }) {
   const [text, setText] = useState("");
   const own = value === null ? "" : String(value);
-  useEffect(() => setText(own), [own]);
+  // At once: later it would take away what was typed meanwhile.
+  useLayoutEffect(() => setText(own), [own]);
   const take = (): void => {
     if (!WHOLE.test(text)) setText(own);
     else if (text.trim() !== own) choose(text.trim() === "" ? null : Number(text));

@@ -1,6 +1,6 @@
 /** The step: a field to type into, ways to its neighbours, a list of all, and their mean rewards as a small curve. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { count, figure } from "../../lib/numbers";
 import { go, place } from "../../state/place";
 import { goBy, goNear, lastStep, stepIndex, steps } from "../../state/steps";
@@ -54,7 +54,8 @@ function Turn({ sign, label, keys, isOff, act }: { sign: Sign; label: string; ke
 
 function Field({ step }: { step: number }) {
   const [text, setText] = useState(String(step));
-  useEffect(() => setText(String(step)), [step]);
+  // At once: later it would take away what was typed meanwhile.
+  useLayoutEffect(() => setText(String(step)), [step]);
   const isNumber = /^\s*-?\d{1,15}\s*$/.test(text);
   const onSubmit = (event: Event): void => {
     event.preventDefault();
