@@ -16,10 +16,11 @@ pytestmark = pytest.mark.browser
 HOSTILE = "<img src=x onerror=\"document.title='hacked'\">"
 
 
-@pytest.fixture
-def viewer(tmp_path: Path) -> Iterator[Viewer]:
+@pytest.fixture(scope="module")
+def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
     """Two steps of four groups of four samples, with a metric and a tag of hostile names."""
-    train = tmp_path / "run" / "rollout_result" / "train"
+    folder = tmp_path_factory.mktemp("shared")
+    train = folder / "run" / "rollout_result" / "train"
     train.mkdir(parents=True)
     for step in range(2):
         rows = [
@@ -30,7 +31,7 @@ def viewer(tmp_path: Path) -> Iterator[Viewer]:
             for i in range(16)
         ]  # fmt: skip
         (train / f"{step}.jsonl").write_bytes(lines(rows))
-    with viewing(tmp_path / "run", index_dir=tmp_path / "index") as started:
+    with viewing(folder / "run", index_dir=folder / "index") as started:
         yield started
 
 
@@ -67,9 +68,13 @@ def test_a_filter_is_completed_counted_corrected_and_cleared(page: Page, viewer:
     expect(offers.get_by_role("option").first).to_contain_text("status")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    page.keyboard.type("= ")
-    expect(offers.get_by_role("option").nth(1)).to_contain_text("truncated")
-    field.fill("status = truncated ")
+    with page.expect_response(lambda reply: "/complete?" in reply.url and "text=status+%3D+&" in f"{reply.url}&"):
+        page.keyboard.type("= ")
+    expect(offers.get_by_role("option")).to_have_text([re.compile("completed"), re.compile("truncated")])
+    page.keyboard.press("ArrowUp")
+    expect(offers.get_by_role("option").nth(1)).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("Tab")
+    expect(field).to_have_value("status = truncated ")
     page.keyboard.press("Escape")
     page.keyboard.press("Enter")
     expect(page.get_by_text("4 groups · 4 of 16")).to_be_visible()

@@ -25,16 +25,25 @@ HOSTILE = [
 ]
 
 
+@pytest.fixture(scope="module")
+def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+    """A server over three steps of eight samples in two groups, for tests that change nothing."""
+    folder = tmp_path_factory.mktemp("shared")
+    relax_run(folder / "run")
+    with viewing(folder / "run", index_dir=folder / "index") as started:
+        yield started
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """Three steps of eight samples in two groups."""
+    """The same run, for a test that changes it."""
     relax_run(tmp_path / "run")
     return tmp_path / "run"
 
 
 @pytest.fixture
-def viewer(run: Path, tmp_path: Path) -> Iterator[Viewer]:
-    """A server over that run."""
+def own(run: Path, tmp_path: Path) -> Iterator[Viewer]:
+    """A server over that one."""
     with viewing(run, index_dir=tmp_path / "index") as started:
         yield started
 
@@ -101,16 +110,16 @@ def test_raw_shows_the_line_with_its_file_and_bytes(page: Page, viewer: Viewer) 
     expect(page.get_by_text(re.compile(r"train/2\.jsonl")).first).to_be_visible()
 
 
-def test_a_new_step_shows_within_a_second_in_an_open_page(page: Page, viewer: Viewer, run: Path) -> None:
-    page.goto(viewer.link)
+def test_a_new_step_shows_within_a_second_in_an_open_page(page: Page, own: Viewer, run: Path) -> None:
+    page.goto(own.link)
     at(page, 2, 0)
     page.wait_for_timeout(500)
     (run / "rollout_result" / "train" / "3.jsonl").write_bytes(lines([row(3, 0), row(3, 1)]))
     expect(page.locator("body")).to_contain_text(re.compile(r"/ ?3\b|3 new|1 new|new step"))
 
 
-def test_a_followed_run_moves_to_the_new_step(page: Page, viewer: Viewer, run: Path) -> None:
-    page.goto(viewer.link)
+def test_a_followed_run_moves_to_the_new_step(page: Page, own: Viewer, run: Path) -> None:
+    page.goto(own.link)
     at(page, 2, 0)
     page.keyboard.press("l")
     page.wait_for_timeout(500)
@@ -156,26 +165,28 @@ def test_numbers_that_json_cannot_carry_are_shown_as_they_are(page: Page, tmp_pa
         expect(page.get_by_text("NaN", exact=True).first).to_be_visible()
 
 
-def test_problems_are_listed_with_file_bytes_and_reason(page: Page, viewer: Viewer, run: Path) -> None:
+def test_problems_are_listed_with_file_bytes_and_reason(page: Page, own: Viewer, run: Path) -> None:
     with (run / "rollout_result" / "train" / "2.jsonl").open("ab") as file:
         file.write(b'{"broken": \n')
-    page.goto(viewer.link)
+    page.goto(own.link)
     at(page, 2, 0)
     page.get_by_role("link", name="Problems: 1").click()
     expect(page.get_by_text('{"broken":').first).to_be_visible()
     expect(page.get_by_text(re.compile("not JSON")).first).to_be_visible()
 
 
-@pytest.mark.parametrize("width", [360, 520, 900, 1440, 3840])
-def test_no_width_makes_the_page_scroll_sideways(page: Page, viewer: Viewer, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 900})
+def test_no_width_makes_the_page_scroll_sideways(page: Page, viewer: Viewer) -> None:
     page.goto(viewer.link)
-    at(page, 2, 0)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.get_by_role("button", name="find anything by name").click()
-    page.keyboard.type("run")
-    expect(page.get_by_role("dialog").get_by_role("option").first).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for width in (360, 520, 900, 1440, 3840):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.goto(f"{viewer.address}runs/run?split=train&step=2")
+        at(page, 2, 0)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.get_by_role("button", name="find anything by name").click()
+        page.keyboard.type("run")
+        expect(page.get_by_role("dialog").get_by_role("option").first).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.keyboard.press("Escape")
 
 
 def test_every_bundled_run_opens(page: Page, demo_runs: Path, tmp_path: Path) -> None:
@@ -241,8 +252,8 @@ def test_an_idle_page_asks_and_hears_nothing(page: Page, viewer: Viewer) -> None
     assert page.evaluate("performance.getEntriesByType('resource').length") == version
 
 
-def test_the_page_comes_back_when_the_index_was_deleted(page: Page, viewer: Viewer, tmp_path: Path) -> None:
-    page.goto(viewer.link)
+def test_the_page_comes_back_when_the_index_was_deleted(page: Page, own: Viewer, tmp_path: Path) -> None:
+    page.goto(own.link)
     at(page, 2, 0)
     shutil.rmtree(tmp_path / "index")
     page.keyboard.press("[")
@@ -264,8 +275,8 @@ def test_each_split_opens_at_its_own_newest_step(page: Page, tmp_path: Path) -> 
             at(page, 3, 0)
 
 
-def test_a_step_that_was_written_again_is_told(page: Page, viewer: Viewer, run: Path) -> None:
-    page.goto(viewer.link)
+def test_a_step_that_was_written_again_is_told(page: Page, own: Viewer, run: Path) -> None:
+    page.goto(own.link)
     at(page, 2, 0)
     file = run / "rollout_result/train/2.jsonl"
     file.write_bytes(lines([row(2, i, response=f"Another {i}") for i in range(8)]))

@@ -68,11 +68,9 @@ def open_sample(page: Page, viewer: Viewer, number: int, view: str = "") -> None
     expect(page.get_by_role("main", name="Sample").get_by_role("heading").first).to_have_text(re.compile("Sample "))
 
 
-@pytest.mark.parametrize("choices", [{}, EVERYTHING, {"think": False, "markers": False, "visible": True}])
-def test_hostile_text_stays_text_however_it_is_shown(page: Page, tmp_path: Path, choices: dict[str, bool]) -> None:
-    choose(page, **choices)
-    left: list[str] = []
-    wrong: list[str] = []
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+    """A server over samples with a hostile text each, wherever a text can stand."""
     call = {"id": HOSTILE[0], "function": {"name": HOSTILE[1], "arguments": json.dumps({"x": HOSTILE[2]})}}
     rows = []
     for number, text in enumerate(HOSTILE):
@@ -82,34 +80,42 @@ def test_hostile_text_stays_text_however_it_is_shown(page: Page, tmp_path: Path,
             {"role": "tool", "content": text, "is_error": True, "logs": {text: text}},
         ]
         rows.append(row(0, number, prompt=prompt, response=f"{text}\n\nread {number}", label=text, weight_version=text))
-    with served(tmp_path, *rows) as viewer:
+    with served(tmp_path_factory.mktemp("hostile"), *rows) as viewer:
+        yield viewer
 
-        def note(request: Request) -> None:
-            if not request.url.startswith((viewer.address, "data:", "blob:")):
-                left.append(request.url)
 
-        page.on("request", note)
+@pytest.mark.parametrize("choices", [{}, EVERYTHING, {"think": False, "markers": False, "visible": True}])
+def test_hostile_text_stays_text_however_it_is_shown(page: Page, hostile: Viewer, choices: dict[str, bool]) -> None:
+    choose(page, **choices)
+    left: list[str] = []
+    wrong: list[str] = []
 
-        def dismiss(dialog: Dialog) -> None:
-            wrong.append(dialog.message)
-            dialog.dismiss()
+    def note(request: Request) -> None:
+        if not request.url.startswith((hostile.address, "data:", "blob:")):
+            left.append(request.url)
 
-        page.on("dialog", dismiss)
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.goto(viewer.link)
-        expect(page.get_by_role("main", name="Sample").get_by_role("heading").first).to_be_visible()
-        for number in range(len(HOSTILE)):
-            open_sample(page, viewer, number)
-            expect(page.get_by_text(f"read {number}").last).to_be_attached()
-            if choices is EVERYTHING:
-                page.wait_for_function(DRAWN)
-            page.keyboard.press("e")
-            expect(page.get_by_role("button", name="Collapse all")).to_be_visible()
-            assert page.evaluate(STRANGE) == []
-            if choices == {}:
-                shown = page.evaluate("document.querySelector('article').textContent")
-                assert HOSTILE[number] in shown
-        assert "hacked" not in page.title()
+    def dismiss(dialog: Dialog) -> None:
+        wrong.append(dialog.message)
+        dialog.dismiss()
+
+    page.on("request", note)
+    page.on("dialog", dismiss)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto(hostile.link)
+    expect(page.locator("[data-scroll='list'] [aria-current]")).to_be_visible()
+    for number in range(len(HOSTILE)):
+        expect(page.locator("article").get_by_text(f"read {number}").last).to_be_attached()
+        expect(page).to_have_url(re.compile(rf"sample=train/0/\d+/{number}\b"))
+        if choices is EVERYTHING:
+            page.wait_for_function(DRAWN)
+        page.keyboard.press("e")
+        expect(page.get_by_role("button", name="Collapse all")).to_be_visible()
+        assert page.evaluate(STRANGE) == []
+        if choices == {}:
+            shown = page.evaluate("document.querySelector('article').textContent")
+            assert HOSTILE[number] in shown
+        page.keyboard.press("ArrowRight")
+    assert "hacked" not in page.title()
     assert (left, wrong) == ([], [])
 
 
@@ -152,9 +158,8 @@ def test_what_is_drawn_is_chosen_in_a_menu_and_remembered(page: Page, tmp_path: 
         expect(article.get_by_text("<think>why</think>")).to_be_visible()
 
 
-LONGEST_MS = 1000
-"""Five times the aim: a slow machine must not fail, and work that grows with the text would take many seconds."""
-TRIES = 2
+LONGEST_MS = 200
+TRIES = 3
 
 
 def quick(page: Page, what: str, act: Callable[[], None]) -> None:
@@ -190,40 +195,52 @@ SCROLL = """place => {
 }"""
 
 
-@pytest.mark.parametrize("choices", [{}, EVERYTHING], ids=["verbatim", "drawn"])
-def test_however_long_a_sample_is_no_task_is(page: Page, tmp_path: Path, choices: dict[str, bool]) -> None:
+SHOWS = """number => document.querySelector('main h1')?.textContent.startsWith(`Sample ${number + 1} of`)
+  && document.querySelector('article footer') !== null
+  && document.querySelector('[data-scroll=list] [aria-current]') !== null"""
+"""Whether that sample is in the page, to its end, and keys lead on from it."""
+
+
+def test_however_long_a_sample_is_no_task_is(page: Page, tmp_path: Path) -> None:
     paragraphs = "\n\n".join(f"Paragraph {n} with $x_{{{n}}}$, **bold**.\n\n- one\n- two" for n in range(6000))
     turns = [
         {"role": "assistant" if n % 2 else "user", "content": f"turn {n} " + "some *text* " * 30} for n in range(2000)
     ]
     messages = [{"role": "assistant" if n % 2 else "user", "content": f"message {n}"} for n in range(100_000)]
     rows = [
-        row(0, 0, response="word and " * 600_000 + "end"),
-        row(0, 1, prompt=turns, response="end"),
-        row(0, 2, prompt=messages, response="end"),
-        row(0, 3, response=paragraphs + "\n\nend"),
+        row(0, 0, response="short", group_index=0),
+        row(0, 1, response="word and " * 600_000 + "end", group_index=0),
+        row(0, 2, prompt=turns, response="end", group_index=0),
+        row(0, 3, prompt=messages, response="end", group_index=0),
+        row(0, 4, response=paragraphs + "\n\nend", group_index=0),
     ]
-    choose(page, **choices)
+    last = ["short", "and end", "turn 1999", "message 1999", "end"]
     with served(tmp_path, *rows) as viewer:
-        page.goto(viewer.link)
-        expect(page.get_by_role("main", name="Sample").get_by_role("heading").first).to_be_visible()
 
         def read(number: int) -> None:
-            page.goto(f"{viewer.address}runs/run?sample=train/0/0/{number}")
-            page.wait_for_function("() => document.querySelector('article footer') !== null", timeout=120_000)
+            """Go on to that sample; where that was tried before, load it again."""
+            if page.evaluate("document.querySelector('main h1').textContent").startswith(f"Sample {number + 1} of"):
+                page.reload()
+            else:
+                page.keyboard.press("ArrowRight")
+            page.wait_for_function(SHOWS, arg=number, timeout=120_000)
             for place in (0.5, 1.0):
                 page.evaluate(SCROLL, place)
                 page.wait_for_function(DRAWN, timeout=120_000)
 
-        for number, last in enumerate(["and end", "turn 1999", "message 1999", "end"]):
-            quick(page, f"sample {number}", partial(read, number))
-            assert last in page.evaluate("document.querySelector('article').textContent")
-        open_sample(page, viewer, 2)
-        page.get_by_role("button", name="Last", exact=True).first.click()
-        page.wait_for_function(HAS, arg="message 99999")
-        expect(page.get_by_text("of 100,001").first).to_be_visible()
-        page.get_by_role("button", name="Before").first.click()
-        page.wait_for_function(HAS, arg="message 97000")
+        for choices in ({}, EVERYTHING):
+            choose(page, **choices)
+            page.goto(viewer.link if not choices else f"{viewer.address}runs/run?sample=train/0/0/0")
+            page.wait_for_function(SHOWS, arg=0)
+            for number in range(1, len(rows)):
+                quick(page, f"sample {number}, {choices}", partial(read, number))
+                assert last[number] in page.evaluate("document.querySelector('article').textContent")
+                if number == 3 and choices:
+                    page.locator("article button", has_text=re.compile("^Last$")).first.click()
+                    page.wait_for_function(HAS, arg="message 99999")
+                    expect(page.locator("article", has_text="of 100,001")).to_be_visible()
+                    page.locator("article button", has_text="Before").first.click()
+                    page.wait_for_function(HAS, arg="message 97000")
 
 
 IS_AT = """text => {
@@ -235,7 +252,7 @@ IS_AT = """text => {
 
 
 def test_a_text_is_found_wherever_it_stands(page: Page, tmp_path: Path) -> None:
-    messages = [{"role": "assistant" if n % 2 else "user", "content": f"message {n}"} for n in range(5000)]
+    messages = [{"role": "assistant" if n % 2 else "user", "content": f"message {n}"} for n in range(2100)]
     rows = [
         row(0, 0, prompt=messages, response="<think>a Needle\U0001f600</think>and a needle"),
         row(0, 1, prompt=[{"role": "system", "content": "hidden needle " + "x " * 200}], response="short"),
