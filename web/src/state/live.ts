@@ -136,7 +136,8 @@ function startFilling(): void {
   const ready = new Set<string>(); // runs whose index was whole once: what comes later waits to be asked for
   effect(() => {
     if (run.value?.progress.phase === "ready") ready.add(run.value.id);
-    const isFilling = isFollowing.value || (run.value !== null && !ready.has(run.value.id));
+    // An empty list has nothing that could move: it may have been asked for before the index had anything for it.
+    const isFilling = isFollowing.value || listing.value?.of === 0 || (run.value !== null && !ready.has(run.value.id));
     if (!isFilling || (newSamples.value === 0 && !isStale.value) || timer !== undefined) return;
     timer = setTimeout(() => {
       timer = undefined;
