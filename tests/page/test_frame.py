@@ -15,18 +15,27 @@ from tests.server.support import lines, relax_run, row
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture
-def runs(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two runs, of three steps and of six."""
-    relax_run(tmp_path / "runs/first")
-    relax_run(tmp_path / "runs/second", steps=6)
-    return tmp_path / "runs"
+    folder = tmp_path_factory.mktemp("runs")
+    relax_run(folder / "first")
+    relax_run(folder / "second", steps=6)
+    return folder
 
 
 @pytest.fixture
 def viewer(runs: Path, tmp_path: Path) -> Iterator[Viewer]:
     """A server over both, with a state of its own."""
     with viewing(runs, index_dir=tmp_path / "index", state_dir=str(tmp_path / "state")) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def reading(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+    """The same, for tests that add nothing."""
+    folder = tmp_path_factory.mktemp("reading")
+    with viewing(runs, index_dir=folder / "index", state_dir=str(folder / "state")) as started:
         yield started
 
 
@@ -59,8 +68,8 @@ def until(page: Page, check: str, given: object = None) -> None:
     raise AssertionError(check)
 
 
-def test_the_palette_finds_pages_runs_steps_samples_and_deeds(page: Page, viewer: Viewer) -> None:
-    opened(page, viewer, "runs/first")
+def test_the_palette_finds_pages_runs_steps_samples_and_deeds(page: Page, reading: Viewer) -> None:
+    opened(page, reading, "runs/first")
     at(page, "train/2/0/0")
     page.keyboard.press("Control+k")
     field = page.get_by_role("combobox", name=re.compile("Find a page"))
@@ -159,8 +168,8 @@ GOES_TO = """async ({key, ctrlKey, press}) => {
 """Where the focus is before the browser can take another key: a frame later letters would be lost on a slow machine."""
 
 
-def test_what_is_typed_right_after_a_key_lands_in_the_field_that_it_opens(page: Page, viewer: Viewer) -> None:
-    opened(page, viewer, "runs/first?sample=train/1/0/2")
+def test_what_is_typed_right_after_a_key_lands_in_the_field_that_it_opens(page: Page, reading: Viewer) -> None:
+    opened(page, reading, "runs/first?sample=train/1/0/2")
     at(page, "train/1/0/2")
     runs = "[aria-haspopup=dialog]:has(small)"
 
@@ -225,11 +234,11 @@ def test_two_tabs_and_two_viewers_see_each_other_and_lose_nothing(
         context.close()
 
 
-def test_a_link_can_be_copied_by_hand_where_the_clipboard_is_closed(page: Page, viewer: Viewer) -> None:
+def test_a_link_can_be_copied_by_hand_where_the_clipboard_is_closed(page: Page, reading: Viewer) -> None:
     page.add_init_script(
         "Object.defineProperty(navigator, 'clipboard', {value: undefined}); document.execCommand = () => false"
     )
-    opened(page, viewer, "runs/first?sample=train/1/0/2")
+    opened(page, reading, "runs/first?sample=train/1/0/2")
     at(page, "train/1/0/2")
     page.keyboard.press("y")
     field = page.get_by_role("dialog").get_by_label("Link")
