@@ -51,7 +51,7 @@ def walk_step(app: App, run: Any, split: str, step: int, count: int) -> None:
     for group in groups:
         members = page["samples"][group["first"] : group["first"] + group["samples"]]
         assert {item["group"] for item in members} == {group["group"]}
-    for item in page["samples"][:8]:
+    for item in page["samples"][:: max(1, count // 4)]:
         walk_sample(app, run, item)
 
 
