@@ -4,6 +4,7 @@ import { licences } from "./licences";
 /** `npm run dev` serves the page and passes questions on to a server started with `rolloupe view RUN --no-token`. */
 const SERVER = "http://127.0.0.1:8080";
 
+const LIB = "src/lib/**/*.test.ts";
 const LICENCES = "licenses.md";
 const { worker, page } = licences(LICENCES);
 
@@ -23,5 +24,12 @@ export default defineConfig({
   plugins: [page],
   worker: { format: "es", plugins: () => [worker] },
   server: { proxy: { "/api": { target: SERVER, changeOrigin: true } } },
-  test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], css: { include: /./, modules: { classNameStrategy: "non-scoped" } } },
+  test: {
+    // What is in lib/ knows no page, which takes half a second to make for each file.
+    projects: [
+      { extends: true, test: { name: "lib", environment: "node", include: [LIB] } },
+      { extends: true, test: { name: "page", environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], exclude: [LIB] } },
+    ],
+    css: { include: /./, modules: { classNameStrategy: "non-scoped" } },
+  },
 });
