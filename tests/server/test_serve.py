@@ -1,5 +1,6 @@
 """The server as a person starts it: address, port, warnings, the end."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -17,6 +18,7 @@ from rolloupe.server.console import printable
 from rolloupe.server.listening import listening
 from rolloupe.server.serve import access_of, address, announce, serve
 from rolloupe.server.settings import Settings, hosts_of, origins_of
+from tests.index.support import eventually
 from tests.server.process import Process
 from tests.server.support import relax_run
 
@@ -266,15 +268,20 @@ def test_ending_while_runs_are_still_looked_for(
     slow.mkdir()
     begun = tmp_path / "begun"
     (slow / "sitecustomize.py").write_text(
-        "import time, pathlib\nimport rolloupe.index as index\n"
-        f"index.Library.__init__ = lambda self, *given, **named: (pathlib.Path({str(begun)!r}).touch(), time.sleep(600))\n"
+        "import pathlib, time\nimport rolloupe.index as index\n"
+        f"begun = pathlib.Path({str(begun)!r})\n"
+        "index.Library.__init__ = lambda self, *given, **named: begun.touch() or time.sleep(600)\n"
     )
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(slow), os.environ.get("PYTHONPATH", "")]))
     with Process([folder], tmp_path / "index", port=0) as server:
-        waiting = threading.Thread(target=lambda: server.send("/api/runs"), daemon=True)
+
+        def ask() -> None:
+            with contextlib.suppress(OSError):  # it may end before it listens
+                server.send("/api/runs")
+
+        waiting = threading.Thread(target=ask, daemon=True)
         waiting.start()
-        while not begun.exists():
-            time.sleep(0.05)
+        eventually(begun.exists)
         _, code, errors = server.interrupt()  # waits for less than the sleep
         waiting.join(5)
     assert (code, errors) == (0, "")

@@ -26,6 +26,7 @@ from rolloupe.server.token import MIN_CHARS, secrets_of
 
 if TYPE_CHECKING:
     from rolloupe.index import Library
+    from rolloupe.server.app import App
 
 CLOSING_S = 0.5
 """So long may the indexers take to end. What they write appears by renaming, so nothing is torn if they do not."""
@@ -73,7 +74,8 @@ def serve(
     announce(settings, listener.getsockname()[1])
     if open_browser:
         open_page(address(settings, listener.getsockname()[1], settings.first_token))
-    run(opening(paths, index_dir=index_dir, reading=reading, budget_bytes=budget_bytes), settings, listener)
+    with listener, contextlib.suppress(KeyboardInterrupt):
+        run(opening(paths, index_dir=index_dir, reading=reading, budget_bytes=budget_bytes), settings, listener)
 
 
 def access_of(token: str | None, *, no_token: bool, rotate: bool) -> dict[str, Any]:
@@ -137,18 +139,20 @@ def opening(paths: Sequence[Path | str], **options: Any) -> "Future[Library]":
 
 def run(library: "Future[Library]", settings: Settings, listener: socket.socket) -> None:
     """Serve until interrupted. Raises what kept the library from opening."""
-    from rolloupe.server.app import create_app
-    from rolloupe.server.engine import Server
-
-    app = create_app(library, settings)
-    server = Server(app)
-    library.add_done_callback(lambda done: server.stop() if done.exception() else say_what_is_missing(done.result()))
+    app: App | None = None
     with contextlib.suppress(KeyboardInterrupt):
+        from rolloupe.server.app import create_app
+        from rolloupe.server.engine import Server
+
+        app = create_app(library, settings)
+        server = Server(app)
+        library.add_done_callback(lambda one: server.stop() if one.exception() else say_what_is_missing(one.result()))
         server.run(sockets=[listener])
     if library.done() and (error := library.exception()) is not None:
         raise error
-    app.context.close()
-    if not closed(library) or app.context.is_busy:
+    if app is not None:
+        app.context.close()
+    if not closed(library) or (app is not None and app.context.is_busy):
         # a query or a scan is in the middle of a long call that nothing interrupts; nobody needs its end
         sys.stdout.flush()
         sys.stderr.flush()
