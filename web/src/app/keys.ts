@@ -19,9 +19,8 @@ import { isLocked } from "../state/session";
 import { turnTheme } from "../state/settings";
 import { goBy, lastStep, steps } from "../state/steps";
 import { copyLink } from "../ui/link";
+import { NARROW } from "../ui/useNarrow";
 
-/** Where the list takes the place of the sample. */
-const NARROW = "(max-width: 520px)";
 const FIELDS = "input, textarea, select, [contenteditable]";
 
 const DO: Record<Action, () => void> = {

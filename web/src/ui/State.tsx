@@ -20,6 +20,21 @@ export function State({ title, children, isError = false }: Props) {
   );
 }
 
+/** A page that has nothing but a state to show, or nothing yet: what it is called stands for those who hear it. */
+export function Alone({ heading, children }: { heading: string; children: ComponentChildren }) {
+  return (
+    <main class={style["alone"]}>
+      <h1 class="hidden">{heading}</h1>
+      {children}
+    </main>
+  );
+}
+
+/** Said, and not drawn: what is awaited is quick. */
+export function Loading() {
+  return <p class="hidden" role="status">Loading</p>;
+}
+
 /** What failed, in whose words it may be, and the way on. */
 export function Failure({ error, again, what }: { error: ApiError; again?: () => void; what: string }) {
   return (

@@ -5,7 +5,7 @@ import { getEvals } from "../../api";
 import type { EvalsReply } from "../../api/types.gen";
 import { score } from "../../lib/numbers";
 import { run } from "../../state/runs";
-import { Failure, State } from "../../ui/State";
+import { Alone, Failure, Loading, State } from "../../ui/State";
 import { useLoaded } from "../../ui/useLoaded";
 import { ask, asked } from "./asked";
 import { GridSection } from "./GridSection";
@@ -29,14 +29,16 @@ export function EvalsPage() {
       </main>
     );
   }
-  if (reply === null) return <p class="hidden" role="status">Loading</p>;
+  if (reply === null) return <Alone heading="Evals"><Loading /></Alone>;
   const splits = [...reply.evals.map((one) => one.split), ...item.splits.flatMap(({ name }) => (name === "train" ? [name] : []))];
   const split = splits.find((name) => name === asked("of")) ?? splits[0];
   if (split === undefined) {
     return (
-      <State title="No sample here yet">
-        <p>When the trainer writes evaluations, they appear here by themselves.</p>
-      </State>
+      <Alone heading="Evals">
+        <State title="No sample here yet">
+          <p>When the trainer writes evaluations, they appear here by themselves.</p>
+        </State>
+      </Alone>
     );
   }
   return (

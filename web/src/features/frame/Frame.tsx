@@ -3,7 +3,7 @@
 import { place } from "../../state/place";
 import { run, runs, runsError, loadRuns } from "../../state/runs";
 import { isLocked } from "../../state/session";
-import { Failure, State } from "../../ui/State";
+import { Alone, Failure, State } from "../../ui/State";
 import { BookmarksPage } from "../bookmarks/BookmarksPage";
 import { EvalsPage } from "../evals/EvalsPage";
 import { Login } from "../login/Login";
@@ -35,9 +35,9 @@ function Content() {
   const { page } = place.value;
   if (page === "settings") return <SettingsPage />;
   if (runsError.value !== null && runs.value === null) {
-    return <Failure error={runsError.value} what="The list of runs" again={() => void loadRuns()} />;
+    return <Alone heading="Runs"><Failure error={runsError.value} what="The list of runs" again={() => void loadRuns()} /></Alone>;
   }
-  if (runs.value === null) return <State title="Opening the runs …" />;
+  if (runs.value === null) return <Alone heading="Runs"><State title="Opening the runs …" /></Alone>;
   if (page === "bookmarks") return <BookmarksPage key={place.value.run ?? ""} />;
   if (page === "search") return <SearchPage />;
   if (page === "runs") return <RunsPage />;
@@ -50,13 +50,15 @@ function Content() {
 
 function NoSuchRun() {
   return (
-    <State title="This run is not here">
-      <p>
-        The server shows no run with the name <code>{place.value.run}</code>. It may have been started for other folders.
-      </p>
-      <p>
-        <a href={document.baseURI}>See the runs that it shows</a>
-      </p>
-    </State>
+    <Alone heading="No such run">
+      <State title="This run is not here">
+        <p>
+          The server shows no run with the name <code>{place.value.run}</code>. It may have been started for other folders.
+        </p>
+        <p>
+          <a href={document.baseURI}>See the runs that it shows</a>
+        </p>
+      </State>
+    </Alone>
   );
 }

@@ -13,15 +13,15 @@ export function Help() {
   return (
     <Dialog label="Keys" isOpen={helpOpen.value} close={close}>
       <div class={style["body"]}>
-        <h2>Keys</h2>
-        <Map entries={KEYS} />
-        <h3>In a list</h3>
-        <Map entries={LIST_KEYS} />
-        <p>
+        <p class={style["top"]}>
           <button type="button" class="button" onClick={close}>
             Close
           </button>
         </p>
+        <h2>Keys</h2>
+        <Map entries={KEYS} />
+        <h3>In a list</h3>
+        <Map entries={LIST_KEYS} />
       </div>
     </Dialog>
   );

@@ -29,7 +29,7 @@ export function List() {
       <Splits inList />
       <div class={style["bar"]}>
         <Segments label="Show" options={MODES} value={mode} choose={chooseMode} />
-        <span class={style["total"]} role="status">
+        <span class={`within ${style["total"]}`} role="status">
           <Total />
         </span>
         {mode === "table" && (

@@ -57,22 +57,24 @@ export function ValueMenu() {
     event.stopPropagation();
   };
   return (
-    <div ref={menu} class={style["menu"]} role="menu" aria-label={`Filter by ${given.column}`} tabIndex={-1} onKeyDown={onKeyDown}>
-      {choices(given).map(({ words, where }) => (
-        <button
-          key={words}
-          type="button"
-          role="menuitem"
-          class={style["choice"]}
-          title={where}
-          onClick={() => {
-            close();
-            filterBy(where);
-          }}
-        >
-          {words}
-        </button>
-      ))}
-    </div>
+    <section aria-label={`Filter by ${given.column}`}>
+      <div ref={menu} class={style["menu"]} role="menu" aria-label={`Filter by ${given.column}`} tabIndex={-1} onKeyDown={onKeyDown}>
+        {choices(given).map(({ words, where }) => (
+          <button
+            key={words}
+            type="button"
+            role="menuitem"
+            class={style["choice"]}
+            title={where}
+            onClick={() => {
+              close();
+              filterBy(where);
+            }}
+          >
+            {words}
+          </button>
+        ))}
+      </div>
+    </section>
   );
 }

@@ -6,7 +6,7 @@ import type { ProblemItem, ProblemsReply } from "../../api/types.gen";
 import { count, figure, size } from "../../lib/numbers";
 import { run } from "../../state/runs";
 import { asApiError } from "../../state/session";
-import { Failure, State } from "../../ui/State";
+import { Alone, Failure, Loading, State } from "../../ui/State";
 import style from "./ProblemsPage.module.css";
 
 const PAGE = 100;
@@ -30,15 +30,15 @@ export function ProblemsPage() {
   // oxlint-disable-next-line react/exhaustive-deps
   useEffect(() => void load([]), [id, known]);
 
-  if (error !== null) return <Failure error={error} what="The list of problems" again={() => void load([])} />;
-  if (reply === null) return <p class="hidden" role="status">Loading</p>;
+  if (error !== null) return <Alone heading="Problems"><Failure error={error} what="The list of problems" again={() => void load([])} /></Alone>;
+  if (reply === null) return <Alone heading="Problems"><Loading /></Alone>;
   if (reply.total === 0) {
     return (
-      <main>
+      <Alone heading="Problems">
         <State title="No problems">
           <p>Every record of this run could be read{run.value?.progress.phase === "ready" ? "." : " so far. The index is still being made."}</p>
         </State>
-      </main>
+      </Alone>
     );
   }
   const { problems, total } = reply;

@@ -4,7 +4,7 @@ import { getAbout, getReport } from "../../api";
 import { figure } from "../../lib/numbers";
 import { go, place } from "../../state/place";
 import { run } from "../../state/runs";
-import { Failure, State } from "../../ui/State";
+import { Alone, Failure, Loading, State } from "../../ui/State";
 import { useLoaded } from "../../ui/useLoaded";
 import { Node } from "./Node";
 import style from "./ReportPage.module.css";
@@ -18,34 +18,38 @@ export function ReportPage() {
   const has = step !== null && steps.includes(step);
   const report = useLoaded(has && split !== null ? `${id}\n${split}\n${step}` : null, () => getReport(id, split ?? "", step ?? 0));
 
-  if (about.error !== null) return <Failure error={about.error} what="The list of reports" again={about.again} />;
-  if (about.value === null) return <p class="hidden" role="status">Loading</p>;
+  if (about.error !== null) return <Alone heading="Report"><Failure error={about.error} what="The list of reports" again={about.again} /></Alone>;
+  if (about.value === null) return <Alone heading="Report"><Loading /></Alone>;
   if (about.value.reports.length === 0) {
     return (
-      <State title="This run has no reports">
-        <p>A report is what a trainer logs for a step beside its samples, such as the logtree of the Tinker cookbook. The files of this run hold none.</p>
-      </State>
+      <Alone heading="Report">
+        <State title="This run has no reports">
+          <p>A report is what a trainer logs for a step beside its samples, such as the logtree of the Tinker cookbook. The files of this run hold none.</p>
+        </State>
+      </Alone>
     );
   }
   if (!has) {
     return (
-      <State title={`Nothing was logged for ${split} ${step ?? ""}`}>
-        <p>These have a report:</p>
-        <ul class={style["others"]}>
-          {about.value.reports.map((one) => (
-            <li key={one.split}>
-              {one.split}:{" "}
-              {one.steps.slice(-12).map((other) => (
-                <button key={other} type="button" class="action" onClick={() => go({ split: one.split, step: other })}>{figure(other)}</button>
-              ))}
-            </li>
-          ))}
-        </ul>
-      </State>
+      <Alone heading="Report">
+        <State title={`Nothing was logged for ${split} ${step ?? ""}`}>
+          <p>These have a report:</p>
+          <ul class={style["others"]}>
+            {about.value.reports.map((one) => (
+              <li key={one.split}>
+                {one.split}:{" "}
+                {one.steps.slice(-12).map((other) => (
+                  <button key={other} type="button" class="action" onClick={() => go({ split: one.split, step: other })}>{figure(other)}</button>
+                ))}
+              </li>
+            ))}
+          </ul>
+        </State>
+      </Alone>
     );
   }
-  if (report.error !== null) return <Failure error={report.error} what="This report" again={report.again} />;
-  if (report.value === null) return <p class="hidden" role="status">Loading</p>;
+  if (report.error !== null) return <Alone heading="Report"><Failure error={report.error} what="This report" again={report.again} /></Alone>;
+  if (report.value === null) return <Alone heading="Report"><Loading /></Alone>;
   const { root } = report.value;
   return (
     <main class={style["page"]} aria-label="Report">

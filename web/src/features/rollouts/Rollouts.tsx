@@ -1,9 +1,12 @@
 /** The page to read on: the samples of a step, one of them, and the curve of the run. */
 
 import { LEFT, RIGHT, choose, settings } from "../../state/settings";
+import { listing, listingError } from "../../state/list";
 import { place } from "../../state/place";
+import { run } from "../../state/runs";
 import { isWide } from "../../state/view";
 import { Divider } from "../../ui/Divider";
+import { useNarrow } from "../../ui/useNarrow";
 import { Charts } from "../charts/Charts";
 import { Reasons } from "../discarded/Reasons";
 import { GroupPane } from "../group/GroupPane";
@@ -15,21 +18,25 @@ import style from "./Rollouts.module.css";
 export function Rollouts() {
   const { leftOpen, rightOpen, leftWidth, rightWidth } = settings.value;
   const isTable = place.value.mode === "table" && leftOpen && isWide.value;
+  const isNarrow = useNarrow();
+  const hasList = leftOpen || isNarrow;
+  // Where there is room for one pane and no sample to show, the list says why.
+  const isList = place.value.list || (isNarrow && place.value.sample === null && hasNothing());
+  const isAlone = isTable || (isNarrow && isList);
   return (
-    <div class={`${style["panes"]} ${place.value.list ? style["list"] : ""} ${isTable ? style["table"] : ""}`}>
-      {!leftOpen && <ValueMenu />}
-      {leftOpen ? (
-        <div class={style["left"]} style={{ width: `${leftWidth}px` }} role={isTable ? "main" : "complementary"} aria-label={place.value.discarded ? "Samples that were not trained on" : "Samples"}>
-          {isTable && <h1 class="hidden">Table of samples</h1>}
+    <div class={`${style["panes"]} ${isList ? style["list"] : ""} ${isTable ? style["table"] : ""}`}>
+      <ValueMenu />
+      {hasList ? (
+        <div class={style["left"]} style={{ width: `${leftWidth}px` }} role={isAlone ? "main" : "complementary"} aria-label={place.value.discarded ? "Samples that were not trained on" : "Samples"}>
+          {isAlone && <h1 class="hidden">{isTable ? "Table of samples" : "Samples"}</h1>}
           <List />
-          <ValueMenu />
           {place.value.discarded && (
             <details class={style["thin"]}>
               <summary>Reasons</summary>
               <Reasons />
             </details>
           )}
-          <Divider label="Width of the list" width={leftWidth} limits={LEFT} choose={(width) => choose({ leftWidth: width })} />
+          {!isTable && <Divider label="Width of the list" width={leftWidth} limits={LEFT} choose={(width) => choose({ leftWidth: width })} />}
         </div>
       ) : (
         <Folded label="Show the list of samples" side="left" open={() => choose({ leftOpen: true })} />
@@ -46,6 +53,11 @@ export function Rollouts() {
       )}
     </div>
   );
+}
+
+/** There is no sample to come: none was read, none is in the list, or the list cannot be had. */
+function hasNothing(): boolean {
+  return listing.value?.total === 0 || listingError.value !== null || run.value?.splits.length === 0;
 }
 
 /** The strip that is left of a folded pane. */

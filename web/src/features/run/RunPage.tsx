@@ -9,7 +9,7 @@ import { count, figure, size } from "../../lib/numbers";
 import { href, onLink } from "../../state/place";
 import { run } from "../../state/runs";
 import { Copy } from "../../ui/Copy";
-import { Failure } from "../../ui/State";
+import { Alone, Failure, Loading } from "../../ui/State";
 import { Text } from "../../ui/Text";
 import { useLoaded } from "../../ui/useLoaded";
 import style from "./RunPage.module.css";
@@ -21,8 +21,8 @@ export function RunPage() {
   const id = item?.id ?? "";
   const about = useLoaded(`${id}\n${item?.version}`, () => getAbout(id));
   const last = useLast(about.value);
-  if (about.error !== null) return <Failure error={about.error} what="What is known of this run" again={about.again} />;
-  if (last === null) return <p class="hidden" role="status">Loading</p>;
+  if (about.error !== null) return <Alone heading="Run"><Failure error={about.error} what="What is known of this run" again={about.again} /></Alone>;
+  if (last === null) return <Alone heading="Run"><Loading /></Alone>;
   return (
     <main class={style["page"]} aria-label="Run">
       <h1>{item?.name}</h1>

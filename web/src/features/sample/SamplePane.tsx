@@ -31,7 +31,8 @@ export function SamplePane() {
 
   if (sampleError.value !== null && !isShown.value) {
     return (
-      <main class={style["pane"]}>
+      <main class={style["pane"]} aria-label="Sample">
+        <h1 class="hidden">Sample</h1>
         <Failure error={sampleError.value} what="This sample" again={() => void refreshSample()} />
         <MiniNav />
       </main>
@@ -49,7 +50,7 @@ export function SamplePane() {
           </div>
         </>
       ) : (
-        id !== null && <Outline id={id} item={itemOf(id)} />
+        id === null ? <h1 class="hidden">Samples</h1> : <Outline id={id} item={itemOf(id)} />
       )}
       <MiniNav />
     </main>
