@@ -4,6 +4,7 @@ import "./styles/tokens.css";
 import "./styles/base.css";
 import { render } from "preact";
 import { App } from "./app/App";
+import { startFocus } from "./app/focus";
 import { startKeys } from "./app/keys";
 import { startTitle } from "./app/title";
 import { startFind } from "./features/sample/find";
@@ -48,6 +49,7 @@ async function start(root: Element): Promise<void> {
   startComplete();
   startPrefetch();
   startKeys();
+  startFocus();
   startTitle();
   render(<App />, root);
   await begin();

@@ -11,11 +11,11 @@ export function MemberNav() {
   if (at < 0) return null;
   return (
     <nav class={style["mini"]} aria-label="Samples of this group">
-      <button type="button" aria-label="Previous sample" title="Previous sample (←)" disabled={at === 0} onClick={() => goMember(-1)}>
+      <button type="button" aria-label="Previous sample" title="Previous sample (←)" aria-disabled={at === 0} onClick={() => goMember(-1)}>
         <kbd>←</kbd>
       </button>
       <span>{figure(at + 1)} / {figure(ids.length)}</span>
-      <button type="button" aria-label="Next sample" title="Next sample (→)" disabled={at === ids.length - 1} onClick={() => goMember(1)}>
+      <button type="button" aria-label="Next sample" title="Next sample (→)" aria-disabled={at === ids.length - 1} onClick={() => goMember(1)}>
         <kbd>→</kbd>
       </button>
     </nav>

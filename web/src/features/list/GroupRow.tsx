@@ -77,7 +77,7 @@ export function GroupRow({ group, columns, isHere, at, canFocus, isOfSteps, box 
           </span>
         )}
       </a>
-      <button type="button" class={style["aside"]} tabIndex={-1} aria-label="Side by side" title="All samples of this group, side by side (v)" onClick={() => go({ ...to(Math.max(0, here)), view: "group" })}>
+      <button type="button" class={style["aside"]} tabIndex={canFocus ? 0 : -1} aria-label="Side by side" title="All samples of this group, side by side (v)" onClick={() => go({ ...to(Math.max(0, here)), view: "group" })}>
         <Icon sign="columns" />
       </button>
     </li>

@@ -13,13 +13,13 @@ export function MiniNav() {
   const [at, of] = inGroup && sample.value !== null ? [sample.value.position, sample.value.group_size] : [here + 1, list.total];
   return (
     <nav class={style["mini"]} aria-label="Samples before and after this one">
-      <button type="button" aria-label="Previous sample" title="Previous sample (←)" disabled={here <= 0} onClick={() => void goOn(-1)}>
+      <button type="button" aria-label="Previous sample" title="Previous sample (←)" aria-disabled={here <= 0} onClick={() => void goOn(-1)}>
         <kbd>←</kbd>
       </button>
       <span title={`Sample ${figure(here + 1)} of ${figure(list.total)} in the list`}>
         {figure(at)} / {figure(of)}
       </span>
-      <button type="button" aria-label="Next sample" title="Next sample (→)" disabled={here >= list.total - 1} onClick={() => void goOn(1)}>
+      <button type="button" aria-label="Next sample" title="Next sample (→)" aria-disabled={here >= list.total - 1} onClick={() => void goOn(1)}>
         <kbd>→</kbd>
       </button>
     </nav>

@@ -46,7 +46,7 @@ export function StepNav() {
 
 function Turn({ sign, label, keys, isOff, act }: { sign: Sign; label: string; keys: string; isOff: boolean; act: () => void }) {
   return (
-    <button type="button" class={style["turn"]} aria-label={label} title={`${label} (${keys})`} disabled={isOff} onClick={act}>
+    <button type="button" class={style["turn"]} aria-label={label} title={`${label} (${keys})`} aria-disabled={isOff} onClick={() => !isOff && act()}>
       <Icon sign={sign} />
     </button>
   );
