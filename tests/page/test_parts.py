@@ -1,0 +1,243 @@
+"""The parts of the page, each as it is used: panes, steps, runs, the sample, lists and their settings."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.index.support import eventually
+from tests.page.everywhere import RICH, everything
+from tests.page.support import Viewer
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+    with everything(tmp_path_factory.mktemp("parts")) as viewer:
+        yield viewer
+
+
+@pytest.fixture
+def wide(browser: Browser, viewer: Viewer) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    page.goto(viewer.link)
+    expect(page.get_by_role("heading", level=1).first).to_be_attached()
+    yield page
+    context.close()
+
+
+def test_panes_fold_and_resize_and_remember_it(wide: Page, viewer: Viewer) -> None:
+    wide.goto(viewer.address + RICH)
+    edge = wide.get_by_role("separator", name="Width of the list")
+    before = int(edge.get_attribute("aria-valuenow") or 0)
+    edge.press("ArrowRight")
+    expect(edge).to_have_attribute("aria-valuenow", str(before + 16))
+    box = edge.bounding_box()
+    assert box is not None
+    wide.mouse.move(box["x"] + 2, 400)
+    wide.mouse.down()
+    wide.mouse.move(box["x"] + 42, 400)
+    wide.mouse.up()
+    dragged = int(edge.get_attribute("aria-valuenow") or 0)
+    assert abs(dragged - before - 56) <= 4
+    wide.get_by_role("button", name="Fold the charts away").click()
+    wide.reload()
+    expect(edge).to_have_attribute("aria-valuenow", str(dragged))
+    wide.get_by_role("button", name="Show the charts").click()
+    wide.get_by_role("button", name="Fold the list away").click()
+    wide.reload()
+    expect(wide.get_by_role("complementary", name="Charts")).to_be_visible()
+    wide.get_by_role("button", name="Show the list of samples").click()
+    expect(wide.get_by_role("list", name="Groups")).to_be_visible()
+
+
+def test_a_step_is_gone_to_in_every_way(wide: Page, viewer: Viewer) -> None:
+    wide.goto(viewer.address + RICH)
+    field = wide.get_by_role("textbox", name="Step number")
+    field.fill("1")
+    field.press("Enter")
+    expect(wide).to_have_url(re.compile("sample=train/1/"))
+    field.fill("999")
+    field.press("Enter")
+    expect(wide).to_have_url(re.compile("sample=train/5/"))
+    for name, step in (("First step", 0), ("Next step", 1), ("Last step", 5), ("Previous step", 4)):
+        wide.get_by_role("button", name=name).click()
+        expect(wide).to_have_url(re.compile(f"sample=train/{step}/"))
+    wide.get_by_role("button", name="All steps").press("Enter")
+    options = wide.get_by_role("listbox", name="Steps").get_by_role("option")
+    expect(options).to_have_count(6)
+    expect(options.nth(2)).to_have_text(re.compile(r"^2\s*24\s*0\.\d+$"))
+    wide.get_by_role("combobox", name="Find a step").fill("3")
+    expect(options).to_have_count(1)
+    wide.keyboard.press("Enter")
+    expect(wide).to_have_url(re.compile("sample=train/3/"))
+    spark = wide.locator("svg[class*=spark]")
+    box = spark.bounding_box()
+    assert box is not None
+    spark.click(position={"x": 1, "y": 10})
+    expect(wide).to_have_url(re.compile("sample=train/0/"))
+    wide.mouse.move(box["x"] + 2, box["y"] + 10)
+    wide.mouse.down()
+    wide.mouse.move(box["x"] + box["width"] - 1, box["y"] + 10, steps=4)
+    wide.mouse.up()
+    expect(wide).to_have_url(re.compile("sample=train/5/"))
+
+
+def test_a_run_is_hidden_and_shown_again(wide: Page, viewer: Viewer) -> None:
+    wide.goto(viewer.address)
+    expect(wide.get_by_role("heading", level=1)).to_have_text("5 runs")
+    wide.get_by_role("button", name="Name, colour and note of toy").click()
+    wide.get_by_label("Hide it in the list of runs").click()
+    expect(wide.get_by_role("link", name="toy", exact=True)).to_have_count(0)
+    wide.get_by_role("button", name="1 hidden run").click()
+    wide.get_by_role("button", name="Name, colour and note of toy").click()
+    with wide.expect_response(lambda reply: reply.request.method == "POST" and "/api/state" in reply.url):
+        wide.get_by_label("Hide it in the list of runs").uncheck()
+    wide.reload()
+    expect(wide.get_by_role("link", name="toy", exact=True)).to_be_visible()
+
+
+def test_the_help_has_every_key_and_the_bar_turns_the_theme(wide: Page, viewer: Viewer) -> None:
+    wide.goto(viewer.address + RICH)
+    wide.get_by_role("button", name="?: the map of keys").click()
+    keys = wide.get_by_role("dialog", name="Keys").locator("dt").all_inner_texts()
+    assert {"←", "→", "↑", "↓", "[", "]", "g", "G", "r", "e", "/", "f", "l", "b", "y", "v", "n"} <= set(keys)
+    wide.keyboard.press("Escape")
+    was = wide.evaluate("getComputedStyle(document.body).backgroundColor")
+    wide.get_by_role("button", name="Light or dark").click()
+    expect(wide.locator("html")).to_have_attribute("data-theme", "dark")
+    assert wide.evaluate("getComputedStyle(document.body).backgroundColor") != was
+    wide.get_by_role("button", name="Light or dark").click()
+    expect(wide.locator("html")).to_have_attribute("data-theme", "light")
+
+
+def test_the_sample_and_all_that_is_known_of_it(wide: Page, viewer: Viewer) -> None:
+    wide.goto(viewer.address + RICH)
+    main = wide.get_by_role("main", name="Sample")
+    expect(main.get_by_role("heading", name="Sample 1 of 4")).to_be_visible()
+    facts = main.locator("header dl").inner_text()
+    for said in (
+        "Reward",
+        "Turns",
+        "Status",
+        "completed",
+        "Env",
+        "arithmetic",
+        "format",
+        "length penalty",
+        "Policy",
+        "4",
+    ):
+        assert said.lower() in facts.lower(), facts
+    # the golden answer beside the answer, thoughts folded and also those that never end, calls as cards
+    expect(main.get_by_role("region", name="Golden answer")).to_contain_text("132")
+    expect(main.get_by_role("button", name=re.compile("Thought for 1"))).to_have_count(2)
+    expect(main.get_by_role("group", name="Call of calculator").first).to_contain_text('"a": 12')
+    expect(main.get_by_role("group", name="Tool").first).to_contain_text("132")
+    turn = main.get_by_role("group", name="System")
+    turn.get_by_role("button", name=re.compile("^Copy")).click()
+    assert "in a box" in wide.evaluate("navigator.clipboard.readText()")
+    turn.get_by_role("button", name="System").click()
+    expect(turn.get_by_role("button", name="System")).to_have_attribute("aria-expanded", "false")
+    main.get_by_role("button", name="Expand all").click()
+    expect(turn.get_by_role("button", name="System")).to_have_attribute("aria-expanded", "true")
+    main.get_by_role("button", name="Collapse all").click()
+    expect(turn.get_by_role("button", name="System")).to_have_attribute("aria-expanded", "false")
+    # to the next by the navigator that floats
+    floating = wide.get_by_role("navigation", name="Samples before and after this one")
+    expect(floating.get_by_role("button", name="Previous sample")).to_be_disabled()
+    floating.get_by_role("button", name="Next sample").click()
+    expect(wide).to_have_url(re.compile("sample=train/4/0/1"))
+    floating.get_by_role("button", name="Next sample").click()
+    expect(main.get_by_text("It never ends")).to_be_visible()
+    expect(
+        main.get_by_role("button", name=re.compile("never closed|unclosed|did not end|Thinks|Thought"))
+    ).not_to_have_count(0)
+    wide.goto(viewer.address + "runs/rich?sample=train/4/1/4")
+    expect(main.get_by_role("group", name="System")).to_contain_text("Be brief.")
+    wide.goto(viewer.address + "runs/toy")
+    expect(main.get_by_text("Reference response")).to_be_visible()
+
+
+def test_long_text_opens_at_its_end_unless_one_says_not(wide: Page, viewer: Viewer) -> None:
+    place = """() => {
+      const box = document.querySelector('[role=region][aria-label^=Text]');
+      return box.scrollTop / (box.scrollHeight - box.clientHeight);
+    }"""
+    wide.goto(viewer.address + "runs/rich?sample=train/4/0/3")
+    box = wide.get_by_role("region", name=re.compile("^Text: Assistant")).last
+    expect(box).to_be_visible()
+    eventually(lambda: wide.evaluate(place) > 0.9)
+    wide.goto(viewer.address + "settings")
+    wide.get_by_label("Long text opens at its end").uncheck()
+    wide.goto(viewer.address + "runs/rich?sample=train/4/0/3")
+    expect(box).to_be_visible()
+    assert wide.evaluate(place) == 0
+
+
+def test_the_list_shows_what_one_chooses_in_the_order_one_chooses(wide: Page, viewer: Viewer) -> None:
+    wide.goto(viewer.address + "runs/toy?mode=samples")
+    rows = wide.get_by_role("list", name="Samples").get_by_role("listitem")
+    expect(rows.first).to_be_visible()
+    offered = wide.get_by_label("Sort by").locator("option").all_inner_texts()
+    for name in (
+        "In order", "Reward", "Response length", "Mean log-ratio", "Sum of log-ratio", "Mean KL", "Sum of KL",
+        "Largest KL", "Reference reward", "Reward gap",
+    ):  # fmt: skip
+        assert name in offered, offered
+    wide.get_by_label("Sort by").select_option("reward")
+    expect(wide).to_have_url(re.compile("sort=-reward"))
+    wide.get_by_role("button", name="Sorted descending: turn round").click()
+    expect(wide).to_have_url(re.compile("sort=reward"))
+    wide.get_by_role("button", name="What the list shows").click()
+    wide.get_by_label("Find a column").fill("avg_kl")
+    wide.get_by_role("group", name="Columns").get_by_role("checkbox").check()
+    wide.get_by_role("button", name="Prompt", exact=True).click()
+    tips = wide.get_by_label("Tooltips with whole prompts and previews")
+    has_tips = tips.is_checked()
+    tips.set_checked(not has_tips)
+    wide.keyboard.press("Escape")
+    expect(rows.first.locator("[data-column=avg_kl] i")).to_be_visible()
+    assert (not rows.first.get_by_role("link").get_attribute("title")) == has_tips
+    wide.goto(viewer.address + "runs/tele?split=train&step=5&mode=groups")
+    group = wide.get_by_role("list", name="Groups").get_by_role("listitem").first
+    expect(group.locator("[data-member]").first).to_be_visible()
+    expect(group).to_contain_text("±")
+    wide.get_by_label("Steps of the list").select_option("range")
+    wide.get_by_label("First step").fill("0")
+    wide.get_by_label("Last step").fill("5")
+    wide.get_by_label("Last step").press("Enter")
+    expect(wide).to_have_url(re.compile("scope=0:5|scope=0%3A5"))
+
+
+def test_the_samples_of_the_list_are_taken_away(wide: Page, viewer: Viewer) -> None:
+    wide.goto(f"{viewer.address}{RICH}&where=reward+%3C+0.3")
+    wide.get_by_role("list", name="Groups").get_by_role("link").first.wait_for()
+    wide.keyboard.press("Control+k")
+    wide.keyboard.type("export")
+    wide.keyboard.press("Enter")
+    card = wide.get_by_role("dialog", name="Export")
+    expect(card).to_contain_text("reward < 0.3")
+    for kind, ending in (("JSON lines", "jsonl"), ("CSV", "csv"), ("Parquet", "parquet")):
+        card.get_by_role("button", name=kind).click()
+        expect(card.get_by_role("link", name="Download")).to_have_attribute("href", re.compile(ending))
+    with wide.expect_download() as taken:
+        card.get_by_role("link", name="Download").click()
+    assert taken.value.path().read_bytes()[:4] == b"PAR1"
+
+
+def test_what_lies_beside_the_samples_of_a_run(wide: Page, viewer: Viewer) -> None:
+    wide.goto(viewer.address + "runs/tinker/run")
+    main = wide.get_by_role("main", name="Run")
+    for part in ("Configuration", "Checkpoints", "Code", "Files"):
+        expect(main.locator("summary").filter(has_text=part)).to_be_visible()
+    expect(main.locator("table").first).to_contain_text("cumulative_tokens")
+    wide.goto(viewer.address + "settings")
+    expect(wide.get_by_role("button", name=re.compile("Clear"))).to_be_visible()
+    wide.goto(viewer.address + "runs/rich/run")
+    main.get_by_role("link", name=re.compile("problem")).click()
+    expect(wide.get_by_role("heading", level=1)).to_contain_text("could not be read")
