@@ -18,7 +18,7 @@ from tests.page.support import Viewer, viewing
 from tests.server.support import lines, row
 from tests.text.test_images import png, uri
 
-TINKER = Path(__file__).parents[1] / "data/tinker/flat_run"
+TINKER = Path(__file__).parents[1] / "data/tinker"
 
 SYSTEM = "You are a careful assistant. Answer in one line, and put the number in a box."
 THOUGHT = (
@@ -75,7 +75,8 @@ def everything(folder: Path) -> Iterator[Viewer]:
     runs = folder / "runs"
     rich(runs / "rich")
     shutil.copytree(TELESCOPE, runs / "tele")
-    shutil.copytree(TINKER, runs / "tinker")
+    shutil.copytree(TINKER / "flat_run", runs / "tinker")
+    shutil.copytree(TINKER / "sync_run", runs / "loop")
     shutil.copytree(RUNS / "rl_logging_board/gen_train_toy", runs / "toy")
     (runs / "empty/samples").mkdir(parents=True)
     (runs / "empty/rolloupe.json").write_text(json.dumps({"layout": "rolloupe", "version": 1}))

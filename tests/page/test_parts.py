@@ -89,7 +89,7 @@ def test_a_step_is_gone_to_in_every_way(wide: Page, viewer: Viewer) -> None:
 
 def test_a_run_is_hidden_and_shown_again(wide: Page, viewer: Viewer) -> None:
     wide.goto(viewer.address)
-    expect(wide.get_by_role("heading", level=1)).to_have_text("5 runs")
+    expect(wide.get_by_role("heading", level=1)).to_have_text("6 runs")
     wide.get_by_role("button", name="Name, colour and note of toy").click()
     wide.get_by_label("Hide it in the list of runs").click()
     expect(wide.get_by_role("link", name="toy", exact=True)).to_have_count(0)
@@ -231,7 +231,7 @@ def test_the_samples_of_the_list_are_taken_away(wide: Page, viewer: Viewer) -> N
 
 
 def test_what_lies_beside_the_samples_of_a_run(wide: Page, viewer: Viewer) -> None:
-    wide.goto(viewer.address + "runs/tinker/run")
+    wide.goto(viewer.address + "runs/loop/run")
     main = wide.get_by_role("main", name="Run")
     for part in ("Configuration", "Checkpoints", "Code", "Files"):
         expect(main.locator("summary").filter(has_text=part)).to_be_visible()

@@ -69,6 +69,16 @@ def test_a_list_of_a_range_or_a_whole_split_is_filtered_and_counted(app: App) ->
         assert [one["cells"] for one in groups["groups"]] == [[[1.0, 1.0]]] * (total // 2)
 
 
+def test_a_column_that_the_run_has_not_is_empty(app: App) -> None:
+    path = run_path(app)
+    groups = get(app, f"{path}/groups?split=train&step=1&column=elsewhere&column=reward").json
+    assert groups["columns"] == ["elsewhere", "reward"]
+    assert [one["cells"] for one in groups["groups"]] == [[[None] * 4, [0.0, 1.0, 0.0, 1.0]]] * 2
+    assert [one["means"] for one in groups["groups"]] == [[None, 0.5]] * 2
+    samples = get(app, f"{path}/samples?split=train&step=1&column=elsewhere").json["samples"]
+    assert {tuple(one["values"]) for one in samples} == {(None,)}
+
+
 def test_the_ids_of_a_group_are_those_of_its_samples(app: App) -> None:
     path = run_path(app)
     groups = get(app, f"{path}/groups?split=train&step=1").json["groups"]

@@ -25,6 +25,7 @@ from rolloupe.query.judge import Judge, judges
 from rolloupe.query.judge import bar_of as evals_bar
 from rolloupe.query.listing import every, in_scope, samples, table
 from rolloupe.query.named import by_uid, named
+from rolloupe.query.names import has_column
 from rolloupe.query.problems import problem_count, problems
 from rolloupe.query.records import (
     Discards,
@@ -99,6 +100,7 @@ __all__ = [
     "grid",
     "groups",
     "groups_page",
+    "has_column",
     "in_scope",
     "judges",
     "logtree",

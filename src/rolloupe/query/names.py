@@ -3,7 +3,7 @@
 import difflib
 
 from rolloupe.errors import BadQuery
-from rolloupe.index import Snapshot, column_of
+from rolloupe.index import OpenRun, Snapshot, column_of
 from rolloupe.index.columns import NUMERIC, kind_of
 from rolloupe.query.rows import quote
 
@@ -18,6 +18,12 @@ def column(snapshot: Snapshot, name: str) -> str:
     if found is None:
         raise BadQuery(f"no column {name!r}; {_known(snapshot, name)}", column=name)
     return quote(found)
+
+
+def has_column(run: OpenRun, name: str) -> bool:
+    """True where the run has a column of that name."""
+    snapshot = run.snapshot()
+    return column_of(name, snapshot.metrics, snapshot.tags) is not None
 
 
 def is_number(snapshot: Snapshot, name: str) -> bool:

@@ -13,7 +13,7 @@ from rolloupe import export, query
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
-from rolloupe.query import SampleItem, SampleQuery
+from rolloupe.query import Group, SampleItem, SampleQuery
 from rolloupe.query.where import place_of
 from rolloupe.server import params, views, wire
 from rolloupe.server.context import context_of
@@ -96,8 +96,9 @@ async def groups(request: Request) -> Response:
 
     def make() -> wire.GroupsReply:
         wanted = sorted_by(run, scope)
+        held = [name for name in columns if query.has_column(run, name)]
         try:
-            page = query.groups_page(run, wanted, columns, around)
+            page = query.groups_page(run, wanted, held, around)
         except BadQuery as error:
             raise located(error, given.get("where", "")) from error
         return wire.GroupsReply(
@@ -110,10 +111,19 @@ async def groups(request: Request) -> Response:
             offset=page.offset,
             stamp=page.stamp,
             columns=columns,
-            groups=[views.group_item(group) for group in page.groups],
+            groups=[views.group_item(spread(group, held, columns)) for group in page.groups],
         )
 
     return await context.answer(request, version, make)
+
+
+def spread(group: Group, held: list[str], columns: list[str]) -> Group:
+    """A group with no values in columns that its run has not: those a reader chose in one run are asked of all."""
+    at = {name: n for n, name in enumerate(held)}
+    return group._replace(
+        means=[group.means[at[name]] if name in at else None for name in columns],
+        cells=[group.cells[at[name]] if name in at else [None] * len(group.members) for name in columns],
+    )
 
 
 async def columns(request: Request) -> Response:
