@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Response, expect
 
 from tests.index.support import eventually
 from tests.page.everywhere import RICH, everything
@@ -87,15 +87,21 @@ def test_a_step_is_gone_to_in_every_way(wide: Page, viewer: Viewer) -> None:
     expect(wide).to_have_url(re.compile("sample=train/5/"))
 
 
+def is_kept(reply: Response) -> bool:
+    """Whether this answers a change of what a person adds."""
+    return reply.request.method == "POST" and "/api/state" in reply.url
+
+
 def test_a_run_is_hidden_and_shown_again(wide: Page, viewer: Viewer) -> None:
     wide.goto(viewer.address)
     expect(wide.get_by_role("heading", level=1)).to_have_text("6 runs")
     wide.get_by_role("button", name="Name, colour and note of toy").click()
-    wide.get_by_label("Hide it in the list of runs").click()
+    with wide.expect_response(is_kept):
+        wide.get_by_label("Hide it in the list of runs").click()
     expect(wide.get_by_role("link", name="toy", exact=True)).to_have_count(0)
     wide.get_by_role("button", name="1 hidden run").click()
     wide.get_by_role("button", name="Name, colour and note of toy").click()
-    with wide.expect_response(lambda reply: reply.request.method == "POST" and "/api/state" in reply.url):
+    with wide.expect_response(is_kept):
         wide.get_by_label("Hide it in the list of runs").uncheck()
     wide.reload()
     expect(wide.get_by_role("link", name="toy", exact=True)).to_be_visible()
@@ -208,9 +214,9 @@ def test_the_list_shows_what_one_chooses_in_the_order_one_chooses(wide: Page, vi
     expect(group.locator("[data-member]").first).to_be_visible()
     expect(group).to_contain_text("±")
     wide.get_by_label("Steps of the list").select_option("range")
-    wide.get_by_label("First step").fill("0")
-    wide.get_by_label("Last step").fill("5")
-    wide.get_by_label("Last step").press("Enter")
+    wide.get_by_role("textbox", name="First step").fill("0")
+    wide.get_by_role("textbox", name="Last step").fill("5")
+    wide.get_by_role("textbox", name="Last step").press("Enter")
     expect(wide).to_have_url(re.compile("scope=0:5|scope=0%3A5"))
 
 
