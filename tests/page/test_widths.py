@@ -32,7 +32,7 @@ BEYOND = """() => {
   for (const e of document.querySelectorAll('body *')) {
     const how = getComputedStyle(e);
     const isCutting = /hidden|clip/.test(how.overflowX) && how.textOverflow !== 'ellipsis';
-    const isText = e.closest('svg, select, input, textarea') === null;
+    const isText = e.closest('svg, select, input, textarea') === null && how.clipPath === 'none'; // clipped: for ears
     if (isCutting && isText && e.scrollWidth > e.clientWidth + 1 && seen(e)) found.push(`cut off: ${named(e)}`);
   }
   return found;
