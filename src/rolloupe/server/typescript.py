@@ -18,7 +18,7 @@ from msgspec import inspect as types
 
 from rolloupe.server import wire
 
-HEAD = """// Generated from src/rolloupe/server/wire.py: `python -m rolloupe.server.typescript`. Do not edit.
+HEAD = """// Generated from src/rolloupe/server/wire: `python -m rolloupe.server.typescript`. Do not edit.
 """
 
 NUMBER = frozenset([types.FloatType, types.IntType, types.StrType, types.NoneType])
