@@ -90,7 +90,8 @@ export function begin(asked: SearchRequest): void {
   };
   search(asked, own.signal, ({ hits, ...now }) => set({ now, hits: hits.length === 0 ? (results.peek() ?? held).hits : [...(results.peek() ?? held).hits, ...hits] })).then(
     () => {
-      if (running === own && isSearching.peek()) stop(); // the connection ended before the search did
+      if (running !== own) return; // ended by the one that has taken its place
+      if (isSearching.peek()) stop(); // the connection ended before the search did
       running = null;
     },
     (error: unknown) => set({ error: asApiError(error) }),

@@ -1,0 +1,49 @@
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import * as api from "../api";
+import type { SearchEvent } from "../api/types.gen";
+import { NO_SEARCH, START } from "../lib/address";
+import { askedAt, begin, isSearching, results, stop } from "./search";
+
+vi.mock(import("../api"), async (original) => ({ ...(await original()), search: vi.fn<typeof api.search>() }));
+
+const ASKED = askedAt({ ...START, page: "search", search: { ...NO_SEARCH, text: "a", everywhere: true } });
+if (ASKED === null) throw new Error("a text is searched for");
+
+const event = (kind: string): SearchEvent => ({
+  search: "1", kind, hits: [], found: 0, listed: 0, samples: 1, known_samples: 2, searched_bytes: 1, known_bytes: 2, from_sources: 0, notes: [], indexing: [],
+});
+
+/** The searches that were begun: what each hears, and its end. */
+let begun: { hear: (told: SearchEvent) => void; end: () => void }[] = [];
+
+vi.mocked(api.search).mockImplementation(async (_, signal, hear) => {
+  await new Promise<void>((end) => {
+    begun.push({ hear, end });
+    signal.addEventListener("abort", () => end());
+  });
+});
+
+beforeEach(() => {
+  stop();
+  results.value = null;
+  begun = [];
+});
+
+describe("a search", () => {
+  it("that is begun while another goes on is heard to its end", async () => {
+    begin(ASKED);
+    begun[0]?.hear(event("progress"));
+    begin(ASKED);
+    await Promise.resolve(); // the first has ended by now
+    await Promise.resolve();
+    begun[1]?.hear(event("over"));
+    expect(results.value?.now?.kind).toBe("over");
+    expect(isSearching.value).toBe(false);
+  });
+  it("whose connection ends before it does is stopped", async () => {
+    begin(ASKED);
+    begun[0]?.hear(event("progress"));
+    begun[0]?.end();
+    await vi.waitFor(() => expect(results.value?.now?.kind).toBe("stopped"));
+  });
+});
