@@ -16,6 +16,7 @@ describe("a grid", () => {
   });
   it("leaves out numbers that would run into each other", () => {
     expect([labelEvery([0, 5, 10]), labelEvery([0, 1000, 2000]), labelEvery([])]).toEqual([1, 2, 1]);
+    expect(labelEvery(Array.from({ length: 300_000 }, (_, step) => step))).toBe(3);
   });
   it("is walked by keys, never beyond its ends", () => {
     expect(moved("ArrowDown", { row: 8, column: 2 }, 9, 4)).toEqual({ row: 8, column: 2 });

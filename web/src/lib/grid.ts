@@ -35,9 +35,9 @@ export function columnsOn(scrollLeft: number, width: number, count: number): Spa
   return { first: Math.min(first, count), stop: Math.min(count, Math.ceil((scrollLeft + width) / CELL_PX) + BEYOND) };
 }
 
-/** Every how manieth column has its number, so that numbers do not run into each other. */
+/** Every how manieth column has its number, so that numbers do not run into each other. Steps ascend: an end has the longest. */
 export function labelEvery(steps: readonly number[]): number {
-  const digits = Math.max(1, ...steps.map((step) => figure(step).length));
+  const digits = Math.max(figure(steps[0] ?? 0).length, figure(steps.at(-1) ?? 0).length);
   return Math.max(1, Math.ceil((digits * 7 + 6) / CELL_PX));
 }
 

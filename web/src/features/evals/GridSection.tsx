@@ -57,7 +57,7 @@ export function GridSection({ split, splits }: { split: string; splits: readonly
       {reply !== null && split === "train" && <Judge of={reply} />}
       {reply !== null && <Kinds reply={reply} />}
       {found.error !== null && <Failure error={found.error} what="The grid" again={found.again} />}
-      {found.error === null && reply !== null && <Content key={`${split} ${query.only} ${query.sort}`} reply={reply} query={query} />}
+      {found.error === null && reply !== null && <Content key={Object.values(query).join("\n")} reply={reply} query={query} />}
     </section>
   );
 }
@@ -103,6 +103,7 @@ function Content({ reply, query }: { reply: GridReply; query: Query }) {
     try {
       const more = await getGrid(reply.run, { ...query, offset: page * PAGE, limit: PAGE });
       setPages((known) => new Map(known).set(page, more.problems));
+      setError(null);
     } catch (problem) {
       asking.delete(name);
       setError(asApiError(problem));
