@@ -124,6 +124,22 @@ describe("the list", () => {
     await settled();
     expect([listing.value?.total, listingError.value?.place, isBehind.value]).toEqual([250, 3, true]);
   });
+  it("says of a page that it could not be had, until it is there; another list does not", async () => {
+    await opened({ ...AT, mode: "samples" });
+    vi.mocked(api.getSamples).mockRejectedValueOnce(new api.ApiError(500, "broken", ""));
+    await need(1);
+    expect([listingError.value?.message, isBehind.value]).toEqual(["broken", false]);
+    await need(1);
+    expect(listingError.value).toBeNull();
+    let fail: (error: Error) => void = () => undefined;
+    vi.mocked(api.getSamples).mockImplementationOnce(async () => new Promise((_, reject) => (fail = reject)));
+    const late = need(2);
+    place.value = { ...place.value, descending: true };
+    await settled();
+    fail(new api.ApiError(500, "late", ""));
+    await late;
+    expect([listing.value?.scope.descending, listingError.value]).toEqual([true, null]);
+  });
   it("stays as it is when the run grows, until it is asked", async () => {
     await opened();
     total = 252;

@@ -158,8 +158,9 @@ async function add(list: Listing, what: string, fetched: () => Promise<Page>): P
     const grown = { ...now, ...added(now, page) };
     kept.put(now.key, grown);
     listing.value = grown;
+    if (!isBehind.peek()) listingError.value = null;
   } catch (error) {
     list.asked.delete(what);
-    listingError.value = asApiError(error);
+    if (listing.peek()?.key === list.key && !isBehind.peek()) listingError.value = asApiError(error);
   }
 }

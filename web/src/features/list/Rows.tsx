@@ -1,8 +1,10 @@
 /** The rows of the list: only those on the screen are drawn, and a page is asked for when it comes near. */
 
 import { useEffect, useRef } from "preact/hooks";
+import type { ApiError } from "../../api";
 import { groupAt, holds, type Listing } from "../../lib/listing";
 import { count, figure } from "../../lib/numbers";
+import { sentence } from "../../lib/words";
 import { activityOf } from "../../state/activity";
 import { filterBy } from "../../state/filter";
 import { goToRow, isBehind, itemAt, listing, listingError, need, PAGE, position, reload, rowHere, scope } from "../../state/list";
@@ -26,7 +28,21 @@ export function Rows() {
   if (error !== null && isBehind.value && error.place === null) return <Failure error={error} what="The list" again={() => void reload()} />;
   if (list === null) return <Waiting />;
   if (list.total === 0 && !isBehind.value) return <Empty list={list} />;
-  return <Drawn list={list} />;
+  return (
+    <>
+      {error !== null && !isBehind.value && <Missing error={error} />}
+      <Drawn list={list} />
+    </>
+  );
+}
+
+/** Some of the list could not be had; the rest of it is there. */
+function Missing({ error }: { error: ApiError }) {
+  return (
+    <p class={style["missing"]} role="alert">
+      {sentence(error.message)} <button type="button" class="action strong" onClick={() => void reload()}>Try again</button>
+    </p>
+  );
 }
 
 function Drawn({ list }: { list: Listing }) {
