@@ -42,6 +42,8 @@ export interface Listing {
 
 /** Rows of a page. */
 export const PAGE = 100;
+/** More pages of a list are not held: who scrolls through millions of rows looks at few of them. */
+export const MOST_PAGES = 60;
 
 export function scopeAt(at: Place, columns: readonly string[]): Scope | null {
   const { run, split, step, sort, descending, where, mode, extent, discarded } = at;

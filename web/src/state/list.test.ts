@@ -3,9 +3,10 @@ import * as api from "../api";
 import type { SamplesQuery } from "../api";
 import type { RunItem } from "../api/types.gen";
 import { type Place, START } from "../lib/address";
+import { MOST_PAGES } from "../lib/listing";
 import { item, settled } from "../testing";
 import { startComplete } from "./complete";
-import { forgetLists, goOn, goToRow, isBehind, listing, listingError, need, PAGE, position, reload, rowHere, startList } from "./list";
+import { forgetLists, goOn, goToRow, isBehind, itemAt, listing, listingError, need, PAGE, position, reload, rowHere, startList } from "./list";
 import { place } from "./place";
 import { runs } from "./runs";
 
@@ -123,6 +124,15 @@ describe("the list", () => {
     place.value = { ...place.value, where: "nope = 1" };
     await settled();
     expect([listing.value?.total, listingError.value?.place, isBehind.value]).toEqual([250, 3, true]);
+  });
+  it("holds some pages of a long list, and that of the sample that is looked at", async () => {
+    total = 100 * PAGE;
+    await opened({ ...AT, mode: "samples", sample: "train/1/250/500" });
+    for (let page = 0; page < 100; page += 1) await need(page);
+    const held = [...(listing.value?.pages.keys() ?? [])];
+    expect([held.length, held.includes(99), held.includes(4), position.value]).toEqual([MOST_PAGES, true, false, 500]);
+    await need(4);
+    expect(itemAt(listing.value, 400)?.id).toBe("train/1/200/400");
   });
   it("says of a page that it could not be had, until it is there; another list does not", async () => {
     await opened({ ...AT, mode: "samples" });

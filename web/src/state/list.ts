@@ -14,7 +14,10 @@ import { shownColumns } from "./view";
 
 export { itemAt, type Listing, PAGE, type Scope } from "../lib/listing";
 
-const kept = new Lru<Listing>(24);
+/** Pages of all lists that are kept. */
+const KEPT_PAGES = 120;
+
+const kept = new Lru<Listing>(KEPT_PAGES, ({ pages, groups }) => pages.size + groups.size);
 
 export const listing = signal<Listing | null>(null);
 export const listingError = signal<ApiError | null>(null);
@@ -155,7 +158,9 @@ async function add(list: Listing, what: string, fetched: () => Promise<Page>): P
       await reload();
       return;
     }
-    const grown = { ...now, ...added(now, page) };
+    const grown = { ...now, ...added(now, page, Math.floor((rowHere.peek() ?? -1) / PAGE)) };
+    const isGone = (one: number): boolean => !grown.pages.has(one) && !grown.groups.has(one);
+    if ([...now.pages.keys(), ...now.groups.keys()].some(isGone)) now.asked.clear(); // what went may be asked for again
     kept.put(now.key, grown);
     listing.value = grown;
     if (!isBehind.peek()) listingError.value = null;

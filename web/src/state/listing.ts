@@ -2,7 +2,7 @@
 
 import { getGroups, getSamples } from "../api";
 import type { GroupsReply, SamplesReply } from "../api/types.gen";
-import { keyOf, type Listing, PAGE, type Scope } from "../lib/listing";
+import { keyOf, type Listing, MOST_PAGES, PAGE, type Scope } from "../lib/listing";
 
 export type Page = { kind: "groups"; reply: GroupsReply } | { kind: "samples"; reply: SamplesReply };
 
@@ -46,11 +46,17 @@ function listed(of: Scope, page: Page): Listing {
   return { ...bare, ...added(bare, page) };
 }
 
-/** The pages of a list with one more. */
-export function added(list: Listing, { kind, reply }: Page): Pick<Listing, "pages" | "groups"> {
+/** The pages of a list with one more. Of too many those go that are furthest from it, but for the one that `stays`. */
+export function added(list: Listing, { kind, reply }: Page, stays = -1): Pick<Listing, "pages" | "groups"> {
   const at = Math.floor(reply.offset / PAGE);
-  if (kind === "groups") return { pages: list.pages, groups: new Map(list.groups).set(at, reply.groups) };
-  return { pages: new Map(list.pages).set(at, reply.samples), groups: list.groups };
+  if (kind === "groups") return { pages: list.pages, groups: near(new Map(list.groups).set(at, reply.groups), at, stays) };
+  return { pages: near(new Map(list.pages).set(at, reply.samples), at, stays), groups: list.groups };
+}
+
+function near<T>(pages: Map<number, T>, at: number, stays: number): Map<number, T> {
+  const furthest = [...pages.keys()].filter((page) => page !== stays).toSorted((a, b) => Math.abs(b - at) - Math.abs(a - at));
+  for (const page of furthest.slice(0, Math.max(0, pages.size - MOST_PAGES))) pages.delete(page);
+  return pages;
 }
 
 /** True where a page is of the same list, and not of what has become of it meanwhile. */
