@@ -54,17 +54,22 @@ export type Page = Pick<TurnsReply, "turns" | "turn_from" | "turn_total">;
 
 const pageKey = (reply: SampleReply): string => `${keyOf(reply.run, reply.id)}\n${promptAfter.value}`;
 
-/** Go to a page of turns: one that begins at a turn, or one that ends there. */
+let turnings = 0;
+
+/** Go to a page of turns: one that begins at a turn, or one that ends there. The last one asked for counts. */
 export async function goTurns(at: { from?: number; until?: number }): Promise<void> {
   const reply = sample.peek();
   if (reply === null) return;
   const key = untracked(() => pageKey(reply));
+  turnings += 1;
+  const own = turnings;
+  const isWanted = (): boolean => own === turnings && sample.peek()?.id === reply.id && sample.peek()?.run === reply.run;
   pageError.value = null;
   try {
     const found = await getTurns(reply.run, reply.id, at, promptAfter.peek() || undefined);
-    if (sample.peek()?.id === reply.id) turned.value = { key, page: found };
+    if (isWanted()) turned.value = { key, page: found };
   } catch (error) {
-    pageError.value = asApiError(error);
+    if (isWanted()) pageError.value = asApiError(error);
   }
 }
 
@@ -109,13 +114,16 @@ async function fetched(runId: string, id: string): Promise<Kept> {
 
 async function show(runId: string, id: string, isAsked: boolean): Promise<void> {
   const key = keyOf(runId, id);
+  const after = promptAfter.peek();
   const known = kept.peek(key);
   sampleError.value = null;
+  pageError.value = null;
   if (known !== undefined) sample.value = known.reply;
   if (!isAsked && known !== undefined && known.version === run.peek()?.version) return;
   try {
     const { reply } = await kept.renew(key, () => fetched(runId, id));
     if (place.peek().sample !== id || place.peek().run !== runId) return;
+    if (promptAfter.peek() !== after) return; // divided in another way by now: that answer comes, too
     if (JSON.stringify(reply) !== JSON.stringify(sample.peek())) sample.value = reply;
   } catch (error) {
     if (place.peek().sample === id) sampleError.value = asApiError(error);
