@@ -40,8 +40,8 @@ export const isStale = computed(() => {
   const known = steps.value;
   if (list === null || known === null || isBehind.value || known.run !== list.scope.run || known.split !== list.scope.split) return false;
   if (list.scope.step === null) return false;
-  const stamp = known.stamps[known.steps.indexOf(list.scope.step)];
-  return newSamples.value === 0 && (stamp === undefined || stamp !== list.stamp);
+  const stamp = known.stamps[known.steps.indexOf(list.scope.step)] ?? 0; // of a step that there is not, as of its list
+  return newSamples.value === 0 && stamp !== list.stamp;
 });
 
 /** How many steps came since the reader went to the newest one, or to this split. */

@@ -1,0 +1,37 @@
+import { signal } from "@preact/signals";
+import { expect, it, vi } from "vitest";
+import type { StepsReply } from "../api/types.gen";
+import { START } from "../lib/address";
+import { keyOf, type Listing } from "../lib/listing";
+import { listing, scopeAt } from "./list";
+import { isStale, newSamples } from "./live";
+import { place } from "./place";
+import { steps } from "./steps";
+
+vi.mock("./steps", () => ({ steps: signal(null), lastStep: signal(null) }));
+
+const STEPS: StepsReply = {
+  run: "r", split: "train", version: "1", steps: [1, 2], samples: [4, 4], discarded: [0, 0], reward_mean: [0, 0], reward_std: [0, 0], reward_excluded: [0, 0], states: {}, stamps: [7, 8],
+};
+
+/** Show a list of a step, with the stamp that its samples had. */
+function shown(step: number, stamp: number, of: number): void {
+  place.value = { ...START, page: "rollouts", run: "r", split: "train", step };
+  const scope = scopeAt(place.peek());
+  if (scope === null) throw new Error("a step is a scope");
+  listing.value = { scope, key: keyOf(scope), version: "1", mode: "groups", total: of, of, rows: of, pages: new Map(), groups: new Map(), asked: new Set(), stamp } satisfies Listing;
+  (steps as { value: StepsReply }).value = STEPS;
+}
+
+it("tells a step that was written again from one that is as it was, and from one that is not there", () => {
+  const told = [[1, 7, 4], [1, 6, 4], [9, 0, 0], [9, 5, 4]].map(([step = 0, stamp = 0, of = 0]) => {
+    shown(step, stamp, of);
+    return isStale.value;
+  });
+  expect(told).toEqual([false, true, false, true]);
+});
+
+it("counts what came since the list was loaded", () => {
+  shown(1, 7, 3);
+  expect([newSamples.value, isStale.value]).toEqual([1, false]);
+});
