@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bookmarksCall, literal, samplesCall } from "./python";
+import { bookmarksCall, inWords, literal, samplesCall } from "./python";
 
 describe("the Python of a view", () => {
   it("says what narrows it, and nothing else", () => {
@@ -8,6 +8,11 @@ describe("the Python of a view", () => {
     );
     expect(samplesCall("/r", {})).toContain("run.samples()");
     expect(bookmarksCall("/r")).toContain("run.bookmarks()");
+  });
+  it("is told in words", () => {
+    expect(inWords({ split: "train", step: 1200, trained: true })).toBe("train · step 1,200");
+    expect(inWords({ split: "eval/x", step_min: 3, step_max: 9, trained: false, where: "reward < 0.1" })).toBe("eval/x · steps 3 to 9 · discarded · reward < 0.1");
+    expect([inWords({ step_min: 3 }), inWords({ step_max: 0 }), inWords({})]).toEqual(["every split · steps from 3 on", "every split · steps up to 0", "every split · all steps"]);
   });
   it("holds no text that could end it", () => {
     expect(literal('"\\\n\u2028\u202e')).toBe('"\\"\\\\\\n\\u2028\\u202e"');

@@ -1,5 +1,7 @@
 /** The Python that gives what the page shows. */
 
+import { figure } from "./numbers";
+
 /** Which samples: what is undefined narrows nothing. */
 export interface Selection {
   split?: string | undefined;
@@ -11,6 +13,17 @@ export interface Selection {
   where?: string | undefined;
   sort?: string | undefined;
   descending?: boolean | undefined;
+}
+
+/** The same for a person: `train · steps 3 to 9 · discarded · reward < 0.1`. */
+export function inWords({ split, step, step_min: low, step_max: high, trained, where = "" }: Selection): string {
+  const steps = step === undefined ? between(low, high) : `step ${figure(step)}`;
+  return [split ?? "every split", steps, trained === false ? "discarded" : "", where].filter((words) => words !== "").join(" · ");
+}
+
+function between(low: number | undefined, high: number | undefined): string {
+  if (low === undefined) return high === undefined ? "all steps" : `steps up to ${figure(high)}`;
+  return high === undefined ? `steps from ${figure(low)} on` : `steps ${figure(low)} to ${figure(high)}`;
 }
 
 /** A text as a Python literal: JSON's escapes are Python's, and what JSON leaves as it is Python reads. */

@@ -1,13 +1,13 @@
 /** Taking samples out of the page: as a file, or as the Python call that gives the same. */
 
 import { useState } from "preact/hooks";
+import { inWords } from "../../lib/python";
 import { nameOf } from "../../state/marks";
-import { place } from "../../state/place";
 import { run } from "../../state/runs";
 import { Copy } from "../../ui/Copy";
 import { Dialog } from "../../ui/Dialog";
 import { Segments } from "../../ui/Segments";
-import { callOf, exportOpen, fileOf, type Kind, type Of } from "./exporting";
+import { callOf, exportOpen, fileOf, type Kind, type Of, selection } from "./exporting";
 import style from "./ExportCard.module.css";
 
 const KINDS = [
@@ -39,13 +39,12 @@ function Card({ of }: { of: Of }) {
   const [texts, setTexts] = useState<"whole" | "start">("whole");
   const item = run.value;
   if (item === null) return null;
-  const { split, step } = place.value;
   return (
     <div class={style["card"]}>
       <h2>Export {of === "bookmarks" ? "what is marked" : "the samples of the list"}</h2>
       <p class="quiet">
         {nameOf(item)}
-        {of === "samples" && ` · ${split ?? "every split"}${step === null ? "" : ` · step ${step}`}`}
+        {of === "samples" && ` · ${inWords(selection.value)}`}
       </p>
       <div class={style["line"]}>
         <span>As</span>

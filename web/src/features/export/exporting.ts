@@ -3,7 +3,8 @@
 import { computed, signal } from "@preact/signals";
 import { exportAddress } from "../../api";
 import { bookmarksCall, samplesCall, type Selection } from "../../lib/python";
-import { listing, scope } from "../../state/list";
+import { columnOf } from "../../state/columns";
+import { scope } from "../../state/list";
 import { queryOf } from "../../state/listing";
 import { run } from "../../state/runs";
 
@@ -18,13 +19,17 @@ export const selection = computed<Selection>(() => {
   const of = scope.value;
   if (of === null) return {};
   const { column: _, ...query } = queryOf(of);
-  const isLength = query.sort === "length";
-  return isLength ? { ...query, sort: hasTokens() ? "response_tokens" : "response_chars" } : query;
+  return query;
 });
 
-const hasTokens = (): boolean => listing.value?.pages.get(0)?.some((item) => item.response_tokens !== null) ?? true;
+/** Lists are sorted by length, Python by a column. */
+function columnFor(sort: string | undefined): string | undefined {
+  if (sort !== "length" || columnOf(sort) !== null) return sort;
+  return columnOf("response_tokens") === null ? "response_chars" : "response_tokens";
+}
 
-export const callOf = (of: Of): string => (of === "bookmarks" ? bookmarksCall(run.value?.path ?? "") : samplesCall(run.value?.path ?? "", selection.value));
+export const callOf = (of: Of): string =>
+  of === "bookmarks" ? bookmarksCall(run.value?.path ?? "") : samplesCall(run.value?.path ?? "", { ...selection.value, sort: columnFor(selection.value.sort) });
 
 export function fileOf(of: Of, to: Kind, isWhole: boolean): string {
   const texts = isWhole ? "whole" : "start";
