@@ -16,6 +16,9 @@ export function smoothed(values: readonly (number | null)[], spanPoints: number)
   });
 }
 
+/** What the ticks of an axis of steps may be apart. Steps may be times in nanoseconds. */
+export const WHOLE_STEPS: readonly number[] = Array.from({ length: 16 }, (_, digits) => [1, 2, 5].map((first) => first * 10 ** digits)).flat();
+
 /** Lowest and highest of the numbers; null where there is none. */
 export function extent(values: readonly (number | null)[]): [number, number] | null {
   let low = Infinity;

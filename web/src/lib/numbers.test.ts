@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { count, exact, figure, finite, score, signed, size, toNumber } from "./numbers";
+import { count, exact, figure, finite, score, signed, size, toNumber, whole } from "./numbers";
 
 describe("numbers off the wire", () => {
   it("reads what JSON cannot carry", () => {
@@ -9,6 +9,10 @@ describe("numbers off the wire", () => {
     expect(toNumber("toy")).toBeNull();
     expect(toNumber(null)).toBeNull();
     expect(finite("NaN")).toBeNull();
+  });
+  it("reads the whole numbers that it wrote, and no others", () => {
+    for (const step of [0, -3, 1200, 1e15, Number.MAX_SAFE_INTEGER]) expect([whole(figure(step)), whole(` ${step}`)]).toEqual([step, step]);
+    expect(["", "1.5", "1e3", "1,2", "x", "9007199254740993"].map(whole)).toEqual([null, null, null, null, null, null]);
   });
 });
 

@@ -13,6 +13,12 @@ export function toNumber(value: WireNumber | undefined): number | null {
   return NON_FINITE[value] ?? (DIGITS.test(value) ? Number(value) : null);
 }
 
+/** The whole number that a person typed, or took from the page (`1,200`); null for anything else, and beyond 2**53. */
+export function whole(text: string): number | null {
+  const digits = text.trim().replaceAll(/,(?=\d{3})/g, "").replace(MINUS, "-");
+  return DIGITS.test(digits) && Number.isSafeInteger(Number(digits)) ? Number(digits) : null;
+}
+
 /** The number where it can be calculated with, else null. */
 export function finite(value: WireNumber | undefined): number | null {
   const number = toNumber(value);

@@ -1,6 +1,7 @@
 /** How a small chart looks: three grid lines, quiet axes, the line at the current step. All colours are the tokens'. */
 
 import uPlot from "uplot";
+import { WHOLE_STEPS } from "../../lib/curves";
 import { score } from "../../lib/numbers";
 
 const HEIGHT_PX = 128;
@@ -60,7 +61,7 @@ export function optionsOf({ width, inks, current, hover, open }: Given): uPlot.O
       y: { range: (_, low, high) => (low === null || high === null ? [0, 1] : low === high ? apart(low, high) : uPlot.rangeNum(low, high, 0.1, true)) },
     },
     axes: [
-      { ...axis, grid: { show: false }, size: 22, gap: 6, incrs: WHOLE, values: (_, ticks) => ticks.map((tick) => String(tick)) },
+      { ...axis, grid: { show: false }, size: 22, gap: 6, incrs: [...WHOLE_STEPS], values: (_, ticks) => ticks.map((tick) => String(tick)) },
       { ...axis, grid: { stroke: inks.grid, width: 1 }, size: AXIS_PX, gap: 4, splits: thirds, values: (_, ticks) => ticks.map((tick) => score(tick)) },
     ],
     series: [
@@ -80,8 +81,6 @@ export function optionsOf({ width, inks, current, hover, open }: Given): uPlot.O
 function apart(low: number, high: number): [number, number] {
   return low === high ? [low - 1, high + 1] : [low, high];
 }
-
-const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 1e6, 1e7, 1e8];
 
 /** A line of one point is no line: then the point itself is drawn. */
 function lone(plot: uPlot): boolean {

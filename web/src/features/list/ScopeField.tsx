@@ -2,7 +2,7 @@
 
 import { useLayoutEffect, useState } from "preact/hooks";
 import type { Extent } from "../../lib/address";
-import { figure } from "../../lib/numbers";
+import { figure, whole } from "../../lib/numbers";
 import { go, place } from "../../state/place";
 import { lastStep, steps } from "../../state/steps";
 import style from "./List.module.css";
@@ -27,8 +27,6 @@ export function ScopeField() {
   );
 }
 
-const WHOLE = /^\s*(-?\d{1,15})?\s*$/;
-
 function Range({ from, to }: { from: number | null; to: number | null }) {
   return (
     <span class={style["range"]}>
@@ -43,9 +41,11 @@ function End({ words, value, choose }: { words: string; value: number | null; ch
   const own = value === null ? "" : String(value);
   // At once: later it would take away what was typed meanwhile.
   useLayoutEffect(() => setText(own), [own]);
+  const end = whole(text);
+  const isRead = text.trim() === "" || end !== null;
   const take = (): void => {
-    if (!WHOLE.test(text)) setText(own);
-    else if (text.trim() !== own) choose(text.trim() === "" ? null : Number(text));
+    if (isRead && end !== value) choose(end);
+    else setText(own);
   };
   return (
     <input
@@ -54,7 +54,7 @@ function End({ words, value, choose }: { words: string; value: number | null; ch
       title={`${words}; empty for the ${words === "First step" ? "first" : "last"} there is`}
       inputMode="numeric"
       autocomplete="off"
-      aria-invalid={!WHOLE.test(text)}
+      aria-invalid={!isRead}
       value={text}
       onInput={(event) => setText(event.currentTarget.value)}
       onBlur={take}

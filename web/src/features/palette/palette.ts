@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { scopeOf } from "../../lib/address";
 import { fit } from "../../lib/fuzzy";
 import { nearest } from "../../lib/rows";
-import { count, figure, score } from "../../lib/numbers";
+import { count, figure, score, whole } from "../../lib/numbers";
 import { doings } from "../../state/actions";
 import { nameOf, runMark, sampleMarks } from "../../state/marks";
 import { go, place } from "../../state/place";
@@ -52,8 +52,9 @@ function directly(text: string): Choice[] {
   const found: Choice[] = [];
   const here = place.peek();
   const known = steps.peek();
-  if (/^(step\s*)?-?\d{1,15}$/i.test(text) && known !== null && known.steps.length > 0) {
-    const at = nearest(known.steps, Number(text.replace(/^step\s*/i, "")));
+  const wanted = whole(text.replace(/^step\s*/i, ""));
+  if (wanted !== null && known !== null && known.steps.length > 0) {
+    const at = nearest(known.steps, wanted);
     const step = known.steps[at] ?? 0;
     const more = `${count(known.samples[at] ?? 0, "sample")} · mean reward ${score(known.reward_mean[at], "none")}`;
     found.push({ key: "step", kind: "step", words: `${known.split} ${figure(step)}`, more, act: () => go({ page: "rollouts", step }) });

@@ -15,7 +15,8 @@ export function StepList({ close }: { close: () => void }) {
   const [text, setText] = useState("");
   const scroller = useRef<HTMLDivElement>(null);
   const known = steps.value;
-  const found = useMemo(() => (known?.steps ?? []).flatMap((step, i) => (String(step).includes(text.trim()) ? [i] : [])), [known, text]);
+  const digits = text.replaceAll(/[\s,]/g, "");
+  const found = useMemo(() => (known?.steps ?? []).flatMap((step, i) => (String(step).includes(digits) ? [i] : [])), [known, digits]);
   const current = found.findIndex((i) => known?.steps[i] === place.value.step);
   const [marked, mark] = useState(current);
   const virtual = useVirtual({ count: found.length, scroller, height: () => ROW_PX, shape: found });

@@ -1,7 +1,7 @@
 /** The step: a field to type into, ways to its neighbours, a list of all, and their mean rewards as a small curve. */
 
 import { useLayoutEffect, useState } from "preact/hooks";
-import { count, figure } from "../../lib/numbers";
+import { count, figure, whole } from "../../lib/numbers";
 import { go, place } from "../../state/place";
 import { goBy, goNear, lastStep, stepIndex, steps } from "../../state/steps";
 import { Icon, type Sign } from "../../ui/Icon";
@@ -56,10 +56,10 @@ function Field({ step }: { step: number }) {
   const [text, setText] = useState(String(step));
   // At once: later it would take away what was typed meanwhile.
   useLayoutEffect(() => setText(String(step)), [step]);
-  const isNumber = /^\s*-?\d{1,15}\s*$/.test(text);
+  const wanted = whole(text);
   const onSubmit = (event: Event): void => {
     event.preventDefault();
-    if (isNumber) goNear(Number(text));
+    if (wanted !== null) goNear(wanted);
     setText(String(place.peek().step ?? step));
   };
   return (
@@ -70,7 +70,7 @@ function Field({ step }: { step: number }) {
         title="Type a step and press Enter: the nearest that there is opens"
         inputMode="numeric"
         autocomplete="off"
-        aria-invalid={!isNumber}
+        aria-invalid={wanted === null}
         value={text}
         style={{ width: `${Math.max(4, String(step).length) + 3}ch` }}
         onInput={(event) => setText(event.currentTarget.value)}
