@@ -65,6 +65,7 @@ export function onLink(change: Partial<Place>): (event: MouseEvent) => void {
 
 export function startPlace(): void {
   addEventListener("popstate", () => {
+    lastLeaf = { what: "", at: -LEAF_MS }; // what was come back to is an end of its own
     place.value = read();
   });
 }

@@ -72,18 +72,19 @@ export function startSteps(): void {
 async function refresh(item: RunItem | null, split: string | null): Promise<void> {
   if (item === null || split === null) return;
   const key = `${item.id}\n${split}`;
+  const isLookedAt = (): boolean => place.peek().run === item.id && place.peek().split === split;
   if (steps.peek() === null) loaded.value = kept.peek(key) ?? null;
   if (steps.peek()?.version === item.version) return;
   try {
     const reply = await kept.renew(key, () => getSteps(item.id, split));
-    const here = place.peek();
-    if (here.run !== item.id || here.split !== split) return;
+    if (!isLookedAt()) return;
     failures = 0;
     stepsError.value = null;
     loaded.value = reply;
     // Once more where the run was told to have changed meanwhile; a reply that is newer than the page knows is fine.
     if (run.peek()?.version !== item.version) setTimeout(again, AGAIN_MS);
   } catch (error) {
+    if (!isLookedAt()) return;
     stepsError.value = asApiError(error);
     clearTimeout(waiting);
     waiting = setTimeout(again, PAUSES_MS[Math.min(failures, PAUSES_MS.length - 1)]);
