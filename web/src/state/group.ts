@@ -114,15 +114,19 @@ export function startGroup(): void {
   });
 }
 
+let membersAsked = 0;
+
 async function loadMembers(group: string, names: readonly string[]): Promise<void> {
   const { run: id, sample } = place.peek();
   const scope = sample === null ? null : scopeOf(sample);
   if (id === null || scope === null) return;
-  const name = decodeURIComponent(group.slice(group.lastIndexOf("/") + 1));
+  membersAsked += 1;
+  const own = membersAsked;
   try {
+    const name = decodeURIComponent(group.slice(group.lastIndexOf("/") + 1));
     const column = ["total_tokens", ...names];
     const reply = await getSamples(id, { ...scope, group: name, sort: "index", descending: false, offset: 0, limit: MEMBERS, column });
-    if (groupId.peek() === group && place.peek().run === id) members.value = reply;
+    if (own === membersAsked && groupId.peek() === group && place.peek().run === id) members.value = reply;
   } catch {
     // The answers say what is wrong; without the figures they can be read all the same.
   }
@@ -137,7 +141,10 @@ async function loadAnswers(id: string, query: { against?: string | undefined; on
   if (of === null) return;
   const key = JSON.stringify([of, groupOf(id), query, stamp.peek(), round.peek()]);
   const known = answers.peek();
-  if (key === held && isShown.peek() && known?.answers.some((one) => one.id === id)) return;
+  if (key === held && isShown.peek() && known?.answers.some((one) => one.id === id)) {
+    answersError.value = null;
+    return;
+  }
   asked += 1;
   const own = asked;
   try {

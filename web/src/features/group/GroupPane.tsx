@@ -1,5 +1,6 @@
 /** The middle pane over a group: its samples side by side, as a table, or two of them word by word. */
 
+import { sentence } from "../../lib/words";
 import { again, answers, answersError, groupId, isShown } from "../../state/group";
 import { place } from "../../state/place";
 import { Failure, State } from "../../ui/State";
@@ -30,6 +31,11 @@ export function GroupPane() {
             </div>
             {isTable && <GroupTable key={group} />}
             {!isTable && isFailed && answersError.value !== null && <Failure error={answersError.value} what="The answers of this group" again={again} />}
+            {!isTable && reply !== null && answersError.value !== null && (
+              <p class={style["error"]} role="alert">
+                {sentence(answersError.value.message)} <button type="button" class="action strong" onClick={again}>Try again</button>
+              </p>
+            )}
             {!isTable && reply !== null && (isDiff ? <Difference reply={reply} /> : <Columns key={group} reply={reply} />)}
           </>
         )}
