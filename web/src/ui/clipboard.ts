@@ -15,7 +15,8 @@ function copyBySelection(text: string): boolean {
   field.value = text;
   field.readOnly = true;
   field.className = "hidden";
-  document.body.append(field);
+  // Beside an open dialog nothing can have the focus, and what has none is not copied, whatever the browser says.
+  (document.querySelector("dialog[open]") ?? document.body).append(field);
   field.select();
   try {
     return document.execCommand("copy");
