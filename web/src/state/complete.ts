@@ -2,9 +2,10 @@
 
 import { computed, effect, untracked } from "@preact/signals";
 import type { Page } from "../lib/address";
-import { goFirst, isBehind, listing } from "./list";
+import { goFirst, isBehind, listing, position } from "./list";
 import { go, place } from "./place";
 import { run, runs } from "./runs";
+import { isShown, sample as read } from "./sample";
 import { lastStep, steps } from "./steps";
 
 /** The newest step at which something was not trained on. */
@@ -39,5 +40,14 @@ export function startComplete(): void {
     const list = listing.value;
     if (page !== "rollouts" || sample !== null || isBehind.value || list === null) return;
     untracked(() => goFirst(list));
+  });
+  effect(() => {
+    // A sample that the list cannot hold, as from a bookmark or a search, is read among those that it is one of. Side by
+    // side a group may hold both.
+    const { page, view, discarded } = place.value;
+    const reply = read.value;
+    if (page !== "rollouts" || view === "group" || !isShown.value || isBehind.value || reply === null || position.value !== null) return;
+    const isGone = reply.discarded !== "";
+    if (isGone !== discarded) untracked(() => go({ discarded: isGone, sample: reply.id }, "replace"));
   });
 }

@@ -1,0 +1,30 @@
+import { expect, it } from "vitest";
+import { type Place, START } from "../lib/address";
+import { keyOf } from "../lib/listing";
+import { item, reply } from "../testing";
+import { startComplete } from "./complete";
+import { listing, scopeAt } from "./list";
+import { place } from "./place";
+import { sample } from "./sample";
+
+startComplete();
+
+/** Read a sample beside a list that has another one alone; say whether the page is that of what was not trained on. */
+function isAmongDiscarded(reason: string, change: Partial<Place> = {}): boolean {
+  sample.value = null;
+  place.value = { ...START, page: "rollouts", run: "r", split: "train", step: 1, sample: "train/1/0/9", ...change };
+  const scope = scopeAt(place.peek());
+  if (scope === null) throw new Error("a step is a scope");
+  listing.value = { scope, key: keyOf(scope), version: "1", mode: "samples", total: 1, of: 1, rows: 1, pages: new Map([[0, [item(0)]]]), groups: new Map(), asked: new Set(), stamp: 1 };
+  sample.value = reply({ id: place.peek().sample ?? "", discarded: reason });
+  expect(place.peek().sample).toBe("train/1/0/9");
+  return place.peek().discarded;
+}
+
+it("reads a sample among those that it is one of", () => {
+  expect([isAmongDiscarded("zero_advantage"), isAmongDiscarded(""), isAmongDiscarded("", { discarded: true })]).toEqual([true, false, false]);
+});
+
+it("leaves the page as it is where a group stands side by side", () => {
+  expect([isAmongDiscarded("zero_advantage", { view: "group" }), isAmongDiscarded("", { view: "group", discarded: true })]).toEqual([false, true]);
+});
