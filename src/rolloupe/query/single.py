@@ -18,7 +18,7 @@ WHERE split = ? AND step = ? AND grp = ? ORDER BY {FILE_ORDER}
 
 
 class Found(NamedTuple):
-    """Where a sample lies, by what annotations are joined to it, and its group, in order."""
+    """Where a sample lies, by what annotations are joined to it, and its group as lists have it, in order."""
 
     source: Source
     locator: Locator
@@ -36,7 +36,11 @@ def locate(run: OpenRun, key: SampleKey) -> Found:
     source = run.source(row.locator.source)
     if source is None:
         raise SourceChanged(f"{row.locator.source} is gone: the sample {key} was in it when it was indexed")
-    return Found(source, row.locator, row.uid, group_keys(run, key, rows))
+    newest = _newest(run, key)
+    group = [
+        one for one, of in zip(group_keys(run, key, rows), rows, strict=True) if of.launch in (0, newest) or of is row
+    ]
+    return Found(source, row.locator, row.uid, group)
 
 
 @dataclass(frozen=True)
@@ -63,8 +67,7 @@ def group_rows(run: OpenRun, key: SampleKey) -> list[Row]:
 
 def group_keys(run: OpenRun, key: SampleKey, rows: list[Row]) -> list[SampleKey]:
     """Of samples with the same index all but the last are earlier attempts; so are those of older launches."""
-    sketch = run.snapshot().steps.get((key.split, key.step))
-    newest = sketch.launch if sketch else 0
+    newest = _newest(run, key)
     left, seen = Counter(row.index for row in rows), Counter[str]()
     attempts = {}
     for number, row in sorted(enumerate(rows), key=lambda pair: pair[1].launch):
@@ -75,13 +78,19 @@ def group_keys(run: OpenRun, key: SampleKey, rows: list[Row]) -> list[SampleKey]
     return [SampleKey(key.split, key.step, key.group, row.index, attempts[n]) for n, row in enumerate(rows)]
 
 
+def _newest(run: OpenRun, key: SampleKey) -> int:
+    """The launch that recorded a step last; 0 where none is told."""
+    sketch = run.snapshot().steps.get((key.split, key.step))
+    return sketch.launch if sketch else 0
+
+
 def sample(run: OpenRun, key: SampleKey) -> Sample:
     """One sample, whole, read from its source. Raises `NotFound`, and `SourceChanged` where the file was rewritten."""
     return sample_and_group(run, key)[0]
 
 
 def sample_and_group(run: OpenRun, key: SampleKey) -> tuple[Sample, list[SampleKey]]:
-    """One sample as `sample`, and the samples of its group in order, itself among them."""
+    """One sample as `sample`, and its group as lists have it, in order, itself among them."""
     place = locate(run, key)
     found = said.load(run, place.source, place.locator, said.places(run, [place.uid]).get(place.uid, []))
     if (found.row.split, found.row.step, found.row.group, found.row.index) != key.shared:
