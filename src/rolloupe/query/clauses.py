@@ -45,7 +45,8 @@ def clause_of(snapshot: Snapshot, one: Filter) -> Clause:
         empty = "" if is_number(snapshot, one.column) else f" OR {name} = ''"
         return Clause(f"({name} IS NULL{empty})", [])
     if isinstance(one, Among):
-        values = [_bound(snapshot, one.column, value) for value in one.values]
+        typed = one.typed or [""] * len(one.values)
+        values = [_bound(snapshot, one.column, *pair) for pair in zip(one.values, typed, strict=True)]
         return Clause(f"{column(snapshot, one.column)} IN ({', '.join('?' * len(values))})", values)
     if isinstance(one, Condition):
         return _compared(snapshot, one)
@@ -64,21 +65,21 @@ def _compared(snapshot: Snapshot, one: Condition) -> Clause:
         equal = _compared(snapshot, replace(one, operator="="))
         return Clause(f"({equal.sql} IS NOT TRUE)", equal.values)
     if not is_number(snapshot, one.column):
-        return Clause(f"({name} {one.operator} ?)", [str(one.value)])
+        return Clause(f"({name} {one.operator} ?)", [_bound(snapshot, one.column, one.value, one.typed)])
     if isinstance(one.value, str) and is_number(snapshot, one.value):
         other = column(snapshot, one.value)
         known = "" if one.operator == "=" else f" AND NOT isnan({name}::DOUBLE) AND NOT isnan({other}::DOUBLE)"
         return Clause(f"({name} {one.operator} {other}{known})", [])
-    value = _bound(snapshot, one.column, one.value)
+    value = _bound(snapshot, one.column, one.value, one.typed)
     is_above = one.operator in ABOVE and not (isinstance(value, float) and math.isnan(value))
     known = f" AND NOT isnan({name}::DOUBLE)" if is_above else ""
     return Clause(f"({name} {one.operator} ?{known})", [value])
 
 
-def _bound(snapshot: Snapshot, name: str, value: Value) -> Value:
+def _bound(snapshot: Snapshot, name: str, value: Value, typed: str) -> Value:
     """The value as it is bound: text with text, numbers with numbers."""
     if not is_number(snapshot, name):
-        return str(value)
+        return typed or str(value)
     if isinstance(value, str) and value.lower() in TRUTH:
         return TRUTH[value.lower()]
     if isinstance(value, str):

@@ -21,6 +21,8 @@ class Condition(Struct, frozen=True):
     column: str
     operator: str
     value: Value
+    typed: str = ""
+    """A number as it was typed (`007`), where it is written otherwise: columns of text are compared with that."""
 
 
 class Among(Struct, frozen=True):
@@ -28,6 +30,8 @@ class Among(Struct, frozen=True):
 
     column: str
     values: tuple[Value, ...]
+    typed: tuple[str, ...] = ()
+    """As in `Condition`, for each value; empty where none has such."""
 
 
 class Missing(Struct, frozen=True):

@@ -9,7 +9,8 @@
                | name "is" [ "not" ] "null"
 
 A name or value with blanks or signs in it stands in quotes, single or double, a quote inside doubled. A value that
-reads as a number is one; in quotes it is text. Words are read in any case.
+reads as a number is one, and beside a column of text the text that it is; in quotes it is text. Words are read in any
+case.
 """
 
 import re
@@ -134,7 +135,8 @@ class _Reader:
         name = self._take("word quoted", "the name of a column").text
         if (operator := self._peek()) is not None and operator.kind == "operator":
             self._at += 1
-            return Condition(name, _SAME.get(operator.text, operator.text), self._value())
+            token = self._value()
+            return Condition(name, _SAME.get(operator.text, operator.text), value_of(token), typed_of(token))
         if self._skip("is"):
             is_not = self._skip("not")
             self._expect("null")
@@ -144,21 +146,23 @@ class _Reader:
             value = self._take("word quoted", "a text")
             found: Filter = Condition(name, "contains", value.text)
         elif self._skip("in"):
-            found = Among(name, self._values())
+            tokens = self._values()
+            typed = tuple(map(typed_of, tokens))
+            found = Among(name, tuple(map(value_of, tokens)), typed if any(typed) else ())
         else:
             raise self._stopped("contains or in" if is_not else "one of = != < <= > >= in contains is", self._peek())
         return Not(found) if is_not else found
 
-    def _values(self) -> tuple[Value, ...]:
+    def _values(self) -> list[Token]:
         self._expect("(")
         found = [self._value()]
         while self._skip(","):
             found.append(self._value())
         self._expect(")")
-        return tuple(found)
+        return found
 
-    def _value(self) -> Value:
-        return value_of(self._take("word quoted", "a value"))
+    def _value(self) -> Token:
+        return self._take("word quoted", "a value")
 
     def _peek(self) -> Token | None:
         return self._tokens[self._at] if self._at < len(self._tokens) else None
@@ -205,6 +209,12 @@ def value_of(token: Token) -> Value:
     except ValueError:
         return float(token.text)
     return whole if -_MAX_INTEGER <= whole < _MAX_INTEGER else float(token.text)
+
+
+def typed_of(token: Token) -> str:
+    """What was typed, where it is a number that is written otherwise; else empty."""
+    value = value_of(token)
+    return "" if isinstance(value, str) or str(value) == token.text else token.text
 
 
 def _bare(quoted: str) -> str:
