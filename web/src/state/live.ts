@@ -4,7 +4,7 @@ import { computed, effect, signal, untracked } from "@preact/signals";
 import { listen } from "../api/events";
 import { holds } from "../lib/listing";
 import { isBehind, listing, listingError, reload } from "./list";
-import { loadMarks } from "./marks";
+import { loadMarks, sendAgain } from "./marks";
 import { go, place } from "./place";
 import { isVisible } from "./visible";
 import { loadRuns, run, told } from "./runs";
@@ -84,7 +84,7 @@ export function startLive(): void {
       const wasUp = isConnected.peek() === true;
       isConnected.value = isUp;
       // What happened before is not told: while the stream was down, or between the page's first question and its first word.
-      if (isUp && !wasUp) void Promise.all([loadRuns(), loadMarks()]);
+      if (isUp && !wasUp) void Promise.all([loadRuns(), loadMarks().then(sendAgain)]);
     },
   });
   effect(() => {

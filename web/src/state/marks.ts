@@ -24,8 +24,18 @@ export const owners = signal<readonly StateOwner[]>([]);
 export const trouble = signal("");
 export const statePlace = signal("");
 export const conflict = signal<Conflict | null>(null);
-/** Why the last change did not come through. */
-export const changeError = signal<ApiError | null>(null);
+/** Why what was added could not be read; null where it was. */
+export const marksError = signal<ApiError | null>(null);
+
+/** A change that did not come through. It is shown all the same, until it does or is let go. */
+export interface Unkept {
+  subject: Subject;
+  value: Said;
+  error: ApiError;
+}
+
+/** By run id and name, as `pending`. */
+export const unkept = signal<ReadonlyMap<string, Unkept>>(new Map());
 
 /** What was changed here and is on its way, by run id and name. */
 const pending = signal<ReadonlyMap<string, Said>>(new Map());
@@ -96,17 +106,21 @@ export const sampleMarks = computed(() =>
 /** Ask for what has changed. */
 export async function loadMarks(): Promise<void> {
   try {
-    const reply = await getState(version);
-    version = Math.max(version, reply.version);
+    const since = version;
+    let reply = await getState(since);
+    const isOther = reply.version < since; // kept in another file by now
+    if (isOther) reply = await getState(0);
+    version = isOther ? reply.version : Math.max(version, reply.version);
     batch(() => {
-      items.value = merged(items.peek(), reply.items);
+      items.value = merged(isOther ? new Map() : items.peek(), reply.items);
       owners.value = reply.owners;
       trouble.value = reply.trouble;
       statePlace.value = reply.place;
+      marksError.value = null;
       areMarksLoaded.value = true;
     });
   } catch (error) {
-    changeError.value = asApiError(error);
+    marksError.value = asApiError(error);
   }
 }
 
@@ -114,15 +128,33 @@ export async function loadMarks(): Promise<void> {
 export async function put(subject: Subject, value: Said): Promise<void> {
   const key = localKey(subject);
   const wanted = isEmpty(value) ? null : value;
+  unkept.value = without(unkept.peek(), key);
   pending.value = new Map(pending.peek()).set(key, wanted);
   const turn = (queues.get(key) ?? Promise.resolve()).then(async () => send(subject, wanted));
   queues.set(key, turn);
   await turn;
   if (queues.get(key) !== turn) return;
   queues.delete(key);
+  if (!unkept.peek().has(key)) pending.value = without(pending.peek(), key);
+}
+
+/** Send again what did not come through. */
+export async function sendAgain(): Promise<void> {
+  await Promise.all([...unkept.peek().values()].map(async ({ subject, value }) => put(subject, value)));
+}
+
+/** Let go of what did not come through: all is as it was before. */
+export function letGo(): void {
   const left = new Map(pending.peek());
-  left.delete(key);
+  for (const key of unkept.peek().keys()) left.delete(key);
+  unkept.value = new Map();
   pending.value = left;
+}
+
+function without<T>(map: ReadonlyMap<string, T>, key: string): Map<string, T> {
+  const left = new Map(map);
+  left.delete(key);
+  return left;
 }
 
 /** Keep one of two: mine over theirs, or theirs. */
@@ -141,14 +173,16 @@ async function send(subject: Subject, value: Said): Promise<void> {
   const field = { run: "run_mark", sample: "sample_mark", setting: "setting" }[kind];
   try {
     const item = await changeState({ kind, run, owner, name, seen, ...(value === null ? {} : { [field]: value }) });
-    changeError.value = null;
+    unkept.value = without(unkept.peek(), localKey(subject));
     take(item);
     if (run !== "" && ownerOf(owners.peek(), run) === "") await loadMarks();
   } catch (error) {
     const failure = asApiError(error);
     const theirs = failure.status === 409 ? (failure.said as Partial<ConflictReply> | null)?.item : undefined;
-    if (theirs === undefined) changeError.value = failure;
-    else if (kind === "setting") {
+    if (theirs === undefined) {
+      // Settings are kept in the browser, too.
+      if (kind !== "setting") unkept.value = new Map(unkept.peek()).set(localKey(subject), { subject, value, error: failure });
+    } else if (kind === "setting") {
       // The last choice of a person counts; what another tab chose beside it stays.
       const chosen = changes(known === undefined ? null : saidBy(known), value);
       take(theirs);

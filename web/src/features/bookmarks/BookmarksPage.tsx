@@ -2,11 +2,11 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { count, figure } from "../../lib/numbers";
-import { nameOf, sampleMarks, trouble } from "../../state/marks";
+import { loadMarks, marksError, nameOf, sampleMarks, trouble } from "../../state/marks";
 import { go, place } from "../../state/place";
 import { run, runs } from "../../state/runs";
 import { Segments } from "../../ui/Segments";
-import { State } from "../../ui/State";
+import { Failure, State } from "../../ui/State";
 import { exportOpen } from "../export/exporting";
 import { BookmarkRow } from "./BookmarkRow";
 import { type Kept, loadKept, sought } from "./kept";
@@ -59,7 +59,9 @@ export function BookmarksPage() {
           </button>
         )}
       </div>
-      {marks.length === 0 ? (
+      {marks.length === 0 && marksError.value !== null ? (
+        <Failure error={marksError.value} what="What you marked" again={() => void loadMarks()} />
+      ) : marks.length === 0 ? (
         <Empty />
       ) : found.length === 0 ? (
         <State title={all.length === 0 ? "Nothing is marked in this run" : "No bookmark has these words"}>

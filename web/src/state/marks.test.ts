@@ -1,0 +1,45 @@
+import { beforeEach, expect, it, vi } from "vitest";
+import * as api from "../api";
+import type { StateItem, StateReply } from "../api/types.gen";
+import { changeSample, items, letGo, loadMarks, sampleMark, sendAgain, unkept } from "./marks";
+
+vi.mock(import("../api"), async (original) => ({ ...(await original()), changeState: vi.fn<typeof api.changeState>(), getState: vi.fn<typeof api.getState>() }));
+
+const ID = "train/1/0/0";
+const DOWN = new api.ApiError(0, "The server does not answer.", "");
+
+const kept = (note: string, version: number): StateItem => ({
+  kind: "sample", owner: "o", name: ID, version, changed_s: 0, run_mark: null, sample_mark: { bookmarked: false, note, uid: "", excerpt: "" }, setting: null,
+});
+const all = (version: number, found: StateItem[]): StateReply => ({ version, items: found, owners: [{ owner: "o", run: "r", name: "r", format: "", path: "" }], place: "", trouble: "" });
+
+beforeEach(async () => {
+  letGo();
+  items.value = new Map();
+  vi.mocked(api.getState).mockResolvedValue(all(1, [kept("before", 1)]));
+  await loadMarks();
+});
+
+it("keeps on the screen what could not be kept, until it is sent again", async () => {
+  vi.mocked(api.changeState).mockRejectedValueOnce(DOWN).mockResolvedValueOnce(kept("long thought", 2));
+  await changeSample("r", ID, { note: "long thought" });
+  expect([sampleMark("r", ID).note, [...unkept.value.values()].map(({ error }) => error)]).toEqual(["long thought", [DOWN]]);
+  await sendAgain();
+  expect([sampleMark("r", ID).note, unkept.value.size]).toEqual(["long thought", 0]);
+});
+
+it("is as before once that is let go", async () => {
+  vi.mocked(api.changeState).mockRejectedValueOnce(DOWN);
+  await changeSample("r", ID, { note: "long thought" });
+  letGo();
+  expect([sampleMark("r", ID).note, unkept.value.size]).toEqual(["before", 0]);
+});
+
+it("reads everything anew where the server keeps it in another file", async () => {
+  vi.mocked(api.getState).mockResolvedValue(all(0, []));
+  await loadMarks();
+  expect([items.value.size, sampleMark("r", ID).note]).toEqual([0, ""]);
+  vi.mocked(api.getState).mockImplementation(async (since) => all(1, since < 1 ? [kept("again", 1)] : []));
+  await loadMarks();
+  expect(sampleMark("r", ID).note).toBe("again");
+});
