@@ -1,7 +1,7 @@
 import { beforeEach, expect, it, vi } from "vitest";
 import * as api from "../api";
 import type { StateItem, StateReply } from "../api/types.gen";
-import { changeSample, items, letGo, loadMarks, sampleMark, sendAgain, unkept } from "./marks";
+import { changeSample, isUnkept, items, letGo, loadMarks, ofSample, sampleMark, sendAgain, unkept } from "./marks";
 
 vi.mock(import("../api"), async (original) => ({ ...(await original()), changeState: vi.fn<typeof api.changeState>(), getState: vi.fn<typeof api.getState>() }));
 
@@ -24,6 +24,7 @@ it("keeps on the screen what could not be kept, until it is sent again", async (
   vi.mocked(api.changeState).mockRejectedValueOnce(DOWN).mockResolvedValueOnce(kept("long thought", 2));
   await changeSample("r", ID, { note: "long thought" });
   expect([sampleMark("r", ID).note, [...unkept.value.values()].map(({ error }) => error)]).toEqual(["long thought", [DOWN]]);
+  expect(isUnkept(ofSample("r", ID))).toBe(true);
   await sendAgain();
   expect([sampleMark("r", ID).note, unkept.value.size]).toEqual(["long thought", 0]);
 });

@@ -138,6 +138,8 @@ export async function put(subject: Subject, value: Said): Promise<void> {
   if (!unkept.peek().has(key)) pending.value = without(pending.peek(), key);
 }
 
+export const isUnkept = (subject: Subject): boolean => unkept.value.has(localKey(subject));
+
 /** Send again what did not come through. */
 export async function sendAgain(): Promise<void> {
   await Promise.all([...unkept.peek().values()].map(async ({ subject, value }) => put(subject, value)));

@@ -1,7 +1,7 @@
 /** Marking the sample that is looked at: a bookmark by key, a note that opens for writing. */
 
 import { signal } from "@preact/signals";
-import { changeSample, sampleMark } from "../../state/marks";
+import { changeSample, isUnkept, ofSample, sampleMark } from "../../state/marks";
 import { place } from "../../state/place";
 import { say } from "../../ui/said";
 
@@ -14,8 +14,9 @@ export function toggleBookmark(): void {
   const { run, sample } = place.peek();
   if (run === null || sample === null) return;
   const { bookmarked } = sampleMark(run, sample);
-  void changeSample(run, sample, { bookmarked: !bookmarked });
-  say(bookmarked ? "Bookmark removed" : "Bookmarked");
+  void changeSample(run, sample, { bookmarked: !bookmarked }).then(() => {
+    if (!isUnkept(ofSample(run, sample))) say(bookmarked ? "Bookmark removed" : "Bookmarked");
+  });
 }
 
 export function openNote(): void {
