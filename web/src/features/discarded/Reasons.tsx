@@ -18,7 +18,7 @@ export function Reasons() {
   const { split, step } = place.value;
   const id = run.value?.id ?? "";
   const known = steps.value;
-  const found = useLoaded(known === null || split === null ? null : `${id}\n${split}\n${known.version}`, () => getDiscards(id, split ?? ""));
+  const found = useLoaded(known === null || split === null ? null : `${id}\n${split}\n${known.version}`, () => getDiscards(id, split ?? ""), `${id}\n${split}`);
   if (found.error !== null) return <Failure error={found.error} what="The reasons" again={found.again} />;
   if (found.value === null || known === null || found.value.steps.length === 0) return null;
   const { reasons, generated, generatedHere } = summed(found.value, known, step);

@@ -21,8 +21,8 @@ interface Props {
 }
 
 export function Answers({ run, query: { split, metric, bar }, metric: told, step, problem, version }: Props) {
-  const key = [run, split, metric, bar, step, problem, version].join("\n");
-  const found = useLoaded(key, () => getCell(run, { split, metric, bar, step, problem }));
+  const of = [run, split, metric, bar, step, problem].join("\n");
+  const found = useLoaded(`${of}\n${version}`, () => getCell(run, { split, metric, bar, step, problem }), of);
   const answers = found.value?.answers ?? [];
   return (
     <aside class={style["answers"]} aria-label="Samples of the cell">

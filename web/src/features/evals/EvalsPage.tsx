@@ -1,6 +1,5 @@
 /** Evaluations: how each came out by step, and how each problem fared. Training prompts that come again are here, too. */
 
-import { useState } from "preact/hooks";
 import { getEvals } from "../../api";
 import type { EvalsReply } from "../../api/types.gen";
 import { score } from "../../lib/numbers";
@@ -16,15 +15,13 @@ export function EvalsPage() {
   const item = run.value;
   const query = { metric: asked("metric"), bar: asked("bar"), k: asked("k") };
   const key = item === null ? null : [item.id, item.version, ...Object.values(query)].join("\n");
-  const found = useLoaded(key, () => getEvals(item?.id ?? "", query));
-  const [last, keep] = useState<EvalsReply | null>(null);
-  if (found.value !== null && found.value !== last) keep(found.value);
-  const reply = found.value ?? last;
+  const found = useLoaded(key, () => getEvals(item?.id ?? "", query), item?.id);
+  const reply = found.value;
   if (item === null) return null;
   if (found.error !== null) {
     return (
       <main class={style["page"]} aria-label="Evals">
-        <Controls reply={last} />
+        <Controls reply={reply} />
         <Failure error={found.error} what="The evaluations" again={found.again} />
       </main>
     );

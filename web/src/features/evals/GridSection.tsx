@@ -33,10 +33,8 @@ export function GridSection({ split, splits }: { split: string; splits: readonly
   const item = run.value;
   const query = { split, metric: asked("metric"), bar: asked("bar"), only: asked("only"), sort: asked("by") };
   const key = item === null ? null : [item.id, item.version, ...Object.values(query)].join("\n");
-  const found = useLoaded(key, () => getGrid(item?.id ?? "", { ...query, offset: 0, limit: PAGE }));
-  const [last, keep] = useState<GridReply | null>(null);
-  if (found.value !== null && found.value !== last) keep(found.value);
-  const reply = found.value ?? (last?.split === split ? last : null);
+  const found = useLoaded(key, () => getGrid(item?.id ?? "", { ...query, offset: 0, limit: PAGE }), `${item?.id}\n${split}`);
+  const reply = found.value;
   return (
     <section class={style["grids"]} aria-label="Problems by step">
       <div class={style["bar"]}>

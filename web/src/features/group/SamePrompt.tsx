@@ -27,7 +27,8 @@ const isOpen = signal(false);
 
 export function SamePrompt() {
   const { run: runId, sample } = place.value;
-  const known = useLoaded(runId === null || sample === null ? null : `${runId} ${groupId.value} ${steps.value?.steps.length}`, async () => getSame(runId ?? "", sample ?? ""));
+  const of = `${runId} ${groupId.value}`;
+  const known = useLoaded(runId === null || sample === null ? null : `${of} ${steps.value?.steps.length}`, async () => getSame(runId ?? "", sample ?? ""), of);
   const same = known.value;
   return (
     <details class={style["same"]} open={isOpen.value} onToggle={(event) => (isOpen.value = event.currentTarget.open)}>

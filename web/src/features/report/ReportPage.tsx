@@ -13,7 +13,7 @@ export function ReportPage() {
   const id = run.value?.id ?? "";
   const version = run.value?.version ?? "";
   const { split, step } = place.value;
-  const about = useLoaded(`${id}\n${version}`, () => getAbout(id));
+  const about = useLoaded(`${id}\n${version}`, () => getAbout(id), id);
   const steps = about.value?.reports.find((one) => one.split === split)?.steps ?? [];
   const has = step !== null && steps.includes(step);
   const report = useLoaded(has && split !== null ? `${id}\n${split}\n${step}` : null, () => getReport(id, split ?? "", step ?? 0));

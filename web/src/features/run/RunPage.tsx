@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { getAbout } from "../../api";
-import type { AboutReply, CheckpointItem, FileItem } from "../../api/types.gen";
+import type { CheckpointItem, FileItem } from "../../api/types.gen";
 import { shown } from "../../lib/json";
 import { count, figure, size } from "../../lib/numbers";
 import { href, onLink } from "../../state/place";
@@ -19,8 +19,8 @@ const ROWS = 200;
 export function RunPage() {
   const item = run.value;
   const id = item?.id ?? "";
-  const about = useLoaded(`${id}\n${item?.version}`, () => getAbout(id));
-  const last = useLast(about.value);
+  const about = useLoaded(`${id}\n${item?.version}`, () => getAbout(id), id);
+  const last = about.value;
   if (about.error !== null) return <Alone heading="Run"><Failure error={about.error} what="What is known of this run" again={about.again} /></Alone>;
   if (last === null) return <Alone heading="Run"><Loading /></Alone>;
   return (
@@ -42,13 +42,6 @@ export function RunPage() {
       <Files files={last.files} left={last.files_left} />
     </main>
   );
-}
-
-/** The last answer there was, while a new one is on its way. */
-function useLast(value: AboutReply | null): AboutReply | null {
-  const [last, setLast] = useState(value);
-  if (value !== null && value !== last) setLast(value);
-  return value ?? last;
 }
 
 interface Leaf {
