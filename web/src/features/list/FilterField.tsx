@@ -13,6 +13,8 @@ import style from "./FilterField.module.css";
 /** So long after a key the server is asked what may follow. */
 const PAUSE_MS = 120;
 
+const MOVES: ReadonlySet<string> = new Set(["ArrowLeft", "ArrowRight", "Home", "End"]);
+
 export const FILTER_ID = "filter";
 
 export function FilterField() {
@@ -85,6 +87,7 @@ export function FilterField() {
   };
 
   const onKeyDown = (event: KeyboardEvent): void => {
+    if (MOVES.has(event.key)) close(); // what was offered is for where the cursor was
     const rows = offered?.found.length ?? 0;
     if (event.key === "ArrowDown" && rows > 0) mark((marked + 1) % rows);
     else if (event.key === "ArrowUp" && rows > 0) mark((marked + rows) % rows === marked ? marked - 1 : (marked < 0 ? rows : marked) - 1);
@@ -126,6 +129,7 @@ export function FilterField() {
           value={text}
           onInput={(event) => change(event.currentTarget.value, event.currentTarget.selectionStart ?? event.currentTarget.value.length)}
           onKeyDown={onKeyDown}
+          onPointerDown={close}
           onBlur={close}
         />
         {(text !== "" || where !== "") && (
