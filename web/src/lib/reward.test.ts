@@ -1,5 +1,19 @@
 import { describe, expect, it } from "vitest";
-import { shareOf } from "./reward";
+import { rangeOf, share, shareOf, stop } from "./reward";
+
+describe("colours of rewards", () => {
+  it("take the usual ranges where they hold all", () => {
+    expect(rangeOf(0.2, 0.9)).toEqual({ low: 0, high: 1 });
+    expect(rangeOf(-1, 1)).toEqual({ low: -1, high: 1 });
+    expect(rangeOf(0, 1.5)).toEqual({ low: 0, high: 1.5 });
+  });
+  it("place a value, and nothing that is no number", () => {
+    expect(share(0.5, { low: 0, high: 1 })).toBe(0.5);
+    expect(share(9, { low: 0, high: 1 })).toBe(1);
+    expect(share(NaN, { low: 0, high: 1 })).toBeNull();
+    expect(stop(1)).toBe(4);
+  });
+});
 
 describe("shareOf", () => {
   it("goes from the worst value to the best, whichever is greater", () => {

@@ -37,13 +37,3 @@ export function colour(place: number): string {
   const part = Math.round((place * 4 - below) * 100);
   return `color-mix(in oklch, var(--reward-${below + 1}) ${part}%, var(--reward-${below}))`;
 }
-
-/** The range over both. */
-export function widened(range: Range | null, values: Iterable<number>): Range | null {
-  let { low, high } = range ?? { low: Infinity, high: -Infinity };
-  for (const value of values) {
-    low = Math.min(low, value);
-    high = Math.max(high, value);
-  }
-  return low > high ? null : { low, high };
-}

@@ -17,9 +17,9 @@ import style from "./Rich.module.css";
 const MAX_CHARS = 1_000_000;
 /** So many nodes are put into the page at a time. */
 const A_FRAME = 500;
-/** How far below and above the screen pieces are drawn. */
 const LINE_CHARS = 100;
 const LINE_PX = 24;
+/** How far below and above the screen pieces are drawn. */
 const NEAR = "600px 0px";
 
 interface Props {

@@ -88,7 +88,7 @@ function choices(): Choice[] {
 }
 
 /** Go to a sample of any open run. */
-export function openSample(of: string, id: string): void {
+function openSample(of: string, id: string): void {
   const scope = scopeOf(id);
   if (scope !== null) go({ ...(of === place.peek().run ? {} : { run: of }), page: "rollouts", ...scope, sample: id, view: "transcript", list: false });
 }

@@ -1,0 +1,24 @@
+import { describe, expect, it } from "vitest";
+import { extent, path, smoothed, WHOLE_STEPS } from "./curves";
+
+describe("curves", () => {
+  it("keep a constant series as it is, gaps included", () => {
+    expect(smoothed([2, 2, null, 2], 10).map((value) => value?.toFixed(9) ?? null)).toEqual(["2.000000000", "2.000000000", null, "2.000000000"]);
+  });
+  it("have an extent where there is a number", () => {
+    expect(extent([null, 3, -1])).toEqual([-1, 3]);
+    expect(extent([null])).toBeNull();
+    expect(path([], [], 10, 10)).toBe("");
+  });
+  it("draw at most two points a pixel, and every extreme", () => {
+    const xs = Array.from({ length: 100_000 }, (_, i) => i);
+    const ys = xs.map((x) => (x === 50_000 ? 99 : Math.sin(x)));
+    const drawn = path(xs, ys, 200, 100);
+    expect(drawn.split("L").length).toBeLessThanOrEqual(2 * 201 + 1);
+    expect(drawn).toContain(" 0.0");
+  });
+  it("stand on an axis whose steps may be sixteen digits long", () => {
+    expect(WHOLE_STEPS.slice(0, 4)).toEqual([1, 2, 5, 10]);
+    expect(WHOLE_STEPS.at(-1)).toBeGreaterThan(1e15);
+  });
+});
