@@ -36,6 +36,9 @@ describe("the difference of two answers", () => {
   it("goes over to sentences, and gives up, where the time is over", () => {
     const long = (word: string): Told[] => [told(Array.from({ length: 30_000 }, (_, i) => `${word}${i}`).join(" "))];
     expect(difference(long("a"), long("b"), 1)).toMatchObject({ by: "sentences", share: 0 });
+    const odd = told(`${long("a")[0]?.text ?? ""}.\n\u0000\u0000assistant\u0000text`); // reads like what stands between the turns
+    const found = difference([odd, told("end")], long("b"), 1);
+    expect("refused" in found ? [] : found.first.map(({ stretches }) => stretches.map(({ text }) => text).join(""))).toEqual([odd.text, "end"]);
     const lines = (word: string): Told[] => [told(Array.from({ length: 30_000 }, (_, i) => `${word}${i}.`).join("\n"))];
     expect(difference(lines("a"), lines("b"), 1)).toHaveProperty("refused");
   });

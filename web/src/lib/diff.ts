@@ -30,8 +30,9 @@ const LIMIT_MS = 3000;
 const SOLID = String.raw`\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}`;
 const WORDS = new RegExp(String.raw`[${SOLID}]\p{M}*|\p{N}+(?:[.,]\p{N}+)*(?![\p{L}_])|(?:(?![${SOLID}])[\p{L}\p{N}_])(?:(?![${SOLID}])[\p{L}\p{N}\p{M}_'’])*|\s+|[^\p{M}]\p{M}*|\p{M}+`, "gu");
 const SENTENCES = /[^\n.!?。]*[\n.!?。]+\s*|[^\n.!?。]+/gu;
-/** Begins what stands for a new stretch among the words; no text holds it alone. */
-const HEAD = "\u0000\u0000";
+/** What stands for a new stretch among the words begins with the first of these, and every word with the second. */
+const HEAD = "#";
+const WORD = "=";
 
 export function difference(first: readonly Told[], second: readonly Told[], limitMs = LIMIT_MS): Difference {
   for (const by of ["words", "sentences"] as const) {
@@ -61,7 +62,7 @@ function tokens(told: readonly Told[], pattern: RegExp): string[] {
   const found: string[] = [];
   for (const { role, kind, text } of told) {
     found.push(`${HEAD}${role}\u0000${kind}`);
-    for (const [token] of text.matchAll(pattern)) found.push(token);
+    for (const [token] of text.matchAll(pattern)) found.push(WORD + token);
   }
   return found;
 }
@@ -69,9 +70,10 @@ function tokens(told: readonly Told[], pattern: RegExp): string[] {
 /** The words of one side as the stretches that they came from. */
 function put(told: readonly Told[], words: readonly [string, boolean][]): Differing[] {
   const found: Differing[] = [];
-  for (const [word, isSame] of words) {
+  for (const [token, isSame] of words) {
     const of = told[found.length];
-    if (word.startsWith(HEAD) && of !== undefined) {
+    const word = token.slice(WORD.length);
+    if (token.startsWith(HEAD) && of !== undefined) {
       const { text: _, ...rest } = of;
       found.push({ ...rest, stretches: [] });
       continue;
