@@ -1,6 +1,6 @@
 /** What of the run could not be read: which file, which bytes, why, and how the record begins. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { type ApiError, getProblems, problemRaw } from "../../api";
 import type { ProblemItem, ProblemsReply } from "../../api/types.gen";
 import { count, figure, size } from "../../lib/numbers";
@@ -17,18 +17,28 @@ export function ProblemsPage() {
   const [reply, setReply] = useState<ProblemsReply | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
 
+  const [isEnd, setEnd] = useState(false);
+  const round = useRef(0);
+
   const load = async (before: readonly ProblemItem[]): Promise<void> => {
+    round.current += 1;
+    const own = round.current;
     try {
       const page = await getProblems(id, before.length, PAGE);
+      if (own !== round.current) return;
       setReply({ ...page, problems: [...before, ...page.problems] });
+      setEnd(page.problems.length < PAGE);
       setError(null);
     } catch (problem) {
-      setError(asApiError(problem));
+      if (own === round.current) setError(asApiError(problem));
     }
   };
-  // A problem that came while the page is open: the first page says it, and the count stands above.
-  // oxlint-disable-next-line react/exhaustive-deps
-  useEffect(() => void load([]), [id, known]);
+  // A problem that came while the page is open: the first page says it. Who has read on stays there, and the count stands above.
+  useEffect(() => {
+    if (reply === null || reply.problems.length <= PAGE) void load([]);
+    else setEnd(false);
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, [id, known]);
 
   if (error !== null) return <Alone heading="Problems"><Failure error={error} what="The list of problems" again={() => void load([])} /></Alone>;
   if (reply === null) return <Alone heading="Problems"><Loading /></Alone>;
@@ -41,7 +51,8 @@ export function ProblemsPage() {
       </Alone>
     );
   }
-  const { problems, total } = reply;
+  const { problems } = reply;
+  const total = Math.max(reply.total, known);
   return (
     <main class={style["page"]}>
       <h1>{count(total, "record")} could not be read as they should</h1>
@@ -54,7 +65,8 @@ export function ProblemsPage() {
           </li>
         ))}
       </ol>
-      {problems.length < total && (
+      {problems.length < total && isEnd && <p class="quiet">{count(total - problems.length, "more record")} {total - problems.length === 1 ? "is" : "are"} counted, and not listed.</p>}
+      {problems.length < total && !isEnd && (
         <p class={style["more"]}>
           <button type="button" class="button" onClick={() => void load(problems)}>Show more</button>
           {figure(problems.length)} of {figure(total)}
