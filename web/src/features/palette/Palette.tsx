@@ -32,8 +32,8 @@ function Card() {
   return (
     <>
       <Finder
-        label="Find a page, a run, a step, a sample, a bookmark, or something to do"
-        placeholder="A page, run, step, sample id, bookmark, or something to do"
+        label="Find a page, a run, a step, a sample, a metric, a bookmark, or something to do"
+        placeholder="A page, run, step, sample id, metric, bookmark, or something to do"
         class={style["field"]}
         list="found"
         count={found.length}

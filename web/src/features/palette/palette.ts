@@ -1,4 +1,4 @@
-/** What the palette finds: pages, runs, steps, samples, bookmarks, and everything that can be done. */
+/** What the palette finds: pages, runs, steps, samples, metrics, bookmarks, and everything that can be done. */
 
 import { signal } from "@preact/signals";
 import { scopeOf } from "../../lib/address";
@@ -6,6 +6,7 @@ import { fit } from "../../lib/fuzzy";
 import { nearest } from "../../lib/rows";
 import { count, figure, score, whole } from "../../lib/numbers";
 import { doings } from "../../state/actions";
+import { columns, label as labelOf } from "../../state/columns";
 import { nameOf, runMark, sampleMarks } from "../../state/marks";
 import { go, place } from "../../state/place";
 import { run, runs, samplesOf } from "../../state/runs";
@@ -78,6 +79,10 @@ function choices(): Choice[] {
     ...(runs.value ?? []).map((item) => ({
       key: `run ${item.id}`, kind: "run", words: nameOf(item), more: `${count(samplesOf(item), "sample")}${runMark(item.id).hidden ? " · hidden" : ""}`,
       act: () => go(item.id === here.run ? { page: "rollouts" } : { page: "rollouts", run: item.id }),
+    })),
+    ...(own === null ? [] : columns.value.filter(({ kind }) => kind === "number")).map(({ name }) => ({
+      key: `metric ${name}`, kind: "metric", words: labelOf(name), more: labelOf(name) === name ? "sort the list by it" : `${name} · sort the list by it`,
+      act: () => go({ page: "rollouts", sort: name, descending: true }),
     })),
     ...sampleMarks.value.flatMap(({ item, owner }) => {
       const mark = item.sample_mark;
