@@ -186,7 +186,12 @@ def test_what_is_typed_right_after_a_key_lands_in_the_field_that_it_opens(page: 
     typed("Filter", "Escape", "Escape", key="f")
     typed("Find in this sample", "Escape", key="F")
     typed("Note on this sample", "Escape", key="n")
-    typed("Find a page, a run, a step, a sample, a metric, a bookmark, or something to do", "Escape", key="k", ctrlKey=True)
+    typed(
+        "Find a page, a run, a step, a sample, a metric, a bookmark, or something to do",
+        "Escape",
+        key="k",
+        ctrlKey=True,
+    )
     typed("Find a step", "Escape", press="[role=group][aria-label=Step] [aria-haspopup=dialog]")
     typed("Find a run", "Escape", press=runs)
     assert page.evaluate(GOES_TO, {"press": runs}) == "Find a run"

@@ -43,7 +43,7 @@ from rolloupe.query.records import (
 from rolloupe.query.recurring import Recurrence, problem_of, recurring
 from rolloupe.query.single import neighbours, raw, read, sample, sample_and_group
 from rolloupe.query.summaries import columns, groups, series, splits, steps, token_series_names, value_names
-from rolloupe.query.whole import whole
+from rolloupe.query.whole import Reader, whole
 
 __all__ = [
     "Among",
@@ -70,6 +70,7 @@ __all__ = [
     "Not",
     "Or",
     "Piece",
+    "Reader",
     "Recurrence",
     "SampleItem",
     "SamplePage",

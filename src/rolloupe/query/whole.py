@@ -1,4 +1,4 @@
-"""The samples of a step, whole, one after another: for what copies a run."""
+"""Many samples, whole, one after another: for what copies a run, or takes samples out of it."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,11 +6,12 @@ import pyarrow as pa
 
 from rolloupe.errors import SourceChanged
 from rolloupe.index import OpenRun
-from rolloupe.model import Locator, Sample
+from rolloupe.model import Locator, Sample, SampleKey
 from rolloupe.query import engine, said
 from rolloupe.query.engine import Question
 from rolloupe.query.listing import samples
 from rolloupe.query.records import SampleItem, SampleQuery
+from rolloupe.query.single import sample
 from rolloupe.query.terms import ATTEMPT_ORDER
 
 PAGE = 500
@@ -24,6 +25,55 @@ SELECT nth, arg_max(source, place), arg_max(byte_start, place), arg_max(byte_len
 FROM (SELECT *, row({ATTEMPT_ORDER}) AS place FROM found) GROUP BY nth ORDER BY nth
 """
 """Where the samples of a page lie; of several attempts the last."""
+
+
+OF_STEP = f"""
+, found AS (SELECT *, row({ATTEMPT_ORDER}) AS place FROM rows WHERE split = ? AND step = ?)
+SELECT grp, idx, arg_max(source, place), arg_max(byte_start, place), arg_max(byte_length, place),
+       arg_max(part, place), arg_max(uid, place)
+FROM found GROUP BY grp, idx
+"""
+
+MOST = 50_000
+"""Places that are held: of a larger step each sample is asked for by itself."""
+
+
+class Reader:
+    """Reads samples as `query.sample` does; where two of a step are asked for in turn, the step is looked up once."""
+
+    def __init__(self, run: OpenRun) -> None:
+        self._run = run
+        self._step: tuple[str, int] | None = None
+        self._places: dict[tuple[str, str], tuple[Locator, str]] = {}
+
+    def __call__(self, key: SampleKey) -> Sample:
+        """One sample. Raises `NotFound`, and `SourceChanged` where its file was rewritten."""
+        if not self._places and self._step == (key.split, key.step):
+            self._look_up(key)
+        elif self._step != (key.split, key.step):
+            self._step, self._places = (key.split, key.step), {}
+        place = None if key.attempt else self._places.get((key.group, key.index))
+        source = None if place is None else self._run.source(place[0].source)
+        if place is None or source is None:
+            return sample(self._run, key)
+        locator, uid = place
+        found = said.load(self._run, source, locator, said.places(self._run, [uid]).get(uid, []))
+        row = found.row
+        if (row.split, row.step, row.group, row.index) != key.shared:
+            return sample(self._run, key)  # the file was written again since
+        found.key = key
+        return found
+
+    def _look_up(self, key: SampleKey) -> None:
+        snapshot = self._run.snapshot()
+        sketch = snapshot.steps.get((key.split, key.step))
+        if sketch is None or sketch.rows > MOST:
+            return
+        pieces = snapshot.holding([key.split], key.step, key.step)
+        for group, index, source, start, length, part, uid in engine.ask(
+            self._run, Question(pieces, OF_STEP, [key.split, key.step])
+        ):
+            self._places[group, index] = Locator(source=source, start=start, length=length, part=part), uid
 
 
 def whole(run: OpenRun, split: str, step: int) -> Iterator[Sample]:
@@ -62,13 +112,13 @@ def _read(run: OpenRun, items: Sequence[SampleItem]) -> Iterator[Sample]:
         yield _annotated(found, items[nth])
 
 
-def _annotated(sample: Sample, item: SampleItem) -> Sample:
-    row = sample.row
+def _annotated(found: Sample, item: SampleItem) -> Sample:
+    row = found.row
     if (row.split, row.step, row.group, row.index) != item.key.shared:
-        raise SourceChanged(f"{sample.locator.source} no longer holds {item.key}: convert again")
-    sample.key = item.key
+        raise SourceChanged(f"{found.locator.source} no longer holds {item.key}: convert again")
+    found.key = item.key
     row.advantage = item.advantage if row.advantage is None else row.advantage
     row.discarded = row.discarded or item.discarded
     row.metrics = row.metrics | item.metrics
     row.tags = row.tags | item.tags
-    return sample
+    return found

@@ -44,7 +44,7 @@ async def export(request: Request) -> Response:
         asked = params.sample_query(given)
         taken = await context.in_thread(lambda: selected(run, asked))
     columns = tables.columns_of(*query.value_names(run), has_notes=taken.notes is not None)
-    read = (lambda key: query.sample(run, key)) if texts == "whole" else None
+    read = query.Reader(run) if texts == "whole" else None
     found = tables.written(kind, columns, tables.rows(run.id, taken.items, columns, read, taken.notes))
     name = quote(f"{run.id}.{of}.{kind}", safe="")
     headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}", "cache-control": "no-store"}

@@ -1,0 +1,32 @@
+"""Many samples read one after another: as each by itself, and in few questions."""
+
+from pathlib import Path
+
+import pytest
+
+from rolloupe import query
+from rolloupe.errors import NotFound
+from rolloupe.model import SampleKey
+from rolloupe.query import engine
+from tests.index.support import lines, opened, row
+
+
+def test_samples_of_a_step_are_looked_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    train = tmp_path / "run" / "rollout_result" / "train"
+    train.mkdir(parents=True)
+    for step in range(2):
+        rows = [row(step, i, group_index=i // 2) for i in range(20)]
+        (train / f"{step}.jsonl").write_bytes(lines([*rows, row(step, 3, group_index=1, response="again")]))
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        run = library.runs[0]
+        keys = [item.key for item in query.every(run, query.SampleQuery())]
+        assert any(key.attempt for key in keys)
+        one_by_one = [query.sample(run, key) for key in keys]
+        asked: list[str] = []
+        ask = engine.ask
+        monkeypatch.setattr(engine, "ask", lambda run, question: asked.append(question.sql) or ask(run, question))
+        read = query.Reader(run)
+        assert [read(key) for key in keys] == one_by_one
+        assert len(asked) <= 4 * 2
+        with pytest.raises(NotFound):
+            read(SampleKey("train", 1, "none", "0"))
