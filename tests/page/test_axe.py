@@ -18,6 +18,7 @@ COLOURS = ["color-contrast", "link-in-text-block"]
 """What may differ from theme to theme. All else is asked once a width."""
 
 RUN = """async ([tags, rules]) => {
+  await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));  // the page knows its new width
   const only = rules ? {type: 'rule', values: rules} : {type: 'tag', values: tags};
   const found = await axe.run(document, {runOnly: only, resultTypes: ['violations']});
   const over = document.querySelector('[role=dialog], [role=menu], #filter-offers');
