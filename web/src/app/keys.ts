@@ -21,7 +21,8 @@ import { goBy, lastStep, steps } from "../state/steps";
 import { copyLink } from "../ui/link";
 import { NARROW } from "../ui/useNarrow";
 
-const FIELDS = "input, textarea, select, [contenteditable]";
+/** What takes keys for itself. */
+const FIELDS = "input:not([type=checkbox]), textarea, select, [contenteditable]";
 
 const DO: Record<Action, () => void> = {
   nextSample: () => goBeside(1),

@@ -24,6 +24,9 @@ const kept = new Lru<Kept>(LIMIT_CHARS, ({ reply }) => 2000 + reply.turns.reduce
 export const sample = signal<SampleReply | null>(null);
 export const sampleError = signal<ApiError | null>(null);
 
+/** The sample that `sampleError` is about. */
+let failed = "";
+
 const isOf = (of: { id: string } | null, id: string | null): boolean => of !== null && of.id === id;
 
 export const isShown = computed(
@@ -116,7 +119,7 @@ async function show(runId: string, id: string, isAsked: boolean): Promise<void> 
   const key = keyOf(runId, id);
   const after = promptAfter.peek();
   const known = kept.peek(key);
-  sampleError.value = null;
+  if (failed !== key) sampleError.value = null; // what failed and is asked for again stands until there is an answer
   pageError.value = null;
   if (known !== undefined) sample.value = known.reply;
   if (!isAsked && known !== undefined && known.version === run.peek()?.version) return;
@@ -124,8 +127,11 @@ async function show(runId: string, id: string, isAsked: boolean): Promise<void> 
     const { reply } = await kept.renew(key, () => fetched(runId, id));
     if (place.peek().sample !== id || place.peek().run !== runId) return;
     if (promptAfter.peek() !== after) return; // divided in another way by now: that answer comes, too
+    sampleError.value = null;
     if (JSON.stringify(reply) !== JSON.stringify(sample.peek())) sample.value = reply;
   } catch (error) {
-    if (place.peek().sample === id) sampleError.value = asApiError(error);
+    if (place.peek().sample !== id || place.peek().run !== runId) return;
+    failed = key;
+    sampleError.value = asApiError(error);
   }
 }

@@ -73,7 +73,10 @@ export function GroupRow({ group, columns, isHere, at, canFocus, isOfSteps, box 
         {first !== undefined && (
           <span class={style["mean"]} title={`${count(group.samples, "sample")}, mean ${label(first)} ${exact(mean)}`}>
             <b style={{ color: inkOf(scale(first), toNumber(mean)) }}>{score(mean, "–")}</b>
-            <small>{isReward && group.samples > 1 && group.reward_std !== null ? `±${score(group.reward_std)}` : `n ${figure(group.samples)}`}</small>
+            <small>
+              n {figure(group.samples)}
+              {isReward && group.samples > 1 && group.reward_std !== null && ` ±${score(group.reward_std)}`}
+            </small>
           </span>
         )}
       </a>
