@@ -2,8 +2,8 @@
 
     python benchmarks/lists.py WORK_DIR [--samples 1000000] [--files 5000] [--rounds 9]
 
-Writes both runs (about 300 bytes a line, made once), indexes them, and times, interleaved: a page of 100 of a step, a
-page of 100 of the whole run sorted by reward for the first time (a list that was made is kept) and its middle page
+Writes both runs (about 300 bytes a line, made once), indexes them, and times, interleaved: a page of 100 of a step, the
+middle one of the whole run in its order, one of the whole run sorted by reward for the first time (a list that was made is kept) and its middle page
 afterwards, a page that a condition narrows, and a curve by step. The many files are asked a second time without packs.
 Beside it stands a plain DuckDB statement for the same page over one Parquet file with the same rows, as the limit.
 Prints medians in milliseconds, files in the page cache. Ten million samples take 6 GB and half an hour.
@@ -67,10 +67,12 @@ def questions(run: OpenRun, middle: int) -> dict[str, Callable[[], object]]:
     """What is timed, by name."""
     by_reward = SampleQuery(sort="reward", descending=True, limit=100)
     deep = replace(by_reward, offset=query.samples(run, by_reward).total // 2)
+    middle_page = SampleQuery(limit=100, offset=deep.offset)
     step = SampleQuery(splits=("train",), step_min=middle, step_max=middle, sort="reward", limit=100)
     narrow = SampleQuery(sort="reward", limit=100, where=(Condition("response_tokens", ">", 3900),))
     return {
         "page of a step": lambda: query.samples(run, step),
+        "middle page of the run": lambda: query.samples(run, middle_page),
         "page of the run by reward": lambda: forgetting(lambda: query.samples(run, by_reward)),
         "its middle page, then": lambda: query.samples(run, deep),
         "page of the run, a condition": lambda: forgetting(lambda: query.samples(run, narrow)),
@@ -100,6 +102,7 @@ def plain(parquet: Path, middle: int, samples: int) -> dict[str, Callable[[], ob
     curve = f"SELECT step, {statistics_of} FROM read_parquet(?) GROUP BY step"
     return {
         "page of a step": asked(f"step = {middle}", "reward, ordinal"),
+        "middle page of the run": asked("true", "step, ordinal", samples // 2),
         "page of the run by reward": asked("true", "reward DESC, step, ordinal"),
         "its middle page, then": asked("true", "reward DESC, step, ordinal", samples // 2),
         "page of the run, a condition": asked("response_tokens > 3900", "reward, step, ordinal"),
