@@ -3,9 +3,10 @@
     python benchmarks/lists.py WORK_DIR [--samples 1000000] [--files 5000] [--rounds 9]
 
 Writes both runs (about 300 bytes a line, made once), indexes them, and times, interleaved: a page of 100 of a step, the
-middle one of the whole run in its order, one of the whole run sorted by reward for the first time (a list that was made is kept) and its middle page
-afterwards, a page that a condition narrows, and a curve by step. The many files are asked a second time without packs.
-Beside it stands a plain DuckDB statement for the same page over one Parquet file with the same rows, as the limit.
+middle one of the whole run in its order, one of the whole run sorted by reward for the first time (a list that was made
+is kept) and its middle page afterwards, a page that a condition narrows, and a curve by step. The many files are asked
+a second time without packs. Beside it stands a plain DuckDB statement for the same page over one Parquet file with the
+same rows, as the limit.
 Prints medians in milliseconds, files in the page cache. Ten million samples take 6 GB and half an hour.
 """
 
