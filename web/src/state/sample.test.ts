@@ -5,7 +5,7 @@ import { START } from "../lib/address";
 import { part, reply, settled, turn } from "../testing";
 import { place } from "./place";
 import { chooseRender } from "./render";
-import { forgetSamples, goTurns, page, pageError, sample, startSample } from "./sample";
+import { forgetSamples, goTurns, page, pageError, refreshSample, sample, sampleError, startSample } from "./sample";
 
 vi.mock(import("../api"), async (original) => ({ ...(await original()), getSample: vi.fn<typeof api.getSample>(), getTurns: vi.fn<typeof api.getTurns>() }));
 
@@ -61,4 +61,25 @@ it("shows a prompt as it is divided now, whichever answer comes last", async () 
   answers[0]?.give({ ...long(ID), label: "one" });
   await settled();
   expect(sample.value?.label).toBe("two");
+});
+
+it("says what failed until it was asked for with success, however often it is asked again", async () => {
+  vi.mocked(api.getSample).mockRejectedValue(new api.ApiError(404, "gone", ""));
+  place.value = { ...AT, sample: "train/1/0/9" };
+  await settled();
+  const { ask, answers } = waiting<SampleReply>();
+  vi.mocked(api.getSample).mockImplementation(ask);
+  const asked = refreshSample();
+  expect(sampleError.value?.message).toBe("gone");
+  answers[0]?.give(long("train/1/0/9"));
+  await asked;
+  expect([sample.value?.id, sampleError.value]).toEqual(["train/1/0/9", null]);
+});
+
+it("blames no other sample for one that could not be had", async () => {
+  vi.mocked(api.getSample).mockRejectedValueOnce(new api.ApiError(404, "gone", ""));
+  place.value = { ...AT, sample: "train/1/0/9" };
+  await settled();
+  place.value = { ...AT, sample: ID };
+  expect(sampleError.value).toBeNull();
 });

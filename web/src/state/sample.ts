@@ -18,7 +18,7 @@ interface Kept {
 /** About 60 MB of text. */
 const LIMIT_CHARS = 30_000_000;
 
-const kept = new Lru<Kept>(LIMIT_CHARS, ({ reply }) => 2000 + reply.turns.reduce((sum, turn) => sum + turn.chars, 0));
+const kept = new Lru<Kept>(LIMIT_CHARS, ({ reply }) => 2000 + reply.turns.reduce((sum, turn) => sum + turn.chars, JSON.stringify(reply.extra ?? null).length));
 
 /** The sample last loaded; `isShown` says whether it is the one that the address names. */
 export const sample = signal<SampleReply | null>(null);

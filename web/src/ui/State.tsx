@@ -35,6 +35,15 @@ export function Loading() {
   return <p class="hidden" role="status">Loading</p>;
 }
 
+/** A part of what is shown, or its newer state, could not be had; the rest is there. */
+export function Missing({ error, again }: { error: ApiError; again: () => void }) {
+  return (
+    <p class={style["missing"]} role="alert">
+      {sentence(error.message)} <button type="button" class="action strong" onClick={again}>Try again</button>
+    </p>
+  );
+}
+
 /** What failed, in whose words it may be, and the way on. */
 export function Failure({ error, again, what }: { error: ApiError; again?: () => void; what: string }) {
   return (

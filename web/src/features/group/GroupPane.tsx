@@ -1,9 +1,8 @@
 /** The middle pane over a group: its samples side by side, as a table, or two of them word by word. */
 
-import { sentence } from "../../lib/words";
 import { again, answers, answersError, groupId, isShown } from "../../state/group";
 import { place } from "../../state/place";
-import { Failure, State } from "../../ui/State";
+import { Failure, Missing, State } from "../../ui/State";
 import { Columns } from "./Columns";
 import { Difference } from "./Difference";
 import { GroupHeader } from "./GroupHeader";
@@ -31,11 +30,7 @@ export function GroupPane() {
             </div>
             {isTable && <GroupTable key={group} />}
             {!isTable && isFailed && answersError.value !== null && <Failure error={answersError.value} what="The answers of this group" again={again} />}
-            {!isTable && reply !== null && answersError.value !== null && (
-              <p class={style["error"]} role="alert">
-                {sentence(answersError.value.message)} <button type="button" class="action strong" onClick={again}>Try again</button>
-              </p>
-            )}
+            {!isTable && reply !== null && answersError.value !== null && <Missing error={answersError.value} again={again} />}
             {!isTable && reply !== null && (isDiff ? <Difference reply={reply} /> : <Columns key={group} reply={reply} />)}
           </>
         )}

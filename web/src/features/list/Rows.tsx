@@ -1,10 +1,8 @@
 /** The rows of the list: only those on the screen are drawn, and a page is asked for when it comes near. */
 
 import { useEffect, useRef } from "preact/hooks";
-import type { ApiError } from "../../api";
 import { groupAt, holds, type Listing } from "../../lib/listing";
 import { count, figure } from "../../lib/numbers";
-import { sentence } from "../../lib/words";
 import { activityOf } from "../../state/activity";
 import { filterBy } from "../../state/filter";
 import { goToRow, isBehind, itemAt, listing, listingError, need, PAGE, position, reload, rowHere, scope } from "../../state/list";
@@ -12,7 +10,7 @@ import { go, href, onLink, place } from "../../state/place";
 import { run } from "../../state/runs";
 import { lastStep, stepIndex, steps } from "../../state/steps";
 import { shownColumns } from "../../state/view";
-import { Failure, State } from "../../ui/State";
+import { Failure, Missing, State } from "../../ui/State";
 import { useRows } from "../../ui/useRows";
 import { NothingDiscarded } from "../discarded/NothingDiscarded";
 import { GroupRow, groupPx } from "./GroupRow";
@@ -30,18 +28,9 @@ export function Rows() {
   if (list.total === 0 && !isBehind.value) return <Empty list={list} />;
   return (
     <>
-      {error !== null && !isBehind.value && <Missing error={error} />}
+      {error !== null && !isBehind.value && <Missing error={error} again={() => void reload()} />}
       <Drawn list={list} />
     </>
-  );
-}
-
-/** Some of the list could not be had; the rest of it is there. */
-function Missing({ error }: { error: ApiError }) {
-  return (
-    <p class={style["missing"]} role="alert">
-      {sentence(error.message)} <button type="button" class="action strong" onClick={() => void reload()}>Try again</button>
-    </p>
   );
 }
 

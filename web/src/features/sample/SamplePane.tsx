@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { itemOf } from "../../state/list";
 import { place } from "../../state/place";
 import { isShown, page, refreshSample, sample, sampleError } from "../../state/sample";
-import { Failure } from "../../ui/State";
+import { Failure, Missing } from "../../ui/State";
 import { Raw } from "../raw/Raw";
 import { MarkedBar } from "../search/MarkedBar";
 import { WholeText } from "../raw/WholeText";
@@ -43,6 +43,7 @@ export function SamplePane() {
       {canShow ? (
         <>
           <Header reply={reply} />
+          {sampleError.value !== null && isShown.value && <Missing error={sampleError.value} again={() => void refreshSample()} />}
           {view === "transcript" && <MarkedBar />}
           {view === "transcript" && <FindBar />}
           <div class={style["doc"]} data-scroll="sample" ref={doc} key={view}>
