@@ -8,7 +8,7 @@ from rolloupe import query
 from rolloupe.errors import NotFound
 from rolloupe.model import SampleKey
 from rolloupe.query import engine
-from tests.index.support import lines, opened, row
+from tests.index.support import eventually, lines, opened, row
 
 
 def test_samples_of_a_step_are_looked_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,3 +30,18 @@ def test_samples_of_a_step_are_looked_up_once(tmp_path: Path, monkeypatch: pytes
         assert len(asked) <= 4 * 2
         with pytest.raises(NotFound):
             read(SampleKey("train", 1, "none", "0"))
+
+
+def test_a_reader_knows_what_was_written_since(tmp_path: Path) -> None:
+    train = tmp_path / "run" / "rollout_result" / "train"
+    train.mkdir(parents=True)
+    (train / "0.jsonl").write_bytes(lines([row(0, i, response="first") for i in range(4)]))
+    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
+        run = library.runs[0]
+        keys = [item.key for item in query.every(run, query.SampleQuery())]
+        read = query.Reader(run)
+        assert [read(key).row.response for key in keys] == ["first"] * 4
+        with (train / "0.jsonl").open("ab") as file:
+            file.write(lines([row(0, 3, response="again")]))
+        eventually(lambda: query.samples(run, query.SampleQuery()).total == 5)
+        assert [read(key).row.response for key in keys] == ["first", "first", "first", "again"]

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rolloupe.index import OpenRun
+    from rolloupe.query import Reader
 
 
 class Asked:
@@ -14,6 +15,10 @@ class Asked:
 
     def _ready(self) -> "OpenRun":
         """The run to ask, indexed as far as was wished."""
+        raise NotImplementedError
+
+    def _reader(self) -> "Reader":
+        """Reads samples of the run."""
         raise NotImplementedError
 
     def _first_split(self) -> str:

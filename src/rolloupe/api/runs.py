@@ -16,6 +16,7 @@ from rolloupe.errors import NotFound
 
 if TYPE_CHECKING:
     from rolloupe.index import Library, OpenRun
+    from rolloupe.query import Reader
 
 
 class Questions(OfSteps, OfSamples, OfOne, OfEvals, OfTheRest):
@@ -29,6 +30,7 @@ class Run(Questions):
         self._opened = opened
         self._state_dir = state_dir
         self._wait = wait
+        self._reading: Reader | None = None
         self.id: str = opened.id
         self.name: str = opened.info.name
         self.path: str = opened.info.root
@@ -55,6 +57,14 @@ class Run(Questions):
         if self._wait:
             self._opened.wait()
         return self._opened
+
+    def _reader(self) -> "Reader":
+        opened = self._ready()
+        if self._reading is None:
+            from rolloupe import query
+
+            self._reading = query.Reader(opened)
+        return self._reading
 
 
 class Runs(Questions, Sequence[Run]):
@@ -119,3 +129,6 @@ class Runs(Questions, Sequence[Run]):
 
     def _ready(self) -> "OpenRun":
         return self.only()._ready()  # noqa: SLF001 - the same question, to the one run
+
+    def _reader(self) -> "Reader":
+        return self.only()._reader()  # noqa: SLF001

@@ -27,11 +27,11 @@ class OfOne(Asked):
     def sample(self, id: str | SampleKey) -> Sample:
         """One sample, whole, read from its file: turns, token series, every field.
 
+        Where two of a step are asked for in turn, the step is looked up once.
+
         Raises `NotFound`, `BadQuery` for what is no id, `SourceChanged` where the file was rewritten since.
         """
-        from rolloupe import query
-
-        return shown(query.sample(self._ready(), key_of(id)))
+        return shown(self._reader()(key_of(id)))
 
     def whole(self, step: int, split: str | None = None) -> Iterator[Sample]:
         """The samples of a step, whole, one after another; earlier attempts are left out.

@@ -1,6 +1,6 @@
 """Many samples, whole, one after another: for what copies a run, or takes samples out of it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -43,21 +43,23 @@ class Reader:
 
     def __init__(self, run: OpenRun) -> None:
         self._run = run
-        self._step: tuple[str, int] | None = None
+        self._step: tuple[str, int, str] | None = None
         self._places: dict[tuple[str, str], tuple[Locator, str]] = {}
+        self._noted: Mapping[str, Sequence[Locator]] = {}
 
     def __call__(self, key: SampleKey) -> Sample:
         """One sample. Raises `NotFound`, and `SourceChanged` where its file was rewritten."""
-        if not self._places and self._step == (key.split, key.step):
+        step = (key.split, key.step, self._run.version)
+        if self._step != step:
+            self._step, self._places = step, {}
+        elif not self._places:
             self._look_up(key)
-        elif self._step != (key.split, key.step):
-            self._step, self._places = (key.split, key.step), {}
         place = None if key.attempt else self._places.get((key.group, key.index))
         source = None if place is None else self._run.source(place[0].source)
         if place is None or source is None:
             return sample(self._run, key)
         locator, uid = place
-        found = said.load(self._run, source, locator, said.places(self._run, [uid]).get(uid, []))
+        found = said.load(self._run, source, locator, self._noted.get(uid, []))
         row = found.row
         if (row.split, row.step, row.group, row.index) != key.shared:
             return sample(self._run, key)  # the file was written again since
@@ -74,6 +76,7 @@ class Reader:
             self._run, Question(pieces, OF_STEP, [key.split, key.step])
         ):
             self._places[group, index] = Locator(source=source, start=start, length=length, part=part), uid
+        self._noted = said.places(self._run, [uid for _, uid in self._places.values()])
 
 
 def whole(run: OpenRun, split: str, step: int) -> Iterator[Sample]:
