@@ -1,13 +1,16 @@
 """Many samples read one after another: as each by itself, and in few questions."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rolloupe import query
 from rolloupe.errors import NotFound
+from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
 from rolloupe.query import engine
+from rolloupe.query.engine import Question
 from tests.index.support import eventually, lines, opened, row
 
 
@@ -24,7 +27,12 @@ def test_samples_of_a_step_are_looked_up_once(tmp_path: Path, monkeypatch: pytes
         one_by_one = [query.sample(run, key) for key in keys]
         asked: list[str] = []
         ask = engine.ask
-        monkeypatch.setattr(engine, "ask", lambda run, question: asked.append(question.sql) or ask(run, question))
+
+        def counted(run: OpenRun, question: Question) -> list[tuple[Any, ...]]:
+            asked.append(question.sql)
+            return ask(run, question)
+
+        monkeypatch.setattr(engine, "ask", counted)
         read = query.Reader(run)
         assert [read(key) for key in keys] == one_by_one
         assert len(asked) <= 4 * 2
