@@ -16,7 +16,7 @@ describe("addresses", () => {
     expect(parse("runs/r", "sample=train/3/0/1&step=9&split=other")).toMatchObject({ split: "train", step: 3 });
   });
   it("of pages above the runs remember the run, and what is sought", () => {
-    const place = { ...START, page: "bookmarks" as const, run: "r", find: "a&b=c" };
+    const place = { ...START, page: "bookmarks" as const, run: "r", find: "a&b=c", all: true };
     expect(parse("bookmarks", format(place).split("?")[1] ?? "")).toEqual(place);
   });
   it("take the run that is looked at out of those drawn over it", () => {

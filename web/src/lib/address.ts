@@ -39,6 +39,8 @@ export interface Place extends Together {
   over: readonly string[];
   /** What a list of bookmarks is narrowed to. */
   find: string;
+  /** The bookmarks of all runs, not those of the run alone. */
+  all: boolean;
   /** What is searched for, in all texts; it is marked in the sample that is read. */
   search: Search;
 }
@@ -62,6 +64,7 @@ export const START: Place = {
   list: false,
   over: [],
   find: "",
+  all: false,
   search: NO_SEARCH,
 };
 
@@ -99,7 +102,7 @@ export function parse(path: string, query: string): Place {
   const [first, second, third] = path.split("/").filter((part) => part !== "").map(decoded);
   const given = new URLSearchParams(query);
   const above = ABOVE.find((name) => name === first);
-  if (above !== undefined) return { ...START, page: above, run: given.get("run") || null, find: given.get("find") ?? "" };
+  if (above !== undefined) return { ...START, page: above, run: given.get("run") || null, find: given.get("find") ?? "", all: given.get("all") === "1" };
   const isSearch = first === "search";
   if (!isSearch && (first !== "runs" || second === undefined)) return START;
   const sample = given.get("sample") || null;
@@ -125,6 +128,7 @@ export function parse(path: string, query: string): Place {
     list: given.get("list") === "1",
     over: [...new Set(given.getAll("over"))].filter((id) => id !== "" && id !== second).slice(0, MAX_OVER),
     find: "",
+    all: false,
     search: searchIn(given),
   };
 }
@@ -138,6 +142,7 @@ export function format(place: Place): string {
   if (isAbove) {
     if (place.run !== null) query.set("run", place.run);
     if (place.find !== "") query.set("find", place.find);
+    if (place.all) query.set("all", "1");
     return joined(place.page, query);
   }
   const path = `runs/${encodeURIComponent(place.run ?? "")}`;

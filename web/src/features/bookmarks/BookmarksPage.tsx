@@ -16,7 +16,7 @@ const PAGE = 200;
 
 export function BookmarksPage() {
   const { run: runId, find } = place.value;
-  const [isAll, setAll] = useState(runId === null);
+  const isAll = place.value.all || runId === null;
   const [shown, show] = useState(PAGE);
   const [kept, setKept] = useState<ReadonlyMap<string, Kept>>(new Map());
   const marks = sampleMarks.value;
@@ -52,7 +52,7 @@ export function BookmarksPage() {
           value={find}
           onInput={(event) => go({ find: event.currentTarget.value }, "replace")}
         />
-        {choices.length > 0 && <Segments label="Of which runs" options={choices} value={isAll ? "all" : "run"} choose={(value) => setAll(value === "all")} />}
+        {choices.length > 0 && <Segments label="Of which runs" options={choices} value={isAll ? "all" : "run"} choose={(value) => go({ all: value === "all" })} />}
         {run.value !== null && !isAll && all.length > 0 && (
           <button type="button" class="action" onClick={() => (exportOpen.value = "bookmarks")}>
             Export
@@ -67,7 +67,7 @@ export function BookmarksPage() {
         <State title={all.length === 0 ? "Nothing is marked in this run" : "No bookmark has these words"}>
           {all.length === 0 && !isAll && (
             <p>
-              <button type="button" class="button" onClick={() => setAll(true)}>Show those of all runs</button>
+              <button type="button" class="button" onClick={() => go({ all: true })}>Show those of all runs</button>
             </p>
           )}
         </State>
