@@ -24,7 +24,8 @@ MAX_SAMPLES = 2**26
 """More are not sorted: it would take gigabytes."""
 
 ROW_BITS = 32
-SIGN, LAST = np.uint64(2**63), np.uint64(0xFFF8 << 48)
+SIGN, ALL = np.uint64(2**63), np.uint64(2**64 - 1)
+LAST = np.uint64(0xFFF8 << 48)
 """Beyond what any finite number is mapped to."""
 RANK_BITS = np.uint64(48)
 
@@ -96,10 +97,14 @@ def order_of(
     if len(answer) > MAX_SAMPLES:
         raise BadQuery(f"more than {MAX_SAMPLES:,} samples are not sorted: narrow the steps, or filter")
     rows, steps, keys, of_split = answer.columns
+    del answer  # of many samples each column is as much as the answer: none stays longer than it is needed
+    begun = by_step(rows.to_numpy(), steps.to_numpy(), of_split.to_numpy())
+    del steps, of_split
     missing = keys.is_null().to_numpy() if keys.null_count else None
     words = sortable(keys.fill_null(0.0).to_numpy(), missing, descending=query.descending)
+    del keys
     numbers: NDArray[np.int64] = rows.to_numpy()
-    begun = by_step(numbers, steps.to_numpy(), of_split.to_numpy())
+    del rows
     if begun is not None:
         words, numbers = words[begun], numbers[begun]
     return Order(snapshot, reading, numbers[sorted_places(words)])
@@ -127,10 +132,10 @@ def sortable(values: Floats, missing: NDArray[np.bool_] | None, *, descending: b
 
     The bits of a double, read as an integer, are in order for positive numbers, and in reverse for negative ones.
     """
-    bits = (values + 0.0).view(np.uint64)  # adding makes the negative zero a zero
-    words = np.where(bits >= SIGN, ~bits, bits | SIGN)
+    words = (values + 0.0).view(np.uint64)  # adding makes the negative zero a zero
+    words ^= np.where(words >= SIGN, ALL, SIGN)
     if descending:
-        words = ~words
+        np.invert(words, out=words)
     odd = ~np.isfinite(values)
     if odd.any():
         of = values[odd]
@@ -149,7 +154,8 @@ def sorted_places(words: Words) -> NDArray[np.int64]:
     """
     bits = np.uint64(max(1, len(words) - 1).bit_length())
     mask = np.uint64((1 << int(bits)) - 1)
-    packed = (words & ~mask) | np.arange(len(words), dtype=np.uint64)
+    packed = words & ~mask
+    packed |= np.arange(len(words), dtype=np.uint64)
     packed.sort()
     places = (packed & mask).view(np.int64)
     packed &= ~mask
