@@ -3,6 +3,7 @@
 import io
 import json
 import shutil
+import struct
 import zipfile
 from collections import Counter
 from collections.abc import Callable
@@ -336,6 +337,53 @@ def test_members_with_paths_and_too_many_of_them(copy: Path) -> None:
             file.writestr(f"{number}", b"")
     (reason,) = problems(only_run(copy))
     assert "members in" in reason
+
+
+def test_of_two_directories_the_one_that_lies_is_not_believed(copy: Path) -> None:
+    """A directory for large archives stands before the usual one, which says less."""
+    archive = copy / "steps/tail.zip"
+    data = archive.read_bytes()
+    end = data.rindex(b"PK\x05\x06")
+    size, offset = struct.unpack_from("<2L", data, end + 12)
+    entry = struct.pack("<4s6H3L5H2L", b"PK\1\2", 20, 20, 0, 0, 0, 33, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0)
+    more = b"".join(entry + b"%07d" % number for number in range(100_000))
+    large = struct.pack(
+        "<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, 100_000, 100_000, size + len(more), offset
+    ) + struct.pack("<4sLQL", b"PK\6\7", 0, end + len(more), 1)
+    archive.write_bytes(data[:end] + more + large + data[end:])
+    (reason,) = problems(only_run(copy))
+    assert "a directory of more than 4 MiB" in reason
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_what_is_packed_in_ways_that_no_trainer_uses_is_a_problem(copy: Path, method: int) -> None:
+    with zipfile.ZipFile(copy / "steps/tail.zip", "w", method) as file:
+        file.writestr("samples_data.parquet", b"x" * 1000)
+        file.writestr("prompts.parquet", b"x" * 1000)
+    packed = bytearray((copy / "steps/tail.zip").read_bytes())
+    packed[60:70] = b"\xff" * 10
+    (copy / "steps/tail.zip").write_bytes(packed)
+    found = problems(only_run(copy))
+    assert found and all(f"packed by method {method}" in reason for reason in found)
+
+
+@pytest.mark.parametrize("name", ["samples_data", "rollouts_metrics"])
+def test_rows_without_end_are_not_decoded(copy: Path, name: str) -> None:
+    """Twenty million rows that are all the same take some kilobytes."""
+    rows = pa.table({one: pa.repeat(pa.scalar(1, pa.int32()), 20_000_000) for one in ("sample_id", "step")})
+    changed(copy / "steps/block_live.zip", name, lambda _: rows)
+    assert (copy / "steps/block_live.zip").stat().st_size < 2**18
+    assert any(reason.startswith(name) and "more than are read of so small a file" in reason
+               for reason in problems(only_run(copy)))  # fmt: skip
+
+
+def test_samples_of_one_id_are_counted(copy: Path) -> None:
+    def same(old: pa.Table) -> pa.Table:
+        ids = pa.array([*old["sample_id"].to_pylist()[:-2], *[old["sample_id"][0].as_py()] * 2], pa.int32())
+        return old.set_column(old.column_names.index("sample_id"), "sample_id", ids)
+
+    changed(copy / "steps/block_live.zip", "samples_data", same)
+    assert problems(only_run(copy)) == ["samples_data: 2 rows have the id of an earlier one: left out"]
 
 
 def test_a_link_out_of_the_root_is_refused(copy: Path, tmp_path: Path) -> None:

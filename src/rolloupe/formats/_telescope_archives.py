@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rolloupe.formats._files import Entry, entries, links_of
-from rolloupe.formats._telescope_tables import KINDS, Kind, name_of
+from rolloupe.formats._telescope_tables import KINDS, MAX_SAMPLES, Kind, name_of
 from rolloupe.formats._trainer_files import read_json
 from rolloupe.formats._zipped_tables import Tables, Unreadable, integers
 from rolloupe.model import RunInfo, Source
@@ -199,7 +199,7 @@ def outline_of(archive: Archive) -> Outline:
 def _outlined(tables: Tables) -> Outline:
     ids, steps, trained = NOTHING.ids, NOTHING.steps, MISSING
     for kind in KINDS:
-        table = tables.columns(name_of("samples_data", kind), frozenset(("sample_id", "group_id", "step")))
+        table = tables.columns(name_of("samples_data", kind), frozenset(("sample_id", "group_id", "step")), MAX_SAMPLES)
         if table is None:
             continue
         ids = np.union1d(ids, marks(integers(table, "sample_id", MISSING), integers(table, "group_id", 0)))

@@ -22,6 +22,10 @@ PACKED = frozenset(("content", "result", "raw_string"))
 RAW = frozenset(("raw_string",))
 """A whole sample in one text, as long as all else together: read when one sample is asked for."""
 
+MAX_SAMPLES = 2**22
+MAX_PROMPTS = 2**20
+"""A table of more samples or prompts is not read. A block of 500 steps with 1,024 groups of 4 has half of both."""
+
 MAX_ROWS = 20_000
 """So many rows of a table are read for one sample."""
 
@@ -93,10 +97,10 @@ class Kept:
 
     def __init__(self, tables: Tables, kind: Kind) -> None:
         self.kind = kind
-        self.samples = tables.table(name_of("samples_data", kind), RAW)
+        self.samples = tables.table(name_of("samples_data", kind), RAW, MAX_SAMPLES)
         self.ids = np.empty(0, dtype=np.int64) if self.samples is None else integers(self.samples, "sample_id", NO_ID)
         self._tables = tables
-        self._prompts = tables.table(name_of("prompts", kind))
+        self._prompts = tables.table(name_of("prompts", kind), most=MAX_PROMPTS)
         self._prompt_rows = self._index_prompts()
         self._about = {name: found for name in ABOUT if (found := self._index(name)) is not None}
 
@@ -169,7 +173,7 @@ class Kept:
         return [found.get(place, {}) if place is not None else {} for place in places]
 
     def _add_raw(self, rows: Sequence[Row], numbers: np.ndarray) -> None:
-        table = self._tables.table(name_of("samples_data", self.kind))
+        table = self._tables.table(name_of("samples_data", self.kind), most=MAX_SAMPLES)
         if table is not None and "raw_string" in table.column_names:
             for row, own in zip(rows, taken(table.select(["raw_string"]), numbers), strict=True):
                 row.update(own)

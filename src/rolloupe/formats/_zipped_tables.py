@@ -6,6 +6,7 @@ for an archive that cannot be opened at all.
 """
 
 import contextlib
+import io
 import os
 import struct
 import tempfile
@@ -31,8 +32,16 @@ IN_MEMORY_BYTES = 32 * 2**20
 """A table that takes more lies in a temporary file, from which its rows are read as they are needed."""
 
 MAX_TABLE_BYTES = 16 * 2**30
+MAX_ROWS = 2**26
+FREE_ROWS = 2**20
+ROWS_PER_BYTE = 64
+"""All tables of an archive may have `FREE_ROWS`, and so many more for each byte of it, up to `MAX_ROWS`.
+
+Rows that repeat each other take next to nothing, packed: a file of 7 kB can hold a hundred million of them. Whoever
+reads a table makes arrays of its length. Of Telescope's own tables, which have texts beside them, none comes near.
+"""
+
 MAX_COLUMNS = 64
-MAX_JSON_BYTES = 4 * 2**20
 BATCH_ROWS = 1024
 FEW_ROWS = 64
 LARGE_BYTES = 8 * 2**20
@@ -40,10 +49,14 @@ LARGE_BYTES = 8 * 2**20
 
 T = TypeVar("T")
 
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Others, which no trainer writes, ask for gigabytes of memory, or fail in ways of their own."""
+
 _END = struct.Struct("<4s4H2LH")
 _END_SIGNATURE = b"PK\x05\x06"
 _UNREADABLE = (
     OSError, zipfile.BadZipFile, zlib.error, EOFError, pa.ArrowException, NotImplementedError, RuntimeError, ValueError,
+    ArithmeticError, LookupError, struct.error,
 )  # fmt: skip
 """What zipfile and pyarrow raise of damaged, encrypted or strangely packed members."""
 
@@ -61,13 +74,17 @@ class Tables:
         self.trouble: dict[str, str] = {}
         """Of members that could not be read: why."""
         self._held: dict[tuple[str, frozenset[str]], pa.Table | None] = {}
+        self._rows = 0
         self._lock = threading.Lock()
         self._derived: dict[str, Any] = {}
         self._deriving = threading.Lock()
         try:
             with _opened(path) as file:
                 _check_directory(file)
+                self._most_rows = min(MAX_ROWS, FREE_ROWS + ROWS_PER_BYTE * file.seek(0, os.SEEK_END))
                 with zipfile.ZipFile(file) as archive:
+                    if len(archive.infolist()) > MAX_MEMBERS:
+                        raise ValueError(f"a directory of {len(archive.infolist())} members: not read")
                     self._members = {info.filename: info.file_size for info in archive.infolist()}
                     if len(self._members) < len(archive.infolist()):
                         self.trouble[os.path.basename(path)] = "members that share a name: the last of each counts"
@@ -82,22 +99,15 @@ class Tables:
         """Tell whether there is a table of that name."""
         return f"{name}.parquet" in self._members
 
-    def json_text(self, name: str) -> bytes:
-        """The bytes of a small member; nothing where there is none that can be read."""
-        if not 0 < self._members.get(name, 0) <= MAX_JSON_BYTES:
-            return b""
-        try:
-            with _opened(self.path) as file, zipfile.ZipFile(file) as archive, archive.open(name) as member:
-                return member.read(MAX_JSON_BYTES)
-        except _UNREADABLE:
-            return b""
-
-    def table(self, name: str, without: frozenset[str] = frozenset()) -> pa.Table | None:
-        """A table, but for some columns; None where there is none that can be read."""
+    def table(self, name: str, without: frozenset[str] = frozenset(), most: int = MAX_ROWS) -> pa.Table | None:
+        """A table, but for some columns; None where there is none that can be read, or one of more rows than `most`."""
         key = (name, without)
         with self._lock:
             if key not in self._held:
-                self._held[key] = self._read(name, without, None) if self.has(name) else None
+                limit = min(most, self._most_rows - self._rows)
+                found = self._read(name, without, None, limit) if self.has(name) else None
+                self._rows += found.num_rows if found is not None else 0
+                self._held[key] = found
             return self._held[key]
 
     def derived(self, name: str, make: Callable[[], T]) -> T:
@@ -108,14 +118,14 @@ class Tables:
             found: T = self._derived[name]
             return found
 
-    def columns(self, name: str, columns: frozenset[str]) -> pa.Table | None:
+    def columns(self, name: str, columns: frozenset[str], most: int = MAX_ROWS) -> pa.Table | None:
         """Some columns of a table, which are not kept."""
-        return self._read(name, frozenset(), columns) if self.has(name) else None
+        return self._read(name, frozenset(), columns, min(most, self._most_rows)) if self.has(name) else None
 
-    def _read(self, name: str, without: frozenset[str], only: frozenset[str] | None) -> pa.Table | None:
+    def _read(self, name: str, without: frozenset[str], only: frozenset[str] | None, most: int) -> pa.Table | None:
         try:
             with self._unpacked(f"{name}.parquet") as file, pq.ParquetFile(file, pre_buffer=False) as table:
-                return _stored(table, without, only)
+                return _stored(table, without, only, most)
         except _UNREADABLE as error:
             self.trouble[name] = _reason(error)
             return None
@@ -129,7 +139,10 @@ class Tables:
             archive.open(member) as packed,
             tempfile.SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as unpacked,
         ):
-            limit = min(MAX_MEMBER_BYTES, max(FREE_BYTES, MAX_RATIO * archive.getinfo(member).compress_size))
+            info = archive.getinfo(member)
+            if info.compress_type not in METHODS:
+                raise ValueError(f"packed by method {info.compress_type}, which is not read")
+            limit = min(MAX_MEMBER_BYTES, max(FREE_BYTES, MAX_RATIO * info.compress_size))
             size = 0
             while data := packed.read(2**20):
                 size += len(data)
@@ -140,15 +153,26 @@ class Tables:
             yield unpacked
 
 
+class _Sparing(io.BufferedReader):
+    """A file of which nobody reads more at a time than a directory may take: there may be two, of which one lies."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        wanted = MAX_DIRECTORY_BYTES + 1 if size is None or size < 0 else size
+        data = super().read(min(wanted, MAX_DIRECTORY_BYTES + 1))
+        if len(data) > MAX_DIRECTORY_BYTES:
+            raise ValueError(f"a directory of more than {MAX_DIRECTORY_BYTES >> 20} MiB: not read")
+        return data
+
+
 def _opened(path: str) -> BinaryIO:
-    return os.fdopen(regular(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)), "rb")
+    return _Sparing(io.FileIO(regular(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)), "rb"))
 
 
 def _check_directory(file: BinaryIO) -> None:
     """Refuse a directory of millions of members before it is read. Raises ValueError."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - 2**16 - _END.size))
-    end = file.read()
+    end = file.read(2**16 + _END.size)
     place = end.rfind(_END_SIGNATURE)
     if place < 0 or len(end) - place < _END.size:
         raise zipfile.BadZipFile("no directory at its end")
@@ -158,8 +182,11 @@ def _check_directory(file: BinaryIO) -> None:
     file.seek(0)
 
 
-def _stored(file: pq.ParquetFile, without: frozenset[str], only: frozenset[str] | None) -> pa.Table:
-    """Decode a table by batches; a large one into a temporary file, of which the rows are read where they lie."""
+def _stored(file: pq.ParquetFile, without: frozenset[str], only: frozenset[str] | None, most: int) -> pa.Table:
+    """Decode a table by batches; a large one into a temporary file, of which the rows are read where they lie.
+
+    Raises ValueError for one of more rows than `most`.
+    """
     names = [
         field.name
         for field in file.schema_arrow
@@ -170,7 +197,7 @@ def _stored(file: pq.ParquetFile, without: frozenset[str], only: frozenset[str] 
     metadata = file.metadata
     batches: list[pa.RecordBatch] = []
     held = 0
-    iterator = file.iter_batches(batch_size=_batch_rows(metadata), columns=names, use_threads=False)
+    iterator = _counted(file.iter_batches(batch_size=_batch_rows(metadata), columns=names, use_threads=False), most)
     for batch in iterator:
         batches.append(batch)
         held += batch.nbytes
@@ -178,6 +205,15 @@ def _stored(file: pq.ParquetFile, without: frozenset[str], only: frozenset[str] 
             return _on_disk(batches, iterator)
     schema = batches[0].schema if batches else pa.schema([file.schema_arrow.field(name) for name in names])
     return pa.Table.from_batches(batches, schema=schema).combine_chunks()
+
+
+def _counted(batches: Iterator[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
+    rows = 0
+    for batch in batches:
+        rows += batch.num_rows
+        if rows > most:
+            raise ValueError(f"more than {most:,} rows, more than are read of so small a file")
+        yield batch
 
 
 def _on_disk(batches: list[pa.RecordBatch], rest: Iterator[pa.RecordBatch]) -> pa.Table:

@@ -83,7 +83,8 @@ class Telescope(TelescopeFiles):
     limits: ClassVar[str] = (
         "Archives hold no tokens, logprobs or ids of them. Events, timelines and the use of GPUs are not read. "
         "A tail is rewritten every few seconds: it is read again, and whole. Archives that expand beyond "
-        "250-fold and 1 GiB, or hold more than 1,000 members, are listed as problems."
+        "250-fold and 1 GiB, hold more than 1,000 members, or are packed by an unusual method, and tables "
+        "of more than a million rows and 64 for each byte of the archive, are listed as problems."
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
@@ -175,7 +176,10 @@ def _fits(path: str) -> bool:
 
 def _rows(run: RunInfo, source: Source, kept: Kept, left: np.ndarray) -> Iterator[Scanned]:
     """The rows of one kind that an archive adds, in the order of its table."""
-    own = _own(kept, left)
+    own, repeated = _own(kept, left)
+    if repeated:
+        table = name_of("samples_data", kept.kind)
+        yield Problem(source=source.name, reason=f"{table}: {repeated:,} rows have the id of an earlier one: left out")
     start = 0
     while start < len(own):
         numbers = own[start : start + CHUNK_ROWS]
@@ -186,16 +190,17 @@ def _rows(run: RunInfo, source: Source, kept: Kept, left: np.ndarray) -> Iterato
             yield _row(run, source, kept, number, facts)
 
 
-def _own(kept: Kept, left: np.ndarray) -> np.ndarray:
-    """The numbers of the rows that are an archive's own: not those of earlier ones, and each sample once."""
+def _own(kept: Kept, left: np.ndarray) -> tuple[np.ndarray, int]:
+    """The numbers of the rows that are an archive's own, not those of earlier ones; and how many repeat one of them."""
     if kept.samples is None:
-        return np.empty(0, dtype=np.int64)
+        return np.empty(0, dtype=np.int64), 0
     own = marks(kept.ids, integers(kept.samples, "group_id", 0))
     _, first = np.unique(own, return_index=True)
-    is_own = np.zeros(len(own), dtype=bool)
-    is_own[first] = True
-    is_own |= (kept.ids == UNDISPATCHED) | (kept.ids == MISSING)
-    return np.flatnonzero(is_own & ~np.isin(own, left))
+    is_first = np.zeros(len(own), dtype=bool)
+    is_first[first] = True
+    is_first |= (kept.ids == UNDISPATCHED) | (kept.ids == MISSING)
+    is_own = ~np.isin(own, left)
+    return np.flatnonzero(is_first & is_own), int((is_own & ~is_first).sum())
 
 
 def _row(run: RunInfo, source: Source, kept: Kept, number: int, facts: Facts) -> Scanned:
