@@ -36,7 +36,7 @@ def test_the_least_recently_used_goes_first() -> None:
 
 
 def test_one_giant_does_not_push_out_the_others() -> None:
-    cache = ReplyCache(4 * (1000 + ENTRY_BYTES), 10)
+    cache = ReplyCache(4 * (len("small") + 1000 + ENTRY_BYTES), 10)
     cache.put(("small",), reply(1000))
     cache.put(("giant",), reply(1001))
     assert cache.get(("small",)) is not None

@@ -1,14 +1,19 @@
 """How large a request may be."""
 
+import http.client
+import json
 import socket
 import threading
+from urllib.parse import quote
 
 import pytest
 
+from rolloupe.query.where import MAX_CHARS
 from rolloupe.server import engine
 from rolloupe.server.app import App
-from rolloupe.server.security.limits import MAX_BODY_BYTES
-from tests.server.support import BEARER, WRITE, ask, get
+from rolloupe.server.security.limits import MAX_ADDRESS_BYTES, MAX_BODY_BYTES
+from rolloupe.state.records import MAX_NOTE_CHARS
+from tests.server.support import BEARER, WRITE, ask, get, run_path
 
 
 def test_a_large_body_is_refused_by_what_it_says_and_by_what_it_is(app: App) -> None:
@@ -23,8 +28,33 @@ def test_a_length_that_is_none_is_refused(app: App, length: str) -> None:
 
 
 def test_a_long_address_is_refused(app: App) -> None:
-    assert get(app, f"/api/runs?x={'y' * 9000}").status == 414
-    assert ask(app, "GET", "/" + "x" * 9000).status == 414
+    assert get(app, f"/api/runs?x={'y' * MAX_ADDRESS_BYTES}").status == 414
+    assert ask(app, "GET", "/" + "x" * MAX_ADDRESS_BYTES).status == 414
+
+
+def test_the_longest_that_may_be_asked_fits(app: App) -> None:
+    """A filter, and a note, of as many characters as are allowed, whatever they are."""
+    where = quote("env = " + "漢" * (MAX_CHARS - 6))
+    assert get(app, f"{run_path(app)}/samples?split=train&where={where}").status == 200
+    run = get(app, "/api/runs").json["runs"][0]["id"]
+    mark = {"kind": "sample", "run": run, "name": "train/0/0/0", "seen": 0, "owner": "",
+            "sample_mark": {"note": "\x01" * MAX_NOTE_CHARS, "uid": "u", "excerpt": ""}}  # fmt: skip
+    assert ask(app, "POST", "/api/state", WRITE | BEARER, json.dumps(mark).encode()).status == 200
+
+
+def test_headers_may_be_as_long_as_the_cookies_of_a_machine_are(app: App) -> None:
+    server, listener = engine.Server(app), socket.create_server(("127.0.0.1", 0))
+    thread = threading.Thread(target=server.run, args=([listener],))
+    thread.start()
+    try:
+        connection = http.client.HTTPConnection(*listener.getsockname(), timeout=30)
+        cookies = {f"Cookie{number}": "x" * 4000 for number in range(10)}
+        connection.request("GET", f"/?x={'y' * (MAX_ADDRESS_BYTES - 10)}", headers=cookies)
+        assert connection.getresponse().status == 200
+        connection.close()
+    finally:
+        server.stop()
+        thread.join(timeout=10)
 
 
 def test_a_refused_body_tells_what_is_too_large(app: App) -> None:

@@ -53,13 +53,13 @@ class ReplyCache:
         """Keep a reply, and let go of the oldest where there is no room."""
         with self._lock:
             old = self._replies.pop(key, None)
-            self._bytes -= _size(old) if old else 0
-            if _size(reply) * 4 > self.limit_bytes:
+            self._bytes -= _size(key, old) if old else 0
+            if _size(key, reply) * 4 > self.limit_bytes:
                 return
             self._replies[key] = reply
-            self._bytes += _size(reply)
+            self._bytes += _size(key, reply)
             while self._bytes > self.limit_bytes or len(self._replies) > self.limit_entries:
-                self._bytes -= _size(self._replies.popitem(last=False)[1])
+                self._bytes -= _size(*self._replies.popitem(last=False))
 
     def clear(self) -> None:
         """Let go of everything; the counts of hits and misses begin again."""
@@ -73,5 +73,5 @@ class ReplyCache:
             return CacheFigures(len(self._replies), self._bytes, self._hits, self._misses)
 
 
-def _size(reply: Reply) -> int:
-    return len(reply.body) + ENTRY_BYTES
+def _size(key: tuple[str, ...], reply: Reply) -> int:
+    return sum(map(len, key)) + len(reply.body) + ENTRY_BYTES

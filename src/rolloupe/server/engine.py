@@ -11,8 +11,12 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from rolloupe.server.app import App
 from rolloupe.server.console import say, say_failure
+from rolloupe.server.security.limits import MAX_ADDRESS_BYTES
 
 KEEP_ALIVE_S = 30
+
+MAX_HEAD_BYTES = MAX_ADDRESS_BYTES + 64 * 1024
+"""An address and headers; uvicorn's own 16 kB are soon full of the cookies of all that runs on this machine."""
 
 
 class Server(uvicorn.Server):
@@ -51,6 +55,7 @@ def config_of(app: App) -> uvicorn.Config:
         access_log=False,
         proxy_headers=False,
         server_header=False,
+        h11_max_incomplete_event_size=MAX_HEAD_BYTES,
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=1,
     )

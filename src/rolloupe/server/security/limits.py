@@ -10,8 +10,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from rolloupe.server.security.auth import bearer
 from rolloupe.server.security.refusal import header, refuse
 
-MAX_BODY_BYTES = 64 * 1024
-MAX_ADDRESS_BYTES = 8 * 1024
+MAX_BODY_BYTES = 256 * 1024
+"""A note of 20,000 characters that JSON writes with six bytes each, and an id, have room."""
+
+MAX_ADDRESS_BYTES = 64 * 1024
+"""A filter of 4,000 characters of three bytes, which stand as nine in an address, and the ids of 64 samples have room:
+a percent sign of an id is itself written as three characters."""
+
 TOO_LARGE = f"the body is larger than {MAX_BODY_BYTES} bytes"
 
 
