@@ -1,12 +1,16 @@
 """What a person adds, over HTTP: read, changed, refused, told to other tabs and to viewers on other ports."""
 
 import json
+import socket
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from rolloupe.server.app import App
+from rolloupe.server.context import FILES
 from tests.server.process import Process
-from tests.server.support import BEARER, WRITE, Answer, ask, get, opened, relax_run, run_path, served
+from tests.server.support import BEARER, WRITE, Answer, ask, get, lines, opened, relax_run, row, run_path, served
 
 SAMPLE = "train/0/0/1"
 
@@ -142,3 +146,33 @@ def test_a_query_is_taken_as_a_file(folder: Path, tmp_path: Path) -> None:
     for wrong in ("to=xlsx", "to=csv&texts=some", "to=csv&of=all", "to=csv&where=reward", "to=csv&sort=nothing", "x=1"):
         assert get(app, f"{path}?{wrong}").status == 400, wrong
     assert get(app, f"{path}?to=csv&split=other").status == 404
+
+
+def test_few_files_are_sent_at_a_time_and_no_faster_than_they_are_read(folder: Path, tmp_path: Path) -> None:
+    train = relax_run(folder, steps=1, samples=1)
+    (train / "0.jsonl").write_bytes(lines(row(0, n, response="x" * 2**20) for n in range(16)))
+    with Process([folder], tmp_path / "index", state_dir=str(tmp_path / "state")) as server, ExitStack() as open_ones:
+        while not (runs := server.json("/api/runs")["runs"]) or runs[0]["progress"]["phase"] != "ready":
+            continue
+        target = f"/api/runs/{quote(runs[0]['id'], safe='')}/export?to=jsonl&texts=whole"
+
+        def begun() -> tuple[bytes, socket.socket]:
+            line = open_ones.enter_context(server.connected())
+            line.sendall(server.request(target))
+            head = line.recv(12)
+            return head, line
+
+        stalled = []
+        for _ in range(FILES):
+            head, line = begun()
+            while len(head) < 2000:  # its file has begun
+                head += line.recv(2000)
+            assert head.startswith(b"HTTP/1.1 200")
+            stalled.append(line)
+        assert begun()[0] == b"HTTP/1.1 503"
+        assert server.json("/api/runs")["runs"][0]["id"] == runs[0]["id"]
+        stalled[0].close()
+        while begun()[0] == b"HTTP/1.1 503":
+            continue
+        seconds, code, errors = server.interrupt()
+        assert (code, errors) == (0, ""), seconds

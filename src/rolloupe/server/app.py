@@ -38,7 +38,7 @@ from rolloupe.server import (
     taking,
 )
 from rolloupe.server.console import say_failure
-from rolloupe.server.context import Context, Stopping
+from rolloupe.server.context import Context, Stopping, TooMany
 from rolloupe.server.replies import error_reply
 from rolloupe.server.security import guarded
 from rolloupe.server.settings import Settings
@@ -95,6 +95,7 @@ ERRORS: dict[type[RolloupeError], tuple[int, str]] = {
     UnreadablePath: (404, "Look at the path on the machine where the server runs."),
     NotWritable: (503, "Try again in a moment."),
     Stopping: (503, "Start it again."),
+    TooMany: (503, "Wait for one of them to end."),
     NotRecognised: (404, "Run `rolloupe doctor` on the path to see why."),
 }
 

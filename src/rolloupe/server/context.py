@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
@@ -36,6 +36,15 @@ MEMBERS = 2
 MEMBERS_CHARS = 32_000_000
 """Groups side by side: more of the same answers is asked for in turn."""
 
+FILES = 4
+"""Files that are sent at a time. Each holds a sample, whose texts may have tens of megabytes, as long as its reader
+reads no further."""
+
+PIECE_BYTES = 64 * 1024
+
+IS_FILE = "is_file"
+"""In the state of a request: its answer is a file."""
+
 T = TypeVar("T")
 Made = msgspec.Struct | Reply
 
@@ -45,6 +54,13 @@ class Stopping(RolloupeError):
 
     def __init__(self) -> None:
         super().__init__("the server is stopping")
+
+
+class TooMany(RolloupeError):
+    """Raised for a file that is asked for while as many as can be are being sent."""
+
+    def __init__(self) -> None:
+        super().__init__(f"{FILES} files are being taken already")
 
 
 class Lately:
@@ -89,6 +105,8 @@ class Context:
         self._threads = ThreadPoolExecutor(QUERY_THREADS, thread_name_prefix="query")
         self._waiting: set[asyncio.Future[Any]] = set()
         self._running: set[Future[Any]] = set()
+        self._files = asyncio.Semaphore(FILES)
+        self._file_threads = ThreadPoolExecutor(FILES, thread_name_prefix="file")
         self._is_closed = False
         self._library = library
         self._state: State | None = None
@@ -114,9 +132,12 @@ class Context:
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Do blocking work in one of few threads. Raises `Stopping` where the server ends meanwhile."""
+        return await self._in(self._threads, work)
+
+    async def _in(self, threads: ThreadPoolExecutor, work: Callable[[], T]) -> T:
         if self._is_closed:
             raise Stopping
-        future = self._threads.submit(work)
+        future = threads.submit(work)
         self._running.add(future)
         future.add_done_callback(self._running.discard)
         return await self._wait(future)
@@ -173,6 +194,20 @@ class Context:
         headers = {"cache-control": "no-store", "vary": "accept-encoding"}
         return await self.send(request, await self.in_thread(lambda: encoded(make())), headers)
 
+    def file(self, request: Request, pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+        """What to send as a file: few at a time, and no faster than it is read. Raises `TooMany`."""
+        if self._files.locked():
+            raise TooMany
+        request.scope.setdefault("state", {})[IS_FILE] = True
+        return self._sent(pieces)
+
+    async def _sent(self, pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+        with contextlib.suppress(Stopping):  # the server breaks the connection off, so that it is no file that is whole
+            async with self._files:
+                while (piece := await self._in(self._file_threads, lambda: next(pieces, None))) is not None:
+                    for start in range(0, len(piece), PIECE_BYTES):
+                        yield piece[start : start + PIECE_BYTES]
+
     def close(self) -> None:
         """End streams, let nobody wait any longer, start nothing more. Called on the event loop, or when it is over."""
         self._is_closed = True
@@ -182,6 +217,7 @@ class Context:
             if not waiter.done() and not waiter.get_loop().is_closed():
                 waiter.set_exception(Stopping())
         self._threads.shutdown(wait=False, cancel_futures=True)
+        self._file_threads.shutdown(wait=False, cancel_futures=True)
         if self._state is not None:
             self._state.close()
 

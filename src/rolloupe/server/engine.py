@@ -11,6 +11,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from rolloupe.server.app import App
 from rolloupe.server.console import say, say_failure
+from rolloupe.server.context import IS_FILE
 from rolloupe.server.security.limits import MAX_ADDRESS_BYTES
 
 KEEP_ALIVE_S = 30
@@ -36,8 +37,12 @@ class Server(uvicorn.Server):
         self._captured_signals.clear()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End streams and waiting requests, then the connections."""
+        """End streams and waiting requests, then the connections; files that are being sent are broken off."""
         self._context.close()
+        for connection in list(self.server_state.connections):
+            cycle = getattr(connection, "cycle", None)
+            if cycle is not None and not cycle.response_complete and cycle.scope.get("state", {}).get(IS_FILE):
+                connection.transport.abort()
         await super().shutdown(sockets)
 
 

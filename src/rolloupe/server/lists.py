@@ -184,4 +184,5 @@ async def as_csv(request: Request) -> Response:
     items = await context.in_thread(begun)
     headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(f'{run.info.name}.csv', safe='')}"}
     rows = ([str(item.key), *(views.value_of(item, name) for name in names)] for item in items)
-    return StreamingResponse(export.csv_lines(["id", *names], rows), media_type=export.KINDS["csv"], headers=headers)
+    found = context.file(request, export.csv_lines(["id", *names], rows))
+    return StreamingResponse(found, media_type=export.KINDS["csv"], headers=headers)

@@ -48,7 +48,7 @@ async def export(request: Request) -> Response:
     found = tables.written(kind, columns, tables.rows(run.id, taken.items, columns, read, taken.notes))
     name = quote(f"{run.id}.{of}.{kind}", safe="")
     headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}", "cache-control": "no-store"}
-    return StreamingResponse(found, media_type=tables.KINDS[kind], headers=headers)
+    return StreamingResponse(context.file(request, found), media_type=tables.KINDS[kind], headers=headers)
 
 
 def selected(run: OpenRun, asked: SampleQuery) -> Taken:
