@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { format, MAX_OVER, moved, parse, scopeOf, START } from "./address";
+import { format, MAX_COLUMNS, MAX_OVER, moved, parse, scopeOf, START } from "./address";
 
 describe("addresses", () => {
   it("read back as what they were written from", () => {
@@ -28,6 +28,7 @@ describe("addresses", () => {
     for (const path of ["", "//", "runs", "runs/%", "runs/%E0%A4", "nonsense/x", "settings"]) {
       expect(() => parse(path, "step=1e9&sample=%&sort=__proto__&view=constructor")).not.toThrow();
     }
+    expect(parse("runs/r", Array.from({ length: 3000 }, (_, i) => `column=${i}`).join("&")).columns).toHaveLength(MAX_COLUMNS);
     expect(scopeOf("a/b/c")).toBeNull();
     expect(scopeOf("%/1/2/3")).toBeNull();
   });

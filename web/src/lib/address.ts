@@ -79,6 +79,8 @@ const BESIDE: readonly Page[] = ["evals", "problems", "report", "run"];
 const ABOVE: readonly Page[] = ["settings", "bookmarks"];
 /** Curves of more runs than these cannot be told apart. */
 export const MAX_OVER = 9;
+/** A table of more columns takes longer to draw than anybody reads in it. */
+export const MAX_COLUMNS = 200;
 /** The last part of the address of what was not trained on: the same page as the rollouts. */
 const DISCARDED = "discarded";
 /** The names of what pages are asked, as they stand in addresses: those of evaluations. */
@@ -122,7 +124,7 @@ export function parse(path: string, query: string): Place {
     mode: MODES.find((name) => name === given.get("mode")) ?? null,
     extent: extentOf(given.get("scope") ?? ""),
     where: given.get("where") ?? "",
-    columns: given.has("column") ? [...new Set(given.getAll("column"))].filter((name) => name !== "") : null,
+    columns: given.has("column") ? [...new Set(given.getAll("column"))].filter((name) => name !== "").slice(0, MAX_COLUMNS) : null,
     discarded: third === DISCARDED,
     ask: third !== "evals" ? {} : Object.fromEntries(ASKED.flatMap((name) => (given.get(name) ? [[name, given.get(name) ?? ""]] : []))),
     list: given.get("list") === "1",
