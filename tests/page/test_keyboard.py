@@ -1,5 +1,6 @@
 """Without a mouse: what can be pressed is reached by Tab or by the arrows of its list; focus is seen and never lost."""
 
+import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -191,3 +192,24 @@ def test_a_press_never_loses_the_focus(wide: Page, viewer: Viewer) -> None:
                 wide.keyboard.press("Escape")
                 expect(over).to_have_count(0)
                 eventually(partial(has_focus, wide, state.closes))
+
+
+def test_keys_go_on_after_a_card_that_a_key_opened_and_where_an_edge_has_the_focus(wide: Page, viewer: Viewer) -> None:
+    """A card opened from nowhere gives the focus back to nowhere; an edge of a pane takes its arrows alone."""
+    for key in ("?", "Control+k"):
+        wide.goto(viewer.address + RICH)
+        wide.get_by_role("main", name="Sample").get_by_role("heading").first.wait_for()
+        assert focus(wide) == ""
+        wide.keyboard.press(key)
+        card = wide.locator("dialog[open]")
+        expect(card).to_have_count(1)
+        wide.keyboard.press("Escape")
+        expect(card).to_have_count(0)
+        # As long as it takes to find another place for the focus.
+        wide.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        assert focus(wide) == "", key
+        wide.keyboard.press("v")
+        expect(wide).to_have_url(re.compile("view=group"))
+    wide.goto(viewer.address + RICH)
+    wide.get_by_role("separator", name="Width of the charts").press("v")
+    expect(wide).to_have_url(re.compile("view=group"))

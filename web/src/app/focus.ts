@@ -12,16 +12,25 @@ export function startFocus(): void {
   let held: Element | null = null;
   let ways: Way[] = [];
   let hasKeys = false;
+  let card: Element | null = null;
+  let isFromNowhere = false;
   addEventListener("keydown", () => (hasKeys = true), true);
   addEventListener("pointerdown", () => (hasKeys = false), true);
   addEventListener("focusin", (event) => {
     held = event.target instanceof Element ? event.target : null;
     ways = held === null ? [] : waysUp(held);
+    const over = held?.closest("dialog") ?? null;
+    if (over !== card) isFromNowhere = over !== null && event.relatedTarget === null;
+    card = over;
   });
   const look = (): void => {
     if (held === null || held.isConnected) return;
     const from = ways;
     held = null;
+    // A card that a key opened while nothing had the focus: nothing has it again, and keys go on as before.
+    const isClosed = card !== null && !(card.isConnected && card.matches("[open]"));
+    if (isClosed) card = null;
+    if (isClosed && isFromNowhere) return;
     // Whoever took it away may give the focus a place of its own.
     requestAnimationFrame(() => {
       if (hasKeys && (document.activeElement === null || document.activeElement === document.body)) instead(from)?.focus({ preventScroll: true });

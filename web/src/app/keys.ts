@@ -116,7 +116,7 @@ export function startKeys(): void {
     if (action === null || event.defaultPrevented || isLocked.peek()) return;
     const isOver = helpOpen.peek() || paletteOpen.peek() || document.querySelector("dialog[open]") !== null;
     if (action === "palette" ? isOver && !paletteOpen.peek() : isOver) return;
-    const isInField = event.target instanceof Element && event.target.closest(`${FIELDS}, [role="separator"]`) !== null;
+    const isInField = event.target instanceof Element && event.target.closest(FIELDS) !== null;
     if ((isInField && action !== "palette") || !can(action)) return;
     event.preventDefault();
     DO[action]();
