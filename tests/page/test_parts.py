@@ -223,10 +223,16 @@ def test_the_list_shows_what_one_chooses_in_the_order_one_chooses(wide: Page, vi
 def test_the_samples_of_the_list_are_taken_away(wide: Page, viewer: Viewer) -> None:
     wide.goto(f"{viewer.address}{RICH}&where=reward+%3C+0.3")
     wide.get_by_role("list", name="Groups").get_by_role("link").first.wait_for()
+    card = wide.get_by_role("dialog", name="Export")
+    gear = wide.get_by_role("button", name="What the list shows")
+    gear.click()
+    wide.get_by_role("button", name="Export whole texts").click()
+    expect(card).to_contain_text("reward < 0.3")
+    wide.keyboard.press("Escape")
+    expect(gear).to_be_focused()
     wide.keyboard.press("Control+k")
     wide.keyboard.type("export")
     wide.keyboard.press("Enter")
-    card = wide.get_by_role("dialog", name="Export")
     expect(card).to_contain_text("reward < 0.3")
     for kind, ending in (("JSON lines", "jsonl"), ("CSV", "csv"), ("Parquet", "parquet")):
         card.get_by_role("button", name=kind).click()

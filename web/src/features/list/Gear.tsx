@@ -1,4 +1,4 @@
-/** What the list shows: which columns, which preview, tooltips; and the whole of it as CSV. */
+/** What the list shows: which columns, which preview, tooltips; and the way to take it out. */
 
 import { useState } from "preact/hooks";
 import { samplesCsv } from "../../api";
@@ -10,6 +10,7 @@ import { chooseColumns, chooseView, shownColumns, view } from "../../state/view"
 import { Icon } from "../../ui/Icon";
 import { Popover } from "../../ui/Popover";
 import { Segments } from "../../ui/Segments";
+import { exportOpen } from "../export/exporting";
 import style from "./Gear.module.css";
 
 const PREVIEWS = [
@@ -23,13 +24,19 @@ const MOST = 200;
 
 export function Gear({ mode }: { mode: Mode }) {
   return (
-    <Popover label="What the list shows" title="Columns, previews, CSV" buttonClass={`action ${style["gear"]}`} button={<Icon sign="settings" size={16} />} align="right">
-      {() => <Panel mode={mode} />}
+    <Popover label="What the list shows" title="Columns, previews, export" buttonClass={`action ${style["gear"]}`} button={<Icon sign="settings" size={16} />} align="right">
+      {(close) => <Panel mode={mode} close={close} />}
     </Popover>
   );
 }
 
-function Panel({ mode }: { mode: Mode }) {
+/** The focus goes to the gear first, so that the card gives it back there. */
+function openExport(close: () => void): void {
+  close();
+  exportOpen.value = "samples";
+}
+
+function Panel({ mode, close }: { mode: Mode; close: () => void }) {
   const [text, setText] = useState("");
   const { preview, hasTooltips } = view.value;
   const chosen = shownColumns.value;
@@ -76,6 +83,11 @@ function Panel({ mode }: { mode: Mode }) {
         <a class="action" href={samplesCsv(of.run, { ...queryOf(of), column: chosen })} download>
           All samples of the list as CSV
         </a>
+      )}
+      {of !== null && (
+        <button type="button" class="action" onClick={() => openExport(close)}>
+          Export whole texts, or as a Python call
+        </button>
       )}
     </div>
   );
