@@ -45,7 +45,7 @@ export const KEYS: readonly Key[] = [
   { action: "find", keys: ["F"], label: "F", words: "find in the sample" },
   { action: "expand", keys: ["e"], label: "e", words: "expand or collapse all" },
   { action: "follow", keys: ["l"], label: "l", words: "follow the run, or stop" },
-  { action: "search", keys: ["/"], label: "/", words: "search all texts" },
+  { action: "search", keys: ["/"], label: "/", words: "search the texts of the step, the run, or all runs" },
   { action: "filter", keys: ["f"], label: "f", words: "filter the list" },
   { action: "link", keys: ["y"], label: "y", words: "copy a link to this" },
   { action: "bookmark", keys: ["b"], label: "b", words: "bookmark this sample, or not" },
