@@ -6,4 +6,11 @@ describe("how a response begins", () => {
     expect(preview("<think>\nhm")).toEqual({ text: "hm", isThought: true });
     expect(preview("a <think>")).toEqual({ text: "a <think>", isThought: false });
   });
+
+  it("show the thought where the text is cut before the answer says anything", () => {
+    expect(preview("<think>\nhm\n</think>\n<answer>")).toEqual({ text: "hm\n", isThought: true });
+    expect(preview("<think>\nhm\n</think>\n<answer> <b>12").text).toBe("<answer> <b>12");
+    expect(preview("<think>hm</think> <ans").text).toBe("hm");
+    expect(preview(`<think>hm</think> ${"<a> ".repeat(5000)}!`).isThought).toBe(false);
+  });
 });

@@ -4,6 +4,8 @@ const OPENING = /^\s*<(think|thinking|reasoning)>\s*/;
 const CLOSING = /<\/(think|thinking|reasoning)>\s*/;
 const IMAGE = /data:image\/[\w.+-]{1,20};base64,[\w+/=-]*/g;
 const MARKER = /<\|[^|<>]{1,40}\|>/g;
+/** Tags alone, the last perhaps cut off: what a list's start of a response may end in. */
+const TAGS = /^(?:<\/?\w{0,20}(?:>\s*|$))*$/;
 
 /** A text without the images in it. */
 export const bare = (text: string): string => (text.includes("data:image/") ? text.replaceAll(IMAGE, "(image)") : text);
@@ -14,7 +16,7 @@ export function preview(given: string): { text: string; isThought: boolean } {
   const begin = OPENING.exec(text)?.[0] ?? "";
   const end = CLOSING.exec(text);
   const answer = end === null ? "" : text.slice(end.index + end[0].length).replaceAll(MARKER, " ").trim();
-  if (answer !== "") return { text: answer, isThought: false };
+  if (!TAGS.test(answer)) return { text: answer, isThought: false };
   const thought = text.slice(begin.length, end?.index).replaceAll(MARKER, " ");
   return { text: thought, isThought: begin !== "" || end !== null };
 }
