@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from rolloupe import Recorder
 from rolloupe.cli.as_json import FIXED, sample_record
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleItem
@@ -22,7 +23,7 @@ def test_a_line_has_the_fixed_keys_and_the_sample_metrics(run: Path) -> None:
     assert tuple(line)[: len(FIXED)] == FIXED
     assert {name: line[name] for name in FIXED} == {
         "id": "train/0/0/0", "run": "run", "split": "train", "step": 0, "group": "0", "index": "0", "reward": 0.0,
-        "advantage": None, "status": "completed", "turns": 1, "response_tokens": 0,
+        "advantage": None, "status": "completed", "discarded": None, "turns": 1, "response_tokens": 0,
     }  # fmt: skip
 
 
@@ -147,3 +148,17 @@ def test_a_selection_goes_into_a_file(run: Path, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.glob("*out*")) == ["out.csv", "out.jsonl", "out.parquet"]
     assert rolloupe("query", run, "--to", tmp_path / "out.xlsx").code == 2
     assert rolloupe("query", run, "--to", tmp_path / "no/folder/out.csv").code == 3
+
+
+def test_what_was_not_trained_on_says_why_and_can_be_left_out(tmp_path: Path) -> None:
+    with Recorder(tmp_path) as recorder:
+        for index in range(2):
+            uid = recorder.sample(step=0, group="g", index=index, prompt="p", response="r", reward=1.0)
+        recorder.discard(uid, "stale")
+        recorder.step_end(0)
+    told = [(line["index"], line["discarded"]) for line in rolloupe("query", tmp_path, "--json").lines]
+    assert told == [("0", None), ("1", "stale")]
+    assert ids(tmp_path, "--where", "discarded is null") == ["train/0/g/0"]
+    table = rolloupe("query", tmp_path).out.splitlines()
+    assert "discarded" in table[0] and "stale" not in table[1] and "stale" in table[2]
+    assert "discarded" not in rolloupe("query", tmp_path, "--where", "discarded is null").out

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from rolloupe.query import SampleItem
 
 FIXED = (
-    "id", "run", "split", "step", "group", "index", "reward", "advantage", "status", "turns", "response_tokens",
+    "id", "run", "split", "step", "group", "index", "reward", "advantage", "status", "discarded",
+    "turns", "response_tokens",
 )  # fmt: skip
 """The keys of every sample, in order; the sample metrics follow under their own names."""
 
@@ -39,7 +40,8 @@ def sample_record(run_id: str, item: "SampleItem") -> dict[str, Any]:
     key = item.key
     fixed = (
         str(key), run_id, key.split, key.step, key.group, key.index,
-        item.reward, item.advantage, item.status, item.turns, item.response_tokens,
+        item.reward, item.advantage, item.status, item.discarded or None,
+        item.turns, item.response_tokens,
     )  # fmt: skip
     record: dict[str, Any] = dict(zip(FIXED, fixed, strict=True))
     for name, value in item.metrics.items():

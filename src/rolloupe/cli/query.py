@@ -29,6 +29,7 @@ EXAMPLES = (
         "rolloupe query RUN_DIR --split train --sort reward --desc --limit 10 --json", "The ten best, for a program"
     ),
     Example("rolloupe query RUN_DIR --where 'reward = 1 and (turns > 3 or not status in (completed))'", "Or, not, in"),
+    Example("rolloupe query RUN_DIR --step 12 --where 'discarded is null'", "Only what was trained on"),
     Example("rolloupe query RUN_DIR --step 0:9 --where 'status = truncated' --json | jq -r .id", "Only their ids"),
     Example("rolloupe query RUN_DIR --where 'reward < 0.1' --to bad.parquet", "Into a file, with their whole texts"),
 )
@@ -106,10 +107,12 @@ def query(
     metric and every tag; a column of numbers may be compared with another one. Names and values with blanks or signs in
     them stand in quotes. What is missing fulfils no comparison but !=.
 
-    With --json, an object has id, run, split, step, group, index, reward, advantage, status, turns, response_tokens and
-    every sample metric under its own name (`metric.NAME` where that is one of these). What is not recorded is null;
-    numbers that JSON lacks are the strings "NaN", "Infinity" and "-Infinity". All samples are written unless --limit is
-    given.
+    Samples that were not trained on are among them, unless --where 'discarded is null' leaves them out.
+
+    With --json, an object has id, run, split, step, group, index, reward, advantage, status, discarded (the reason why
+    it was not trained on, or null), turns, response_tokens and every sample metric under its own name (`metric.NAME`
+    where that is one of these). What is not recorded is null; numbers that JSON lacks are the strings "NaN", "Infinity"
+    and "-Infinity". All samples are written unless --limit is given.
 
     With --to, a row has the same columns and more, prompt and response whole. In CSV a text that a spreadsheet would
     take for a formula gets an apostrophe before it.
@@ -202,7 +205,11 @@ def _write_file(file: Path, among: "list[Run]", rows: "Iterable[tuple[Run, Sampl
 def _write_table(rows: "Iterable[tuple[Run, SampleItem]]", sort: str, *, many: bool) -> int:
     held = list(rows)
     extra = [sort] if any(sort in item.metrics for _, item in held) else []
-    columns = [*(["run"] if many else []), "id", "reward", "advantage", *extra, "status", "turns", "tokens", "response"]
+    reason = ["discarded"] if any(item.discarded for _, item in held) else []
+    columns = [
+        *(["run"] if many else []), "id", "reward", "advantage", *extra, "status", *reason,
+        "turns", "tokens", "response",
+    ]  # fmt: skip
     cells = [
         [
             *([run.id] if many else []),
@@ -211,6 +218,7 @@ def _write_table(rows: "Iterable[tuple[Run, SampleItem]]", sort: str, *, many: b
             number(item.advantage),
             *(number(item.metrics.get(name)) for name in extra),
             item.status,
+            *(item.discarded for _ in reason),
             number(item.turns),
             number(item.response_tokens),
             item.response,
