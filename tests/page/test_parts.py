@@ -169,6 +169,22 @@ def test_the_sample_and_all_that_is_known_of_it(wide: Page, viewer: Viewer) -> N
     expect(main.get_by_text("Reference response")).to_be_visible()
 
 
+def test_the_navigator_counts_what_is_leafed_through(wide: Page, viewer: Viewer) -> None:
+    """The group where whole groups are listed; the list where samples are, or where a filter takes some out."""
+    floating = wide.get_by_role("navigation", name="Samples before and after this one")
+    wide.goto(f"{viewer.address}{RICH}")
+    group = wide.get_by_role("main", name="Sample").get_by_role("heading", name=re.compile("^Sample 1 of"))
+    expect(group).to_be_visible()
+    of_group = group.inner_text().split()[-1]
+    expect(floating).to_contain_text(f"1 / {of_group}")
+    for more in ("&mode=samples", "&where=reward+%3E%3D+-100"):
+        wide.goto(f"{viewer.address}{RICH}{more}")
+        count = floating.get_by_title(re.compile("in the list$"))
+        expect(count).to_have_text(re.compile(r"^\d+ / \d+$"))
+        here = re.findall(r"\d+", count.get_attribute("title") or "")
+        assert re.findall(r"\d+", count.inner_text()) == here and here[1] != of_group
+
+
 def test_long_text_opens_at_its_end_unless_one_says_not(wide: Page, viewer: Viewer) -> None:
     place = """() => {
       const box = document.querySelector('[role=region][aria-label^=Text]');

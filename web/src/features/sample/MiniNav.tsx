@@ -9,7 +9,9 @@ export function MiniNav() {
   const list = listing.value;
   const here = position.value;
   if (list === null || here === null) return null;
-  const inGroup = list.scope.sort === "index" && isShown.value && sample.value !== null;
+  // Among its group where whole groups are listed, and leafed through one after another; otherwise among what is listed.
+  const isWhole = list.mode === "groups" && list.scope.sort === "index" && list.scope.where === "";
+  const inGroup = isWhole && isShown.value && sample.value !== null;
   const [at, of] = inGroup && sample.value !== null ? [sample.value.position, sample.value.group_size] : [here + 1, list.total];
   return (
     <nav class={style["mini"]} aria-label="Samples before and after this one">
