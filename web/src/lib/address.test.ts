@@ -54,6 +54,11 @@ describe("addresses", () => {
     }
     expect(parse("runs/r", "scope=nonsense").extent).toBe("step");
   });
+  it("go to the top of a list that is sorted anew", () => {
+    const place = { ...START, page: "rollouts" as const, run: "r", split: "train", step: 2, sample: "train/2/0/0", extent: "run" as const };
+    expect(moved(place, { sort: "reward", descending: true })).toMatchObject({ step: 2, extent: "run", sample: null, sort: "reward" });
+    expect(moved({ ...place, sort: "reward" }, { sort: "reward" }).sample).toBe("train/2/0/0");
+  });
   it("keep the list of a run when another sample is chosen, and leave it for another step", () => {
     const place = { ...START, page: "rollouts" as const, run: "r", split: "train", step: 2, sample: "train/2/0/0", extent: "run" as const, where: "x = 1" };
     expect(moved(place, { sample: "train/5/0/0" })).toMatchObject({ step: 5, extent: "run", where: "x = 1" });

@@ -188,6 +188,8 @@ function movedTo(place: Place, change: Partial<Place>): Place {
   // open and is filled in changes nothing else.
   const isOther = (at("split") && place.split !== null) || (at("step") && place.step !== null);
   if (isOther && !("extent" in change)) next.extent = "step";
+  // Who sorts wants to see what comes first.
+  if ((at("sort") || at("descending")) && !("sample" in change)) next.sample = null;
   if (at("extent") && change.extent !== "step" && !("sample" in change)) next.sample = null;
   const to = at("sample") && change.sample ? scopeOf(change.sample) : null;
   if (to !== null && !("step" in change)) return { ...next, step: to.step };

@@ -34,7 +34,7 @@ export function pages(): PageEntry[] {
   ];
   return [
     ...(place.value.run === null ? [] : ofRun),
-    { page: "search", sign: "search", label: "Search", more: "find in all texts (/)" },
+    { page: "search", sign: "search", label: "Search", more: "find in texts (/)" },
     { page: "bookmarks", sign: "bookmark", label: "Bookmarks", more: "what was marked and noted" },
     { page: "settings", sign: "settings", label: "Settings", more: "colours, reading, cache" },
   ];
