@@ -59,7 +59,7 @@ web-tests: dev  ## unit tests of the browser app
 	$(NPM) test --silent
 
 python-tests: dev browser  ## pytest, which opens the page in Chromium as well
-	ROLLOUPE_BROWSER=required $(PY) -m pytest -n auto $(ARGS)
+	ROLLOUPE_BROWSER=required $(PY) -m pytest -n auto --dist worksteal $(ARGS)
 
 format: dev  ## put the Python code into its form
 	$(PY) -m ruff check --fix .

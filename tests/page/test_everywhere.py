@@ -1,9 +1,11 @@
-"""Every state of the page from a telephone to a wall, and for those whom motion makes ill."""
+"""Every state of the page, from a telephone to a wall: all is on it, nothing moves, and axe finds nothing."""
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
 from tests.page.everywhere import STATES, entered, everything
 from tests.page.support import Viewer
@@ -48,14 +50,36 @@ MOTION = """() => {
 }"""
 
 
+AXE = Path(__file__).parents[2] / "web/node_modules/axe-core/axe.min.js"
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+COLOURS = ["color-contrast", "link-in-text-block"]
+"""What may differ from theme to theme. All else is asked once a width."""
+
+RUN = """async ([tags, rules]) => {
+  const only = rules ? {type: 'rule', values: rules} : {type: 'tag', values: tags};
+  const found = await axe.run(document, {runOnly: only, resultTypes: ['violations']});
+  const over = document.querySelector('[role=dialog], [role=menu], #filter-offers');
+  const isUnder = ({target}) => over !== null && !over.contains(document.querySelector(target[0]));
+  return found.violations.flatMap(({id, nodes}) => nodes
+    .filter(node => id !== 'target-size' || !isUnder(node))
+    .map(({target, html, failureSummary}) => `${id}: ${target.join(' ')} ${html.slice(0, 160)} ${failureSummary}`));
+}"""
+"""What lies under an open menu is pressed when the menu is gone, so half a button there is no small one."""
+
+WITH_AXE = (360, 1280)
+
+
 @pytest.fixture(scope="module")
 def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
     with everything(tmp_path_factory.mktemp("widths")) as viewer:
         yield viewer
 
 
-def test_at_every_width_all_is_on_the_page_and_nothing_moves_unasked(browser: Browser, viewer: Viewer) -> None:
+def test_in_every_state_all_is_on_the_page_nothing_moves_and_axe_finds_nothing(
+    browser: Browser, viewer: Viewer
+) -> None:
     context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+    context.add_init_script(path=AXE)
     page = context.new_page()
     page.goto(viewer.link)
     wrong: dict[str, set[str]] = {}
@@ -65,11 +89,22 @@ def test_at_every_width_all_is_on_the_page_and_nothing_moves_unasked(browser: Br
                 wrong.setdefault(one, set()).add(state.name)
             for width, height in WIDTHS.items():
                 page.set_viewport_size({"width": width, "height": height})
+                # the page knows its new width
                 page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-                for one in page.evaluate(BEYOND):
+                for one in page.evaluate(BEYOND) + (axe(page) if width in WITH_AXE else []):
                     wrong.setdefault(one, set()).add(f"{state.name} at {width}")
             page.set_viewport_size({"width": 1280, "height": 800})
     page.evaluate("() => { document.querySelector('#app').style.width = '120vw'; }")
     assert page.evaluate(BEYOND) != [], "what looks for it can fail"
     context.close()
     assert wrong == {}
+
+
+def axe(page: Page) -> list[str]:
+    """What axe has to say of the page as it stands, in both themes."""
+    themes: tuple[Literal["light", "dark"], ...] = ("dark", "light")
+    found: list[str] = []
+    for theme in themes:
+        page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+        found += page.evaluate(RUN, [TAGS, COLOURS if theme == "dark" else None])
+    return found
