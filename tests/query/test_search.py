@@ -248,6 +248,21 @@ def test_roles_are_told_apart(tmp_path: Path, needle: str, roles: set[str]) -> N
             assert all(snippet.role == role for hit in hits for snippet in hit.snippets)
 
 
+def test_what_a_role_said_in_a_file_that_is_gone_is_noted_and_the_search_goes_on(tmp_path: Path) -> None:
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    for name in ("a", "b", "c"):
+        (folder / f"{name}.jsonl").write_text(json.dumps(conversation()) + "\n")
+    with opened(folder, tmp_path / "index") as library:
+        run = library.runs[0]
+        assert run.wait_all(60)
+        (folder / "a.jsonl").unlink()
+        (folder / "b.jsonl").write_text(json.dumps({**conversation(), "step": 7}) + "\n")
+        hits, progress = all_of(search(run, TextQuery(text="delta", roles=("tool",))))
+        assert [hit.sample.key.step for hit in hits] == [1]
+        assert [Path(note.split(" ")[0]).name for note in progress.notes] == ["a.jsonl", "b.jsonl"]
+
+
 def test_the_places_in_a_sample(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     path.write_text(json.dumps(conversation()) + "\n")

@@ -1,11 +1,13 @@
 """Many samples read one after another: as each by itself, and in few questions."""
 
+import random
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rolloupe import query
+from rolloupe import Recorder, query
 from rolloupe.errors import NotFound
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
@@ -53,3 +55,32 @@ def test_a_reader_knows_what_was_written_since(tmp_path: Path) -> None:
             file.write(lines([row(0, 3, response="again")]))
         eventually(lambda: query.samples(run, query.SampleQuery()).total == 5)
         assert [read(key).row.response for key in keys] == ["first", "first", "first", "again"]
+
+
+def test_threads_that_share_a_reader_lose_no_annotation(tmp_path: Path) -> None:
+    """Two steps in turn: what is known of one is never taken for what is known of the other."""
+    with Recorder(tmp_path / "run", strict=True) as record:
+        for step in range(2):
+            for index in range(6):
+                uid = record.sample(prompt="?", response="!", index=str(index), group="0", step=step)
+                record.annotate(uid, advantage=float(10 * step + index))
+            record.step_end(step)
+    wrong: list[object] = []
+
+    def reads(read: query.Reader, keys: list[SampleKey], nth: int) -> None:
+        rng = random.Random(nth)
+        for key in rng.choices(keys, k=150):
+            found = read(key).row.advantage
+            wrong.extend([(key, found)] if found != 10 * key.step + int(key.index) else [])
+
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        run = library.runs[0]
+        keys = [item.key for item in query.every(run, query.SampleQuery())]
+        read = query.Reader(run)
+        threads = [threading.Thread(target=reads, args=(read, keys, nth)) for nth in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(keys) == 12
+    assert wrong == []

@@ -5,9 +5,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 import pyarrow as pa
 
+from rolloupe.errors import SourceChanged
 from rolloupe.formats.base import TakesPlaces
 from rolloupe.index import OpenRun
-from rolloupe.model import Locator, Sample, Source
+from rolloupe.model import Locator, Sample, SampleKey
 from rolloupe.query import engine
 from rolloupe.query.engine import Question
 
@@ -29,8 +30,20 @@ def places(run: OpenRun, uids: Collection[str]) -> Mapping[str, Sequence[Locator
     return found
 
 
-def load(run: OpenRun, source: Source, locator: Locator, noted: Sequence[Locator]) -> Sample:
-    """Read a sample; its annotations stand at `noted`. Raises as `Format.load`."""
+def load(run: OpenRun, key: SampleKey, locator: Locator, noted: Sequence[Locator] = ()) -> Sample:
+    """Read the sample of a key, whole; its annotations stand at `noted`.
+
+    Raises `SourceChanged` where its file is gone or another sample stands there by now, and as `Format.load`.
+    """
+    source = run.source(locator.source)
+    if source is None:
+        raise SourceChanged(f"{locator.source} is gone: the sample {key} was in it when it was indexed")
     if isinstance(run.format, TakesPlaces):
-        return run.format.load_with(run.info, source, locator, noted)
-    return run.format.load(run.info, source, locator)
+        found = run.format.load_with(run.info, source, locator, noted)
+    else:
+        found = run.format.load(run.info, source, locator)
+    if found.row.key.shared != key.shared:
+        at = f"{locator.source} no longer holds {key} at byte {locator.start}"
+        raise SourceChanged(f"{at}: it was written again since; ask for the list again")
+    found.key = key
+    return found

@@ -92,12 +92,8 @@ def sample(run: OpenRun, key: SampleKey) -> Sample:
 def sample_and_group(run: OpenRun, key: SampleKey) -> tuple[Sample, list[SampleKey]]:
     """One sample as `sample`, and its group as lists have it, in order, itself among them."""
     place = locate(run, key)
-    found = said.load(run, place.source, place.locator, said.places(run, [place.uid]).get(place.uid, []))
-    if (found.row.split, found.row.step, found.row.group, found.row.index) != key.shared:
-        at = f"{place.locator.source} no longer holds {key} at byte {place.locator.start}"
-        raise SourceChanged(f"{at}: look at the list again")
-    found.key = key
-    return found, place.group
+    noted = said.places(run, [place.uid]).get(place.uid, [])
+    return said.load(run, key, place.locator, noted), place.group
 
 
 def raw(run: OpenRun, key: SampleKey) -> tuple[Locator, bytes]:

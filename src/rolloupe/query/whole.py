@@ -1,6 +1,7 @@
 """Many samples, whole, one after another: for what copies a run, or takes samples out of it."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -38,45 +39,56 @@ MOST = 50_000
 """Places that are held: of a larger step each sample is asked for by itself."""
 
 
+class _Step(NamedTuple):
+    """What a reader knows of the step that it was asked for last."""
+
+    of: tuple[str, int, str]
+    """Split, step, and the version of the run."""
+    places: Mapping[tuple[str, str], tuple[Locator, str]] | None = None
+    """By group and index: where a sample lies, and its uid. None until a second sample is asked for."""
+    noted: Mapping[str, Sequence[Locator]] = {}
+
+
 class Reader:
-    """Reads samples as `query.sample` does; where two of a step are asked for in turn, the step is looked up once."""
+    """Reads samples as `query.sample` does; where two of a step are asked for in turn, the step is looked up once.
+
+    Threads may share a reader.
+    """
 
     def __init__(self, run: OpenRun) -> None:
         self._run = run
-        self._step: tuple[str, int, str] | None = None
-        self._places: dict[tuple[str, str], tuple[Locator, str]] = {}
-        self._noted: Mapping[str, Sequence[Locator]] = {}
+        self._last: _Step | None = None
 
     def __call__(self, key: SampleKey) -> Sample:
         """One sample. Raises `NotFound`, and `SourceChanged` where its file was rewritten."""
-        step = (key.split, key.step, self._run.version)
-        if self._step != step:
-            self._step, self._places = step, {}
-        elif not self._places:
-            self._look_up(key)
-        place = None if key.attempt else self._places.get((key.group, key.index))
-        source = None if place is None else self._run.source(place[0].source)
-        if place is None or source is None:
+        of = (key.split, key.step, self._run.version)
+        last = self._last
+        if last is None or last.of != of:
+            self._last = _Step(of)
+            return sample(self._run, key)
+        if last.places is None:
+            self._last = last = self._looked_up(of)
+        place = None if key.attempt else (last.places or {}).get((key.group, key.index))
+        if place is None:
             return sample(self._run, key)
         locator, uid = place
-        found = said.load(self._run, source, locator, self._noted.get(uid, []))
-        row = found.row
-        if (row.split, row.step, row.group, row.index) != key.shared:
-            return sample(self._run, key)  # the file was written again since
-        found.key = key
-        return found
+        try:
+            return said.load(self._run, key, locator, last.noted.get(uid, []))
+        except SourceChanged:
+            return sample(self._run, key)  # the file was written again since it was looked up
 
-    def _look_up(self, key: SampleKey) -> None:
+    def _looked_up(self, of: tuple[str, int, str]) -> "_Step":
+        split, step, _ = of
         snapshot = self._run.snapshot()
-        sketch = snapshot.steps.get((key.split, key.step))
+        sketch = snapshot.steps.get((split, step))
         if sketch is None or sketch.rows > MOST:
-            return
-        pieces = snapshot.holding([key.split], key.step, key.step)
-        for group, index, source, start, length, part, uid in engine.ask(
-            self._run, Question(pieces, OF_STEP, [key.split, key.step])
-        ):
-            self._places[group, index] = Locator(source=source, start=start, length=length, part=part), uid
-        self._noted = said.places(self._run, [uid for _, uid in self._places.values()])
+            return _Step(of, {})
+        answer = engine.ask(self._run, Question(snapshot.holding([split], step, step), OF_STEP, [split, step]))
+        places = {
+            (group, index): (Locator(source=source, start=start, length=length, part=part), uid)
+            for group, index, source, start, length, part, uid in answer
+        }
+        return _Step(of, places, said.places(self._run, [uid for _, uid in places.values()]))
 
 
 def whole(run: OpenRun, split: str, step: int) -> Iterator[Sample]:
@@ -107,19 +119,12 @@ def _read(run: OpenRun, items: Sequence[SampleItem]) -> Iterator[Sample]:
     places = engine.ask(run, Question(pieces, PLACES, [key.split, key.step], tables={"asked": asked}))
     noted = said.places(run, [place[-1] for place in places])
     for nth, name, start, length, part, uid in places:
-        source = run.source(name)
-        if source is None:
-            raise SourceChanged(f"{name} is gone: the sample {items[nth].key} was in it when it was indexed")
         locator = Locator(source=name, start=start, length=length, part=part)
-        found = said.load(run, source, locator, noted.get(uid, []))
-        yield _annotated(found, items[nth])
+        yield _annotated(said.load(run, items[nth].key, locator, noted.get(uid, [])), items[nth])
 
 
 def _annotated(found: Sample, item: SampleItem) -> Sample:
     row = found.row
-    if (row.split, row.step, row.group, row.index) != item.key.shared:
-        raise SourceChanged(f"{found.locator.source} no longer holds {item.key}: convert again")
-    found.key = item.key
     row.advantage = item.advantage if row.advantage is None else row.advantage
     row.discarded = row.discarded or item.discarded
     row.metrics = row.metrics | item.metrics

@@ -81,11 +81,11 @@ class Part:
 
     def __init__(self, opened: OpenRun, pattern: Pattern, piece: Piece, rows: Rows | None, count: Count) -> None:
         self.piece = piece
-        self.pattern = pattern
+        self._pattern = pattern
         self._opened = opened
         self._rows = rows
         self._count = count
-        self._spoken = Spoken(opened, pattern) if set(pattern.query.roles) - {*COLUMNS} else None
+        self._spoken = Spoken(opened, pattern, count.note) if set(pattern.query.roles) - {*COLUMNS} else None
         self._names = COLUMNS if self._spoken else [n for n in COLUMNS if n in (pattern.query.roles or COLUMNS)]
         self._found: deque[Row] = deque()
         self._held: list[Row] = []
@@ -114,7 +114,7 @@ class Part:
 
     def masks(self, columns: Sequence[pa.Array]) -> list[Mask]:
         """Tell which texts of each column may hold what is looked for; where no role was asked for they do."""
-        return [self.pattern.possibly(one) if self._spoken else self.pattern.within(one) for one in columns]
+        return [self._pattern.possibly(one) if self._spoken else self._pattern.within(one) for one in columns]
 
     def look(self, texts: Texts, masks: Sequence[Mask], listing: Callable[[], bool], go_on: Callable[[], bool]) -> None:
         """Keep the rows in which something was found, as far as they are listed, and count them all."""
@@ -147,7 +147,7 @@ class Part:
         more = False
         for name, column, mask in zip(self._names, texts.columns, masks, strict=True):
             if mask[place]:
-                own, is_more = snippets_of(self.pattern, name, _encoded(column, place))
+                own, is_more = snippets_of(self._pattern, name, _encoded(column, place))
                 snippets += own
                 more = more or is_more
         return Row(self.piece, int(texts.numbers[place]), tuple(snippets), more)

@@ -22,7 +22,7 @@ MAX_SPANS = 5000
 SAME = {"human": "user", "ai": "assistant", "model": "assistant", "developer": "system", "function": "tool"}
 """Roles that other names stand for."""
 
-LOCATOR = "source, byte_start, byte_length, part"
+PLACED = "split, step, grp, idx, source, byte_start, byte_length, part"
 
 
 class Marked(NamedTuple):
@@ -73,23 +73,28 @@ def _marks(pattern: Pattern, turns: Sequence[Turn]) -> Iterator[Marked]:
 class Spoken:
     """A search among those that say something; samples are read whole for it."""
 
-    def __init__(self, run: OpenRun, pattern: Pattern) -> None:
+    def __init__(self, run: OpenRun, pattern: Pattern, note: Callable[[str], None]) -> None:
         self._run = run
         self._pattern = pattern
+        self._note = note
 
     def among(
         self, piece: Piece, numbers: Rows, go_on: Callable[[], bool]
     ) -> Iterator[tuple[int, tuple[Snippet, ...], bool]]:
-        """Yield the rows of a piece in which it was found, with snippets, and whether there is more."""
+        """Yield the rows of a piece in which it was found, with snippets, and whether there is more.
+
+        A sample that can be read no more is noted.
+        """
         if not len(numbers):
             return
-        for number, locator in self._locators(piece, [int(number) for number in numbers]):
+        for number, key, locator in self._places(piece, [int(number) for number in numbers]):
             if not go_on():
                 return
-            source = self._run.source(locator.source)
-            if source is None:
-                raise SourceChanged(f"{locator.source} is gone")
-            snippets, more = self._of(said.load(self._run, source, locator, ()))
+            try:
+                snippets, more = self._of(said.load(self._run, key, locator))
+            except SourceChanged as error:
+                self._note(str(error))
+                continue
             if snippets:
                 yield number, tuple(snippets), more
 
@@ -111,10 +116,10 @@ class Spoken:
                     return found, True
         return found, False
 
-    def _locators(self, piece: Piece, numbers: Sequence[int]) -> list[tuple[int, Locator]]:
-        sql = f"SELECT nth, {LOCATOR} FROM rows JOIN places USING ({', '.join(PLACE)}) ORDER BY nth"
+    def _places(self, piece: Piece, numbers: Sequence[int]) -> list[tuple[int, SampleKey, Locator]]:
+        sql = f"SELECT nth, {PLACED} FROM rows JOIN places USING ({', '.join(PLACE)}) ORDER BY nth"
         rows = engine.ask(self._run, Question([piece], sql, at=[Place(piece, number) for number in numbers]))
         return [
-            (numbers[nth], Locator(source=source, start=start, length=length, part=part))
-            for nth, source, start, length, part in rows
+            (numbers[nth], SampleKey(*own), Locator(source=source, start=start, length=length, part=part))
+            for nth, *own, source, start, length, part in rows
         ]
