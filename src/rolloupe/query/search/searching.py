@@ -19,7 +19,7 @@ from rolloupe.query import shown
 from rolloupe.query.listing import in_known_splits
 from rolloupe.query.records import SampleItem, SampleQuery
 from rolloupe.query.rows import Place
-from rolloupe.query.search.part import Count, Part, Row, search_parts
+from rolloupe.query.search.part import TOGETHER_BYTES, Count, Part, Row, search_parts
 from rolloupe.query.search.pattern import Pattern, TextQuery
 from rolloupe.query.search.scope import pieces_of, rows_in, scoped
 from rolloupe.query.search.snippets import Snippet
@@ -34,8 +34,8 @@ MAX_AHEAD, AHEAD_ROWS = 64, 100_000
 """So many pieces are looked ahead at most, and so many samples, where there are more pieces than threads need."""
 
 
-TOGETHER, TOGETHER_BYTES = 16, 2**20
-"""So many small pieces are searched by one thread, one after another, as long as they are no more than this."""
+TOGETHER = 16
+"""So many small pieces are handed to a thread at once, as long as they are no more than `TOGETHER_BYTES`."""
 
 Ahead: TypeAlias = "deque[tuple[list[Part], Future[None]]]"
 
@@ -137,7 +137,7 @@ class Search(Iterator[Found]):
             yield Found([], [], self._progress(is_over=False))
             while not self._stopped():
                 while self._looks_ahead(parts) and (some := self._next()):
-                    parts.append((some, _pool().submit(self._work, some)))
+                    parts.append((some, _pool().submit(search_parts, some, self._is_listing, self._goes_on)))
                 if not parts:
                     break
                 if not self._take(parts):
@@ -161,9 +161,6 @@ class Search(Iterator[Found]):
             some.append(Part(self._run, self._pattern, *due, self._count))
             size_bytes += due[0].stop - due[0].start
         return some
-
-    def _work(self, some: Sequence[Part]) -> None:
-        search_parts(some, self._is_listing, self._goes_on)
 
     def _looks_ahead(self, parts: Ahead) -> bool:
         """True where further pieces are begun: a few at least, more where they are small."""
