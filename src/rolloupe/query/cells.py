@@ -4,7 +4,6 @@ A problem is a prompt; groups have other names at other steps, prompts have not.
 a number of the sample: see `judge`.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +16,8 @@ from rolloupe.query import engine
 from rolloupe.query.engine import Question
 from rolloupe.query.judge import Bar, Judge
 from rolloupe.query.kept import Kept
-from rolloupe.query.rows import Column, Said, quote
-from rolloupe.query.terms import current
+from rolloupe.query.rows import Column, quote
+from rolloupe.query.terms import current, said_of
 
 KEPT_BYTES = 128 * 2**20
 
@@ -65,13 +64,6 @@ def value_of(snapshot: Snapshot, metric: str) -> tuple[str, list[Column]]:
     return quote(column), [Column(column, kind)] if kind else []
 
 
-def said_of(snapshot: Snapshot, names: Sequence[str], named: Sequence[Column]) -> Said:
-    """The annotations, where they may say something of columns, by the names that a person knows and as columns."""
-    if snapshot.annotated().isdisjoint(names):
-        return Said()
-    return Said(snapshot.annotations, [*names, *(column.name for column in named)])
-
-
 def cells_of(run: OpenRun, judge: Judge) -> Cells:
     """The cells of a split. Raises `NotFound` for a split, `BadQuery` for a metric that there is not."""
     split, metric, bar = judge.split, judge.metric, judge.bar._replace(reason="")
@@ -96,7 +88,7 @@ def _asked(run: OpenRun, snapshot: Snapshot, split: str, metric: str, bar: Bar) 
            max(reward) FILTER (isfinite(reward)), {reference},
            count(*) FILTER ({value} IS NULL OR NOT isfinite({value}::DOUBLE)), min(ordinal)
     FROM own GROUP BY problem, step"""
-    said = said_of(snapshot, [metric, REFERENCE], named)
+    said = said_of(snapshot, [metric, REFERENCE])
     table = engine.table(run, Question(snapshot.holding([split]), sql, [split], named, said=said))
     problems, steps, n, c, total, best, ref, without, ordinal = (
         column.combine_chunks().fill_null(fill).to_numpy(zero_copy_only=False)

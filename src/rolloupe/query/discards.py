@@ -7,7 +7,7 @@ from rolloupe.query import engine
 from rolloupe.query.engine import Question
 from rolloupe.query.kept import Kept
 from rolloupe.query.records import Discards
-from rolloupe.query.rows import Said
+from rolloupe.query.terms import said_discarded
 
 KEPT = 1_000_000
 """Counts of steps and reasons that are kept."""
@@ -45,6 +45,6 @@ def _all(run: OpenRun) -> list[Discards]:
 
 
 def _counted(run: OpenRun, snapshot: Snapshot) -> list[Discards]:
-    said = Said(snapshot.annotations, ["discarded"]) if snapshot.says_discarded else Said()
     pieces = snapshot.holding()
-    return [Discards(*one) for one in engine.ask(run, Question(pieces, COUNTED, said=said))] if pieces else []
+    question = Question(pieces, COUNTED, said=said_discarded(snapshot))
+    return [Discards(*one) for one in engine.ask(run, question)] if pieces else []

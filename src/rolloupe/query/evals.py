@@ -15,11 +15,11 @@ from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
 from rolloupe.query import engine
-from rolloupe.query.cells import Cells, cells_of, said_of, value_of
+from rolloupe.query.cells import Cells, cells_of, value_of
 from rolloupe.query.engine import Question
 from rolloupe.query.judge import Bar, evaluations, judge_of
 from rolloupe.query.passing import ks_of, mean, pass_all, pass_at
-from rolloupe.query.terms import FILE_ORDER, current
+from rolloupe.query.terms import FILE_ORDER, current, said_of
 
 Verdict = Literal["solved", "lost", "always", "never", "mixed"]
 VERDICTS: tuple[Verdict, ...] = ("solved", "lost", "mixed", "never", "always")
@@ -265,7 +265,7 @@ def answers(
     SELECT grp, idx, {value}, CASE WHEN isfinite({value}::DOUBLE) THEN {judge.bar.sql(value)} END, discarded, status,
            response_preview
     FROM own WHERE step = ? AND problem = ? ORDER BY {FILE_ORDER} LIMIT 1000"""
-    said = said_of(snapshot, [judge.metric, "discarded"], named)
+    said = said_of(snapshot, [judge.metric, "discarded"])
     rows = engine.ask(run, Question(pieces, sql, [split, step, name], named, said=said))
     if not rows:
         raise NotFound(f"no problem {problem!r} at step {step} of {split!r}")

@@ -14,8 +14,7 @@ from rolloupe.query import engine
 from rolloupe.query.engine import Question
 from rolloupe.query.kept import Kept
 from rolloupe.query.records import Stats
-from rolloupe.query.rows import Said
-from rolloupe.query.terms import FILE_ORDER, current
+from rolloupe.query.terms import FILE_ORDER, current, said_discarded
 
 MOST = 5000
 KEPT = 50_000
@@ -68,8 +67,8 @@ def recurring(run: OpenRun, problem: int) -> list[Recurrence]:
 
 def _found(run: OpenRun, snapshot: Snapshot, problem: int) -> list[Recurrence]:
     pieces = snapshot.holding()
-    told = Said(snapshot.annotations, ["discarded"], places=False) if snapshot.says_discarded else Said()
-    question = Question(pieces, current(snapshot, "problem = ?") + FOUND, [problem], said=told)
+    sql = current(snapshot, "problem = ?") + FOUND
+    question = Question(pieces, sql, [problem], said=said_discarded(snapshot))
     return [_recurrence(record) for record in engine.ask(run, question)] if pieces else []
 
 

@@ -13,6 +13,7 @@ from rolloupe.query.discards import discarded_by_step
 from rolloupe.query.engine import Question
 from rolloupe.query.records import GroupSummary, SeriesPoint, SplitSummary, Stats, StepSummary
 from rolloupe.query.rows import Column, Said, quote
+from rolloupe.query.terms import said_discarded
 
 NONE = Moments()
 
@@ -187,10 +188,10 @@ def groups(run: OpenRun, split: str, step: int, *, trained: bool | None = None) 
     snapshot = run.snapshot()
     pieces = snapshot.holding([split], step, step)
     which = "true" if trained is None else f"discarded {'=' if trained else '<>'} ''"
-    said = Said(snapshot.annotations, ["discarded"]) if snapshot.says_discarded else Said()
+    question = Question(pieces, GROUPS.format(which), [split, step], said=said_discarded(snapshot))
     found: list[GroupSummary] = []
     first = 0
-    answer = engine.ask(run, Question(pieces, GROUPS.format(which), [split, step], said=said)) if pieces else []
+    answer = engine.ask(run, question) if pieces else []
     for group, prompt, count, finite, mean, std, low, high, env, reason in answer:
         found.append(
             GroupSummary(group, prompt, count, first, Stats(finite, mean, std, low, high, count - finite), env, reason)

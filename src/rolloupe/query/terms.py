@@ -41,9 +41,21 @@ def terms_of(
     names += [] if query.trained is None else ["discarded"]
     found = {column_of(name, snapshot.metrics, snapshot.tags) for name in names}
     named = [Column(name, kind) for name in sorted(filter(None, found)) if (kind := kind_of(name))]
-    in_use = [] if snapshot.annotated().isdisjoint(names) else [one for one in found if one]
-    said = Said(snapshot.annotations if in_use else (), in_use)
-    return Terms(where, _own(where, by_group=by_group), _order(snapshot, query, by_group=by_group), named, said)
+    order = _order(snapshot, query, by_group=by_group)
+    return Terms(where, _own(where, by_group=by_group), order, named, said_of(snapshot, names))
+
+
+def said_of(snapshot: Snapshot, names: Sequence[str]) -> Said:
+    """The annotations, where they may say something of columns, by the names that a person knows."""
+    if snapshot.annotated().isdisjoint(names):
+        return Said()
+    columns = (column_of(name, snapshot.metrics, snapshot.tags) for name in dict.fromkeys(names))
+    return Said(snapshot.annotations, [one for one in columns if one])
+
+
+def said_discarded(snapshot: Snapshot) -> Said:
+    """The annotations, where they say which samples were not trained on."""
+    return Said(snapshot.annotations, ["discarded"]) if snapshot.says_discarded else Said()
 
 
 def _where(snapshot: Snapshot, query: SampleQuery) -> Clause:
