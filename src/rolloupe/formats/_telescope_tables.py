@@ -16,9 +16,6 @@ Row = dict[str, Any]
 
 NO_ID: Final = -(2**62)
 
-PACKED = frozenset(("content", "result", "raw_string"))
-"""Columns of zstd frames."""
-
 RAW = frozenset(("raw_string",))
 """A whole sample in one text, as long as all else together: read when one sample is asked for."""
 
