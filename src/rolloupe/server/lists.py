@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from itertools import chain
-from urllib.parse import quote
 
 from msgspec.structs import replace
 from starlette.datastructures import QueryParams
@@ -15,7 +14,7 @@ from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
 from rolloupe.query import Group, SampleItem, SampleQuery
 from rolloupe.query.where import place_of
-from rolloupe.server import params, views, wire
+from rolloupe.server import params, replies, views, wire
 from rolloupe.server.context import context_of
 from rolloupe.server.wire import number
 
@@ -182,7 +181,7 @@ async def as_csv(request: Request) -> Response:
         return found if first is None else chain([first], found)
 
     items = await context.in_thread(begun)
-    headers = {"content-disposition": f"attachment; filename*=UTF-8''{quote(f'{run.info.name}.csv', safe='')}"}
     rows = ([str(item.key), *(views.value_of(item, name) for name in names)] for item in items)
     found = context.file(request, export.csv_lines(["id", *names], rows))
+    headers = replies.attachment(f"{run.info.name}.csv")
     return StreamingResponse(found, media_type=export.KINDS["csv"], headers=headers)

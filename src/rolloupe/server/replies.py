@@ -9,6 +9,7 @@ import hashlib
 import math
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 from starlette.datastructures import Headers
@@ -70,6 +71,11 @@ def error_reply(
     """An `ErrorReply`."""
     body = encode(wire.ErrorReply(error=error, next=what_next, place=place))
     return Response(body, status, dict(headers or {}), media_type=JSON)
+
+
+def attachment(name: str) -> dict[str, str]:
+    """The headers of a file that a browser saves under a name."""
+    return {"content-disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}", "cache-control": "no-store"}
 
 
 def no_content(headers: Mapping[str, str]) -> Response:

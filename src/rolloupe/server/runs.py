@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import PurePosixPath
-from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -12,7 +11,7 @@ from rolloupe._version import __version__
 from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.model import Problem
-from rolloupe.server import params, views, wire
+from rolloupe.server import params, replies, views, wire
 from rolloupe.server.context import context_of
 from rolloupe.server.wire import number
 
@@ -133,6 +132,5 @@ async def problem_raw(request: Request) -> Response:
             except (NotFound, SourceChanged):
                 return
 
-    name = quote(f"{PurePosixPath(file).name}.{start}-{stop}", safe="")
-    headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}"}
-    return StreamingResponse(blocks(), media_type="application/octet-stream", headers=headers)
+    headers = replies.attachment(f"{PurePosixPath(file).name}.{start}-{stop}")
+    return StreamingResponse(blocks(), media_type=replies.BINARY, headers=headers)

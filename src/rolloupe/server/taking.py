@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from typing import NamedTuple
-from urllib.parse import quote
 
 from msgspec.structs import replace
 from starlette.requests import Request
@@ -14,7 +13,7 @@ from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleItem, SampleQuery
-from rolloupe.server import lists, params
+from rolloupe.server import lists, params, replies
 from rolloupe.server.context import context_of
 from rolloupe.server.marks import marked_samples
 from rolloupe.state import State
@@ -46,8 +45,7 @@ async def export(request: Request) -> Response:
     columns = tables.columns_of(*query.value_names(run), has_notes=taken.notes is not None)
     read = query.Reader(run) if texts == "whole" else None
     found = tables.written(kind, columns, tables.rows(run.id, taken.items, columns, read, taken.notes))
-    name = quote(f"{run.id}.{of}.{kind}", safe="")
-    headers = {"content-disposition": f"attachment; filename*=UTF-8''{name}", "cache-control": "no-store"}
+    headers = replies.attachment(f"{run.id}.{of}.{kind}")
     return StreamingResponse(context.file(request, found), media_type=tables.KINDS[kind], headers=headers)
 
 
