@@ -65,6 +65,28 @@ def test_it_ends_soon_with_open_pages_and_streams(
     assert took_s < 5.0
 
 
+def test_it_ends_well_while_a_stream_is_being_told_something(
+    folder: Path, tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    relax_run(folder)
+    slow = tmp_path / "slow"
+    slow.mkdir()
+    begun = tmp_path / "begun"
+    (slow / "sitecustomize.py").write_text(
+        "import pathlib, time\nimport rolloupe.server.views as views\n"
+        f"begun = pathlib.Path({str(begun)!r})\n"
+        "views.run_item = lambda run: begun.touch() or time.sleep(20)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(slow), os.environ.get("PYTHONPATH", "")]))
+    with Process([folder], tmp_path / "index", port=0) as server, server.events() as stream:
+        assert next(stream)
+        eventually(begun.exists)
+        took_s, code, errors = server.interrupt()
+        assert not list(stream)
+    assert (code, errors) == (0, "")
+    assert took_s < 5.0
+
+
 def test_the_next_free_port_unless_one_was_given(folder: Path, tmp_path: Path, state: Path) -> None:
     relax_run(folder)
     with socket.socket() as taken:
@@ -270,7 +292,11 @@ def test_ending_while_runs_are_still_looked_for(
     (slow / "sitecustomize.py").write_text(
         "import pathlib, time\nimport rolloupe.index as index\n"
         f"begun = pathlib.Path({str(begun)!r})\n"
-        "index.Library.__init__ = lambda self, *given, **named: begun.touch() or time.sleep(600)\n"
+        "def init(self, *given, **named):\n"
+        "    import rolloupe.server.engine  # an interrupted import warns of the file that it leaves open\n"
+        "    begun.touch()\n"
+        "    time.sleep(600)\n"
+        "index.Library.__init__ = init\n"
     )
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(slow), os.environ.get("PYTHONPATH", "")]))
     with Process([folder], tmp_path / "index", port=0) as server:

@@ -89,7 +89,8 @@ class Hub:
         self._clients.add(client)
         try:
             yield RETRY + message(wire.Event(kind="hello"))
-            await self._listen(client)
+            with contextlib.suppress(RolloupeError):  # the server ends
+                await self._listen(client)
             while not self._closed:
                 changed = await client.take(KEEP_ALIVE_S)
                 if not changed:
@@ -97,7 +98,7 @@ class Hub:
                     continue
                 began = time.monotonic()
                 for what, run in changed:
-                    if not self._closed:
+                    with contextlib.suppress(RolloupeError):  # the server ends: so does the stream
                         yield await self._told(what, run)
                 await self._pause(max(PAUSE_S, PAUSE_SHARE * (time.monotonic() - began)))
         finally:

@@ -4,13 +4,13 @@ The server listens before a single run is looked at; requests wait for the libra
 no line for each request: addresses are hostile.
 """
 
-import contextlib
 import os
 import secrets
+import signal
 import socket
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,6 @@ from rolloupe.server.token import MIN_CHARS, secrets_of
 
 if TYPE_CHECKING:
     from rolloupe.index import Library
-    from rolloupe.server.app import App
 
 CLOSING_S = 0.5
 """So long may the indexers take to end. What they write appears by renaming, so nothing is torn if they do not."""
@@ -74,7 +73,7 @@ def serve(
     announce(settings, listener.getsockname()[1])
     if open_browser:
         open_page(address(settings, listener.getsockname()[1], settings.first_token))
-    with listener, contextlib.suppress(KeyboardInterrupt):
+    with listener:
         run(opening(paths, index_dir=index_dir, reading=reading, budget_bytes=budget_bytes), settings, listener)
 
 
@@ -139,24 +138,33 @@ def opening(paths: Sequence[Path | str], **options: Any) -> "Future[Library]":
 
 def run(library: "Future[Library]", settings: Settings, listener: socket.socket) -> None:
     """Serve until interrupted. Raises what kept the library from opening."""
-    app: App | None = None
-    with contextlib.suppress(KeyboardInterrupt):
-        from rolloupe.server.app import create_app
-        from rolloupe.server.engine import Server
+    ending = threading.Event()
+    on_signal(ending.set)
+    from rolloupe.server.app import create_app
+    from rolloupe.server.engine import Server
 
-        app = create_app(library, settings)
-        server = Server(app)
-        library.add_done_callback(lambda one: server.stop() if one.exception() else say_what_is_missing(one.result()))
-        server.run(sockets=[listener])
+    app = create_app(library, settings)
+    server = Server(app)
+    on_signal(server.stop)
+    if ending.is_set():
+        server.stop()
+    library.add_done_callback(lambda one: server.stop() if one.exception() else say_what_is_missing(one.result()))
+    server.run(sockets=[listener])
     if library.done() and (error := library.exception()) is not None:
         raise error
-    if app is not None:
-        app.context.close()
-    if not closed(library) or (app is not None and app.context.is_busy):
+    app.context.close()
+    if not closed(library) or app.context.is_busy:
         # a query or a scan is in the middle of a long call that nothing interrupts; nobody needs its end
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)
+
+
+def on_signal(then: Callable[[], None]) -> None:
+    """What Ctrl-C does from now on. Nothing is raised, so that no import and no loop is left in its middle."""
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: then())
 
 
 def say_what_is_missing(library: "Library") -> None:
