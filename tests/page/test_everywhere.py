@@ -1,13 +1,12 @@
 """Every state of the page, from a telephone to a wall: all is on it, nothing moves, and axe finds nothing."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.page.everywhere import STATES, entered, everything
+from tests.page.everywhere import STATES, entered
 from tests.page.support import Viewer
 
 pytestmark = pytest.mark.browser
@@ -67,12 +66,6 @@ RUN = """async ([tags, rules]) => {
 """What lies under an open menu is pressed when the menu is gone, so half a button there is no small one."""
 
 WITH_AXE = (360, 1280)
-
-
-@pytest.fixture(scope="module")
-def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
-    with everything(tmp_path_factory.mktemp("widths")) as viewer:
-        yield viewer
 
 
 def test_in_every_state_all_is_on_the_page_nothing_moves_and_axe_finds_nothing(

@@ -1,15 +1,14 @@
 """Without a mouse: what can be pressed is reached by Tab or by the arrows of its list; focus is seen and never lost."""
 
 import re
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, CDPSession, Page, expect
+from playwright.sync_api import CDPSession, Page, expect
 
 from tests.index.support import eventually
-from tests.page.everywhere import RICH, STATES, entered, everything
+from tests.page.everywhere import RICH, STATES, entered
 from tests.page.support import Viewer
 
 pytestmark = pytest.mark.browser
@@ -70,23 +69,6 @@ REACHED = """function (elsewhere) {
   if (box !== null && document.querySelector(`[aria-controls="${box.id}"]`)?.__reached) return null;
   return e.outerHTML.slice(0, 200);
 }"""
-
-
-@pytest.fixture(scope="module")
-def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
-    with everything(tmp_path_factory.mktemp("keys")) as viewer:
-        yield viewer
-
-
-@pytest.fixture
-def wide(browser: Browser, viewer: Viewer) -> Iterator[Page]:
-    """A page of the usual width, let in."""
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
-    page = context.new_page()
-    page.goto(viewer.link)
-    expect(page.get_by_role("heading", level=1).first).to_be_attached()
-    yield page
-    context.close()
 
 
 def walk(page: Page) -> list[str]:

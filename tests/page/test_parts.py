@@ -1,33 +1,15 @@
 """The parts of the page, each as it is used: panes, steps, runs, the sample, lists and their settings."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, Response, expect
+from playwright.sync_api import Page, Response, expect
 
 from tests.index.support import eventually
-from tests.page.everywhere import RICH, everything
+from tests.page.everywhere import RICH
 from tests.page.support import Viewer
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
-    with everything(tmp_path_factory.mktemp("parts")) as viewer:
-        yield viewer
-
-
-@pytest.fixture
-def wide(browser: Browser, viewer: Viewer) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
-    context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page = context.new_page()
-    page.goto(viewer.link)
-    expect(page.get_by_role("heading", level=1).first).to_be_attached()
-    yield page
-    context.close()
 
 
 def test_panes_fold_and_resize_and_remember_it(wide: Page, viewer: Viewer) -> None:
