@@ -1,9 +1,9 @@
 /** The address of everything: what the page shows, written as path and query, and read back. */
 
 import { NO_SEARCH, type Search, searchIn, writeSearch } from "./searching";
+import { ALL_TOGETHER, readTogether, type Together, togetherFor, writeTogether } from "./together";
 
 export { NO_SEARCH, type Search } from "./searching";
-import { ALL_TOGETHER, readTogether, type Together, togetherFor, writeTogether } from "./together";
 
 export type Page = "runs" | "rollouts" | "evals" | "problems" | "report" | "run" | "search" | "bookmarks" | "settings";
 export type View = "transcript" | "text" | "raw" | "group";
@@ -188,9 +188,9 @@ function movedTo(place: Place, change: Partial<Place>): Place {
   // open and is filled in changes nothing else.
   const isOther = (at("split") && place.split !== null) || (at("step") && place.step !== null);
   if (isOther && !("extent" in change)) next.extent = "step";
-  // Who sorts wants to see what comes first.
-  if ((at("sort") || at("descending")) && !("sample" in change)) next.sample = null;
-  if (at("extent") && change.extent !== "step" && !("sample" in change)) next.sample = null;
+  // Who sorts, or looks at more steps, wants to see what comes first.
+  const isOrdered = at("sort") || at("descending") || (at("extent") && change.extent !== "step");
+  if (isOrdered && !("sample" in change)) next.sample = null;
   const to = at("sample") && change.sample ? scopeOf(change.sample) : null;
   if (to !== null && !("step" in change)) return { ...next, step: to.step };
   if ((at("split") || at("step") || at("discarded")) && !("sample" in change)) next.sample = null;

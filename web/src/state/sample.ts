@@ -22,10 +22,9 @@ const kept = new Lru<Kept>(LIMIT_CHARS, ({ reply }) => 2000 + reply.turns.reduce
 
 /** The sample last loaded; `isShown` says whether it is the one that the address names. */
 export const sample = signal<SampleReply | null>(null);
-export const sampleError = signal<ApiError | null>(null);
 
-/** The sample that `sampleError` is about. */
-let failed = "";
+/** What failed last, and for which sample. */
+const failure = signal<{ key: string; error: ApiError } | null>(null);
 
 const isOf = (of: { id: string } | null, id: string | null): boolean => of !== null && of.id === id;
 
@@ -34,6 +33,12 @@ export const isShown = computed(
 );
 
 const keyOf = (runId: string, id: string): string => `${runId}\n${id}`;
+
+/** Why the sample that the address names could not be loaded. It stands until there is an answer. */
+export const sampleError = computed(() => {
+  const { run: runId, sample: id } = place.value;
+  return failure.value !== null && failure.value.key === keyOf(runId ?? "", id ?? "") ? failure.value.error : null;
+});
 
 /** A page of the turns of a sample that has more than are sent at once. */
 const turned = signal<{ key: string; page: TurnsReply } | null>(null);
@@ -119,7 +124,6 @@ async function show(runId: string, id: string, isAsked: boolean): Promise<void> 
   const key = keyOf(runId, id);
   const after = promptAfter.peek();
   const known = kept.peek(key);
-  if (failed !== key) sampleError.value = null; // what failed and is asked for again stands until there is an answer
   pageError.value = null;
   if (known !== undefined) sample.value = known.reply;
   if (!isAsked && known !== undefined && known.version === run.peek()?.version) return;
@@ -127,11 +131,10 @@ async function show(runId: string, id: string, isAsked: boolean): Promise<void> 
     const { reply } = await kept.renew(key, () => fetched(runId, id));
     if (place.peek().sample !== id || place.peek().run !== runId) return;
     if (promptAfter.peek() !== after) return; // divided in another way by now: that answer comes, too
-    sampleError.value = null;
+    failure.value = null;
     if (JSON.stringify(reply) !== JSON.stringify(sample.peek())) sample.value = reply;
   } catch (error) {
     if (place.peek().sample !== id || place.peek().run !== runId) return;
-    failed = key;
-    sampleError.value = asApiError(error);
+    failure.value = { key, error: asApiError(error) };
   }
 }

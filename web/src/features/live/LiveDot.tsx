@@ -27,7 +27,8 @@ export function LiveDot() {
   const doing = activityOf(item);
   const isLost = isConnected.value === false;
   const time = seconds === null ? "" : ago(seconds);
-  const way = isFollowing.value ? "following" : isPaused.value && doing === "running" ? "following paused" : doing;
+  const isWaiting = !isFollowing.value && isPaused.value && doing === "running";
+  const way = isFollowing.value ? "following" : isWaiting ? "following paused" : doing;
   const word = isLost ? "connection lost" : way;
   const title = isFollowing.value ? "Following the newest step. Press to stop (l)" : "Press to follow the newest step (l)";
   const dot = isLost ? style["lost"] : (style[doing] ?? "");
@@ -39,7 +40,7 @@ export function LiveDot() {
       title={`${MEANING[doing]}${time === "" ? "" : `; last written ${time}`}. ${title}`}
       onClick={toggleFollowing}
     >
-      <i class={`${style["dot"]} ${dot} ${way === "following paused" ? style["paused"] : ""}`} />
+      <i class={`${style["dot"]} ${dot} ${isWaiting ? style["paused"] : ""}`} />
       <span class={style["word"]}>
         {word}
         {time !== "" && !isLost && <span>{doing === "ended" && !isFollowing.value ? ` ${time}` : ` · ${time}`}</span>}
