@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 import rolloupe
-from rolloupe import Run, SampleQuery, query
+from rolloupe import Recorder, Run, SampleQuery, query
 from tests.formats.test_telescope import RUN
 from tests.index.support import opened
 from tests.query.test_annotations import append, episode, note
@@ -90,3 +90,21 @@ def test_what_annotations_say_is_counted_too(tmp_path: Path) -> None:
         assert query.samples(run, SampleQuery(trained=True)).total == 2
         assert query.samples(run, SampleQuery(trained=False)).total == 2
         assert sum(group.samples for group in query.groups(run, "train", 0, trained=False)) == 2
+
+
+def test_means_of_splits_are_those_of_their_steps_whatever_says_what_was_discarded(tmp_path: Path) -> None:
+    with Recorder(tmp_path / "run", strict=True) as record:
+        for step in range(3):
+            uids = [record.sample(step=step, group="g", response="!", reward=float(n)) for n in range(3)]
+            for uid in uids[2 - step :]:  # the last, the last two, all
+                record.discard(uid, "stale")
+            record.step_end(step)
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        run = library.runs[0]
+        steps = query.steps(run, "train")
+        assert [(step.discarded, step.reward.count, step.reward.mean) for step in steps] == [
+            (1, 2, 0.5), (2, 1, 0.0), (3, 0, None),
+        ]  # fmt: skip
+        assert [point.stats for point in query.series(run, "reward", "train")] == [step.reward for step in steps]
+        (train,) = query.splits(run)
+        assert (train.samples, train.reward.count, train.reward.mean, train.reward.excluded) == (9, 3, 1 / 3, 0)

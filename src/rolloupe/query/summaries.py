@@ -2,7 +2,6 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
 
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun, Sketch, Snapshot, StepKey, column_of
@@ -30,9 +29,30 @@ def _moments(sketch: Sketch, name: str) -> Moments:
     return sketch.columns.get(name) or sketch.metrics.get(name) or NONE
 
 
-def _point(sketch: Sketch, name: str, said: Mapping[StepKey, Moments], discarded: int) -> SeriesPoint:
-    moments = said.get((sketch.split, sketch.step)) or _moments(sketch, name)
-    return SeriesPoint(sketch.split, sketch.step, stats_of(moments, sketch.rows - discarded))
+class _Trained:
+    """A column of what was trained on, by step: as the sketches have it, or where annotations say more, as they do."""
+
+    def __init__(self, run: OpenRun, snapshot: Snapshot, name: str, *, quick: bool = False) -> None:
+        asked = not quick and (name in snapshot.annotated() or snapshot.says_discarded)
+        self._name = name
+        self._said = _said_moments(run, snapshot, name) if asked else None
+        self._discarded = None if quick else discarded_by_step(run)
+
+    def moments(self, sketch: Sketch) -> Moments:
+        """The moments of a step."""
+        if self._said is None:
+            return _moments(sketch, self._name)
+        return self._said.get((sketch.split, sketch.step), NONE)
+
+    def count(self, sketch: Sketch) -> int:
+        """How many samples of a step were trained on, with a value or without one."""
+        if self._discarded is None:
+            return sketch.trained
+        return sketch.rows - self._discarded.get((sketch.split, sketch.step), 0)
+
+    def stats(self, sketch: Sketch) -> Stats:
+        """The statistics of a step."""
+        return stats_of(self.moments(sketch), self.count(sketch))
 
 
 def _token_point(sketch: Sketch, name: str) -> SeriesPoint:
@@ -40,25 +60,24 @@ def _token_point(sketch: Sketch, name: str) -> SeriesPoint:
     return SeriesPoint(sketch.split, sketch.step, stats_of(moments, moments.count))
 
 
-def splits(run: OpenRun, *, count_groups: bool = True) -> list[SplitSummary]:
-    """The splits of a run: `train` first, the others by name.
+def splits(run: OpenRun, *, quick: bool = False) -> list[SplitSummary]:
+    """The splits of a run: `train` first, the others by name. Rewards are of what was trained on, as those of steps.
 
-    Without `count_groups`, which may cost a look at many segments, `groups` is -1.
+    `quick` looks at no sample: `groups` is -1, and what annotations say of rewards and discards is left aside.
     """
+    snapshot = run.snapshot()
     by_split: dict[str, list[Sketch]] = defaultdict(list)
-    for sketch in run.snapshot().steps.values():
+    for sketch in snapshot.steps.values():
         by_split[sketch.split].append(sketch)
-    unsure = [s for group in by_split.values() for s in group if s.groups < 0] if count_groups else []
-    counted = _counted_groups(run, unsure)
+    counted = {} if quick else _counted_groups(run, [s for s in snapshot.steps.values() if s.groups < 0])
+    trained = _Trained(run, snapshot, "reward", quick=quick)
     found = []
     for name in sorted(by_split, key=lambda split: (split != "train", split)):
         members = by_split[name]
-        reward, rows = NONE, sum(s.rows for s in members)
-        trained = sum(s.trained for s in members)
+        reward, count, rows = NONE, 0, sum(s.rows for s in members)
         for sketch in members:
-            reward = reward.merge(_moments(sketch, "reward"))
-        groups = sum(s.groups if s.groups >= 0 else counted[s.split, s.step] for s in members)
-        groups = groups if count_groups else -1
+            reward, count = reward.merge(trained.moments(sketch)), count + trained.count(sketch)
+        groups = -1 if quick else sum(s.groups if s.groups >= 0 else counted[s.split, s.step] for s in members)
         numbers = [s.step for s in members]
         found.append(
             SplitSummary(
@@ -68,7 +87,7 @@ def splits(run: OpenRun, *, count_groups: bool = True) -> list[SplitSummary]:
                 rows,
                 min(numbers),
                 max(numbers),
-                stats_of(reward, trained),
+                stats_of(reward, count),
                 sum(s.superseded for s in members),
             )
         )
@@ -93,17 +112,16 @@ def _counted_groups(run: OpenRun, sketches: list[Sketch]) -> dict[tuple[str, int
 def steps(run: OpenRun, split: str) -> list[StepSummary]:
     """The steps of a split, ascending. Raises `NotFound`, naming the splits there are."""
     snapshot = run.snapshot()
-    gone = discarded_by_step(run)
-    said = _said_moments(run, snapshot, "reward") if snapshot.says_discarded else {}
+    trained = _Trained(run, snapshot, "reward")
     found = [
         StepSummary(
             split,
             s.step,
             s.rows,
-            _point(s, "reward", said, gone.get((split, s.step), 0)).stats,
+            trained.stats(s),
             run.step_states.get((split, s.step), ""),
             s.stamp,
-            gone.get((split, s.step), 0),
+            s.rows - trained.count(s),
         )
         for s in snapshot.steps.values()
         if s.split == split
@@ -140,10 +158,8 @@ def series(run: OpenRun, name: str, split: str | None = None) -> list[SeriesPoin
     snapshot = run.snapshot()
     sketches = [sketch for sketch in snapshot.steps.values() if split in (None, sketch.split)]
     if name in columns(run):
-        asked = name in snapshot.annotated() or snapshot.says_discarded
-        said = _said_moments(run, snapshot, name) if asked else {}
-        gone = discarded_by_step(run)
-        points = [_point(sketch, name, said, gone.get((sketch.split, sketch.step), 0)) for sketch in sketches]
+        trained = _Trained(run, snapshot, name)
+        points = [SeriesPoint(sketch.split, sketch.step, trained.stats(sketch)) for sketch in sketches]
     elif name in (known := token_series_names(run)):
         points = [_token_point(sketch, name) for sketch in sketches if name in sketch.series]
     else:

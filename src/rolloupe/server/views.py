@@ -60,7 +60,7 @@ def split_items(run: OpenRun) -> list[wire.SplitItem]:
             reward_min=number(split.reward.min),
             reward_max=number(split.reward.max),
         )
-        for split in query.splits(run, count_groups=False)
+        for split in query.splits(run, quick=True)
     ]
 
 
