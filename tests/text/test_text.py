@@ -1,5 +1,8 @@
 """Text to turns and parts: what is recognised, that nothing is lost, and that nothing takes long."""
 
+import json
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -84,6 +87,15 @@ def test_whatever_stands_for_messages_becomes_turns(messages: object) -> None:
     for turn in turns:
         for part in turn.parts:
             part.text.encode()
+
+
+@pytest.mark.parametrize("written", [dict, json.dumps])
+def test_calls_in_a_joined_text_begin_with_their_name(written: Callable[[object], object]) -> None:
+    call = {"id": "call-1", "type": "function", "function": {"name": "search", "arguments": '{"query": "ships"}'}}
+    said = {"role": "assistant", "content": "Let me see.", "tool_calls": [written(call)]}
+    assert text.joined([said]) == 'Let me see.\nsearch {"query": "ships"} call-1'
+    content = {"role": "assistant", "content": [{"type": "tool_use", "name": "search", "input": {"query": "ships"}}]}
+    assert text.joined([content]) == 'search {"query": "ships"}'
 
 
 @pytest.mark.parametrize(

@@ -122,9 +122,15 @@ def _plain(entry: object, *, thoughts: bool) -> str:
     if not isinstance(entry, dict):
         return _json(entry)
     found = [part for part in _content(entry.get("content")) if part.raw is not None or part.kind not in QUIET]
-    body = "".join(part.text if part.raw is None else part.raw for part in found)
-    calls = [part.text for part in map(_call, _listed(entry.get("tool_calls")))]
+    body = "".join(_said(part) if part.raw is None else part.raw for part in found)
+    calls = [_said(part) for part in map(_call, _listed(entry.get("tool_calls")))]
     return "\n".join(piece for piece in [_thought(entry) if thoughts else "", body, *calls] if piece)
+
+
+def _said(part: Part) -> str:
+    """A part as text; a call begins with its name, not with an id that says nothing."""
+    call = part.call
+    return part.text if call is None or not call.name else " ".join(filter(None, [call.name, call.arguments, call.id]))
 
 
 def _listed(value: object) -> list[object]:
