@@ -249,6 +249,8 @@ def main() -> None:
 def shrink(run: Path) -> None:
     """Make a finished run small: without weights, so that it cannot be resumed, and its texts compressed."""
     shutil.rmtree(run / "checkpoints")
+    for lock in run.glob(".launch-*.lock"):
+        lock.unlink()
     for path in sorted(run.glob("*/*.jsonl")):
         with path.open("rb") as text, gzip.GzipFile(f"{path}.gz", "wb", mtime=0) as compressed:
             shutil.copyfileobj(text, compressed)
