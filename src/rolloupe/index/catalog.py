@@ -7,18 +7,20 @@ most one segment on disk counts; what a growing file has beyond it is the part's
 import secrets
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
 
+from rolloupe.formats import compression_of
 from rolloupe.index.columns import names_of
-from rolloupe.index.fingerprint import FileState, still_holds
+from rolloupe.index.fingerprint import still_holds
 from rolloupe.index.segment import Scan, SegmentMeta, base_path, discard, read_meta
 from rolloupe.index.sketch import Sketch, sketches_of
 from rolloupe.index.snapshot import Pack, Piece, Segment, Snapshot, snapshot_of
-from rolloupe.model import Problem, Source
+from rolloupe.index.sources import Place
+from rolloupe.model import Problem
 
 SUPERSEDED_S = 600.0
 """So long is a segment kept that another one of its part has superseded."""
@@ -136,10 +138,10 @@ class Catalog:
                 if segment is not None:
                     discard(segment.path)
 
-    def stale(self, now: dict[str, tuple[Source, FileState]]) -> tuple[list[PartKey], list[PartKey]]:
+    def stale(self, now: Mapping[str, Place]) -> tuple[list[PartKey], list[PartKey]]:
         """The parts whose source is gone, and those whose source no longer holds what was scanned.
 
-        `now` are the sources by name, and their states.
+        `now` are the sources by name.
         """
         gone: list[PartKey] = []
         changed: list[PartKey] = []
@@ -147,8 +149,8 @@ class Catalog:
             place = now.get(key[0])
             if place is None:
                 gone.append(key)
-            elif segment.meta.depends != place[0].depends or not still_holds(
-                place[0].path, segment.meta.fingerprint, place[1]
+            elif segment.meta.depends != place.source.depends or not still_holds(
+                place.source.path, segment.meta.fingerprint, place.state
             ):
                 changed.append(key)
         return gone, changed
@@ -156,6 +158,23 @@ class Catalog:
     def parts(self) -> list[PartKey]:
         """Every part that has a segment."""
         return list(self._segments)
+
+    def indexed_bytes(self) -> int:
+        """How many bytes of the sources the segments and tails stand for."""
+        found = 0
+        for key, segment in self._segments.items():
+            if compression_of(key[0]):
+                found += self._file_bytes(key, segment.meta)
+            else:
+                tail = self._tails.get(key)
+                found += (tail.stop if tail else segment.meta.stop) - segment.meta.start
+        return found
+
+    def _file_bytes(self, key: PartKey, meta: SegmentMeta) -> int:
+        """How many bytes of a compressed file a segment stands for: those behind the part before, if that is there."""
+        before = self._segments.get((key[0], key[1] - 1))
+        stop = meta.fingerprint.stop
+        return stop - (before.meta.fingerprint.stop if before else stop * meta.start // max(1, meta.stop))
 
     def touch(self) -> None:
         """Note that what a query could answer has changed."""

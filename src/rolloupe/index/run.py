@@ -8,29 +8,18 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent import futures
-from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
-from rolloupe.formats import by_name, compression_of, known_length
+from rolloupe.formats import by_name
 from rolloupe.formats.base import Endings, Format, StepStates
 from rolloupe.index.budget import Budget
-from rolloupe.index.catalog import Catalog, PartKey, Tail
-from rolloupe.index.fingerprint import FileState, state_of
+from rolloupe.index.catalog import Catalog, PartKey
+from rolloupe.index.due import Due
 from rolloupe.index.packs import Packs
-from rolloupe.index.segment import (
-    GRID_BYTES,
-    SegmentMeta,
-    discard,
-    grid_span,
-    has_open_grid,
-    is_readable,
-    parts_of,
-    reaches,
-    scan,
-    span_of,
-)
-from rolloupe.index.snapshot import Segment, Snapshot
+from rolloupe.index.segment import discard, is_readable, scan
+from rolloupe.index.snapshot import Snapshot
+from rolloupe.index.sources import Place, Sources
 from rolloupe.index.texts import Texts
 from rolloupe.index.worker import Answer, Job, Workers, perform
 from rolloupe.model import Problem, RunFile, RunInfo, Source
@@ -41,23 +30,14 @@ POLL_S = 0.25
 POLL_SHARE = 4
 """A poll that takes t is followed by at least this many t of rest: huge directories are looked at less often."""
 
-TAIL_BYTES = 2 * 2**20
-"""A tail moves to disk, too, once it is so long."""
-
 RETRY_S = 30.0
 """A part that could not be indexed, as on a full disk, is tried again after so long."""
-
-QUIET_S = 3.0
-"""A tail moves to disk once its file has been quiet for so long."""
 
 INLINE_BYTES = 24 * 2**20
 """So much is scanned in this process, where the first sample is quickest; a worker takes what is beyond."""
 
 MAX_REST_S = 10.0
 """The longest rest between two polls."""
-
-EXPANSION = 8
-"""So many times as much as it is long is a small compressed file taken to hold."""
 
 ENDING_S = 2.0
 """So often is looked whether a run has marked its end."""
@@ -72,13 +52,6 @@ class Progress(NamedTuple):
     done_bytes: int
     total_bytes: int
     phase: str
-
-
-class Place(NamedTuple):
-    """A source as it is now."""
-
-    source: Source
-    state: FileState
 
 
 class OpenRun:
@@ -98,7 +71,8 @@ class OpenRun:
         self.format: Format = by_name(info.format)
         self.catalog = Catalog(folder)
         self._on_change = on_change
-        self._places: dict[str, Place] = {}
+        self._sources = Sources(info, self.format)
+        self._due = Due(self.catalog, self._sources, splittable=self.format.splittable)
         self._failures: dict[PartKey, Problem] = {}
         self._progress = Progress(0, 0, "scalars")
         self._ready = threading.Event()
@@ -112,20 +86,13 @@ class OpenRun:
         self._inline_left = INLINE_BYTES
         self._thread: threading.Thread | None = None
         self._idle = True
-        self._looked = False
         self._rebuild = threading.Event()
         self._damaged: list[Path] = []
         self._mending = threading.Lock()
-        self._seen: dict[PartKey, int] = {}
-        """The size a file had when a part of it was last scanned."""
-        self._lengths: dict[str, tuple[FileState, int | None]] = {}
-        """Of compressed sources: the length of the stream, where it is known beforehand."""
         self._updated_s = 0.0
         self._looked_s = 0.0
         self._failed_s = 0.0
         self._had_lost = False
-        self._changed_at: dict[str, float] = {}
-        """When each source was last seen to change, by the clock of this process; 0 at the first look."""
         self.step_states: dict[tuple[str, int], str] = {}
         """What the files say of the steps that are not finished, by split and step; as of the last look."""
         self.ending = ""
@@ -161,25 +128,15 @@ class OpenRun:
 
     def source(self, name: str) -> Source | None:
         """The source of that name."""
-        place = self._places.get(name)
-        return place.source if place else None
+        return self._sources.get(name)
 
     def sample_files(self) -> list[RunFile]:
         """The files that hold samples, as they are now."""
-        return [
-            RunFile(
-                name=name,
-                size_bytes=place.state.size,
-                changed_s=place.state.mtime_ns / 1e9,
-                what="annotations" if place.source.annotates else "samples",
-            )
-            for name, place in sorted(self._places.items())
-        ]
+        return self._sources.files()
 
     def changed_s(self) -> float | None:
         """Seconds since a source last changed."""
-        newest = max((p.state.mtime_ns for p in list(self._places.values())), default=None)
-        return None if newest is None else max(0.0, time.time() - newest / 1e9)
+        return self._sources.changed_s()
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Wait until the scalars of all that was there at the start are indexed."""
@@ -232,7 +189,7 @@ class OpenRun:
             self._guarded(self._look)
             took_s = time.monotonic() - began
             self._guarded(self._index_new)
-            self._guarded(lambda: self._packs.take_up(self._changed_at))
+            self._guarded(lambda: self._packs.take_up(self._sources.changed_at))
             self._ready.set()
             if not self._stop.is_set():
                 self._guarded(self._write_packs)
@@ -262,29 +219,20 @@ class OpenRun:
             self._failures.clear()
         self._looked_s = time.monotonic()
         self._drop_damaged()
-        places = {}
-        for source in self.format.sources(self.info):
-            state = state_of(source.path)
-            if state is not None:
-                places[source.name] = Place(source, state)
-        changed = {n for n, p in places.items() if n not in self._places or self._places[n] != p}
-        lost = set(self._places) - set(places)
-        first, self._looked = not self._looked, True
-        self._places = places
-        now = time.monotonic()
-        self._changed_at |= dict.fromkeys(changed, 0.0 if first else now)
+        is_first = not self._sources.has_looked
+        changed, lost = self._sources.look()
         self._idle = not (changed or lost)
         if changed and self._had_lost:  # what was gone for a moment, as a network folder may be, is still indexed
             self.catalog.read(self.info.format)
         self._had_lost = bool(lost) or (self._had_lost and not changed)
-        again = now - self._failed_s > RETRY_S
+        again = time.monotonic() - self._failed_s > RETRY_S
         for key in [key for key in self._failures if key[0] in changed or not key[0] or again]:
             del self._failures[key]
         self._look_at_states()
         self._look_at_ending()
-        if self._idle and not first:
+        if self._idle and not is_first:
             return
-        gone, stale = self.catalog.stale({n: (p.source, p.state) for n, p in places.items()})
+        gone, stale = self.catalog.stale(self._sources.all())
         if gone:
             self.catalog.drop(gone, remove=False)
         if stale:
@@ -323,7 +271,7 @@ class OpenRun:
             if due is not None:
                 self._begin(*due)
             elif self._flying:
-                if any(self._goes_further(*part) for part in self._land(LOOK_S)):
+                if any(self._due.goes_further(*part) for part in self._land(LOOK_S)):
                     pending = self._pending()
             else:
                 break
@@ -338,12 +286,12 @@ class OpenRun:
     def _begin(self, place: Place, part: int) -> None:
         key = (place.source.name, part)
         held = self.catalog.segment(key)
-        if held is not None and not self._settles(place, part, held, self.catalog.tail(key)):
+        if held is not None and not self._due.settles(place, part, held, self.catalog.tail(key)):
             self._grow(place, part)
             self._tell()
             return
         job = Job(folder=str(self.catalog.folder), run=self.info, source=place.source, part=part)
-        cost = self._cost(place, part)
+        cost = self._due.cost(place, part)
         if self._inline_left >= cost:
             self._inline_left -= cost
             self._built(place, key, perform(job))
@@ -366,7 +314,7 @@ class OpenRun:
         elif answer.meta is not None:
             for path in self.catalog.add(answer.meta):
                 self._budget.wrote(path)
-            self._seen[key] = max(place.state.size, answer.meta.fingerprint.state.size)
+            self._due.scanned(key, max(place.state.size, answer.meta.fingerprint.state.size))
         self._tell()
 
     def _tell(self) -> None:
@@ -375,90 +323,19 @@ class OpenRun:
         self._on_change(self)
 
     def _pending(self) -> Iterator[tuple[Place, int]]:
-        """The parts to scan, newest step first."""
-        order = sorted(self._places.values(), key=_age, reverse=True)
-        for place in order:
-            for part in self._parts(place):
-                key = (place.source.name, part)
-                if key not in self._failures and self._is_due(place, part) and not self._is_flying(key):
-                    yield place, part
+        return self._due.pending(lambda key: key in self._failures or self._is_flying(key))
 
     def _is_flying(self, key: PartKey) -> bool:
         return any(key == flying for _, flying in self._flying.values())
-
-    def _is_open(self, place: Place) -> bool:
-        return has_open_grid(self.format.splittable, place.source.path)
-
-    def _parts(self, place: Place) -> Iterator[int]:
-        """The parts of a source from its end to its start; from the start on where nobody knows its end."""
-        length = self._length(place) if self._is_open(place) else place.state.size
-        if length is not None:
-            yield from reversed(range(parts_of(self.format.splittable, length)))
-            return
-        for part in count():
-            yield part
-            if not self._goes_further(place, part):
-                return
-
-    def _goes_further(self, place: Place, part: int) -> bool:
-        """Tell of a compressed source whether its stream is known to reach to the end of a part, or beyond."""
-        held = self.catalog.segment((place.source.name, part))
-        return self._is_open(place) and held is not None and held.meta.stop >= grid_span(part)[1]
-
-    def _length(self, place: Place) -> int | None:
-        held = self._lengths.get(place.source.name)
-        if held is None or held[0] != place.state:
-            try:
-                length = known_length(place.source.path)
-            except OSError:
-                length = None
-            held = self._lengths[place.source.name] = (place.state, length)
-        return held[1]
-
-    def _is_due(self, place: Place, part: int) -> bool:
-        key = (place.source.name, part)
-        held = self.catalog.segment(key)
-        if held is None:
-            return True
-        if held.meta.complete:
-            return False
-        tail = self.catalog.tail(key)
-        if tail is not None and self._settles(place, part, held, tail):
-            return True
-        return place.state.size > self._seen.get(key, held.meta.fingerprint.state.size)
-
-    def _settles(self, place: Place, part: int, held: Segment, tail: Tail | None) -> bool:
-        """Tell whether what a part has grown by goes to disk: the file is quiet, the tail long, or the part whole."""
-        is_large = tail is not None and tail.stop - held.meta.stop > TAIL_BYTES
-        return is_large or self._is_quiet(place) or self._is_whole(place, part)
-
-    def _is_whole(self, place: Place, part: int) -> bool:
-        if self._is_open(place):
-            return reaches(place.source.path, part)
-        return self.format.splittable and place.state.size >= grid_span(part)[1]
-
-    def _is_quiet(self, place: Place) -> bool:
-        seen = self._changed_at.get(place.source.name, 0.0)  # by our own clock: that of the files may be another
-        return time.monotonic() - seen > QUIET_S
-
-    def _cost(self, place: Place, part: int) -> int:
-        """About how many bytes are read for a part."""
-        if self._is_open(place):
-            return min(GRID_BYTES, EXPANSION * place.state.size)
-        start, stop = self._span(place, part)
-        return stop - start
-
-    def _span(self, place: Place, part: int) -> tuple[int, int]:
-        return span_of(self.format.splittable, place.source.path, part, place.state.size)
 
     def _grow(self, place: Place, part: int) -> None:
         key = (place.source.name, part)
         held, tail = self.catalog.segment(key), self.catalog.tail(key)
         assert held is not None
         start = tail.stop if tail else held.meta.stop
-        stop = self._span(place, part)[1]
+        stop = self._due.span(place, part)[1]
         found = scan(self.info, place.source, start, stop)
-        self._seen[key] = place.state.size
+        self._due.scanned(key, place.state.size)
         if found.named or found.problems or (tail and any(p.transient for p in tail.problems)):
             self.catalog.grow(key, found)
 
@@ -482,7 +359,7 @@ class OpenRun:
         if due:
             self._update("text")
             self._on_change(self)
-        sources = {name: place.source for name, place in self._places.items()}
+        sources = {name: place.source for name, place in self._sources.all().items()}
         self._texts.trouble = ""
         whole = self._texts.write(due, segments, sources, self._goes_on)
         if self._texts.trouble:
@@ -501,24 +378,5 @@ class OpenRun:
 
     def _update(self, phase: str) -> None:
         self._updated_s = time.monotonic()
-        total = sum(p.state.size for p in self._places.values())
-        done = 0
-        for key in self.catalog.parts():
-            held, tail = self.catalog.segment(key), self.catalog.tail(key)
-            if held is not None and compression_of(key[0]):
-                done += self._file_bytes(key, held.meta)
-            elif held is not None:
-                done += (tail.stop if tail else held.meta.stop) - held.meta.start
+        total, done = self._sources.size_bytes(), self.catalog.indexed_bytes()
         self._progress = Progress(total if phase != "scalars" else min(done, total), total, phase)
-
-    def _file_bytes(self, key: PartKey, meta: SegmentMeta) -> int:
-        """How many bytes of a compressed file a segment stands for: those behind the part before, if that is there."""
-        before = self.catalog.segment((key[0], key[1] - 1))
-        stop = meta.fingerprint.stop
-        return stop - (before.meta.fingerprint.stop if before else stop * meta.start // max(1, meta.stop))
-
-
-def _age(place: Place) -> tuple[bool, int, int, str]:
-    """Sorts sources from old to new: by step where the name tells it, else by time. Annotations wait for samples."""
-    step = place.source.step
-    return (not place.source.annotates, -1 if step is None else step, place.state.mtime_ns, place.source.name)
