@@ -1,5 +1,5 @@
 import { defineConfig } from "vitest/config";
-import { licences } from "./licences";
+import { licences } from "./licences.ts";
 
 /** `npm run dev` serves the page and passes questions on to a server started with `rolloupe view RUN --no-token`. */
 const SERVER = "http://127.0.0.1:8080";

@@ -8,6 +8,13 @@ describe("JSON in lines", () => {
     expect(laid.split("\n")).toHaveLength(11);
     expect(laid.replaceAll(/\n */g, "").replaceAll('": ', '":')).toBe(text.replace("[ ]", "[]"));
   });
+  it("keeps an array of numbers in a line, whatever is around it", () => {
+    expect(indented('{"a":[ 1,-2.5 ,\nNaN,null],"b":[[1],[2,3]],"c":["x",1]}').split("\n")).toEqual([
+      "{", '  "a": [1, -2.5, NaN, null],', '  "b": [', "    [1],", "    [2, 3]", "  ],", '  "c": [', '    "x",', "    1", "  ]", "}",
+    ]);
+    const numbers = Array.from({ length: 1_000_000 }, (_, i) => i / 7);
+    expect(indented(JSON.stringify({ numbers })).split("\n")).toHaveLength(3);
+  });
   it("leaves alone what is no JSON", () => {
     for (const text of ["", "]", '{"a', "[1", '{"a": "unfinished \\"']) expect(indented(text)).toBe(text);
   });

@@ -4,8 +4,10 @@ const MAX_DEPTH = 100;
 const SPACE = " \t\r\n";
 const OPEN = "{[";
 const CLOSE = "}]";
+/** What stands behind the bracket of an array that holds numbers and words alone. */
+const FLAT = /[^"[\]{}]*\]/y;
 
-/** Indent JSON by two spaces a level. What is no JSON comes out as it went in. */
+/** Indent JSON by two spaces a level; arrays of numbers stay in a line. What is no JSON comes out as it went in. */
 export function indented(text: string): string {
   const out: string[] = [];
   let depth = 0;
@@ -20,6 +22,12 @@ export function indented(text: string): string {
       if (CLOSE.includes(text.charAt(next)) && next < text.length) {
         out.push(sign, text.charAt(next));
         at = past(text, next + 1);
+        continue;
+      }
+      FLAT.lastIndex = end;
+      if (sign === "[" && FLAT.test(text)) {
+        out.push("[", text.slice(end, FLAT.lastIndex).trim().replaceAll(/\s*,\s*/g, ", ").replace(/\s+\]$/, "]"));
+        at = past(text, FLAT.lastIndex);
         continue;
       }
       depth += 1;
