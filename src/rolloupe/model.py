@@ -97,9 +97,9 @@ class Problem(Struct, frozen=True, kw_only=True):
     """True for what the next append may heal, such as an unfinished last line."""
 
 
-def _encode(part: str) -> str:
+def _encode(part: str, safe: str = "-_.@:,=+") -> str:
     """Percent-encode one part of an id. `~` marks an attempt, so it is encoded although addresses allow it."""
-    return quote(part, safe="-_.@:,=+", errors="replace").replace("~", "%7E")
+    return quote(part, safe=safe, errors="replace").replace("~", "%7E")
 
 
 _ID = re.compile(
@@ -111,6 +111,8 @@ _ID = re.compile(
 
 class SampleKey(Struct, frozen=True, order=True):
     """The identity of a sample within a run, written `split/step/group/index`, each part percent-encoded.
+
+    A `/` in a split stays as it is.
 
     `attempt` counts from 1 the samples that share the other four, in file order; 0 is the last, the current one.
     """
@@ -127,12 +129,13 @@ class SampleKey(Struct, frozen=True, order=True):
         return self.split, self.step, self.group, self.index
 
     def __str__(self) -> str:
-        base = f"{_encode(self.split)}/{self.step}/{_encode(self.group)}/{_encode(self.index)}"
+        split = _encode(self.split, "-_.@:,=+/")  # of slashes the last three part an id
+        base = f"{split}/{self.step}/{_encode(self.group)}/{_encode(self.index)}"
         return f"{base}~{self.attempt}" if self.attempt else base
 
     @classmethod
     def parse(cls, text: str) -> "SampleKey":
-        """Read an id as `str(key)` writes it. A `/` inside a split may stand unencoded. ValueError if it is none."""
+        """Read an id as `str(key)` writes it. A `/` of a split may be encoded. ValueError if it is none."""
         match = _ID.fullmatch(text)
         if match is None:
             raise ValueError(f"{text[:200]!r} is not a sample id: expected split/step/group/index")

@@ -42,7 +42,7 @@ def test_every_cell_opens_its_samples_by_mouse_and_by_keys(page: Page, tmp_path:
         expect(page).to_have_url(re.compile("step=0.*problem="))
         expect(answers.get_by_text("Step 0")).to_be_visible()
         answers.get_by_role("link").first.click()
-        expect(page).to_have_url(re.compile("split=eval/countdown&step=0&sample=eval%252Fcountdown/0/1/"))
+        expect(page).to_have_url(re.compile("split=eval/countdown&step=0&sample=eval/countdown/0/1/"))
         page.go_back()
         expect(answers.get_by_text("Step 0")).to_be_visible()
 

@@ -270,7 +270,7 @@ def test_each_split_opens_at_its_own_newest_step(page: Page, tmp_path: Path) -> 
         at(page, 3, 0)
         for _ in range(2):
             page.get_by_text("eval/toy").first.click()
-            expect(page).to_have_url(re.compile(r"step=0&sample=eval%2Ftoy/0|sample=eval.*toy/0/"))
+            expect(page).to_have_url(re.compile("step=0&sample=eval/toy/0/"))
             page.get_by_text("train", exact=True).first.click()
             at(page, 3, 0)
 

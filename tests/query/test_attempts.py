@@ -69,7 +69,7 @@ def test_a_step_that_was_recorded_again_counts_once(tmp_path: Path, ranks: int, 
     killed(tmp_path / "run", "second", times, 1, "eval/sums")
     with opened(tmp_path / "run", tmp_path / "index") as library:
         (run,) = library.runs
-        current = {"eval%2Fsums/1/both/0", "eval%2Fsums/1/second/0"}
+        current = {"eval/sums/1/both/0", "eval/sums/1/second/0"}
         (split,) = query.splits(run)
         assert (split.samples, split.superseded) == (2 * times, 2 * times)  # a launch's own attempts stand side by side
         assert {str(one.key) for one in query.whole(run, "eval/sums", 1)} == current

@@ -4,7 +4,7 @@ import { format, MAX_COLUMNS, MAX_OVER, moved, parse, scopeOf, START } from "./a
 describe("addresses", () => {
   it("read back as what they were written from", () => {
     const place = {
-      ...START, page: "rollouts" as const, run: "a/b ü?#", split: "eval/x y", step: 12, sample: "eval%2Fx y/12/g%2F1/7~2",
+      ...START, page: "rollouts" as const, run: "a/b ü?#", split: "eval/x y", step: 12, sample: "eval/x y/12/g%2F1/7~2",
       view: "raw" as const, sort: "my metric" as string, descending: true, list: true,
       mode: "table" as const, extent: [null, 7] as const, where: "reward < 0.1 and x = 'a&b'", columns: ["a,b", "reward"],
       over: ["b", "c d&"],
