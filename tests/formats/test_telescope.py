@@ -5,7 +5,7 @@ import json
 import shutil
 import struct
 import zipfile
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolloupe.errors import SourceChanged
+from rolloupe.formats import _telescope_archives as archives
 from rolloupe.formats import _telescope_turns as turns
 from rolloupe.formats import _zipped_tables as zipped
 from rolloupe.formats import by_name, discover
@@ -220,6 +221,15 @@ def test_what_an_archive_leaves_to_others_is_in_its_word(copy: Path) -> None:
     changed(copy / "steps/block_live.zip", "samples_data", lambda old: old.slice(0, 100))
     after = {source.name: source.depends for source in reader.sources(run)}
     assert {name for name in before if before[name] != after[name]} == {"steps/tail.zip"}
+
+
+def test_outlines_of_few_archives_are_kept(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = [(one.name, one.depends) for one in Telescope().sources(only_run(copy))]
+    monkeypatch.setattr(archives, "_KEPT_BYTES", 0)
+    monkeypatch.setattr(archives, "_outlines", OrderedDict())
+    monkeypatch.setattr(archives, "_merged", OrderedDict())
+    assert [(one.name, one.depends) for one in Telescope().sources(only_run(copy))] == kept
+    assert len(kept) > 1 and len(archives._outlines) == 1
 
 
 def test_one_archive_is_a_run(tmp_path: Path) -> None:

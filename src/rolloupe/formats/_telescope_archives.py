@@ -33,6 +33,8 @@ _BLOCK = re.compile(r"block_(?P<number>[0-9]{1,9})\.zip")
 _AFTERWARDS = re.compile(r"evals_after_training_(?P<stamp>[0-9]{8}_[0-9]{6})\.zip")
 _LAST = {"block_live.zip": 10**9, "tail.zip": 10**9 + 1}
 _KEPT_OPEN = 4
+_KEPT_BYTES = 256 * 2**20
+"""Outlines of archives, eight bytes a sample, those that were used last."""
 
 
 class Archive(NamedTuple):
@@ -52,6 +54,11 @@ class Outline(NamedTuple):
     steps: np.ndarray
     trained: int
 
+    @property
+    def nbytes(self) -> int:
+        """What it takes to keep it."""
+        return self.ids.nbytes + self.steps.nbytes
+
 
 class Merged(NamedTuple):
     """The archives of a run as they are now. `left` are the ids that each of them leaves to earlier ones."""
@@ -69,7 +76,7 @@ class Merged(NamedTuple):
 NOTHING = Outline(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), MISSING)
 
 _lock = threading.Lock()
-_outlines: dict[str, tuple[tuple[int, int, int], Outline]] = {}
+_outlines: OrderedDict[str, tuple[tuple[int, int, int], Outline]] = OrderedDict()
 _merged: OrderedDict[str, tuple[object, Merged]] = OrderedDict()
 _open: OrderedDict[tuple[str, tuple[int, int, int]], Tables] = OrderedDict()
 
@@ -185,6 +192,8 @@ def outline_of(archive: Archive) -> Outline:
     """What a merge needs to know of an archive; nothing of one that cannot be opened."""
     with _lock:
         held = _outlines.get(archive.path)
+        if held is not None:
+            _outlines.move_to_end(archive.path)
     if held is not None and held[0] == archive.state:
         return held[1]
     try:
@@ -193,6 +202,9 @@ def outline_of(archive: Archive) -> Outline:
         found = NOTHING
     with _lock:
         _outlines[archive.path] = archive.state, found
+        _outlines.move_to_end(archive.path)
+        while len(_outlines) > 1 and sum(one.nbytes for _, one in _outlines.values()) > _KEPT_BYTES:
+            _outlines.popitem(last=False)
     return found
 
 
