@@ -70,6 +70,16 @@ def test_only_chosen_members_are_read_and_the_others_a_page_at_a_time(tmp_path: 
             query.compared(run, key(3), against=key(999))
 
 
+def test_chosen_members_are_not_looked_for_once_for_each_sample_of_the_group(tmp_path: Path) -> None:
+    class Chosen(list[SampleKey]):
+        def __contains__(self, wanted: object) -> bool:
+            raise AssertionError(f"all that was chosen is gone through for {wanted}")
+
+    with served(tmp_path, answers(*(f"Answer {n}" for n in range(5)))) as library:
+        found = query.compared(library.runs[0], key(3), key(0), Chosen([key(3), key(1)]))
+        assert [one.key for one in found.members] == [key(1), key(3)]
+
+
 def test_a_record_that_is_gone_is_told_beside_the_others(tmp_path: Path) -> None:
     with served(tmp_path, answers("one", "two", "three")) as library:
         file = tmp_path / "run" / "rollout_result" / "train" / "0.jsonl"

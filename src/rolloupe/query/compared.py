@@ -95,24 +95,24 @@ def compared(
     """
     rows = group_rows(run, key)
     pairs = list(zip(group_keys(run, key, rows), rows, strict=True))
-    held = {str(own): (own, row) for own, row in pairs}
-    for wanted in (key, *([against] if against else []), *only):
-        if str(wanted) not in held:
+    held = {own: (own, row) for own, row in pairs}
+    asked = (key, *([against] if against else []), *only)
+    for wanted in asked:
+        if wanted not in held:
             raise NotFound(f"no sample {wanted} in this group of run {run.id!r}: load the list again")
-    current = [pair for pair in pairs if not pair[0].attempt or pair[0] in (key, against, *only)]
-    chosen = [pair for pair in current if pair[0] in only] if only else current
+    named, shown = set(asked), set(only)  # a group may have a hundred thousand samples
+    current = [pair for pair in pairs if not pair[0].attempt or pair[0] in named]
+    chosen = [pair for pair in current if pair[0] in shown] if shown else current
     place = next((n for n, (own, _) in enumerate(chosen) if own == key), 0)
     offset = place // MOST * MOST
     page = chosen[offset : offset + MOST]
     best = _best(current)
-    other = held[str(against)] if against else best
+    other = held[against] if against else best
     limit = min(ANSWER_CHARS, ALL_CHARS // max(1, len(page) + 1))
-    read = {
-        str(one.member.key): one for one in _read(run, list({str(p[0]): p for p in (*page, other)}.values()), limit)
-    }
-    reference = read[str(other[0])]
-    members = [_placed(read[str(own)].member, reference.member) for own, _ in page]
-    first = read.get(str(key), reference)
+    read = {one.member.key: one for one in _read(run, list({p[0]: p for p in (*page, other)}.values()), limit)}
+    reference = read[other[0]]
+    members = [_placed(read[own].member, reference.member) for own, _ in page]
+    first = read.get(key, reference)
     common = min((spot for one in members if (spot := one.parts_at)), default=Spot(0, 0))
     return Compared(
         len(chosen),
