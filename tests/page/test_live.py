@@ -100,6 +100,38 @@ def test_following_goes_along_until_the_reader_goes_elsewhere(page: Page, viewer
     expect(dot).to_contain_text("following")
 
 
+def test_a_viewer_that_is_killed_comes_back_by_itself_or_asks_for_its_token(
+    page: Page, train: Path, tmp_path: Path
+) -> None:
+    place = {"index_dir": tmp_path / "index", "state_dir": str(tmp_path / "state")}
+    banner, notice = page.get_by_role("banner"), page.get_by_role("alert")
+    with viewing(train.parents[1], token="the-first-token", **place) as first:
+        page.goto(first.link)
+        at(page, 2, 0)
+        expect(banner).to_contain_text("ended")
+    expect(banner).to_contain_text("connection lost")
+    at(page, 2, 0)
+    page.keyboard.press("b")
+    expect(notice).to_contain_text("could not be kept")
+
+    port = int(first.address.rstrip("/").rpartition(":")[2])
+    with viewing(train.parents[1], token="the-first-token", port=port, **place):
+        expect(banner).not_to_contain_text("connection lost")
+        expect(notice).to_be_hidden()
+        expect(page.get_by_role("button", name="Bookmark", exact=True, pressed=True)).to_be_visible()
+    expect(banner).to_contain_text("connection lost")
+
+    with viewing(train.parents[1], token="another-token", port=port, **place) as other:
+        expect(notice).to_contain_text("This server asks for its token")
+        at(page, 2, 0)
+        notice.get_by_role("button").click()
+        page.get_by_label("Link or token").fill(other.link)
+        page.keyboard.press("Enter")
+        at(page, 2, 0)
+        expect(banner).to_contain_text("ended")
+        expect(notice).to_be_hidden()
+
+
 def test_a_recorded_run_says_when_it_has_ended(page: Page, tmp_path: Path) -> None:
     from rolloupe import Recorder
 

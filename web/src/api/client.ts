@@ -53,6 +53,15 @@ export async function post<T>(path: readonly string[], body: unknown): Promise<T
   return answered<T>(address(path), { method: "POST", headers, body: JSON.stringify(body) });
 }
 
+/** True where the server refuses an address for want of its token. Nobody asked for it, so that nobody is told. */
+export async function isRefused(url: string): Promise<boolean> {
+  try {
+    return (await fetch(url, { credentials: "same-origin", method: "HEAD" })).status === 401;
+  } catch {
+    return false;
+  }
+}
+
 /** Ask for a stream of records, one a line, and hand on each as it comes. Ends when `signal` says so, or throws `ApiError`. */
 export async function lines<T>(path: readonly string[], body: unknown, signal: AbortSignal, hear: (record: T) => void): Promise<void> {
   const headers = { accept: "application/x-ndjson", "content-type": "application/json", "x-rolloupe": "1" };

@@ -1,6 +1,6 @@
 /** What the server tells without being asked: shared by all tabs where the browser can, else a stream of our own. */
 
-import { address } from "./client";
+import { address, isRefused } from "./client";
 import workerUrl from "./events.worker.ts?sharedworker&url";
 import { trusted } from "../lib/trusted";
 import { Stream, type Told } from "./stream";
@@ -10,6 +10,8 @@ export interface Listener {
   event(event: Event): void;
   /** The connection came up, or broke off. */
   connection(isUp: boolean): void;
+  /** The server is there, and asks for its token. */
+  shut(): void;
 }
 
 /** Listen. The returned function tries a broken connection again at once. */
@@ -23,6 +25,7 @@ export function listen(listener: Listener): () => void {
     if (told.kind === "event") read(told.data, listener);
     else if (told.kind === "none") alone();
     else listener.connection(told.kind === "up");
+    if (told.kind === "refused") void isRefused(url).then((isSo) => isSo && listener.shut());
   };
   const port = shared(url, hear, alone);
   if (port === null) alone();

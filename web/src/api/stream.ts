@@ -1,10 +1,10 @@
 /** One stream of events, held open: what it says, and whether it is up. Runs in the shared worker or in the page. */
 
 /**
- * What is told to the page: `up` and `down` of the connection, `event` with the JSON of an `Event`, and `none` by a
- * worker whose browser knows no streams there.
+ * What is told to the page: `up` and `down` of the connection, `refused` of one that is down since something answered
+ * that was no stream, `event` with the JSON of an `Event`, and `none` by a worker whose browser knows no streams there.
  */
-export type Told = { kind: "up" } | { kind: "down" } | { kind: "none" } | { kind: "event"; data: string };
+export type Told = { kind: "up" } | { kind: "down" } | { kind: "refused" } | { kind: "none" } | { kind: "event"; data: string };
 
 const AGAIN_MS = 2000;
 
@@ -32,11 +32,12 @@ export class Stream {
     if (this.#source !== null && this.#source.readyState !== EventSource.CLOSED) return;
     const source = new EventSource(this.#url);
     this.#source = source;
-    source.addEventListener("open", () => this.#set(true));
+    source.addEventListener("open", () => this.#set("up"));
     source.addEventListener("message", (message: MessageEvent<string>) => this.#tell({ kind: "event", data: message.data }));
     source.addEventListener("error", () => {
-      this.#set(false);
-      if (source.readyState === EventSource.CLOSED) this.#timer = setTimeout(() => this.open(), AGAIN_MS);
+      const isRefused = source.readyState === EventSource.CLOSED;
+      this.#set(isRefused ? "refused" : "down");
+      if (isRefused) this.#timer = setTimeout(() => this.open(), AGAIN_MS);
     });
   }
 
@@ -46,8 +47,8 @@ export class Stream {
     this.#source = null;
   }
 
-  #set(isUp: boolean): void {
-    this.#isUp = isUp;
-    this.#tell({ kind: isUp ? "up" : "down" });
+  #set(kind: "up" | "down" | "refused"): void {
+    this.#isUp = kind === "up";
+    this.#tell({ kind });
   }
 }

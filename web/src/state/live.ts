@@ -8,6 +8,7 @@ import { loadMarks, sendAgain } from "./marks";
 import { go, place } from "./place";
 import { isVisible } from "./visible";
 import { loadRuns, run, told } from "./runs";
+import { isLocked, isShut } from "./session";
 import { lastStep, steps } from "./steps";
 import { refreshSample, sampleError } from "./sample";
 
@@ -83,8 +84,12 @@ export function startLive(): void {
     connection(isUp) {
       const wasUp = isConnected.peek() === true;
       isConnected.value = isUp;
+      if (isUp) isShut.value = isLocked.value = false; // another tab may have signed in
       // What happened before is not told: while the stream was down, or between the page's first question and its first word.
       if (isUp && !wasUp) void Promise.all([loadRuns(), loadMarks().then(sendAgain)]);
+    },
+    shut() {
+      isShut.value = isConnected.peek() === false;
     },
   });
   effect(() => {

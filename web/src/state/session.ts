@@ -3,7 +3,10 @@
 import { signal } from "@preact/signals";
 import { ApiError, login, onLocked } from "../api";
 
+/** True where the reader is asked for the token: something was asked of the server, which refused it. */
 export const isLocked = signal(false);
+/** True where the server refuses its events, which nobody asked for: what is shown stays. */
+export const isShut = signal(false);
 export const loginError = signal<ApiError | null>(null);
 
 const TOKEN = /^#token=(.+)$/;
