@@ -17,6 +17,8 @@ vi.mock(import("../api"), async (original) => ({
 }));
 
 let total = 250;
+/** Another number where the samples are others. */
+let stamp = 1;
 /** Samples of a group. */
 let size = 2;
 
@@ -31,7 +33,7 @@ async function samples(_: string, query: SamplesQuery) {
   const ordered = query.descending ? all.toReversed() : all;
   const at = ordered.findIndex(({ id }) => id === query.around);
   const offset = at < 0 ? query.offset : Math.floor(at / query.limit) * query.limit;
-  return { run: "r", split: "train", version: "1", total, of: total, offset, stamp: 1, columns: [], samples: ordered.slice(offset, offset + query.limit) };
+  return { run: "r", split: "train", version: "1", total, of: total, offset, stamp, columns: [], samples: ordered.slice(offset, offset + query.limit) };
 }
 
 async function groups(_: string, query: SamplesQuery) {
@@ -42,7 +44,7 @@ async function groups(_: string, query: SamplesQuery) {
   const at = all.findIndex(({ prefix }) => query.around?.startsWith(prefix));
   const offset = at < 0 ? query.offset : Math.floor(at / query.limit) * query.limit;
   const found = all.slice(offset, offset + query.limit);
-  return { run: "r", split: "train", version: "1", total: all.length, samples: total, of: total, offset, stamp: 1, columns: [], groups: found };
+  return { run: "r", split: "train", version: "1", total: all.length, samples: total, of: total, offset, stamp, columns: [], groups: found };
 }
 
 vi.mocked(api.getSamples).mockImplementation(samples);
@@ -59,6 +61,7 @@ async function opened(at: Partial<Place> = {}): Promise<void> {
 
 beforeEach(() => {
   total = 250;
+  stamp = 1;
   size = 2;
   runs.value = null;
   listing.value = null;
@@ -159,6 +162,14 @@ describe("the list", () => {
     await reload();
     expect(listing.value?.total).toBe(252);
     expect(position.value).toBe(0);
+  });
+  it("never shows pages of two moments, though both have as many rows", async () => {
+    await opened({ ...AT, mode: "samples" });
+    stamp = 2;
+    await need(1);
+    expect([listing.value?.stamp, itemAt(listing.value, 100)]).toEqual([2, undefined]);
+    await need(1);
+    expect(itemAt(listing.value, 100)?.id).toBe("train/1/50/100");
   });
   it("asks for a sample that is nowhere in the list once, not without end", async () => {
     await opened({ ...AT, mode: "samples", sample: "train/1/9/gone" });

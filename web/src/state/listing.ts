@@ -59,7 +59,7 @@ function near<T>(pages: Map<number, T>, at: number, stays: number): Map<number, 
   return pages;
 }
 
-/** True where a page is of the same list, and not of what has become of it meanwhile. */
+/** True where a page is of the same list, and not of what has become of it meanwhile: of a step that was written again, too. */
 export function fits(list: Listing, { kind, reply }: Page): boolean {
-  return reply.total === list.rows && (kind === "samples" || reply.samples === list.total);
+  return reply.stamp === list.stamp && reply.total === list.rows && (kind === "samples" || reply.samples === list.total);
 }
