@@ -1,14 +1,16 @@
 """A run that grows, is rewritten, shrinks or vanishes while it is open."""
 
 import os
+import time
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from rolloupe import query
 from rolloupe.errors import SourceChanged
-from rolloupe.index import OpenRun
+from rolloupe.index import OpenRun, sources
 from rolloupe.query import SampleQuery
 from tests.index.support import contents, eventually, lines, opened, relax_run, row, row_count
 
@@ -51,6 +53,29 @@ def test_a_file_written_again_is_scanned_again(tmp_path: Path) -> None:
         (train / "0.jsonl").write_bytes(lines([row(0, i, reward=5.0) for i in range(20)]))
         eventually(lambda: row_count(run) == 20)
         assert query.steps(run, "train")[0].reward.mean == 5.0
+
+
+def test_when_a_run_changed_is_told_though_the_clocks_of_its_files_are_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    year_s, hour_s, now_s = 365 * 86400.0, 3600.0, time.time()
+    file = relax_run(tmp_path / "run", steps=1) / "0.jsonl"
+    os.utime(file, (now_s + year_s, now_s + year_s))
+    with opened(tmp_path / "run", tmp_path / "index") as library, monkeypatch.context() as patch:
+        run = library.runs[0]
+        assert run.wait_all(30)
+        later = SimpleNamespace(time=lambda: time.time() + hour_s, monotonic=lambda: time.monotonic() + hour_s)
+        patch.setattr(sources, "time", later)
+        assert hour_s <= (run.changed_s() or 0) < 2 * hour_s  # an hour after it was opened
+    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
+        run = library.runs[0]
+        for of_s in (now_s + year_s, now_s - year_s, 0.0, -year_s):
+            known = row_count(run)
+            with file.open("ab") as written:
+                written.write(lines([row(0, known)]))
+            os.utime(file, (of_s, of_s))
+            eventually(lambda known=known: row_count(run) > known)  # type: ignore[misc]
+            assert (run.changed_s() or hour_s) < hour_s
 
 
 def test_a_file_that_shrank_loses_its_rows(tmp_path: Path) -> None:

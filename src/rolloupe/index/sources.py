@@ -41,6 +41,7 @@ class Sources:
         self._format = form
         self._places: Mapping[str, Place] = {}
         self.has_looked = False
+        self._opened_s = time.monotonic()
         self._lengths: dict[str, tuple[FileState, int | None]] = {}
         """Of compressed sources: the length of the stream, where it is known beforehand."""
         self.changed_at: dict[str, float] = {}
@@ -89,9 +90,17 @@ class Sources:
         return sum(place.state.size for place in self._places.values())
 
     def changed_s(self) -> float | None:
-        """Seconds since one last changed, by the times of the files."""
+        """Seconds since one last changed: by its own time, or since it was seen to change, if that is less.
+
+        One that is of the future, by the clock of another machine, has changed when it was seen to, or when the run was
+        opened.
+        """
         newest = max((place.state.mtime_ns for place in self._places.values()), default=None)
-        return None if newest is None else max(0.0, time.time() - newest / 1e9)
+        if newest is None:
+            return None
+        own_s, seen = time.time() - newest / 1e9, max(list(self.changed_at.values()), default=0.0)
+        seen_s = time.monotonic() - (seen or self._opened_s)
+        return seen_s if own_s < 0 else min(own_s, seen_s) if seen else own_s
 
     def is_quiet(self, place: Place) -> bool:
         """True where nothing was added for a while, by the clock of this process: that of the files may be another."""
