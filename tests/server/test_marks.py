@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import pytest
+
+from rolloupe.server import marks
 from rolloupe.server.app import App
 from rolloupe.server.context import FILES
 from tests.server.process import Process
@@ -132,6 +135,33 @@ def test_what_was_marked_is_taken_with_its_notes(folder: Path, tmp_path: Path) -
     assert answer.headers["content-disposition"].endswith(".bookmarks.jsonl")
     (row,) = [json.loads(line) for line in answer.body.splitlines()]
     assert (row["id"], row["note"], row["response"]) == (SAMPLE, "look", "Answer 1")
+
+
+def test_much_that_was_added_is_told_in_parts(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = app_of(folder, tmp_path)
+    run = get(app, "/api/runs").json["runs"][0]["id"]
+    names = [f"train/{step}/0/{index}" for step in range(3) for index in range(3)]
+    for name in names:
+        put(app, kind="sample", run=run, name=name, sample_mark={"bookmarked": True, "note": f"of {name}"})
+    put(app, kind="sample", run=run, name=names[4], seen=5)
+    monkeypatch.setattr(marks, "STATE_CHARS", 600)
+    monkeypatch.setattr(marks, "MARKED", 3)
+    told: list[list[str]] = []
+    since, more = 0, True
+    while more:
+        reply = get(app, f"/api/state?since={since}").json
+        told.append([item["name"] for item in reply["items"] if item["sample_mark"]])
+        since, more = reply["version"], reply["more"]
+    left = [name for name in names if name != names[4]]
+    assert [name for some in told for name in some] == left and max(map(len, told)) < 4 and since == 10
+    found, before = [], None
+    while before != 0:
+        reply = get(app, f"{run_path(app)}/marked" + (f"?before={before}" if before else "")).json
+        found.append([one["sample"]["id"] for one in reply["samples"]])
+        before = reply["before"]
+    assert [name for some in found for name in some] == left[::-1] and [len(some) for some in found] == [3, 3, 2]
+    taken = get(app, f"{run_path(app)}/export?to=jsonl&of=bookmarks").body.splitlines()
+    assert [(row["id"], row["note"]) for row in map(json.loads, taken)] == [(name, f"of {name}") for name in left]
 
 
 def test_a_query_is_taken_as_a_file(folder: Path, tmp_path: Path) -> None:

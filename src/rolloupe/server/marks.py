@@ -1,5 +1,7 @@
 """The routes of what a person adds: all of it or what changed since, and one change at a time."""
 
+from collections.abc import Iterator, Sequence
+
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,6 +15,12 @@ from rolloupe.state import Change, Item, Marked, RunMark, SampleMark, State, Wri
 
 CONFLICT = "somebody changed this meanwhile: another tab, or another viewer"
 KEEP = "Look at both, and keep one."
+
+STATE_CHARS = 2_000_000
+"""More of what a person added is sent in several replies."""
+
+MARKED = 2000
+"""Marked samples of a reply."""
 
 
 async def state(request: Request) -> Response:
@@ -42,33 +50,42 @@ async def change(request: Request) -> Response:
 
 
 async def marked(request: Request) -> Response:
-    """`GET /api/runs/{run}/marked`."""
+    """`GET /api/runs/{run}/marked?before=`."""
     context, run = context_of(request), await context_of(request).run(request)
-    kept = await context.state()
+    kept, before = await context.state(), params.integer(request.query_params, "before", params.INT64 - 1, low=0)
 
     def make() -> wire.MarkedReply:
+        owner = kept.owner(run)
+        items = kept.before(owner, before, MARKED) if owner else []
         samples = [
             wire.MarkedSample(name=mark.item.name, sample=views.sample_item(sample) if sample else None)
-            for mark, sample in marked_samples(kept, run)
+            for mark, sample in with_samples(run, marks_of(items))
         ]
-        return wire.MarkedReply(run=run.id, samples=samples)
+        return wire.MarkedReply(run=run.id, samples=samples, before=items[-1].version if len(items) == MARKED else 0)
 
     return await context.fresh(request, make)
 
 
-def marked_samples(kept: State, run: OpenRun) -> list[tuple[Marked, query.SampleItem | None]]:
-    """The marks on a run's samples, each with its sample where the run still has it."""
+def marked_samples(kept: State, run: OpenRun) -> Iterator[tuple[Marked, query.SampleItem | None]]:
+    """The marks on a run's samples, each with its sample where the run still has it; looked for as they are taken."""
     owner = kept.owner(run)
     marks = marks_of(kept.of(owner)) if owner else []
+    for start in range(0, len(marks), MARKED):
+        yield from with_samples(run, marks[start : start + MARKED])
+
+
+def with_samples(run: OpenRun, marks: Sequence[Marked]) -> list[tuple[Marked, query.SampleItem | None]]:
+    """Marks on samples of a run, each with its sample where the run still has it."""
     return found(marks, lambda keys: query.named(run, keys), lambda uids: query.by_uid(run, uids))
 
 
 def state_reply(library: Library, kept: State, since: int) -> wire.StateReply:
     """What was added since a version, and of which runs."""
     owners = {kept.owner(run): run.id for run in library.runs}
-    held = kept.items(since)
+    held = kept.items(since, STATE_CHARS)
     return wire.StateReply(
         version=held.version,
+        more=held.more,
         items=[state_item(item) for item in held.items],
         owners=[
             wire.StateOwner(owner=one.key, run=owners.get(one.key, ""), name=one.name, format=one.format, path=one.path)

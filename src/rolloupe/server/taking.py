@@ -1,6 +1,7 @@
 """Taking samples away: a query, or what was marked, as a file that is written while it is sent."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -57,6 +58,15 @@ def selected(run: OpenRun, asked: SampleQuery) -> Taken:
 
 
 def bookmarks(run: OpenRun, state: State) -> Taken:
-    """The marked samples that the run still has, with their notes."""
-    found = [(mark, sample) for mark, sample in marked_samples(state, run) if sample is not None]
-    return Taken([sample for _, sample in found], {sample.key: mark.mark.note for mark, sample in found})
+    """The marked samples that the run still has, with their notes, which come with them."""
+    notes: dict[SampleKey, str] = {}
+
+    def samples() -> Iterator[SampleItem]:
+        for mark, sample in marked_samples(state, run):
+            if sample is not None:
+                notes[sample.key] = mark.mark.note
+                yield sample
+
+    found = samples()
+    first = next(found, None)  # what is wrong is said now, not in the file
+    return Taken([] if first is None else chain([first], found), notes)

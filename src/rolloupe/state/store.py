@@ -4,6 +4,7 @@ A change names the version of the item that the person saw. Where that is no lon
 the answer is the item as another tab or another viewer left it: concurrent changes are told, never lost.
 """
 
+import contextlib
 import sqlite3
 import threading
 import time
@@ -25,6 +26,9 @@ from rolloupe.state.records import KINDS, MAX_SETTING_CHARS, Change, Item, Owner
 NAME = "state.sqlite"
 MAX_ITEMS = 100_000
 
+ROW_CHARS = 200
+"""About what an item takes beside its value."""
+
 ITEM = "kind, owner, name, value, version, changed_s"
 
 T = TypeVar("T")
@@ -36,10 +40,11 @@ def default_folder() -> Path:
 
 
 class Held(NamedTuple):
-    """Items, and the version up to which they are complete."""
+    """Items, and the version up to which they are complete; `more` where others may follow it."""
 
     version: int
     items: list[Item]
+    more: bool = False
 
 
 class State:
@@ -75,22 +80,39 @@ class State:
 
     # Reading
 
-    def items(self, since: int = 0) -> Held:
-        """What is there; with `since` what has changed after that version, removed items included."""
+    def items(self, since: int = 0, limit_chars: int | None = None) -> Held:
+        """What is there; with `since` what has changed after that version, removed items included.
+
+        With a limit, no more than so many characters of it, and one item: the rest is there since the version told.
+        """
+        removed = "" if since else "AND value IS NOT NULL"
+        sql = f"SELECT {ITEM} FROM items WHERE version > ? {removed} ORDER BY version"
 
         def read() -> Held:
-            removed = "" if since else "AND value IS NOT NULL"
-            rows = self._all(f"SELECT {ITEM} FROM items WHERE version > ? {removed} ORDER BY version", since)
+            rows, left = [], limit_chars
+            with contextlib.closing(self._connection.execute(sql, (since,))) as found:
+                for row in found:
+                    rows.append(row)
+                    left = None if left is None else left - ROW_CHARS - len(row[3] or "")
+                    if left is not None and left < 0:
+                        return Held(row[4], _items(rows), more=True)
             (newest,) = self._all("SELECT coalesce(max(version), 0) FROM items")
-            return Held(newest[0], [item for row in rows if (item := _item(row)) is not None])
+            return Held(newest[0], _items(rows))
 
         return self._asked(read)
 
     def of(self, owner: str, kind: str = "sample") -> list[Item]:
         """What is said of the samples of a run, the newest last."""
         sql = f"SELECT {ITEM} FROM items WHERE owner = ? AND kind = ? AND value IS NOT NULL ORDER BY version"
-        rows = self._asked(lambda: self._all(sql, owner, kind))
-        return [item for row in rows if (item := _item(row)) is not None]
+        return _items(self._asked(lambda: self._all(sql, owner, kind)))
+
+    def before(self, owner: str, version: int, limit: int) -> list[Item]:
+        """What is said of the samples of a run, as far as it is older than a version: so many, the newest first."""
+        sql = f"""
+            SELECT {ITEM} FROM items WHERE owner = ? AND kind = 'sample' AND value IS NOT NULL AND version < ?
+            ORDER BY version DESC LIMIT ?
+        """
+        return _items(self._asked(lambda: self._all(sql, owner, version, limit)))
 
     def owners(self) -> list[Owner]:
         """Every run that anything was said of."""
@@ -195,6 +217,10 @@ def _clean(value: Any) -> Any:
     if isinstance(value, dict):
         return {_clean(key): _clean(item) for key, item in value.items()}
     return [_clean(item) for item in value] if isinstance(value, list) else value
+
+
+def _items(rows: Sequence[Sequence[Any]]) -> list[Item]:
+    return [item for row in rows if (item := _item(row)) is not None]
 
 
 def _item(row: Sequence[Any]) -> Item | None:

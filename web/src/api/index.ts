@@ -146,7 +146,7 @@ export const getCacheStats = (): Promise<CacheStats> => get(["cache", "stats"]);
 export const clearCache = (): Promise<CacheStats> => post(["cache", "clear"], {});
 
 /** The samples of a run that were marked, as it has them now. */
-export const getMarked = (run: string): Promise<MarkedReply> => get(["runs", run, "marked"]);
+export const getMarked = (run: string, before?: number): Promise<MarkedReply> => get(["runs", run, "marked"], { before });
 
 /** The address of a file of samples: of a query, or of what was marked. */
 export const exportAddress = (run: string, query: Record<string, string | number | boolean | undefined>): string => address(["runs", run, "export"], query);

@@ -791,9 +791,14 @@ export interface StateOwner {
   path: string;
 }
 
-/** `GET /api/state?since=`: what a person added; with `since` what has changed after that version. */
+/**
+ * `GET /api/state?since=`: what a person added; with `since` what has changed after that version.
+ *
+ * Of much it is a part, up to `version`; where `more` is true, the rest is had since that.
+ */
 export interface StateReply {
   version: number;
+  more: boolean;
   items: StateItem[];
   owners: StateOwner[];
   /** The file that it is kept in. */
@@ -833,10 +838,12 @@ export interface MarkedSample {
   sample: SampleItem | null;
 }
 
-/** `GET /api/runs/{run}/marked`: the samples of a run that a person marked. */
+/** `GET /api/runs/{run}/marked?before=`: the samples of a run that a person marked, those marked last first. */
 export interface MarkedReply {
   run: string;
   samples: MarkedSample[];
+  /** With this, older ones are asked for; 0 where there are none. */
+  before: number;
 }
 
 /** `POST /api/login`: exchanges the token for the session cookie. */

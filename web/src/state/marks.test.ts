@@ -11,7 +11,7 @@ const DOWN = new api.ApiError(0, "The server does not answer.", "");
 const kept = (note: string, version: number): StateItem => ({
   kind: "sample", owner: "o", name: ID, version, changed_s: 0, run_mark: null, sample_mark: { bookmarked: false, note, uid: "", excerpt: "" }, setting: null,
 });
-const all = (version: number, found: StateItem[]): StateReply => ({ version, items: found, owners: [{ owner: "o", run: "r", name: "r", format: "", path: "" }], place: "", trouble: "" });
+const all = (version: number, found: StateItem[]): StateReply => ({ version, more: false, items: found, owners: [{ owner: "o", run: "r", name: "r", format: "", path: "" }], place: "", trouble: "" });
 
 beforeEach(async () => {
   letGo();
@@ -34,6 +34,13 @@ it("is as before once that is let go", async () => {
   await changeSample("r", ID, { note: "long thought" });
   letGo();
   expect([sampleMark("r", ID).note, unkept.value.size]).toEqual(["before", 0]);
+});
+
+it("asks on until it has all of what is told in parts", async () => {
+  const parts = [{ ...all(2, [kept("half", 2)]), more: true }, { ...all(3, [kept("whole", 3)]), more: true }, all(3, [])];
+  vi.mocked(api.getState).mockImplementation(async (since) => parts[since - 1] ?? all(9, []));
+  await loadMarks();
+  expect([sampleMark("r", ID).note, vi.mocked(api.getState).mock.calls.slice(-3)]).toEqual(["whole", [[1], [2], [3]]]);
 });
 
 it("reads everything anew where the server keeps it in another file", async () => {

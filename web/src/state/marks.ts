@@ -106,22 +106,29 @@ export const sampleMarks = computed(() =>
 /** Ask for what has changed. */
 export async function loadMarks(): Promise<void> {
   try {
-    const since = version;
-    let reply = await getState(since);
-    const isOther = reply.version < since; // kept in another file by now
-    if (isOther) reply = await getState(0);
-    version = isOther ? reply.version : Math.max(version, reply.version);
-    batch(() => {
-      items.value = merged(isOther ? new Map() : items.peek(), reply.items);
-      owners.value = reply.owners;
-      trouble.value = reply.trouble;
-      statePlace.value = reply.place;
-      marksError.value = null;
-      areMarksLoaded.value = true;
-    });
+    let hasMore = true;
+    while (hasMore) hasMore = await loadSome();
   } catch (error) {
     marksError.value = asApiError(error);
   }
+}
+
+/** Ask for so much of what has changed as is told at a time; true where there is more. */
+async function loadSome(): Promise<boolean> {
+  const since = version;
+  let reply = await getState(since);
+  const isOther = reply.version < since; // kept in another file by now
+  if (isOther) reply = await getState(0);
+  version = isOther ? reply.version : Math.max(version, reply.version);
+  batch(() => {
+    items.value = merged(isOther ? new Map() : items.peek(), reply.items);
+    owners.value = reply.owners;
+    trouble.value = reply.trouble;
+    statePlace.value = reply.place;
+    marksError.value = null;
+    areMarksLoaded.value ||= !reply.more;
+  });
+  return reply.more;
 }
 
 /** Change something, here at once, and there in its turn. */

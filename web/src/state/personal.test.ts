@@ -25,7 +25,7 @@ async function change(asked: Pick<StateChange, "seen"> & Partial<StateChange>): 
   throw new api.ApiError(409, "somebody was first", "", { item: held });
 }
 
-vi.mocked(api.getState).mockImplementation(async (): Promise<StateReply> => ({ version: held?.version ?? 0, items: held === null ? [] : [held], owners: [], place: "", trouble: "" }));
+vi.mocked(api.getState).mockImplementation(async (): Promise<StateReply> => ({ version: held?.version ?? 0, more: false, items: held === null ? [] : [held], owners: [], place: "", trouble: "" }));
 vi.mocked(api.changeState).mockImplementation(change);
 
 describe("settings that follow the person", () => {

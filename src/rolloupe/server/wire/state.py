@@ -54,9 +54,13 @@ class StateOwner(Struct, kw_only=True):
 
 
 class StateReply(Struct, kw_only=True):
-    """`GET /api/state?since=`: what a person added; with `since` what has changed after that version."""
+    """`GET /api/state?since=`: what a person added; with `since` what has changed after that version.
+
+    Of much it is a part, up to `version`; where `more` is true, the rest is had since that.
+    """
 
     version: int
+    more: bool
     items: list[StateItem]
     owners: list[StateOwner]
     place: str
@@ -99,7 +103,9 @@ class MarkedSample(Struct, kw_only=True):
 
 
 class MarkedReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/marked`: the samples of a run that a person marked."""
+    """`GET /api/runs/{run}/marked?before=`: the samples of a run that a person marked, those marked last first."""
 
     run: str
     samples: list[MarkedSample]
+    before: int
+    """With this, older ones are asked for; 0 where there are none."""

@@ -26,7 +26,8 @@ export function BookmarksPage() {
   useEffect(() => {
     let isCurrent = true;
     void loadKept(open, (of, found) => {
-      if (isCurrent) setKept((before) => new Map(before).set(of, found));
+      if (isCurrent) setKept((before) => new Map(before).set(of, new Map([...(before.get(of) ?? []), ...found])));
+      return isCurrent;
     });
     return () => {
       isCurrent = false;

@@ -11,12 +11,19 @@ export interface Mark {
   owner: StateOwner | null;
 }
 
-/** Ask for the marked samples of runs, one after the other; a run that cannot be asked is passed over. */
-export async function loadKept(runs: readonly string[], tell: (run: string, kept: Kept) => void): Promise<void> {
+/**
+ * Ask for the marked samples of runs, one run after the other and those marked last first, for as long as `tell` says that
+ * they are wanted; a run that cannot be asked is passed over.
+ */
+export async function loadKept(runs: readonly string[], tell: (run: string, kept: Kept) => boolean): Promise<void> {
   for (const run of runs) {
     try {
-      const { samples } = await getMarked(run);
-      tell(run, new Map(samples.map((one) => [one.name, one])));
+      let before: number | undefined;
+      while (before !== 0) {
+        const reply = await getMarked(run, before);
+        if (!tell(run, new Map(reply.samples.map((one) => [one.name, one])))) return;
+        ({ before } = reply);
+      }
     } catch {
       // Its marks are shown without what the run says of them.
     }
