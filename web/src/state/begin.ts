@@ -13,10 +13,13 @@ let isListening = false;
 /** Ask for the runs, and listen for what changes. */
 export async function begin(): Promise<void> {
   if (isLocked.peek()) return;
-  await Promise.all([loadRuns(), loadMarks()]);
-  if (isLocked.peek() || isListening) return;
-  isListening = true;
-  startLive();
+  const marks = loadMarks(); // many take their time, and nothing else waits for them
+  await loadRuns();
+  if (!isLocked.peek() && !isListening) {
+    isListening = true;
+    startLive();
+  }
+  await marks;
 }
 
 /** Forget all that was fetched, and ask again. */

@@ -43,6 +43,16 @@ it("asks on until it has all of what is told in parts", async () => {
   expect([sampleMark("r", ID).note, vi.mocked(api.getState).mock.calls.slice(-3)]).toEqual(["whole", [[1], [2], [3]]]);
 });
 
+it("asks once at a time, and again for what changed meanwhile", async () => {
+  let answer: (reply: StateReply) => void = () => undefined;
+  const before = vi.mocked(api.getState).mock.calls.length;
+  vi.mocked(api.getState).mockImplementationOnce(async () => new Promise((resolve) => (answer = resolve))).mockResolvedValue(all(9, [kept("last", 9)]));
+  const all3 = [loadMarks(), loadMarks(), loadMarks()];
+  answer(all(8, [kept("first", 8)]));
+  await Promise.all(all3);
+  expect([sampleMark("r", ID).note, vi.mocked(api.getState).mock.calls.length - before]).toEqual(["last", 2]);
+});
+
 it("reads everything anew where the server keeps it in another file", async () => {
   vi.mocked(api.getState).mockResolvedValue(all(0, []));
   await loadMarks();

@@ -103,32 +103,48 @@ export const sampleMarks = computed(() =>
     .map((item) => ({ item, owner: owners.value.find((one) => one.owner === item.owner) ?? null })),
 );
 
-/** Ask for what has changed. */
+/** What is being asked for; `again` where something has changed since. */
+const loading: { now: Promise<void> | null; again: boolean } = { now: null, again: false };
+
+/** Ask for what has changed, once at a time. */
 export async function loadMarks(): Promise<void> {
+  loading.again = true;
+  loading.now ??= loadAll();
+  await loading.now;
+}
+
+async function loadAll(): Promise<void> {
   try {
-    let hasMore = true;
-    while (hasMore) hasMore = await loadSome();
+    while (loading.again) {
+      loading.again = false;
+      await loadSince(version);
+    }
   } catch (error) {
     marksError.value = asApiError(error);
+  } finally {
+    loading.now = null;
   }
 }
 
-/** Ask for so much of what has changed as is told at a time; true where there is more. */
-async function loadSome(): Promise<boolean> {
-  const since = version;
+/** Ask for what has changed since, in as many parts as it is told in, and show it at once: a list would move with each. */
+async function loadSince(since: number): Promise<void> {
   let reply = await getState(since);
   const isOther = reply.version < since; // kept in another file by now
   if (isOther) reply = await getState(0);
+  const parts = [reply.items];
+  while (reply.more) {
+    reply = await getState(reply.version);
+    parts.push(reply.items);
+  }
   version = isOther ? reply.version : Math.max(version, reply.version);
   batch(() => {
-    items.value = merged(isOther ? new Map() : items.peek(), reply.items);
+    items.value = merged(isOther ? new Map() : items.peek(), parts.flat());
     owners.value = reply.owners;
     trouble.value = reply.trouble;
     statePlace.value = reply.place;
     marksError.value = null;
-    areMarksLoaded.value ||= !reply.more;
+    areMarksLoaded.value = true;
   });
-  return reply.more;
 }
 
 /** Change something, here at once, and there in its turn. */

@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { count, figure } from "../../lib/numbers";
-import { loadMarks, marksError, nameOf, sampleMarks, trouble } from "../../state/marks";
+import { areMarksLoaded, loadMarks, marksError, nameOf, sampleMarks, trouble } from "../../state/marks";
 import { go, place } from "../../state/place";
 import { run, runs } from "../../state/runs";
 import { Segments } from "../../ui/Segments";
@@ -62,6 +62,8 @@ export function BookmarksPage() {
       </div>
       {marks.length === 0 && marksError.value !== null ? (
         <Failure error={marksError.value} what="What you marked" again={() => void loadMarks()} />
+      ) : marks.length === 0 && !areMarksLoaded.value ? (
+        <State title="Opening what you marked …" />
       ) : marks.length === 0 ? (
         <Empty />
       ) : found.length === 0 ? (
