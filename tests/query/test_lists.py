@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound, SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
-from rolloupe.query import Condition, SampleQuery, engine, listing
+from rolloupe.query import Condition, SampleQuery, engine, listing, single
 from tests.index.support import eventually, lines, opened, relax_run, row
 
 ONE_STEP = SampleQuery(splits=("train",), step_min=0, step_max=0)
@@ -92,6 +93,26 @@ def test_names_that_differ_only_in_case_stay_apart(tmp_path: Path) -> None:
             assert metrics[f"reward.{name}"] == value
             wanted = SampleQuery(where=(Condition(f"reward.{name}", "=", value),))
             assert query.samples(library.runs[0], wanted).total == 1
+
+
+def test_a_sample_is_read_without_the_others_of_its_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [row(0, n // 2, response=f"attempt {n}") for n in range(4)]
+    with opened(step_of(tmp_path, rows), tmp_path / "index") as library:
+        run = library.runs[0]
+        keys = [SampleKey("train", 0, "0", "1", attempt) for attempt in (0, 1, 2)]
+        wanted = [query.sample_and_group(run, key)[0].row.response for key in keys]
+
+        def large(*_: object) -> None:
+            raise AssertionError("the whole group was asked for")
+
+        monkeypatch.setattr(single, "group_rows", large)
+        assert (
+            [query.sample(run, key).row.response for key in keys] == wanted == ["attempt 3", "attempt 2", "attempt 3"]
+        )
+        assert b"attempt 2" in query.raw(run, keys[1])[1]
+        for gone in (replace(keys[0], index="2"), replace(keys[0], attempt=3)):
+            with pytest.raises(NotFound):
+                query.sample(run, gone)
 
 
 def test_samples_that_share_a_key_are_all_reachable(tmp_path: Path) -> None:

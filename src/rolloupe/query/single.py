@@ -11,10 +11,12 @@ from rolloupe.query import engine, said
 from rolloupe.query.engine import Question
 from rolloupe.query.terms import FILE_ORDER
 
-GROUP = f"""
+OF_GROUP = """
 SELECT idx, launch, source, byte_start, byte_length, part, uid, reward FROM base
-WHERE split = ? AND step = ? AND grp = ? ORDER BY {FILE_ORDER}
+WHERE split = ? AND step = ? AND grp = ?
 """
+GROUP = f"{OF_GROUP} ORDER BY {FILE_ORDER}"
+OWN = f"{OF_GROUP} AND idx = ? ORDER BY {FILE_ORDER}"
 
 
 class Found(NamedTuple):
@@ -29,18 +31,29 @@ class Found(NamedTuple):
 def locate(run: OpenRun, key: SampleKey) -> Found:
     """Find a sample. Raises `NotFound`, and `SourceChanged` where its file is gone."""
     rows = group_rows(run, key)
-    own = sorted((row for row in rows if row.index == key.index), key=lambda row: row.launch)
+    row, source = _chosen(run, key, [row for row in rows if row.index == key.index])
+    newest = _newest(run, key)
+    group = [
+        one for one, of in zip(group_keys(run, key, rows), rows, strict=True) if of.launch in (0, newest) or of is row
+    ]
+    return Found(source, row.locator, row.uid, group)
+
+
+def _alone(run: OpenRun, key: SampleKey) -> "tuple[Row, Source]":
+    """Find a sample as `locate` does, without its group, which may be large."""
+    return _chosen(run, key, _rows(run, key, OWN, [*key.shared]))
+
+
+def _chosen(run: OpenRun, key: SampleKey, own: "list[Row]") -> "tuple[Row, Source]":
+    """Of the attempts at a sample, in the order of their files, the one that its key names."""
+    own = sorted(own, key=lambda row: row.launch)
     if not own or key.attempt > len(own):
         raise NotFound(f"no sample {key} in run {run.id!r}; list its samples with `rolloupe query`")
     row = own[(key.attempt or len(own)) - 1]
     source = run.source(row.locator.source)
     if source is None:
         raise SourceChanged(f"{row.locator.source} is gone: the sample {key} was in it when it was indexed")
-    newest = _newest(run, key)
-    group = [
-        one for one, of in zip(group_keys(run, key, rows), rows, strict=True) if of.launch in (0, newest) or of is row
-    ]
-    return Found(source, row.locator, row.uid, group)
+    return row, source
 
 
 @dataclass(frozen=True)
@@ -56,9 +69,13 @@ class Row:
 
 def group_rows(run: OpenRun, key: SampleKey) -> list[Row]:
     """The rows of a group as they stand in the files, earlier attempts included."""
+    return _rows(run, key, GROUP, [key.split, key.step, key.group])
+
+
+def _rows(run: OpenRun, key: SampleKey, sql: str, values: list[object]) -> list[Row]:
     pieces = run.snapshot().holding([key.split], key.step, key.step)
     known = -(2**63) <= key.step < 2**63 and bool(pieces)
-    answer = engine.ask(run, Question(pieces, GROUP, [key.split, key.step, key.group])) if known else []
+    answer = engine.ask(run, Question(pieces, sql, values)) if known else []
     return [
         Row(index, launch, Locator(source=source, start=start, length=length, part=part), uid, reward)
         for index, launch, source, start, length, part, uid, reward in answer
@@ -86,7 +103,8 @@ def _newest(run: OpenRun, key: SampleKey) -> int:
 
 def sample(run: OpenRun, key: SampleKey) -> Sample:
     """One sample, whole, read from its source. Raises `NotFound`, and `SourceChanged` where the file was rewritten."""
-    return sample_and_group(run, key)[0]
+    row, _ = _alone(run, key)
+    return said.load(run, key, row.locator, said.places(run, [row.uid]).get(row.uid, []))
 
 
 def sample_and_group(run: OpenRun, key: SampleKey) -> tuple[Sample, list[SampleKey]]:
@@ -98,8 +116,8 @@ def sample_and_group(run: OpenRun, key: SampleKey) -> tuple[Sample, list[SampleK
 
 def raw(run: OpenRun, key: SampleKey) -> tuple[Locator, bytes]:
     """Where a sample stands and its record's bytes, verbatim."""
-    place = locate(run, key)
-    return place.locator, run.format.raw(place.source, place.locator)
+    row, source = _alone(run, key)
+    return row.locator, run.format.raw(source, row.locator)
 
 
 def read(run: OpenRun, file: str, start: int, length: int) -> bytes:
