@@ -35,14 +35,14 @@ export function GroupHeader() {
           <Segments label="View" options={VIEWS} value={view} choose={(next) => go({ view: next })} />
         </span>
       </div>
-      <Figures items={items} />
+      <Figures items={items} total={members.value?.total ?? 0} />
       {!isTable && <Against items={items} />}
     </header>
   );
 }
 
-/** Sums over the group: of reward with deviation and range, of lengths, of how many ended how. */
-function Figures({ items }: { items: readonly SampleItem[] }) {
+/** Sums over the group, as far as it is here: of reward with deviation and range, of lengths, of how many ended how. */
+function Figures({ items, total }: { items: readonly SampleItem[]; total: number }) {
   const rewards = items.flatMap(({ reward }) => finite(reward) ?? []);
   const tokens = items.flatMap(({ response_tokens: own }) => finite(own) ?? []);
   const chars = items.map((item) => item.response_chars);
@@ -52,6 +52,12 @@ function Figures({ items }: { items: readonly SampleItem[] }) {
   const gone = items.filter(({ discarded }) => discarded !== "");
   return (
     <dl class={style["figures"]}>
+      {items.length > 0 && items.length < total && (
+        <div title="The figures are of these; the list has all samples">
+          <dt>Of the first</dt>
+          <dd>{figure(items.length)}</dd>
+        </div>
+      )}
       {mean !== null && (
         <div title={`over ${count(rewards.length, "finite reward")}`}>
           <dt>Reward</dt>

@@ -53,7 +53,7 @@ function summary(same: SameReply | null): string {
   if (same.steps.length < 2) return "at this step alone, in this run";
   const [first, last] = [own[0], own.at(-1)];
   const change = own.length > 1 && first && last ? `, mean reward ${score(first.reward_mean, "none")} at step ${figure(first.step)}, ${score(last.reward_mean, "none")} at step ${figure(last.step)}` : "";
-  return `${count(own.length, "step")}${change}${elsewhere > 0 ? `, and ${count(elsewhere, "step")} of other splits` : ""}`;
+  return `${same.is_cut ? "the first " : ""}${count(own.length, "step")}${change}${elsewhere > 0 ? `, and ${count(elsewhere, "step")} of other splits` : ""}`;
 }
 
 function bySplit(all: readonly SameStep[]): [string, readonly SameStep[]][] {

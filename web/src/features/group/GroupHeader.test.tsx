@@ -1,0 +1,35 @@
+import { expect, it, vi } from "vitest";
+import * as api from "../../api";
+import type { RunItem, SameStep } from "../../api/types.gen";
+import { START } from "../../lib/address";
+import { members } from "../../state/group";
+import { place } from "../../state/place";
+import { runs } from "../../state/runs";
+import { drawn, item, settled } from "../../testing";
+import { GroupHeader } from "./GroupHeader";
+import { SamePrompt } from "./SamePrompt";
+
+vi.mock(import("../../api"), async (original) => ({ ...(await original()), getSame: vi.fn<typeof api.getSame>() }));
+
+runs.value = [{ id: "r", name: "r", version: "1", splits: [{ name: "train" }] } as RunItem];
+place.value = { ...START, page: "rollouts", view: "group", run: "r", split: "train", step: 1, sample: "train/1/0/0" };
+
+it("says of which samples the figures are, where the group has more of them", async () => {
+  const reply = { run: "r", split: "train", version: "1", total: 2, of: 2, offset: 0, stamp: 1, columns: [], samples: [item(0), item(1)] };
+  members.value = reply;
+  const host = await drawn(<GroupHeader />);
+  expect(host.textContent).not.toContain("Of the first");
+  members.value = { ...reply, total: 100_000 };
+  await settled();
+  expect(host.textContent).toMatch(/Group of 100,000.*Of the first2/);
+});
+
+it("says that a prompt has more steps than are told", async () => {
+  const steps = [1, 2].map((step): SameStep => ({
+    split: "train", step, id: `train/${step}/0/0`, groups: 1, samples: 1, discarded: 0, reward_mean: 1, reward_std: 0, response_tokens: 1,
+  }));
+  vi.mocked(api.getSame).mockResolvedValue({ run: "r", problem: "p", steps, is_cut: true });
+  const host = await drawn(<SamePrompt />);
+  await settled();
+  expect(host.textContent).toContain("the first 2 steps");
+});
