@@ -105,6 +105,27 @@ describe("the list", () => {
     await goOn(1);
     expect(position.value).toBe(249);
   });
+  it("goes on once it is there, where somebody wished to before", async () => {
+    let answer: () => void = () => undefined;
+    vi.mocked(api.getGroups).mockImplementationOnce(async (run, query) => new Promise((resolve) => (answer = () => resolve(groups(run, query)))));
+    await opened({ ...AT, sample: "train/1/99/198" });
+    void goOn(1);
+    void goOn(1);
+    expect(place.value.sample).toBe("train/1/99/198");
+    answer();
+    await settled();
+    expect(place.value.sample).toBe("train/1/100/200");
+  });
+  it("forgets a wish to go on from what is nowhere in the list", async () => {
+    await opened({ ...AT, mode: "samples", sample: "train/1/9/gone" });
+    void goOn(1);
+    await settled();
+    place.value = { ...place.value, sample: "train/1/0/0" };
+    await settled();
+    place.value = { ...place.value, sample: "train/1/9/gone", where: "reward > 0" };
+    await settled();
+    expect(place.value.sample).toBe("train/1/9/gone");
+  });
   it("fetches the next page when somebody goes there, once", async () => {
     await opened({ ...AT, mode: "samples" });
     await goToRow(PAGE - 1);

@@ -77,12 +77,19 @@ export async function need(page: number): Promise<void> {
   await add(list, `page ${page}`, () => pageOf(list.scope, list.mode, page));
 }
 
+/** A wish to go on that came before the list knew where the sample stands. It is granted once the list does. */
+let wish: { sample: string; by: number } | null = null;
+
 /** Go so many samples on in the order of the list. */
 export async function goOn(difference: number): Promise<void> {
   const here = position.peek();
   const list = listing.peek();
   const row = rowHere.peek();
-  if (here === null || list === null || row === null) return;
+  if (here === null || list === null || row === null) {
+    const { sample } = place.peek();
+    if (sample !== null) wish = { sample, by: difference + (wish?.sample === sample ? wish.by : 0) };
+    return;
+  }
   const at = here + difference;
   if (at < 0 || at >= list.total) return;
   // Samples of a group stand together, so that the next one is in this row or in one beside it.
@@ -113,7 +120,16 @@ export function goFirst(list: Listing): void {
 export function startList(): void {
   effect(() => {
     const of = scope.value;
+    wish = null;
     if (of !== null && isRunKnown.value) untracked(() => void show(of, false));
+  });
+  effect(() => {
+    const isKnown = position.value !== null;
+    const { sample } = place.value;
+    if (wish === null || (wish.sample === sample && !isKnown)) return;
+    const { sample: of, by } = wish;
+    wish = null;
+    if (of === sample) untracked(() => void goOn(by));
   });
   effect(() => {
     const list = listing.value;
@@ -141,6 +157,7 @@ async function show(of: Scope, isAsked: boolean): Promise<void> {
 
 async function find(list: Listing, sample: string): Promise<void> {
   await add(list, sample, () => pageOf(list.scope, list.mode, 0, sample));
+  if (position.peek() === null && wish?.sample === sample) wish = null; // the list has not got it
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The rows of the list: only those on the screen are drawn, and a page is asked for when it comes near. */
 
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { groupAt, holds, type Listing } from "../../lib/listing";
 import { count, figure } from "../../lib/numbers";
 import { activityOf } from "../../state/activity";
@@ -52,6 +52,12 @@ function Drawn({ list }: { list: Listing }) {
     // oxlint-disable-next-line react/exhaustive-deps
   }, [here, list.key, rowPx]);
 
+  // A row that has the focus may be scrolled away: the next key is the list's all the same.
+  const rows = useRef<HTMLUListElement>(null);
+  useLayoutEffect(() => {
+    if (hasFocus.current && document.activeElement === document.body) rows.current?.focus({ preventScroll: true });
+  });
+
   const first = drawn.rows[0]?.index ?? 0;
   const last = drawn.rows.at(-1)?.index ?? 0;
   useEffect(() => {
@@ -80,7 +86,7 @@ function Drawn({ list }: { list: Listing }) {
       role="presentation"
     >
       {columns !== null && <TableHead columns={columns} />}
-      <ul class={style["space"]} style={{ height: `${drawn.spacePx}px`, minWidth: columns?.minWidth }} aria-label={mode === "groups" ? "Groups" : "Samples"}>
+      <ul ref={rows} tabIndex={-1} class={style["space"]} style={{ height: `${drawn.spacePx}px`, minWidth: columns?.minWidth }} aria-label={mode === "groups" ? "Groups" : "Samples"}>
         {drawn.rows.map(({ index, top }) => {
           const box = { transform: `translateY(${top}px)`, height: `${rowPx}px` };
           const common = { isHere: index === here, canFocus: index === focusable, box };
