@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,10 @@ def test_many_changes_are_few_messages(folder: Path, tmp_path: Path) -> None:
         while samples_of(next(stream)) < 24 + 32:
             told += 1
         assert told <= 5 * (time.monotonic() - began) + 3
+
+
+async def heads_of(stream: AsyncIterator[bytes]) -> list[bytes]:
+    return [message async for message in stream]
 
 
 async def heads(hub: events.Hub, count: int) -> list[bytes]:
@@ -107,6 +112,29 @@ def test_of_many_runs_only_the_change_is_told(library: Library, monkeypatch: pyt
         return await heads(Context(library, settings()).hub, 2)
 
     assert asyncio.run(scene())[1] == b'data: {"kind":"runs","run":null}\n\n'
+
+
+def test_the_end_tells_nothing_that_a_page_would_ask_for(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    take = events.Client.take
+
+    async def scene() -> list[bytes]:
+        waits = asyncio.Event()
+
+        async def waiting(client: events.Client, timeout_s: float) -> Any:
+            waits.set()
+            return await take(client, timeout_s)
+
+        context = Context(library, settings())
+        stream = context.hub.messages()
+        assert b"hello" in await anext(stream)
+        assert b'"kind":"run"' in await anext(stream)
+        monkeypatch.setattr(events.Client, "take", waiting)
+        last = asyncio.create_task(heads_of(stream))
+        await waits.wait()
+        context.close()
+        return await last
+
+    assert asyncio.run(scene()) == []
 
 
 def test_closing_ends_every_stream_at_once(library: Library) -> None:

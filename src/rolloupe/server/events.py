@@ -98,8 +98,9 @@ class Hub:
                     continue
                 began = time.monotonic()
                 for what, run in changed:
-                    with contextlib.suppress(RolloupeError):  # the server ends: so does the stream
-                        yield await self._told(what, run)
+                    if not self._closed:  # the word of the end is for us alone: a page would ask a server that ends
+                        with contextlib.suppress(RolloupeError):  # the server ends: so does the stream
+                            yield await self._told(what, run)
                 await self._pause(max(PAUSE_S, PAUSE_SHARE * (time.monotonic() - began)))
         finally:
             self._clients.discard(client)
