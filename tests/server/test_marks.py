@@ -1,7 +1,9 @@
 """What a person adds, over HTTP: read, changed, refused, told to other tabs and to viewers on other ports."""
 
+import contextlib
 import json
 import socket
+import sqlite3
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -162,6 +164,27 @@ def test_much_that_was_added_is_told_in_parts(folder: Path, tmp_path: Path, monk
     assert [name for some in found for name in some] == left[::-1] and [len(some) for some in found] == [3, 3, 2]
     taken = get(app, f"{run_path(app)}/export?to=jsonl&of=bookmarks").body.splitlines()
     assert [(row["id"], row["note"]) for row in map(json.loads, taken)] == [(name, f"of {name}") for name in left]
+
+
+def test_a_mark_that_cannot_be_read_hides_none_that_is_older(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    relax_run(folder, steps=5)
+    app = served(opened(folder, tmp_path / "index"), state_dir=str(tmp_path / "state"))
+    run = get(app, "/api/runs").json["runs"][0]["id"]
+    names = [f"train/{step}/0/0" for step in range(5)]
+    for name in names:
+        put(app, kind="sample", run=run, name=name, sample_mark={"bookmarked": True})
+    file = sqlite3.connect(Path(get(app, "/api/state").json["place"]))
+    with contextlib.closing(file), file:
+        file.execute("UPDATE items SET value = '{' WHERE name IN (?, ?)", (names[3], names[1]))
+    monkeypatch.setattr(marks, "MARKED", 2)
+    found, before = [], 99
+    while before:
+        reply = get(app, f"{run_path(app)}/marked?before={before}").json
+        found += [one["name"] for one in reply["samples"]]
+        before = reply["before"]
+    assert found == [names[4], names[2], names[0]]
 
 
 def test_a_query_is_taken_as_a_file(folder: Path, tmp_path: Path) -> None:

@@ -55,13 +55,12 @@ async def marked(request: Request) -> Response:
     kept, before = await context.state(), params.integer(request.query_params, "before", params.INT64 - 1, low=0)
 
     def make() -> wire.MarkedReply:
-        owner = kept.owner(run)
-        items = kept.before(owner, before, MARKED) if owner else []
+        held = kept.before(kept.owner(run) or "", before, MARKED)
         samples = [
             wire.MarkedSample(name=mark.item.name, sample=views.sample_item(sample) if sample else None)
-            for mark, sample in with_samples(run, marks_of(items))
+            for mark, sample in with_samples(run, marks_of(held.items))
         ]
-        return wire.MarkedReply(run=run.id, samples=samples, before=items[-1].version if len(items) == MARKED else 0)
+        return wire.MarkedReply(run=run.id, samples=samples, before=held.version if held.more else 0)
 
     return await context.fresh(request, make)
 

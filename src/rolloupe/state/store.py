@@ -40,7 +40,7 @@ def default_folder() -> Path:
 
 
 class Held(NamedTuple):
-    """Items, and the version up to which they are complete; `more` where others may follow it."""
+    """Items, and the version up to which they are complete, or down to which; `more` where others may follow it."""
 
     version: int
     items: list[Item]
@@ -106,13 +106,17 @@ class State:
         sql = f"SELECT {ITEM} FROM items WHERE owner = ? AND kind = ? AND value IS NOT NULL ORDER BY version"
         return _items(self._asked(lambda: self._all(sql, owner, kind)))
 
-    def before(self, owner: str, version: int, limit: int) -> list[Item]:
-        """What is said of the samples of a run, as far as it is older than a version: so many, the newest first."""
+    def before(self, owner: str, version: int, limit: int) -> Held:
+        """What is said of the samples of a run, as far as it is older than a version: so many, the newest first.
+
+        Where there may be more, the rest is older than the version told.
+        """
         sql = f"""
             SELECT {ITEM} FROM items WHERE owner = ? AND kind = 'sample' AND value IS NOT NULL AND version < ?
             ORDER BY version DESC LIMIT ?
         """
-        return _items(self._asked(lambda: self._all(sql, owner, version, limit)))
+        rows = self._asked(lambda: self._all(sql, owner, version, limit))
+        return Held(rows[-1][4] if rows else version, _items(rows), more=len(rows) == limit)
 
     def owners(self) -> list[Owner]:
         """Every run that anything was said of."""
