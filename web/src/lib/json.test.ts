@@ -15,6 +15,12 @@ describe("JSON in lines", () => {
     const numbers = Array.from({ length: 1_000_000 }, (_, i) => i / 7);
     expect(indented(JSON.stringify({ numbers })).split("\n")).toHaveLength(3);
   });
+  it("takes no longer for spaces than for anything else", () => {
+    const spaces = " ".repeat(300_000);
+    expect(indented(`[1${spaces}]`)).toBe("[1]");
+    expect(indented(`[1${spaces},${spaces}2]`)).toBe("[1, 2]");
+    expect(indented(`[1${spaces}2]`)).toBe(`[1${spaces}2]`);
+  });
   it("leaves alone what is no JSON", () => {
     for (const text of ["", "]", '{"a', "[1", '{"a": "unfinished \\"']) expect(indented(text)).toBe(text);
   });

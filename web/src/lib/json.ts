@@ -26,7 +26,8 @@ export function indented(text: string): string {
       }
       FLAT.lastIndex = end;
       if (sign === "[" && FLAT.test(text)) {
-        out.push("[", text.slice(end, FLAT.lastIndex).trim().replaceAll(/\s*,\s*/g, ", ").replace(/\s+\]$/, "]"));
+        const values = text.slice(end, FLAT.lastIndex - 1).split(",");
+        out.push("[", values.map((value) => value.trim()).join(", "), "]");
         at = past(text, FLAT.lastIndex);
         continue;
       }
