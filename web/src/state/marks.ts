@@ -117,7 +117,7 @@ async function loadAll(): Promise<void> {
   try {
     while (loading.again) {
       loading.again = false;
-      await loadSince(version);
+      await loadSince();
     }
   } catch (error) {
     marksError.value = asApiError(error);
@@ -127,16 +127,16 @@ async function loadAll(): Promise<void> {
 }
 
 /** Ask for what has changed since, in as many parts as it is told in, and show it at once: a list would move with each. */
-async function loadSince(since: number): Promise<void> {
-  let reply = await getState(since);
-  const isOther = reply.version < since; // kept in another file by now
+async function loadSince(): Promise<void> {
+  let reply = await getState(version);
+  const isOther = reply.version < version; // kept in another file by now
   if (isOther) reply = await getState(0);
   const parts = [reply.items];
   while (reply.more) {
     reply = await getState(reply.version);
     parts.push(reply.items);
   }
-  version = isOther ? reply.version : Math.max(version, reply.version);
+  ({ version } = reply);
   batch(() => {
     items.value = merged(isOther ? new Map() : items.peek(), parts.flat());
     owners.value = reply.owners;
