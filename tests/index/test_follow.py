@@ -59,23 +59,33 @@ def test_when_a_run_changed_is_told_though_the_clocks_of_its_files_are_wrong(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     year_s, hour_s, now_s = 365 * 86400.0, 3600.0, time.time()
+    later = SimpleNamespace(time=lambda: time.time() + hour_s, monotonic=lambda: time.monotonic() + hour_s)
     file = relax_run(tmp_path / "run", steps=1) / "0.jsonl"
-    os.utime(file, (now_s + year_s, now_s + year_s))
-    with opened(tmp_path / "run", tmp_path / "index") as library, monkeypatch.context() as patch:
-        run = library.runs[0]
-        assert run.wait_all(30)
-        later = SimpleNamespace(time=lambda: time.time() + hour_s, monotonic=lambda: time.monotonic() + hour_s)
-        patch.setattr(sources, "time", later)
-        assert hour_s <= (run.changed_s() or 0) < 2 * hour_s  # an hour after it was opened
+    for ahead_s in (year_s, hour_s / 2):
+        os.utime(file, (now_s + ahead_s, now_s + ahead_s))
+        with opened(tmp_path / "run", tmp_path / "index") as library, monkeypatch.context() as patch:
+            run = library.runs[0]
+            assert run.wait_all(30)
+            assert (run.changed_s() or 0) < hour_s
+            patch.setattr(sources, "time", later)
+            assert hour_s <= (run.changed_s() or 0) < 2 * hour_s  # an hour after it was opened
     with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
         run = library.runs[0]
-        for of_s in (now_s + year_s, now_s - year_s, 0.0, -year_s):
+        for of_s in (now_s + year_s, now_s + hour_s / 2, now_s - year_s, 0.0, -year_s):
             known = row_count(run)
             with file.open("ab") as written:
                 written.write(lines([row(0, known)]))
             os.utime(file, (of_s, of_s))
             eventually(lambda known=known: row_count(run) > known)  # type: ignore[misc]
-            assert (run.changed_s() or hour_s) < hour_s
+            assert (run.changed_s() or 0) < hour_s
+    found = sources.Sources(run.info, run.format)
+    found.look()
+    for of_s in (now_s + year_s, now_s + hour_s / 2, now_s - year_s):
+        os.utime(file, (of_s, of_s))
+        found.look()
+        with monkeypatch.context() as patch:
+            patch.setattr(sources, "time", later)
+            assert hour_s <= (found.changed_s() or 0) < 2 * hour_s  # an hour after it was seen to change
 
 
 def test_a_file_that_shrank_loses_its_rows(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ class Sources:
         self._format = form
         self._places: Mapping[str, Place] = {}
         self.has_looked = False
-        self._opened_s = time.monotonic()
+        self._first_s = 0.0
         self._lengths: dict[str, tuple[FileState, int | None]] = {}
         """Of compressed sources: the length of the stream, where it is known beforehand."""
         self.changed_at: dict[str, float] = {}
@@ -55,8 +55,11 @@ class Sources:
             if state is not None:
                 places[source.name] = Place(source, state)
         seen = Seen({n for n, p in places.items() if self._places.get(n) != p}, set(self._places) - set(places))
+        now = time.monotonic()
+        if not self.has_looked:
+            self._first_s = now
+        self.changed_at |= dict.fromkeys(seen.changed, now if self.has_looked else 0.0)
         self._places = places
-        self.changed_at |= dict.fromkeys(seen.changed, time.monotonic() if self.has_looked else 0.0)
         self.has_looked = True
         return seen
 
@@ -90,17 +93,17 @@ class Sources:
         return sum(place.state.size for place in self._places.values())
 
     def changed_s(self) -> float | None:
-        """Seconds since one last changed: by its own time, or since it was seen to change, if that is less.
+        """Seconds since one last changed: since it was seen to, else by the time of the newest file.
 
-        One that is of the future, by the clock of another machine, has changed when it was seen to, or when the run was
-        opened.
+        By the clock of another machine that may lie behind the first look, which would have been seen: it then changed
+        when it was first looked at.
         """
         newest = max((place.state.mtime_ns for place in self._places.values()), default=None)
         if newest is None:
             return None
-        own_s, seen = time.time() - newest / 1e9, max(list(self.changed_at.values()), default=0.0)
-        seen_s = time.monotonic() - (seen or self._opened_s)
-        return seen_s if own_s < 0 else min(own_s, seen_s) if seen else own_s
+        if seen := max(list(self.changed_at.values()), default=0.0):
+            return time.monotonic() - seen
+        return max(time.time() - newest / 1e9, time.monotonic() - self._first_s)
 
     def is_quiet(self, place: Place) -> bool:
         """True where nothing was added for a while, by the clock of this process: that of the files may be another."""
