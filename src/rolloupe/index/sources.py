@@ -41,7 +41,7 @@ class Sources:
         self._format = form
         self._places: Mapping[str, Place] = {}
         self.has_looked = False
-        self._first_s = 0.0
+        self._first_look_s = 0.0
         self._lengths: dict[str, tuple[FileState, int | None]] = {}
         """Of compressed sources: the length of the stream, where it is known beforehand."""
         self.changed_at: dict[str, float] = {}
@@ -57,7 +57,7 @@ class Sources:
         seen = Seen({n for n, p in places.items() if self._places.get(n) != p}, set(self._places) - set(places))
         now = time.monotonic()
         if not self.has_looked:
-            self._first_s = now
+            self._first_look_s = now
         self.changed_at |= dict.fromkeys(seen.changed, now if self.has_looked else 0.0)
         self._places = places
         self.has_looked = True
@@ -103,7 +103,7 @@ class Sources:
             return None
         if seen := max(list(self.changed_at.values()), default=0.0):
             return time.monotonic() - seen
-        return max(time.time() - newest / 1e9, time.monotonic() - self._first_s)
+        return max(time.time() - newest / 1e9, time.monotonic() - self._first_look_s)
 
     def is_quiet(self, place: Place) -> bool:
         """True where nothing was added for a while, by the clock of this process: that of the files may be another."""
