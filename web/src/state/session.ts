@@ -16,7 +16,7 @@ export async function unlock(token: string): Promise<boolean> {
   loginError.value = null;
   try {
     await login(token.trim());
-    isLocked.value = false;
+    isLocked.value = isShut.value = false;
     return true;
   } catch (error) {
     loginError.value = asApiError(error);
