@@ -77,7 +77,7 @@ class Reader:
         except SourceChanged:
             return sample(self._run, key)  # the file was written again since it was looked up
 
-    def _looked_up(self, of: tuple[str, int, str]) -> "_Step":
+    def _looked_up(self, of: tuple[str, int, str]) -> _Step:
         split, step, _ = of
         snapshot = self._run.snapshot()
         sketch = snapshot.steps.get((split, step))
