@@ -250,6 +250,21 @@ def test_what_is_too_long_or_unknown_is_refused(state: State, run: OpenRun) -> N
     assert state.items().items == []
 
 
+def test_parts_are_read_in_order_without_all_being_sorted_for_each(state: State, run: OpenRun) -> None:
+    for nth in range(5):
+        state.write(note(str(nth), name=f"train/{nth}/0/0"), run)
+    state.write(Change(kind="run", name="", value=RunMark(name="mine"), seen=0), run)
+    asked: list[str] = []
+    state._connection.set_trace_callback(asked.append)
+    held = state.before(state.owner(run) or "", 5, 2)
+    whole = state.items(2, 1)
+    state._connection.set_trace_callback(None)
+    assert [(item.version, held.version, held.more) for item in held.items] == [(4, 3, True), (3, 3, True)]
+    assert [(item.version, whole.version, whole.more) for item in whole.items] == [(3, 3, True)]
+    plans = [state._all(f"EXPLAIN QUERY PLAN {sql}") for sql in asked if "FROM items" in sql]
+    assert len(plans) == 2 and not [step for plan in plans for step in plan if "B-TREE" in step[-1]]
+
+
 def test_a_lone_surrogate_does_not_keep_a_note_from_being_kept(state: State, run: OpenRun) -> None:
     state.write(note("half \ud83d of a sign"), run)
     assert notes(state) == ["half \ufffd of a sign"]

@@ -111,8 +111,9 @@ class State:
 
         Where there may be more, the rest is older than the version told.
         """
+        # by the index of versions, which `+` leaves alone: that of owners would have all of them sorted for each part
         sql = f"""
-            SELECT {ITEM} FROM items WHERE owner = ? AND kind = 'sample' AND value IS NOT NULL AND version < ?
+            SELECT {ITEM} FROM items WHERE +owner = ? AND +kind = 'sample' AND value IS NOT NULL AND version < ?
             ORDER BY version DESC LIMIT ?
         """
         rows = self._asked(lambda: self._all(sql, owner, version, limit))
