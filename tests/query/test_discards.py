@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 import rolloupe
 from rolloupe import Recorder, Run, SampleQuery, query
+from rolloupe.index import OpenRun, Snapshot
+from rolloupe.query import summaries
 from tests.formats.test_telescope import RUN
 from tests.index.support import opened
 from tests.query.test_annotations import append, episode, note
@@ -108,3 +111,24 @@ def test_means_of_splits_are_those_of_their_steps_whatever_says_what_was_discard
         assert [point.stats for point in query.series(run, "reward", "train")] == [step.reward for step in steps]
         (train,) = query.splits(run)
         assert (train.samples, train.reward.count, train.reward.mean, train.reward.excluded) == (9, 3, 1 / 3, 0)
+
+
+def test_the_split_to_begin_with_is_known_without_a_look_at_samples(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Recorder(tmp_path / "run", strict=True) as record:
+        record.discard(record.sample(step=0, group="g", response="!", reward=1.0), "stale")
+        record.step_end(0)
+    looked: list[str] = []
+    moments = summaries._said_moments
+
+    def told(run: OpenRun, snapshot: Snapshot, name: str) -> Any:
+        looked.append(name)
+        return moments(run, snapshot, name)
+
+    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as run:
+        monkeypatch.setattr(summaries, "_said_moments", told)
+        assert [step.discarded for step in run.steps()] == [1]
+        assert looked == ["reward"]  # once, for the steps themselves
+        assert [group.group for group in run.groups(0)] == ["g"]
+        assert looked == ["reward"]

@@ -24,5 +24,5 @@ class Asked:
     def _first_split(self) -> str:
         from rolloupe import query
 
-        names = [summary.name for summary in query.splits(self._ready())]
+        names = [summary.name for summary in query.splits(self._ready(), quick=True)]
         return names[0] if names else "train"

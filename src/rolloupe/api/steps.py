@@ -22,9 +22,10 @@ class OfSteps(Asked):
         """The steps of one split, ascending: unless told of `train`, or where that is missing of the first split."""
         from rolloupe import query
 
-        if split is None and not self.splits():
+        run = self._ready()
+        if split is None and not query.splits(run, quick=True):
             return Listed()
-        return Listed(query.steps(self._ready(), split or self._first_split()))
+        return Listed(query.steps(run, split or self._first_split()))
 
     def groups(self, step: int, split: str | None = None) -> "Listed[GroupSummary]":
         """The groups of a step, in order. The split is `train` unless told, as for `steps`."""

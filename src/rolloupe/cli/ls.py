@@ -66,11 +66,12 @@ def _print(runs: "list[Run]") -> None:
     rows: list[list[str]] = []
     for run in runs:
         problems = str(run.problem_count())
-        for place, split in enumerate(run.splits()):
+        splits = run.splits()
+        for place, split in enumerate(splits):
             reward = split.reward.mean, split.reward.min, split.reward.max
             counts = split.steps, split.groups, split.samples
             head = ["", "", ""] if place else [run.id, run.format, problems]
             rows.append([*head, *map(number, counts), *map(number, reward), split.name])
-        if not run.splits():
+        if not splits:
             rows.append([run.id, run.format, problems, *["-"] * 7])
     print_table(("run", "format", "problems", *numbers[:-1], "split"), rows, numbers=numbers)
