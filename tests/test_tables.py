@@ -7,6 +7,7 @@ import pytest
 
 import rolloupe
 from rolloupe import Run, SampleQuery
+from rolloupe.api import answers
 from rolloupe.api.answers import SHOWN_ROWS
 from tests.index.support import lines, relax_run, row
 
@@ -75,4 +76,15 @@ def test_in_a_notebook_text_is_text(tmp_path: Path) -> None:
         assert sum("&lt;script&gt;" in html for html in shown) == 3
         long = runs.samples(steps=(0, 1))._repr_html_()
         assert long.count("<tr>") == SHOWN_ROWS + 1 and f"{60 - SHOWN_ROWS} more" in long
-        assert "more" not in runs.samples(step=0, limit=4)._repr_html_()
+        few = runs.samples(step=0, limit=4)._repr_html_()
+        assert "more" not in few
+        assert "<th>reward</th>" in few and "<th>advantage</th>" not in few, "columns without a value are left out"
+
+
+def test_a_library_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "find_spec", lambda _: None)
+    relax_run(tmp_path / "run", steps=1)
+    with rolloupe.open(tmp_path / "run") as runs:
+        for name in ("pandas", "polars"):
+            with pytest.raises(ModuleNotFoundError, match=f"pip install {name}"):
+                getattr(runs.steps(), name)()

@@ -116,6 +116,7 @@ def test_the_table_shows_what_it_is_sorted_by_and_whole_ids(demo_runs: Path) -> 
     [
         (["--step", "one"], "neither a step nor a range"),
         (["--step", "1:2:3"], "neither a step nor a range"),
+        (["--step", "5:3"], "write 3:5"),
         (["--where", "reward <"], "at character 9 expected a value"),
         (["--where", "reward = much"], "reward holds numbers"),
         (["--sort", "nothing"], "no column 'nothing'"),

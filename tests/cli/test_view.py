@@ -1,6 +1,8 @@
 """`rolloupe view` and `demo`: the options reach the server, and the server ends with the right exit code."""
 
+import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from rolloupe import demo
 from rolloupe.demo import RUNS
 from rolloupe.model import Reading
 from rolloupe.server import serve
@@ -100,3 +103,14 @@ def test_it_serves_until_interrupted(tmp_path: Path) -> None:
 def test_the_module_is_the_command() -> None:
     done = subprocess.run([sys.executable, "-m", "rolloupe", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("rolloupe ")
+
+
+def test_the_runs_of_the_demo_are_as_old_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(demo.RUNS / "relax", tmp_path / "relax")
+    monkeypatch.setattr(demo, "RUNS", tmp_path)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    for path in files:
+        os.utime(path, (demo.RECORDED_S + 9, demo.RECORDED_S + 9))
+    os.utime(files[0], (7, 7))
+    demo.dated()
+    assert {path.stat().st_mtime for path in files} == {7, demo.RECORDED_S}

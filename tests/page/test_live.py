@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -103,7 +104,7 @@ def test_following_goes_along_until_the_reader_goes_elsewhere(page: Page, viewer
 def test_a_viewer_that_is_killed_comes_back_by_itself_or_asks_for_its_token(
     page: Page, train: Path, tmp_path: Path
 ) -> None:
-    place = {"index_dir": tmp_path / "index", "state_dir": str(tmp_path / "state")}
+    place: dict[str, Any] = {"index_dir": tmp_path / "index", "state_dir": str(tmp_path / "state")}
     banner, notice = page.get_by_role("banner"), page.get_by_role("alert")
     with viewing(train.parents[1], token="the-first-token", **place) as first:
         page.goto(first.link)

@@ -22,7 +22,8 @@ def test_annotations_come_later_and_the_newest_counts(tmp_path: Path) -> None:
     run = opened(tmp_path / "run")
     assert [(s.advantage, s.discarded) for s in run.samples()] == [(2.0, ""), (None, ""), (None, "zero_advantage")]
     sample = run.sample("train/0/g/0")
-    assert (sample.row.advantage, sample.row.metrics) == (2.0, {"clip": 0.5, "trainer_logprobs": -2.0})
+    assert sample.row.advantage == 2.0
+    assert sample.row.metrics == {"logprobs": -1.5, "clip": 0.5, "trainer_logprobs": -2.0}
     assert [(one.name, one.values, one.offset) for one in sample.series] == [
         ("logprobs", [-1.0, -2.0], 1), ("trainer_logprobs", [-1.5, -2.5], 1),
     ]  # fmt: skip

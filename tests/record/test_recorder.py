@@ -36,7 +36,7 @@ def test_what_is_recorded_is_what_is_read(tmp_path: Path) -> None:
     row = sample.row
     assert (row.uid, row.reward, row.advantage, row.status, row.env) == (uid, 1.5, -0.25, "truncated", "sums")
     assert (row.metrics, row.tags) == (
-        {"format": 1.0, "ref_reward": 0.0, "reward_gap": 1.5},
+        {"logprobs": -1.0, "format": 1.0, "ref_reward": 0.0, "reward_gap": 1.5},
         {"no": "number", "kind": "add"},
     )
     assert (row.prompt_tokens, row.response_tokens, row.total_tokens) == (2, 3, 5)
@@ -180,7 +180,7 @@ def test_groups_of_trajectories_are_taken_as_they_are(tmp_path: Path) -> None:
     assert (first.prompt_text, first.response_text, first.token_ids) == ("1 2", "3 4 5 6", [1, 2, 3, 4, 5, 6])
     assert series(first)["loss_mask"] == [0, 0, 1, 0, 1, 1]
     assert np.isnan(series(first)["logprobs"]).tolist() == [True, True, False, True, False, False]
-    assert found[0].metrics == {"solved": 1.0, "format": 1.0}
+    assert found[0].metrics == {"logprobs": -0.5, "solved": 1.0, "format": 1.0}
 
 
 def test_what_trainers_give_is_taken(tmp_path: Path) -> None:

@@ -154,9 +154,10 @@ def test_turns_calls_and_thinking_are_read_back_as_they_were(tmp_path: Path) -> 
     found = after.row
     assert (found.prompt_tokens, found.response_tokens, found.total_tokens) == (9, 12, 37)
     assert (found.status, found.status_raw, found.env) == ("truncated", "max_turns", "calc")
+    assert found.discarded == "stale"
     assert found.tags == {"tags": "calc, level=hard"}
     assert found.metrics == {"m": 2.0, "length": 3.0, "final_reward": 0.25, "advantage": -0.5}
-    assert {"seed": 7, "label": "42", "uid": "u7", "discarded": "stale"}.items() <= after.extra.items()
+    assert after.extra == {"seed": 7, "label": "42", "uid": "u7", "schema_version": 1, "final_ob_len": 0}
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ texts escaped: they come from models and are not to be trusted.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
+from importlib.util import find_spec
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,6 +23,7 @@ T = TypeVar("T")
 
 SHOWN_ROWS = 20
 SHOWN_CHARS = 200
+LINE = ' style="max-width: 24em; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; text-align: left"'
 
 
 class Tabular:
@@ -33,15 +35,23 @@ class Tabular:
 
     def pandas(self) -> "pd.DataFrame":
         """The answer as a pandas data frame. Needs `pip install pandas`."""
+        _needed("pandas")
         return self.arrow().to_pandas()
 
     def polars(self) -> "pl.DataFrame":
         """The answer as a polars data frame. Needs `pip install polars`."""
+        _needed("polars")
         import polars as pl
 
         frame = pl.from_arrow(self.arrow())
         assert isinstance(frame, pl.DataFrame)
         return frame
+
+
+def _needed(library: str) -> None:
+    """Raise `ModuleNotFoundError` that says what next, where a library is not there."""
+    if find_spec(library) is None:
+        raise ModuleNotFoundError(f"{library} is not installed. Next: pip install {library}", name=library)
 
 
 class Listed(list[T], Tabular):
@@ -101,12 +111,13 @@ def shown(sample: Sample) -> Sample:
 
 
 def html_table(rows: Sequence[dict[str, Any]], total: int) -> str:
-    """Rows as an HTML table, everything escaped; says how many are left out."""
+    """Rows as an HTML table, everything escaped, columns without a value left out; says how many rows are missing."""
     if not rows:
         return "<p>nothing</p>"
-    names = list(dict.fromkeys(name for row in rows for name in row))
+    names = list(dict.fromkeys(name for row in rows for name, value in row.items() if value not in (None, "")))
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
-    body = "".join("<tr>" + "".join(f"<td>{_cell(row.get(name))}</td>" for name in names) + "</tr>" for row in rows)
+    cells = ("".join(f"<td{LINE}>{_cell(row.get(name))}</td>" for name in names) for row in rows)
+    body = "".join(f"<tr>{one}</tr>" for one in cells)
     left = f"<p>{total - len(rows):,} more</p>" if total > len(rows) else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{left}"
 

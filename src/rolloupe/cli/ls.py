@@ -27,7 +27,7 @@ def ls(as_json: bool, **place: Any) -> int:
 
     With --json, a list of objects with id, name, path, format, reason, problems (a count) and splits: an object that
     has for each split its steps, groups, samples, reward_mean, reward_min and reward_max. Rewards are over the finite
-    values of all samples, also those that were not trained on, and null where there is none.
+    values of what was trained on, and null where there is none.
     """
     with options.opened(options.place_of(**place)) as runs:
         if as_json:

@@ -47,6 +47,8 @@ def steps_of(ctx: click.Context, param: click.Parameter, value: str | None) -> t
         raise click.BadParameter(
             f"{value!r} is neither a step nor a range of steps; write such as 12, 3:7, 3: or :7", ctx, param
         ) from None
+    if first is not None and last is not None and first > last:
+        raise click.BadParameter(f"no step lies in {value!r}; write {last}:{first}", ctx, param)
     return first, last
 
 

@@ -55,6 +55,11 @@ class Reward(NamedTuple):
     """False where some part of a stored object has no place among the metrics and tags."""
 
 
+def reason(value: object) -> str | None:
+    """Read why a sample was not trained on; none, or an empty text, means that it was, as far as is known."""
+    return value[:MAX_NAME_CHARS] if isinstance(value, str) else None
+
+
 def number(value: object) -> float | None:
     """Read a number as a float; true and false are 1 and 0, an integer beyond a float is an infinity."""
     if not isinstance(value, int | float):

@@ -94,7 +94,7 @@ class Roles(NamedTuple):
         tags: dict[str, str] = {}
         taken = {*self[:9], *self.counts.values(), "uid", "advantage"}
         for key, value in record.items():
-            if key in taken:
+            if key in taken or (key == "discarded" and fields.reason(value) is not None):
                 continue
             if (value_as_number := fields.number(value)) is not None:
                 metrics[key] = value_as_number
@@ -117,6 +117,8 @@ class Roles(NamedTuple):
             return isinstance(value, dict) and all(fields.number(member) is not None for member in value.values())
         if key == "advantage":
             return fields.number(value) is not None
+        if key == "discarded":
+            return fields.reason(value) is not None
         return key == self.status_key or key in self.counts.values() or (key in SERIES and isinstance(value, list))
 
 

@@ -50,7 +50,7 @@ def numbers(record: Record) -> dict[str, float]:
         for key, value in entry.items():
             if (found := fields.number(value)) is not None:
                 collected.setdefault(key, []).append(found)
-    return {key: sum(found) / len(found) for key, found in collected.items()}
+    return {key: sum(found, -0.0) / len(found) for key, found in collected.items()}  # -0.0 and a number is the number
 
 
 def status(record: Record) -> tuple[Status, str]:

@@ -5,7 +5,7 @@ Text and numbers are JSON lines; token series lie in small Parquet parts, which 
 
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,13 +58,10 @@ def _list(value: object) -> list[Any] | None:
     return value if isinstance(value, list) else None
 
 
-def _word(value: object) -> str | None:
-    return value[: fields.MAX_NAME_CHARS] if isinstance(value, str) else None
-
-
 _PLACED = {
     **dict.fromkeys(("uid", "split", "group", "index", "env"), fields.name), "step": fields.integer,
-    **dict.fromkeys(("reward", "advantage", "ref_reward"), fields.number), "status": fields.tag, "discarded": _word,
+    **dict.fromkeys(("reward", "advantage", "ref_reward"), fields.number),
+    "status": fields.tag, "discarded": fields.reason,
     **dict.fromkeys(("turns", "prompt_tokens", "response_tokens"), fields.count),
     **dict.fromkeys(("tokens", "dropped", "uneven"), _list), "launch": fields.count,
     **dict.fromkeys(("prompt", "response", "ref_response", "label"), fields.as_text),
@@ -144,7 +141,10 @@ class Native(JsonlFormat):
             raise Unusable("an object without uid, step, prompt, response or reward is no sample")
         prompt = fields.joined(record.get("prompt"))
         status, status_raw = fields.status(record.get("status"))
-        reward, series, told = fields.number(record.get("reward")), _facts(record), _numbers(record.get("metrics"))
+        reward, series = fields.number(record.get("reward")), _facts(record)
+        means = _means(record, series)
+        means.pop("kl", None)  # `derived` tells it
+        told = means | _numbers(record.get("metrics"))
         index = fields.name(record.get("index"))
         return SampleRow(
             split=fields.name(record.get("split")) or "train",
@@ -165,7 +165,7 @@ class Native(JsonlFormat):
             launch=fields.count(record.get("launch")) or 0,
             env=fields.name(record.get("env")) or "",
             uid=fields.name(record.get("uid")) or "",
-            discarded=_word(record.get("discarded")) or "",
+            discarded=fields.reason(record.get("discarded")) or "",
             metrics=told | derived(reward, fields.number(record.get("ref_reward")), told, series),
             tags=_words(record.get("tags")),
             series=series,
@@ -370,8 +370,8 @@ def _annotation(record: Record, start: int, length: int) -> Annotation:
         start=start,
         length=length,
         advantage=fields.number(record.get("advantage")),
-        discarded=_word(record.get("discarded")),
-        metrics=_means(record) | _numbers(record.get("metrics")),
+        discarded=fields.reason(record.get("discarded")),
+        metrics=_means(record, _facts(record)) | _numbers(record.get("metrics")),
         tags=_words(record.get("tags")),
     )
 
@@ -386,9 +386,10 @@ def _told(source: Source, record: Record, start: int, length: int) -> list[Probl
     return [Problem(source=source.name, reason=reason, start=start, stop=start + length)]
 
 
-def _means(record: Record) -> dict[str, float]:
-    """What annotated token series come to: the index knows no facts of them, so these are what lists go by."""
-    return {name: one.sum / one.count for name, one in _facts(record).items() if name != "loss_mask"}
+def _means(record: Record, series: Mapping[str, SeriesFacts]) -> dict[str, float]:
+    """What token series come to for a sample: what lists show, sort and filter by, where nothing else tells it."""
+    told = {"loss_mask"} if fields.number(record.get("advantage")) is None else {"loss_mask", "advantages"}
+    return {name: one.sum / one.count for name, one in series.items() if name not in told}
 
 
 def _add_series(run: RunInfo, source: str, record: Record, sample: Sample) -> None:

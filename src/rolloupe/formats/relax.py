@@ -35,6 +35,7 @@ _PLACED = {
     "label": fields.as_text,
     "agent_turns": fields.count,
     "advantage": fields.number,
+    "discarded": fields.reason,
     **{key: fields.count for keys in _COUNTS.values() for key in keys},
 }
 """The keys that have a place of their own, and how they are read: what cannot be read so is kept as extra."""
@@ -73,6 +74,7 @@ class Relax(JsonlFormat):
         ("`dataset`", "the split in evaluation files, and the environment"),
         ("`label`", "ground truth"),
         ("`advantage`", "the advantage, which `rolloupe convert` writes; Relax itself stores none"),
+        ("`discarded`", "why it was not trained on, a text that `rolloupe convert` writes"),
         ("any other number", "sample metric (`image_count`, `image_token_count`, `multimodal_token_count`, ...)"),
         ("any other key", "extra (`weight_versions`, `multimodal_inputs`, `latency_trace`, ...)"),
     )
@@ -165,6 +167,7 @@ class Relax(JsonlFormat):
             response_tokens=counts["response_tokens"],
             total_tokens=counts["total_tokens"],
             env=fields.name(record.get("dataset")) or "",
+            discarded=fields.reason(record.get("discarded")) or "",
             metrics=_metrics(record) | reward.metrics,
             tags=reward.tags,
             prompt=prompt,

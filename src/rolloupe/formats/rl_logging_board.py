@@ -29,7 +29,7 @@ NUMBERS = ("ref_reward", "valid_reward", "ref_valid_reward")
 
 _REQUIRED = {"prompt", "response", "reward", "step"}
 _OWN = {"response_tokens", "ref_response", *ARRAYS, *NUMBERS}
-_KNOWN = {*_REQUIRED, *_OWN, "ground_truth"}
+_KNOWN = {*_REQUIRED, *_OWN, "ground_truth", "discarded"}
 _FOREIGN = {
     "rollout_id",
     "sample_index",
@@ -66,6 +66,7 @@ class RLLoggingBoard(JsonlFormat):
         ("`reward`, `ref_reward`, `valid_reward`, `ref_valid_reward`", "reward, and sample metrics"),
         ("`ref_response`", "the reference model's response"),
         ("`ground_truth`", "ground truth"),
+        ("`discarded`", "why it was not trained on, a text that `rolloupe convert` writes"),
         (
             "`response_tokens`",
             "token strings, up to the padding; their number with it is the sample metric `response_tokens_len`",
@@ -151,6 +152,7 @@ class RLLoggingBoard(JsonlFormat):
             length=length,
             reward=reward.value,
             response_tokens=counted if counted is not None else _longest_array(record),
+            discarded=fields.reason(record.get("discarded")) or "",
             metrics=_metrics(record, reward, arrays),
             tags=reward.tags,
             series=tokens.facts_of(arrays.series()),
@@ -337,4 +339,6 @@ def _is_shown(key: str, value: object) -> bool:
         return fields.is_shown_reward(value)
     if key == "step":
         return _step(value) is not None
+    if key == "discarded":
+        return fields.reason(value) is not None
     return key != "response_tokens" or isinstance(value, list)

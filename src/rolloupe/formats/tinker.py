@@ -49,6 +49,7 @@ _READ: dict[str, Callable[[Any], object]] = {
     "sampling_client_step": fields.number,
     "trajectory_metrics": lambda _: None,
     "steps": lambda _: None,
+    "discarded": fields.reason,
     "split": lambda value: value if _is_split(value) else None,
 }
 """The keys that have a place of their own, and how they are read: what cannot be read so is kept as extra."""
@@ -102,6 +103,7 @@ class Tinker(TinkerFiles, JsonlFormat):
         ("any other log", "log of the turn"),
         ("`conversation`, `logs._conversation` (schema 3)", "turns"),
         ("`tags`", "tag `tags`, joined by commas; the first is the environment"),
+        ("`discarded`", "why it was not trained on, a text that `rolloupe convert` writes"),
         ("any other key", "extra (`schema_version`, `final_ob_len`, ...)"),
     )
     limits = (
@@ -211,6 +213,7 @@ class Tinker(TinkerFiles, JsonlFormat):
             response_tokens=_sum([step.get("ac_len") for step in taken]),
             total_tokens=_sum([taken[-1].get("ob_len"), taken[-1].get("ac_len")], whole=True) if taken else None,
             env=fields.name(tags[0]) or "" if tags else "",
+            discarded=fields.reason(record.get("discarded")) or "",
             metrics=_metrics(record),
             tags={"tags": short} if (short := fields.tag(", ".join(tags))) else {},
             prompt=asked,

@@ -51,7 +51,7 @@ def problem_of(run: OpenRun, key: SampleKey) -> int:
     pieces = run.snapshot().holding([key.split], key.step, key.step)
     answer = engine.ask(run, Question(pieces, WHICH, [*key.shared])) if pieces else []
     if not answer:
-        raise NotFound(f"no sample {key} in run {run.id!r}; list its samples with `rolloupe query`")
+        raise NotFound(f"no sample {key} in run {run.id!r}. Next: see the list of its samples")
     problem: int = answer[0][0]
     return problem
 

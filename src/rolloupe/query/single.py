@@ -48,7 +48,7 @@ def _chosen(run: OpenRun, key: SampleKey, own: "list[Row]") -> "tuple[Row, Sourc
     """Of the attempts at a sample, in the order of their files, the one that its key names."""
     own = sorted(own, key=lambda row: row.launch)
     if not own or key.attempt > len(own):
-        raise NotFound(f"no sample {key} in run {run.id!r}; list its samples with `rolloupe query`")
+        raise NotFound(f"no sample {key} in run {run.id!r}. Next: see the list of its samples")
     row = own[(key.attempt or len(own)) - 1]
     source = run.source(row.locator.source)
     if source is None:

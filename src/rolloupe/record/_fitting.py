@@ -85,7 +85,8 @@ def lost(sample: Sample, held: Sample | None, series: Mapping[str, TokenSeries] 
         if mine not in (None, "", "unknown", []) and not _same(mine, its):
             yield word
     for name, mine, its in named(row, found):
-        if mine not in (None, "") and not _same(mine, its) and not _is_kept(name, mine, held):
+        is_kept = name != "discarded" and _is_kept(name, mine, held)  # a mere field does not make it one
+        if mine not in (None, "") and not _same(mine, its) and not is_kept:
             yield name
     if row.index != found.index and not _is_place(row):
         yield "sample number"

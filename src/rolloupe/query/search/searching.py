@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
 from rolloupe.errors import SourceChanged
-from rolloupe.index import OpenRun
+from rolloupe.index import OpenRun, Piece
 from rolloupe.index.worker import worker_count
 from rolloupe.query import shown
 from rolloupe.query.listing import in_known_splits
@@ -110,7 +110,8 @@ class Search(Iterator[Found]):
         pieces = pieces_of(self._snapshot, self._query)
         self._known_samples = sum(rows_in(piece, self._query) for piece in pieces)
         self._rows = sum(piece.rows for piece in pieces)
-        self._known_bytes = sum(piece.stop - piece.start for piece in pieces)
+        self._known_bytes = sum(_share(piece, rows_in(piece, self._query)) for piece in pieces)
+        self._bytes = sum(piece.stop - piece.start for piece in pieces)
         self._count = Count()
         self._passed = 0
         self._waiting: list[Row] = []
@@ -216,13 +217,18 @@ class Search(Iterator[Found]):
         return Progress(
             self._known_samples if is_over else samples * self._known_samples // max(1, self._rows),
             self._known_samples,
-            self._known_bytes if is_over else size_bytes,
+            self._known_bytes if is_over else size_bytes * self._known_bytes // max(1, self._bytes),
             self._known_bytes,
             found,
             from_sources,
             notes,
             is_over,
         )
+
+
+def _share(piece: Piece, rows: int) -> int:
+    """About how many bytes some rows of a piece take."""
+    return (piece.stop - piece.start) * rows // max(1, piece.rows)
 
 
 def threads() -> int:
