@@ -98,7 +98,8 @@ class Folder:
 
     def config(self, config: object) -> None:
         """Keep the configuration; another one than the last is kept beside it. Raises `OSError`."""
-        self._keep(self._config, self.settings(config))
+        with alone(self.path / ATTEMPTS):
+            self._keep(self._config, self.settings(config))
 
     @property
     def _config(self) -> str:
@@ -113,14 +114,15 @@ class Folder:
 
         Raises `OSError`.
         """
-        place, data = self.path / self._config, text.encode("utf-8", "replace")
-        if not place.exists():
-            whole_files.write(place, data)
-        elif place.read_bytes() != data:
-            own = place.with_suffix(f".{producer}{place.suffix}").name
-            self._keep(own, text)
-            return own
-        return ""
+        with alone(self.path / ATTEMPTS):
+            place, data = self.path / self._config, text.encode("utf-8", "replace")
+            if not place.exists():
+                whole_files.write(place, data)
+            elif place.read_bytes() != data:
+                own = place.with_suffix(f".{producer}{place.suffix}").name
+                self._keep(own, text)
+                return own
+            return ""
 
     def code(self, folder: str | os.PathLike[str]) -> None:
         """Keep what the code differs by; what it differed by before is kept beside it. Raises `OSError`."""
@@ -128,7 +130,8 @@ class Folder:
 
     def code_as(self, diff: str) -> None:
         """Keep a difference of the code that is known. Raises `OSError`."""
-        self._keep("code.diff", diff)
+        with alone(self.path / ATTEMPTS):
+            self._keep("code.diff", diff)
 
     def _keep(self, name: str, text: str) -> None:
         """Write a file, after giving another name to what is there already, unless it is the same."""
