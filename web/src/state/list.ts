@@ -6,7 +6,7 @@ import type { SampleItem } from "../api/types.gen";
 import type { Place } from "../lib/address";
 import { idAt, idOfRow, itemAt, keyOf, type Listing, PAGE, placesOf, rowOf, type Scope, scopeAt as scopeOf } from "../lib/listing";
 import { Lru } from "../lib/lru";
-import { added, fits, loadList, type Page, pageOf } from "./listing";
+import { added, fits, isAlike, loadList, type Page, pageOf } from "./listing";
 import { go, place } from "./place";
 import { run } from "./runs";
 import { asApiError } from "./session";
@@ -64,6 +64,20 @@ export async function listOf(of: Scope, around?: string | undefined): Promise<Li
 export async function reload(): Promise<void> {
   const of = scope.peek();
   if (of !== null) await show(of, true);
+}
+
+/**
+ * Look whether the list still says what it said, though its step has another stamp: what is learned of samples later may
+ * be of any step. Where it does, the list takes that stamp.
+ */
+export async function confirm(): Promise<void> {
+  const list = listing.peek();
+  if (list === null) return;
+  const fresh = await loadList(list.scope, place.peek().sample ?? undefined);
+  if (listing.peek() !== list || !isAlike(list, fresh)) return;
+  const now = { ...list, stamp: fresh.stamp };
+  kept.put(list.key, now);
+  listing.value = now;
 }
 
 export function forgetLists(): void {

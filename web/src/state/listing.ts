@@ -59,6 +59,12 @@ function near<T>(pages: Map<number, T>, at: number, stays: number): Map<number, 
   return pages;
 }
 
+/** True where two lists hold the same, in the same pages. */
+export function isAlike(one: Listing, other: Listing): boolean {
+  const held = ({ total, of, rows, pages, groups }: Listing): string => JSON.stringify([total, of, rows, [...pages], [...groups]]);
+  return held(one) === held(other);
+}
+
 /** True where a page is of the same list, and not of what has become of it meanwhile: of a step that was written again, too. */
 export function fits(list: Listing, { kind, reply }: Page): boolean {
   return reply.stamp === list.stamp && reply.total === list.rows && (kind === "samples" || reply.samples === list.total);

@@ -1,34 +1,55 @@
 import { signal } from "@preact/signals";
 import { expect, it, vi } from "vitest";
-import type { StepsReply } from "../api/types.gen";
+import * as api from "../api";
+import type { GroupsReply, StepsReply } from "../api/types.gen";
 import { START } from "../lib/address";
 import { keyOf, type Listing } from "../lib/listing";
 import { listing, scopeAt } from "./list";
-import { isStale, newSamples } from "./live";
+import { isStale, newSamples, startConfirming } from "./live";
 import { place } from "./place";
 import { steps } from "./steps";
+import { settled } from "../testing";
 
+vi.mock(import("../api"), async (original) => ({ ...(await original()), getGroups: vi.fn<typeof api.getGroups>() }));
 vi.mock("./steps", () => ({ steps: signal(null), lastStep: signal(null) }));
 
 const STEPS: StepsReply = {
   run: "r", split: "train", version: "1", steps: [1, 2], samples: [4, 4], discarded: [0, 0], reward_mean: [0, 0], reward_std: [0, 0], reward_excluded: [0, 0], states: {}, stamps: [7, 8],
 };
 
+/** What the server says of a step of so many samples. */
+function reply(samples: number, stamp: number): GroupsReply {
+  return { run: "r", split: "train", version: "2", total: samples, samples, of: samples, offset: 0, stamp, columns: [], groups: [] };
+}
+
+startConfirming();
+
 /** Show a list of a step, with the stamp that its samples had. */
 function shown(step: number, stamp: number, of: number): void {
-  place.value = { ...START, page: "rollouts", run: "r", split: "train", step };
+  place.value = { ...START, page: "rollouts", run: "r", split: "train", step, mode: "groups" };
   const scope = scopeAt(place.peek());
   if (scope === null) throw new Error("a step is a scope");
-  listing.value = { scope, key: keyOf(scope), version: "1", mode: "groups", total: of, of, rows: of, pages: new Map(), groups: new Map(), asked: new Set(), stamp } satisfies Listing;
+  listing.value = { scope, key: keyOf(scope), version: "1", mode: "groups", total: of, of, rows: of, pages: new Map(), groups: new Map([[0, []]]), asked: new Set(), stamp } satisfies Listing;
   (steps as { value: StepsReply }).value = STEPS;
 }
 
-it("tells a step that was written again from one that is as it was, and from one that is not there", () => {
-  const told = [[1, 7, 4], [1, 6, 4], [9, 0, 0], [9, 5, 4]].map(([step = 0, stamp = 0, of = 0]) => {
+it("tells a step that was written again from one that is as it was, and from one that is not there", async () => {
+  const told: boolean[] = [];
+  for (const [step = 0, stamp = 0, of = 0] of [[1, 7, 4], [1, 6, 4], [9, 0, 0], [9, 5, 4]]) {
+    vi.mocked(api.getGroups).mockResolvedValue(reply(3, stamp));
     shown(step, stamp, of);
-    return isStale.value;
-  });
+    await settled();
+    told.push(isStale.value);
+  }
   expect(told).toEqual([false, true, false, true]);
+});
+
+it("tells nobody of a step that has another stamp and says what it said", async () => {
+  vi.mocked(api.getGroups).mockResolvedValue(reply(4, 7));
+  shown(1, 6, 4);
+  expect(isStale.value).toBe(false);
+  await settled();
+  expect([isStale.value, listing.value?.stamp]).toEqual([false, 7]);
 });
 
 it("counts what came since the list was loaded", () => {

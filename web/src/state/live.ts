@@ -3,14 +3,14 @@
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { listen } from "../api/events";
 import { holds } from "../lib/listing";
-import { isBehind, listing, listingError, reload } from "./list";
+import { confirm, isBehind, listing, listingError, reload } from "./list";
 import { loadMarks, sendAgain } from "./marks";
 import { go, place } from "./place";
 import { isVisible } from "./visible";
 import { loadRuns, run, told } from "./runs";
 import { isLocked, isShut } from "./session";
 import { lastStep, steps } from "./steps";
-import { refreshSample, sampleError } from "./sample";
+import { isSame, refreshSample, sampleError } from "./sample";
 
 const RELOAD_MS = 400;
 
@@ -35,15 +35,21 @@ export const newSamples = computed(() => {
   return Math.max(0, there - list.of);
 });
 
-/** True where the samples of this step are others than those in the list: the files were written again, or shrank. */
-export const isStale = computed(() => {
+/** The step of the list and its stamp, where that is another than the list's: its files may have been written again. */
+const restamped = computed<string | null>(() => {
   const list = listing.value;
   const known = steps.value;
-  if (list === null || known === null || isBehind.value || known.run !== list.scope.run || known.split !== list.scope.split) return false;
-  if (list.scope.step === null) return false;
+  if (list === null || known === null || isBehind.value || known.run !== list.scope.run || known.split !== list.scope.split) return null;
+  if (list.scope.step === null || newSamples.value > 0) return null;
   const stamp = known.stamps[known.steps.indexOf(list.scope.step)] ?? 0; // of a step that there is not, as of its list
-  return newSamples.value === 0 && stamp !== list.stamp;
+  return stamp === list.stamp ? null : `${list.key}\n${stamp}`;
 });
+
+/** Of what was restamped: that which was looked at, and is another than what is shown. */
+const changed = signal("");
+
+/** True where the samples of this step are others than those in the list: the files were written again, or shrank. */
+export const isStale = computed(() => restamped.value !== null && restamped.value === changed.value);
 
 /** How many steps came since the reader went to the newest one, or to this split. */
 export const newSteps = computed(() => {
@@ -98,7 +104,26 @@ export function startLive(): void {
   startSeen();
   startFollowing();
   startFilling();
+  startConfirming();
   startMending();
+}
+
+/** What was learned of other steps gives this one another stamp, too: what is shown is looked at before anybody is told. */
+export function startConfirming(): void {
+  let isLooking = false;
+  const look = async (): Promise<void> => {
+    const what = restamped.peek();
+    if (isLooking || what === null || what === changed.peek()) return;
+    isLooking = true;
+    const isKept = await isSame().catch(() => false);
+    if (isKept) await confirm().catch(() => undefined);
+    if (restamped.peek() === what) changed.value = what;
+    isLooking = false;
+    if (restamped.peek() !== what) setTimeout(() => void look(), RELOAD_MS);
+  };
+  effect(() => {
+    if (restamped.value !== null) untracked(() => void look());
+  });
 }
 
 function startSeen(): void {

@@ -101,6 +101,14 @@ export async function refreshSample(): Promise<void> {
   await refreshBlocks();
 }
 
+/** True where the sample that is shown is as it was when it was loaded. */
+export async function isSame(): Promise<boolean> {
+  const shown = sample.peek();
+  if (shown === null) return true;
+  const { reply } = await fetched(shown.run, shown.id);
+  return sample.peek() !== shown || JSON.stringify(reply) === JSON.stringify(shown);
+}
+
 export function startSample(): void {
   let lastAfter = promptAfter.peek();
   effect(() => {
