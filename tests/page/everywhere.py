@@ -80,7 +80,7 @@ def everything(folder: Path) -> Iterator[Viewer]:
     shutil.copytree(RUNS / "rl_logging_board/gen_train_toy", runs / "toy")
     (runs / "empty/samples").mkdir(parents=True)
     (runs / "empty/rolloupe.json").write_text(json.dumps({"layout": "rolloupe", "version": 1}))
-    with viewing(runs, index_dir=folder / "index", state_dir=str(folder / "state")) as viewer:
+    with viewing(runs, index_dir=folder / "index", state_dir=str(folder / "state"), settled=True) as viewer:
         yield viewer
 
 

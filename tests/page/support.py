@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from rolloupe.server.shell import PLACES
+from tests.index.support import eventually
 from tests.server.process import Process
 
 
@@ -25,12 +26,14 @@ class Viewer(NamedTuple):
 
 
 @contextmanager
-def viewing(path: Path, *, index_dir: Path, **options: Any) -> Iterator[Viewer]:
-    """Serve a path until the block ends."""
+def viewing(path: Path, *, index_dir: Path, settled: bool = False, **options: Any) -> Iterator[Viewer]:
+    """Serve a path until the block ends; `settled`: once all is indexed, so that nothing more changes by itself."""
     if not any((place / "index.html").is_file() for place in PLACES):
         if os.environ.get("ROLLOUPE_BROWSER") == "required":
             pytest.fail("the browser app is not built. Next: make web")
         pytest.skip("the browser app is not built: make web")
     with Process([path], index_dir, **options) as process:
         assert process.token is not None, process.line
+        if settled:
+            eventually(lambda: {run["progress"]["phase"] for run in process.json("/api/runs")["runs"]} == {"ready"})
         yield Viewer(f"http://127.0.0.1:{process.port}/", process.token)
