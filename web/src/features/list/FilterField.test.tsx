@@ -1,4 +1,5 @@
-import { beforeEach, expect, it, vi } from "vitest";
+import { render } from "preact";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import * as api from "../../api";
 import { START } from "../../lib/address";
 import { place } from "../../state/place";
@@ -12,15 +13,68 @@ beforeEach(() => {
   vi.mocked(api.getCompletion).mockResolvedValue({ start: 0, found: [{ text: "reward", kind: "column", note: "" }] });
 });
 
-it("offers what may follow for as long as the cursor stays", async () => {
+/** The field, with the focus, and something typed. */
+async function typed(text: string): Promise<{ host: HTMLElement; field: HTMLInputElement }> {
   const host = await drawn(<FilterField />);
   const field = host.querySelector("input");
   if (field === null) throw new Error("there is no field");
-  field.value = "rew";
+  field.focus();
+  field.value = text;
   field.dispatchEvent(new Event("input", { bubbles: true }));
+  await settled();
+  return { host, field };
+}
+
+const press = (kind: string, at: EventTarget = window): boolean => at.dispatchEvent(new PointerEvent(kind, { bubbles: true }));
+
+it("offers what may follow for as long as the cursor stays", async () => {
+  const { host, field } = await typed("rew");
   await vi.waitFor(() => expect(host.querySelector('[role="option"]')).not.toBeNull());
   field.dispatchEvent(new KeyboardEvent("keydown", { key: "Home", bubbles: true }));
   await settled();
   expect(host.querySelector('[role="option"]')).toBeNull();
   expect(field.value).toBe("rew");
+});
+
+describe("what is typed and not entered", () => {
+  it("is taken back by Escape, to what is applied", async () => {
+    place.value = { ...place.value, where: "turns > 1" };
+    const { field } = await typed("reward < 0.5");
+    field.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
+    await settled();
+    expect([field.value, place.value.where, document.activeElement === field]).toEqual(["turns > 1", "turns > 1", false]);
+  });
+  it("is used when the field is left", async () => {
+    const { field } = await typed("reward < 0.5 ");
+    field.blur();
+    await settled();
+    expect(place.value.where).toBe("reward < 0.5");
+  });
+  it("is used once the press is over by which the field was left, and a sample that was pressed stays", async () => {
+    const { field } = await typed("reward < 0.5");
+    press("pointerdown");
+    field.blur();
+    await settled();
+    expect(place.value.where).toBe("");
+    press("pointerup");
+    place.value = { ...place.value, sample: "train/1/0/1" };
+    await settled();
+    expect([place.value.where, place.value.sample]).toEqual(["reward < 0.5", "train/1/0/1"]);
+  });
+  it("goes where another filter was chosen, or another run", async () => {
+    const { field } = await typed("reward < 0.5");
+    press("pointerdown");
+    field.blur();
+    place.value = { ...place.value, run: "other" };
+    press("pointerup");
+    await settled();
+    expect([field.value, place.value.where]).toEqual(["", ""]);
+  });
+  it("is nothing to a field that is gone", async () => {
+    const { host, field } = await typed("reward < 0.5");
+    render(null, host);
+    field.dispatchEvent(new FocusEvent("blur"));
+    await settled();
+    expect(place.value.where).toBe("");
+  });
 });

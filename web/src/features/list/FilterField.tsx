@@ -1,4 +1,7 @@
-/** The filter: a field that completes names and values, and says where it stands what cannot be understood. */
+/**
+ * The filter: a field that completes names and values, and says where it stands what cannot be understood. Nothing that
+ * is typed stands there unused: Enter and leaving the field use it, Escape takes it back.
+ */
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { getCompletion } from "../../api";
@@ -7,7 +10,8 @@ import { sentence } from "../../lib/words";
 import { filterBy } from "../../state/filter";
 import { isBehind, listingError, scope } from "../../state/list";
 import { queryOf } from "../../state/listing";
-import { place } from "../../state/place";
+import { go, place } from "../../state/place";
+import { useAfterPress } from "../../ui/useAfterPress";
 import style from "./FilterField.module.css";
 
 /** So long after a key the server is asked what may follow. */
@@ -16,9 +20,10 @@ const PAUSE_MS = 120;
 const MOVES: ReadonlySet<string> = new Set(["ArrowLeft", "ArrowRight", "Home", "End"]);
 
 export const FILTER_ID = "filter";
+const OFFERS_ID = "filter-offers";
 
 export function FilterField() {
-  const { where } = place.value;
+  const { run, where } = place.value;
   const field = useRef<HTMLInputElement>(null);
   const [text, setText] = useState(where);
   const [offered, offer] = useState<CompleteReply | null>(null);
@@ -29,9 +34,15 @@ export function FilterField() {
   const markedWords = useRef<string | undefined>(undefined);
   /** Where the cursor belongs once the text of an offer stands in the field; null for where it is. */
   const cursorTo = useRef<number | null>(null);
+  /** What was typed and not used yet; null for nothing. */
+  const typed = useRef<string | null>(null);
+  const afterPress = useAfterPress();
 
   // At once: later it would take away what was typed meanwhile.
-  useLayoutEffect(() => setText(where), [where]);
+  useLayoutEffect(() => {
+    typed.current = null;
+    setText(where);
+  }, [run, where]);
   // Before the next key: what is typed at once goes on behind the offer.
   useLayoutEffect(() => {
     if (cursorTo.current !== null) field.current?.setSelectionRange(cursorTo.current, cursorTo.current);
@@ -46,14 +57,14 @@ export function FilterField() {
     mark(-1);
   };
 
-  const ask = (typed: string): void => {
+  const ask = (begun: string): void => {
     clearTimeout(timer.current);
     const own = (round.current += 1);
     timer.current = setTimeout(() => {
       const of = scope.peek();
       if (of === null) return;
       const { split, step, step_min, step_max } = queryOf(of);
-      getCompletion(of.run, { split, step, step_min, step_max }, typed).then(
+      getCompletion(of.run, { split, step, step_min, step_max }, begun).then(
         (reply) => {
           if (own !== round.current) return;
           const here = reply.found.findIndex(({ text: words }) => words === markedWords.current);
@@ -66,6 +77,7 @@ export function FilterField() {
   };
 
   const change = (next: string, cursor: number): void => {
+    typed.current = next;
     setText(next);
     mark(-1);
     ask(next.slice(0, cursor));
@@ -82,8 +94,25 @@ export function FilterField() {
   };
 
   const use = (next: string): void => {
+    typed.current = null;
     close();
     filterBy(next.trim());
+  };
+
+  const leave = (event: FocusEvent): void => {
+    // The window was left, and the field has the focus again when it is come back to.
+    if (document.activeElement === field.current) return close();
+    if (event.relatedTarget instanceof Element && event.relatedTarget.closest(`#${OFFERS_ID}`) !== null) return;
+    close();
+    const { sample } = place.peek();
+    afterPress(() => {
+      const left = typed.current;
+      if (left === null) return;
+      if (place.peek().sample === sample) return use(left);
+      // The press led to a sample, which stays.
+      typed.current = null;
+      go({ where: left.trim() }, "replace");
+    });
   };
 
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -97,6 +126,7 @@ export function FilterField() {
     else if (event.key === "Enter") use(text);
     else if (event.key === "Escape" && offered !== null) close();
     else if (event.key === "Escape") {
+      typed.current = null;
       setText(where);
       field.current?.blur();
     } else return;
@@ -122,7 +152,7 @@ export function FilterField() {
           maxLength={4000}
           role="combobox"
           aria-expanded={offered !== null}
-          aria-controls="filter-offers"
+          aria-controls={OFFERS_ID}
           aria-activedescendant={marked >= 0 ? `filter-offer-${marked}` : undefined}
           aria-invalid={error !== null}
           aria-describedby={error === null ? undefined : "filter-error"}
@@ -130,7 +160,7 @@ export function FilterField() {
           onInput={(event) => change(event.currentTarget.value, event.currentTarget.selectionStart ?? event.currentTarget.value.length)}
           onKeyDown={onKeyDown}
           onPointerDown={close}
-          onBlur={close}
+          onBlur={leave}
         />
         {(text !== "" || where !== "") && (
           <button type="button" class={style["clear"]} aria-label="Clear the filter" title="Clear the filter" onClick={() => { setText(""); use(""); }}>
@@ -139,7 +169,7 @@ export function FilterField() {
         )}
       </div>
       {offered !== null && (
-        <div id="filter-offers" class={style["offers"]} role="listbox" aria-label="What may follow">
+        <div id={OFFERS_ID} class={style["offers"]} role="listbox" aria-label="What may follow" onPointerDown={(event) => event.preventDefault()}>
           {offered.found.map(({ text: words, kind, note }, row) => (
             // oxlint-disable-next-line jsx-a11y/click-events-have-key-events -- the field has the focus and the keys
             <div
@@ -149,7 +179,6 @@ export function FilterField() {
               tabIndex={-1}
               aria-selected={row === marked}
               class={`${style["offer"]} ${row === marked ? style["marked"] : ""}`}
-              onPointerDown={(event) => event.preventDefault()}
               onClick={() => take(row)}
             >
               <span class="clip">{words}</span>
