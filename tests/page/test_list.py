@@ -163,8 +163,19 @@ def test_the_table_has_any_column_sorts_and_gives_csv(page: Page, viewer: Viewer
     assert text.splitlines()[0].startswith("id,step,group,reward") and len(text.splitlines()) == 17
     page.keyboard.press("Escape")
     rows.nth(3).get_by_text("train/1/0/3").click()
-    expect(page.get_by_role("main", name="Sample")).to_be_visible()
+    expect(page.get_by_role("main", name="Sample", exact=True)).to_be_visible()
     expect(page).to_have_url(re.compile("sample=train/1/0/3"))
+    # what keys do to the sample is seen, also where the table covered it
+    page.get_by_role("button", name="Wide", exact=True).click()
+    expect(page.get_by_role("main", name="Sample", exact=True)).to_be_hidden()
+    page.keyboard.press("n")
+    expect(page.get_by_label("Note on this sample")).to_be_focused()
+    page.keyboard.type("brv")
+    expect(page.get_by_label("Note on this sample")).to_have_value("brv")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Wide", exact=True).click()
+    page.keyboard.press("r")
+    expect(page.get_by_role("region", name="Raw record")).to_be_visible()
     expect(page).not_to_have_title("hacked")
 
 

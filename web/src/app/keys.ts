@@ -18,6 +18,7 @@ import { choose, settings } from "../state/settings";
 import { isLocked } from "../state/session";
 import { turnTheme } from "../state/settings";
 import { goBy, lastStep, steps } from "../state/steps";
+import { isWide } from "../state/view";
 import { copyLink } from "../ui/link";
 import { NARROW } from "../ui/useNarrow";
 
@@ -68,6 +69,22 @@ function can(action: Action): boolean {
   return EVERYWHERE.has(action) || page === "rollouts" || (page === "report" && STEPPING.has(action));
 }
 
+/** What shows or changes the sample: a table that covers it, or a list on a narrow screen, makes room first. */
+const OF_SAMPLE: ReadonlySet<Action> = new Set(["raw", "group", "difference", "find", "expand", "bookmark", "note"]);
+
+/** Do what a key does, where it can be seen. */
+function act(action: Action): void {
+  if (OF_SAMPLE.has(action)) showSample();
+  DO[action]();
+}
+
+function showSample(): void {
+  const { sample, mode, list } = place.peek();
+  if (sample === null) return;
+  if (mode === "table") isWide.value = false;
+  if (list && matchMedia(NARROW).matches) go({ list: false });
+}
+
 /** The next sample: of the list, or where a group stands side by side the next column, and from its end on of the list. */
 function goBeside(by: number): void {
   if (place.peek().view !== "group" || !goMember(by)) void goOn(by);
@@ -105,11 +122,11 @@ function isBrowserFind(event: KeyboardEvent): boolean {
 }
 
 export function startKeys(): void {
-  doings.value = KEYS.map(({ action, words, label }): Doing => ({ action, words, label, can: () => can(action), act: DO[action] }));
+  doings.value = KEYS.map(({ action, words, label }): Doing => ({ action, words, label, can: () => can(action), act: () => act(action) }));
   addEventListener("keydown", (event) => {
     if (isBrowserFind(event) && isOurs.peek() && can("find") && !isLocked.peek() && !helpOpen.peek()) {
       event.preventDefault();
-      openFind();
+      act("find");
       return;
     }
     const action = actionOf(event);
@@ -119,6 +136,6 @@ export function startKeys(): void {
     const isInField = event.target instanceof Element && event.target.closest(FIELDS) !== null;
     if ((isInField && action !== "palette") || !can(action)) return;
     event.preventDefault();
-    DO[action]();
+    act(action);
   });
 }
