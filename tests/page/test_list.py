@@ -177,6 +177,10 @@ def test_the_table_has_any_column_sorts_and_gives_csv(page: Page, viewer: Viewer
     page.keyboard.press("r")
     expect(page.get_by_role("region", name="Raw record")).to_be_visible()
     expect(page).not_to_have_title("hacked")
+    # a link to a sample beside a table shows it where there is room for one of them
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.reload()
+    expect(page.get_by_role("main", name="Sample", exact=True)).to_be_visible()
 
 
 MANY = 10_000_000

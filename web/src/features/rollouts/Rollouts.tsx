@@ -17,11 +17,11 @@ import style from "./Rollouts.module.css";
 
 export function Rollouts() {
   const { leftOpen, rightOpen, leftWidth, rightWidth } = settings.value;
-  const isTable = place.value.mode === "table" && leftOpen && isWide.value;
   const isNarrow = useNarrow();
   const hasList = leftOpen || isNarrow;
   // Where there is room for one pane and no sample to show, the list says why.
   const isList = place.value.list || (isNarrow && place.value.sample === null && hasNothing());
+  const isTable = place.value.mode === "table" && leftOpen && isWide.value && (isList || !isNarrow);
   const isAlone = isTable || (isNarrow && isList);
   return (
     <div class={`${style["panes"]} ${isList ? style["list"] : ""} ${isTable ? style["table"] : ""}`}>
