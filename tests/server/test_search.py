@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -14,6 +15,7 @@ from rolloupe.server.app import App
 from rolloupe.server.context import Context
 from rolloupe.server.search import _begun
 from rolloupe.server.wire import SearchRequest, TextSearch
+from tests.formats.test_telescope import RUN as TELESCOPE
 from tests.server.support import BEARER, WRITE, Answer, ask, get, lines, opened, row, served, settings
 
 
@@ -168,3 +170,9 @@ def test_a_defect_in_a_search_is_told(many: Library, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("rolloupe.query.search.part.Part.look", broken)
     last = searched(served(many), "needle")[-1]
     assert last["kind"] == "failed" and "defect" in last["notes"][-1]
+
+
+def test_a_hit_says_why_it_was_not_trained_on(tmp_path: Path) -> None:
+    with opened(TELESCOPE, tmp_path / "index") as library:
+        hits = [hit for event in searched(served(library), "the") for hit in event["hits"]]
+    assert {"", "max_async"} <= {hit["discarded"] for hit in hits}

@@ -140,6 +140,7 @@ def search_hit(run_id: str, hit: Hit) -> wire.SearchHit:
         index=item.key.index,
         reward=number(item.reward),
         status=item.status,
+        discarded=item.discarded,
         snippets=[
             wire.SnippetView(role=one.role, pieces=list(one.pieces), is_start=one.is_start, is_end=one.is_end)
             for one in hit.snippets

@@ -685,6 +685,8 @@ export interface SearchHit {
   index: string;
   reward: WireNumber;
   status: string;
+  /** Why it was not trained on; empty where it was. */
+  discarded: string;
   snippets: SnippetView[];
   /** True where there is more in it than the snippets show. */
   more: boolean;

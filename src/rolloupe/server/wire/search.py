@@ -56,6 +56,8 @@ class SearchHit(Struct, kw_only=True):
     index: str
     reward: Number
     status: str
+    discarded: str
+    """Why it was not trained on; empty where it was."""
     snippets: list[SnippetView]
     more: bool
     """True where there is more in it than the snippets show."""

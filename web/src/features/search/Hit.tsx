@@ -7,6 +7,7 @@ import { go, href, place } from "../../state/place";
 import { runs } from "../../state/runs";
 import { left } from "../../state/search";
 import { Text } from "../../ui/Text";
+import { ReasonBadge } from "../discarded/ReasonBadge";
 import style from "./Search.module.css";
 
 interface Props {
@@ -18,9 +19,9 @@ interface Props {
   onKey: (event: KeyboardEvent) => void;
 }
 
-export const toHit = ({ run, id, split, step }: SearchHit) => {
+export const toHit = ({ run, id, split, step, discarded }: SearchHit) => {
   const { search, where } = place.value;
-  return { page: "rollouts" as const, run, split, step, sample: id, list: false, discarded: false, search, where: run === place.value.run ? where : "" };
+  return { page: "rollouts" as const, run, split, step, sample: id, list: false, discarded: discarded !== "", search, where: run === place.value.run ? where : "" };
 };
 
 export function Hit({ hit, isNewStep, isFirst, hasRun, onKey }: Props) {
@@ -58,6 +59,7 @@ export function Hit({ hit, isNewStep, isFirst, hasRun, onKey }: Props) {
           <code class="clip"><Text text={`${hit.group}/${hit.index}`} /></code>
           <span class="quiet">reward <b>{score(hit.reward, "none")}</b></span>
           {hit.status !== "completed" && hit.status !== "unknown" && <span class={style["status"]}>{hit.status}</span>}
+          {hit.discarded !== "" && <ReasonBadge reason={hit.discarded} />}
           {hit.more && <span class="quiet">and more</span>}
         </span>
         {hit.snippets.map((snippet, i) => (
