@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { condition, narrowed, quoted } from "./filter";
+import { asksForReason, condition, narrowed, quoted } from "./filter";
 
 describe("filters as text", () => {
   it("quotes what would be read as something else", () => {
@@ -16,5 +16,13 @@ describe("filters as text", () => {
     expect(narrowed("", "a = 1")).toBe("a = 1");
     expect(narrowed("a = 1", "b = 2")).toBe("a = 1 and b = 2");
     expect(narrowed("a = 1 or c = 3", "b = 2")).toBe("(a = 1 or c = 3) and b = 2");
+  });
+  it("know which of them only what was discarded can fulfil", () => {
+    for (const where of ["discarded = stale", "reward < 1 and (discarded=stale)", '"discarded" in (a, b)', "discarded contains st", "discarded is not null", 'discarded = "or not"']) {
+      expect([where, asksForReason(where)]).toEqual([where, true]);
+    }
+    for (const where of ["", "reward < 1", "status = discarded", 'env = "discarded = stale"', "discarded is null", "discarded != stale", "not discarded = stale", "discarded = a or reward > 1", "undiscarded = 1"]) {
+      expect([where, asksForReason(where)]).toEqual([where, false]);
+    }
   });
 });

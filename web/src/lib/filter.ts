@@ -22,3 +22,10 @@ export function narrowed(where: string, more: string): string {
   if (text === "") return more;
   return /\bor\b/i.test(text) ? `(${text}) and ${more}` : `${text} and ${more}`;
 }
+
+/** True where only what was not trained on can fulfil a filter: it asks for a reason, and nothing beside that will do. */
+export function asksForReason(where: string): boolean {
+  const bareText = where.replaceAll(/"(?:[^"]|"")*"|'(?:[^']|'')*'/g, (text) => (text.slice(1, -1) === "discarded" ? " discarded " : ' "" '));
+  const asked = bareText.replaceAll(/\bdiscarded\s+is\s+not\s+null\b/gi, "discarded = any");
+  return /(^|[\s(])discarded\s*(=|in\s*\(|contains\s)/i.test(asked) && !/(^|[\s(])(or|not)($|[\s(])/i.test(asked);
+}

@@ -2,6 +2,7 @@
 
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { groupAt, holds, type Listing } from "../../lib/listing";
+import { asksForReason } from "../../lib/filter";
 import { count, figure } from "../../lib/numbers";
 import { activityOf } from "../../state/activity";
 import { filterBy } from "../../state/filter";
@@ -140,10 +141,30 @@ export function Waiting() {
   return <p class="hidden" role="status">Loading</p>;
 }
 
+/** A filter that nothing on this page can fulfil, and the page where something may. */
+function OfDiscarded({ where }: { where: string }) {
+  return (
+    <State title="No sample fulfils the filter">
+      <p>
+        This page holds what was trained on; <code>{where}</code> asks for what was not.
+      </p>
+      <p>
+        <a class="button" href={href({ discarded: true, sample: null })} onClick={onLink({ discarded: true, sample: null })}>
+          Look among what was discarded
+        </a>{" "}
+        <button type="button" class="button" onClick={() => filterBy("")}>
+          Clear the filter
+        </button>
+      </p>
+    </State>
+  );
+}
+
 /** Why there is nothing: because of the filter, or because the scope holds nothing. */
 function Empty({ list }: { list: Listing }) {
   const { step, split } = place.value;
   const newest = lastStep.value;
+  if (list.of > 0 && !list.scope.discarded && asksForReason(list.scope.where)) return <OfDiscarded where={list.scope.where} />;
   if (list.of > 0) {
     return (
       <State title="No sample fulfils the filter">
