@@ -216,8 +216,11 @@ def test_the_conversation_of_a_later_schema_is_the_transcript(tmp_path: Path) ->
 
 def test_a_sample_without_text_says_where_to_look(tmp_path: Path) -> None:
     (sample,) = samples(only_run(one(tmp_path, record(steps=[], total_reward=float("nan")))))
-    assert sample.turns == [] and "report" in sample.notes[0]
+    assert sample.turns == [] and sample.notes == ["the trainer logged no text for this sample"]
     assert sample.row.reward is not None and math.isnan(sample.row.reward)
+    (tmp_path / "train_iteration_000001.html").write_text("<p>What was logged</p>")
+    (sample,) = samples(only_run(tmp_path))
+    assert sample.notes[0].endswith("what it logged for the step is in the report")
 
 
 def test_names_that_mislead(tmp_path: Path, tinker: Tinker) -> None:

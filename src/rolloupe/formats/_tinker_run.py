@@ -15,6 +15,7 @@ from rolloupe.formats._tinker_names import CHECKPOINTS, CONFIG, DIFF, METRICS, R
 from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, MetricRow, RunFile, RunInfo
 
 TREE = "_logtree.json"
+PAGE = ".html"
 FINAL = "final"
 MAX_DIFF_BYTES = 4 * 2**20
 MAX_JOINED_BYTES = 64 * 2**20
@@ -83,6 +84,13 @@ def tied_to(run: RunInfo, rollouts: str, split: str, step: int, place: Place) ->
         return None
     joined = _joined(run, rollouts.removesuffix(ROLLOUTS) + TREE, rollouts, split, step)
     return joined.tied.get(place) if joined else None
+
+
+def has_log(run: RunInfo, rollouts: str) -> bool:
+    """True where something that the trainer logged for the step lies beside a file of its rollouts."""
+    stem = rollouts.removesuffix(ROLLOUTS)
+    beside = [f"{stem}{ending}" for ending in (TREE, PAGE)] if rollouts.endswith(ROLLOUTS) else []
+    return any(os.path.isfile(path) and is_below(os.path.realpath(path), links_of(run)) for path in beside)
 
 
 def _place(run: RunInfo) -> tuple[str | None, str]:

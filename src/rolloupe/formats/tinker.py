@@ -30,7 +30,7 @@ from rolloupe.formats._tinker_names import (
     of_file,
     prefixes,
 )
-from rolloupe.formats._tinker_run import TinkerFiles, tied_to
+from rolloupe.formats._tinker_run import TinkerFiles, has_log, tied_to
 from rolloupe.formats._trainer_files import read_bytes
 from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleRow, Source, Turn
 
@@ -243,9 +243,8 @@ class Tinker(TinkerFiles, JsonlFormat):
             tied = tied_to(run, source.path, sample.row.split, sample.row.step, place)
             sample = sample if tied is None else _with_log(sample, record, tied)
         if not any(turn.parts for turn in sample.turns):
-            sample.notes.append(
-                "the trainer logged no text for this sample; what it logged for the step is in the report"
-            )
+            where = "; what it logged for the step is in the report" if has_log(run, source.path) else ""
+            sample.notes.append(f"the trainer logged no text for this sample{where}")
         return sample
 
 

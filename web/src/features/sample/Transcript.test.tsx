@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { START } from "../../lib/address";
+import { place } from "../../state/place";
 import { sample } from "../../state/sample";
 import { button, drawn, part, reply, settled, turn } from "../../testing";
 import { startFolds, turnFolds } from "./folds";
@@ -70,5 +72,14 @@ describe("a transcript", () => {
     for (const text of ["Golden", "150√3", "calculator", '"x": 1', "Reference response", "0.250", "+0.750", "train/1.jsonl · bytes 0–606"]) {
       expect(host.textContent).toContain(text);
     }
+  });
+
+  it("leads to the report of the step where that is what holds more", async () => {
+    place.value = { ...START, page: "rollouts", run: "r", split: "train", step: 1, sample: "train/1/0/0" };
+    const notes = ["the trainer logged no text for this sample; what it logged for the step is in the report", "no text"];
+    const host = await drawn(<Transcript reply={reply({ notes })} />);
+    expect([...host.querySelectorAll("li")].map((one) => one.textContent)).toEqual(notes);
+    const links = [...host.querySelectorAll("li a")].map((one) => one.getAttribute("href"));
+    expect(links).toEqual([expect.stringContaining("runs/r/report?split=train&step=1")]);
   });
 });

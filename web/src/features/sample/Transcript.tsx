@@ -3,8 +3,10 @@
 import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { SampleReply, TurnView } from "../../api/types.gen";
+import type { Place } from "../../lib/address";
 import { whereIn } from "../../lib/facts";
 import { figure } from "../../lib/numbers";
+import { href, onLink } from "../../state/place";
 import { goTurns, type Page, pageError, pageOf } from "../../state/sample";
 import { Extra } from "./Extra";
 import { Golden } from "./Golden";
@@ -34,7 +36,7 @@ export function Transcript({ reply }: { reply: SampleReply }) {
         <ul class={style["notes"]} aria-label="Notes on this sample">
           {notes.map((note, i) => (
             // oxlint-disable-next-line react/no-array-index-key -- a note may be said twice
-            <li key={`${i} ${note}`}>{note}</li>
+            <li key={`${i} ${note}`}><Noted note={note} to={{ page: "report", split: reply.split, step: reply.step }} /></li>
           ))}
         </ul>
       )}
@@ -52,6 +54,20 @@ export function Transcript({ reply }: { reply: SampleReply }) {
         </>
       )}
     </article>
+  );
+}
+
+/** How a reader of files says that there is more where the trainer logged the step. */
+const REPORT = "the report";
+
+/** What the reader of the files says of a sample; where that ends with the report of the step, it leads there. */
+function Noted({ note, to }: { note: string; to: Partial<Place> }) {
+  if (!note.endsWith(` is in ${REPORT}`)) return <>{note}</>;
+  return (
+    <>
+      {note.slice(0, -REPORT.length)}
+      <a href={href(to)} onClick={onLink(to)}>{REPORT}</a>
+    </>
   );
 }
 
