@@ -128,6 +128,7 @@ def test_bookmarks_and_notes_are_kept_listed_and_taken_away(page: Page, viewer: 
     expect(page.get_by_role("button", name="Bookmark", exact=True)).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("n")
     page.keyboard.type("<b>odd</b> & long")
+    expect(page.get_by_text("Ctrl Enter keeps, Esc leaves")).to_be_visible()
     page.keyboard.press("ArrowRight")  # moves in the note, not to the next sample
     with kept(page):
         page.keyboard.press("Control+Enter")

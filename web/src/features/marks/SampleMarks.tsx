@@ -100,6 +100,9 @@ function NoteField({ note, save }: { note: string; save: (text: string, before: 
       <span class={style["foot"]}>
         <button type="button" class="action strong" title="Ctrl+Enter" onClick={() => end(true)}>Keep</button>
         <button type="button" class="action" title="Escape" onClick={() => end(false)}>Leave as it was</button>
+        <small class={style["keys"]}>
+          <kbd>Ctrl Enter</kbd> keeps, <kbd>Esc</kbd> leaves
+        </small>
         {trouble.value !== "" && <small class={style["trouble"]}>Kept for this session alone: see Settings</small>}
       </span>
     </div>
