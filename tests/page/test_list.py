@@ -51,6 +51,10 @@ def test_a_cell_of_a_group_opens_its_sample_and_keys_go_on_from_there(page: Page
     page.keyboard.press("End")
     expect(page).to_have_url(re.compile("sample=train/1/3/12"))
     expect(groups.locator("[aria-current]")).to_be_focused()
+    row = groups.get_by_role("listitem").nth(1)
+    row.hover()
+    number, button = row.get_by_text("±").bounding_box(), row.get_by_role("button", name="Side by side").bounding_box()
+    assert number and button and number["x"] + number["width"] <= button["x"]
     page.get_by_label("Sort by").select_option("reward")
     expect(groups.get_by_role("listitem").first).to_contain_text("Question 3?")
     page.get_by_label("Steps of the list").select_option("run")
