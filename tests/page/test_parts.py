@@ -92,7 +92,10 @@ def test_a_run_is_hidden_and_shown_again(wide: Page, viewer: Viewer) -> None:
 def test_the_help_has_every_key_and_the_bar_turns_the_theme(wide: Page, viewer: Viewer) -> None:
     wide.goto(viewer.address + RICH)
     wide.get_by_role("button", name="?: the map of keys").click()
-    keys = wide.get_by_role("dialog", name="Keys").locator("dt").all_inner_texts()
+    card = wide.get_by_role("dialog", name="Keys")
+    title, close = card.get_by_role("heading", name="Keys").bounding_box(), card.get_by_text("Close").bounding_box()
+    assert title and close and title["x"] + title["width"] < close["x"] and abs(title["y"] - close["y"]) < 12
+    keys = card.locator("dt").all_inner_texts()
     assert {"←", "→", "↑", "↓", "[", "]", "g", "G", "r", "e", "/", "f", "l", "b", "y", "v", "n"} <= set(keys)
     wide.keyboard.press("Escape")
     was = wide.evaluate("getComputedStyle(document.body).backgroundColor")

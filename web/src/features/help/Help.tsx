@@ -13,12 +13,10 @@ export function Help() {
   return (
     <Dialog label="Keys" isOpen={helpOpen.value} close={close}>
       <div class={style["body"]}>
-        <p class={style["top"]}>
-          <button type="button" class="button" onClick={close}>
-            Close
-          </button>
-        </p>
-        <h2>Keys</h2>
+        <div class={style["top"]}>
+          <h2>Keys</h2>
+          <button type="button" class="action" onClick={close}>Close</button>
+        </div>
         <Map entries={KEYS} />
         <h3>In a list</h3>
         <Map entries={LIST_KEYS} />
