@@ -139,7 +139,7 @@ def _collect(value: Any, found: list[str], depth: int) -> None:
         if images.is_image(value):
             found.append(value)
         return
-    members = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    members = value.values() if isinstance(value, Mapping) else value if _holds_texts(value) else ()
     for member in members:
         if len(found) >= MAX_IMAGES or depth > 20:
             return
@@ -154,6 +154,9 @@ def without_data(value: Any, depth: int = 0) -> Any:
         return value
     if isinstance(value, Mapping):
         return {key: without_data(item, depth + 1) for key, item in value.items()}
-    if isinstance(value, list) and any(isinstance(item, str | list | Mapping) for item in value[:64]):
-        return [without_data(item, depth + 1) for item in value]
-    return value
+    return [without_data(item, depth + 1) for item in value] if _holds_texts(value) else value
+
+
+def _holds_texts(value: Any) -> bool:
+    """True for a list that may hold texts: one that begins with many numbers is taken for an array of them."""
+    return isinstance(value, list) and any(isinstance(item, str | list | dict) for item in value[:64])
