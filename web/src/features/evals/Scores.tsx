@@ -85,6 +85,7 @@ function Lines({ of: { ks, steps, split } }: { of: EvalItem }) {
         {[0, 0.5, 1].map((y) => <path key={y} class={style["rule"]} d={`M0 ${y}H1`} />)}
         {lines.map(({ label, values, kind }) => <path key={label} class={style[kind]} d={line(values, at)} />)}
       </svg>
+      {at.length > 1 && <small class={style["steps"]} aria-hidden="true"><span>{figure(at[0] ?? 0)}</span><span>step</span><span>{figure(at.at(-1) ?? 0)}</span></small>}
       <figcaption>
         {lines.map(({ label, values, kind }) => (
           <span key={label}><i class={style[kind]} /> {label} <b>{score(values.at(-1) ?? null, "–")}</b></span>
