@@ -138,7 +138,7 @@ class BySql:
     def place_of(self, run: OpenRun, key: SampleKey) -> int | None:
         """Where a sample stands."""
         try:
-            locator = locate(run, key).locator
+            locator = locate(run, key)
         except (NotFound, SourceChanged):
             return None
         if not self._pieces:

@@ -8,7 +8,7 @@ import pyarrow as pa
 from rolloupe.errors import SourceChanged
 from rolloupe.formats.base import TakesPlaces
 from rolloupe.index import OpenRun
-from rolloupe.model import Locator, Sample, SampleKey
+from rolloupe.model import Locator, Sample, SampleKey, Source
 from rolloupe.query import engine
 from rolloupe.query.engine import Question
 
@@ -30,14 +30,20 @@ def places(run: OpenRun, uids: Collection[str]) -> Mapping[str, Sequence[Locator
     return found
 
 
+def source_of(run: OpenRun, key: SampleKey, locator: Locator) -> Source:
+    """The source in which the sample of a key lies. Raises `SourceChanged` where it is gone."""
+    source = run.source(locator.source)
+    if source is None:
+        raise SourceChanged(f"{locator.source} is gone: the sample {key} was in it when it was indexed")
+    return source
+
+
 def load(run: OpenRun, key: SampleKey, locator: Locator, noted: Sequence[Locator] = ()) -> Sample:
     """Read the sample of a key, whole; its annotations stand at `noted`.
 
     Raises `SourceChanged` where its file is gone or another sample stands there by now, and as `Format.load`.
     """
-    source = run.source(locator.source)
-    if source is None:
-        raise SourceChanged(f"{locator.source} is gone: the sample {key} was in it when it was indexed")
+    source = source_of(run, key, locator)
     if isinstance(run.format, TakesPlaces):
         found = run.format.load_with(run.info, source, locator, noted)
     else:

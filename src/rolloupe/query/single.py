@@ -2,11 +2,10 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from rolloupe.errors import NotFound, SourceChanged
+from rolloupe.errors import NotFound
 from rolloupe.index import OpenRun
-from rolloupe.model import Locator, Sample, SampleKey, Source
+from rolloupe.model import Locator, Sample, SampleKey
 from rolloupe.query import engine, said
 from rolloupe.query.engine import Question
 from rolloupe.query.terms import FILE_ORDER
@@ -17,43 +16,6 @@ WHERE split = ? AND step = ? AND grp = ?
 """
 GROUP = f"{OF_GROUP} ORDER BY {FILE_ORDER}"
 OWN = f"{OF_GROUP} AND idx = ? ORDER BY {FILE_ORDER}"
-
-
-class Found(NamedTuple):
-    """Where a sample lies, by what annotations are joined to it, and its group as lists have it, in order."""
-
-    source: Source
-    locator: Locator
-    uid: str
-    group: list[SampleKey]
-
-
-def locate(run: OpenRun, key: SampleKey) -> Found:
-    """Find a sample. Raises `NotFound`, and `SourceChanged` where its file is gone."""
-    rows = group_rows(run, key)
-    row, source = _chosen(run, key, [row for row in rows if row.index == key.index])
-    newest = _newest(run, key)
-    group = [
-        one for one, of in zip(group_keys(run, key, rows), rows, strict=True) if of.launch in (0, newest) or of is row
-    ]
-    return Found(source, row.locator, row.uid, group)
-
-
-def _alone(run: OpenRun, key: SampleKey) -> "tuple[Row, Source]":
-    """Find a sample as `locate` does, without its group, which may be large."""
-    return _chosen(run, key, _rows(run, key, OWN, [*key.shared]))
-
-
-def _chosen(run: OpenRun, key: SampleKey, own: "list[Row]") -> "tuple[Row, Source]":
-    """Of the attempts at a sample, in the order of their files, the one that its key names."""
-    own = sorted(own, key=lambda row: row.launch)
-    if not own or key.attempt > len(own):
-        raise NotFound(f"no sample {key} in run {run.id!r}. Next: see the list of its samples")
-    row = own[(key.attempt or len(own)) - 1]
-    source = run.source(row.locator.source)
-    if source is None:
-        raise SourceChanged(f"{row.locator.source} is gone: the sample {key} was in it when it was indexed")
-    return row, source
 
 
 @dataclass(frozen=True)
@@ -101,23 +63,49 @@ def _newest(run: OpenRun, key: SampleKey) -> int:
     return sketch.launch if sketch else 0
 
 
+def _chosen(run: OpenRun, key: SampleKey, rows: list[Row]) -> Row:
+    """Of rows in the order of their files the attempt that a key names. Raises `NotFound`."""
+    own = sorted((row for row in rows if row.index == key.index), key=lambda row: row.launch)
+    if not own or key.attempt > len(own):
+        raise NotFound(f"no sample {key} in run {run.id!r}. Next: see the list of its samples")
+    return own[(key.attempt or len(own)) - 1]
+
+
+def _alone(run: OpenRun, key: SampleKey) -> Row:
+    """The row of a sample, found without its group, which may be large. Raises `NotFound`."""
+    return _chosen(run, key, _rows(run, key, OWN, [*key.shared]))
+
+
+def locate(run: OpenRun, key: SampleKey) -> Locator:
+    """Where a sample lies. Raises `NotFound`, and `SourceChanged` where its file is gone."""
+    locator = _alone(run, key).locator
+    said.source_of(run, key, locator)
+    return locator
+
+
+def _loaded(run: OpenRun, key: SampleKey, row: Row) -> Sample:
+    return said.load(run, key, row.locator, said.places(run, [row.uid]).get(row.uid, []))
+
+
 def sample(run: OpenRun, key: SampleKey) -> Sample:
     """One sample, whole, read from its source. Raises `NotFound`, and `SourceChanged` where the file was rewritten."""
-    row, _ = _alone(run, key)
-    return said.load(run, key, row.locator, said.places(run, [row.uid]).get(row.uid, []))
+    return _loaded(run, key, _alone(run, key))
 
 
 def sample_and_group(run: OpenRun, key: SampleKey) -> tuple[Sample, list[SampleKey]]:
     """One sample as `sample`, and its group as lists have it, in order, itself among them."""
-    place = locate(run, key)
-    noted = said.places(run, [place.uid]).get(place.uid, [])
-    return said.load(run, key, place.locator, noted), place.group
+    rows = group_rows(run, key)
+    row, newest = _chosen(run, key, rows), _newest(run, key)
+    group = [
+        one for one, of in zip(group_keys(run, key, rows), rows, strict=True) if of.launch in (0, newest) or of is row
+    ]
+    return _loaded(run, key, row), group
 
 
 def raw(run: OpenRun, key: SampleKey) -> tuple[Locator, bytes]:
-    """Where a sample stands and its record's bytes, verbatim."""
-    row, source = _alone(run, key)
-    return row.locator, run.format.raw(source, row.locator)
+    """Where a sample stands and its record's bytes, verbatim. Raises as `sample`."""
+    locator = _alone(run, key).locator
+    return locator, run.format.raw(said.source_of(run, key, locator), locator)
 
 
 def read(run: OpenRun, file: str, start: int, length: int) -> bytes:
