@@ -40,8 +40,7 @@ class Sources:
         self._run = run
         self._format = form
         self._places: Mapping[str, Place] = {}
-        self.has_looked = False
-        self._first_look_s = 0.0
+        self._first_look_s: float | None = None
         self._lengths: dict[str, tuple[FileState, int | None]] = {}
         """Of compressed sources: the length of the stream, where it is known beforehand."""
         self.changed_at: dict[str, float] = {}
@@ -56,12 +55,16 @@ class Sources:
                 places[source.name] = Place(source, state)
         seen = Seen({n for n, p in places.items() if self._places.get(n) != p}, set(self._places) - set(places))
         now = time.monotonic()
-        if not self.has_looked:
-            self._first_look_s = now
         self.changed_at |= dict.fromkeys(seen.changed, now if self.has_looked else 0.0)
         self._places = places
-        self.has_looked = True
+        if self._first_look_s is None:
+            self._first_look_s = now
         return seen
+
+    @property
+    def has_looked(self) -> bool:
+        """True once there was a look."""
+        return self._first_look_s is not None
 
     def all(self) -> Mapping[str, Place]:
         """All of them, as of the last look."""
@@ -99,7 +102,7 @@ class Sources:
         when it was first looked at.
         """
         newest = max((place.state.mtime_ns for place in self._places.values()), default=None)
-        if newest is None:
+        if newest is None or self._first_look_s is None:
             return None
         if seen := max(list(self.changed_at.values()), default=0.0):
             return time.monotonic() - seen
