@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,11 +23,25 @@ from tests.index.support import eventually
 from tests.server.process import Process
 from tests.server.support import relax_run
 
+Patch = Callable[[str], None]
+
 
 @pytest.fixture
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return tmp_path / "state" / "rolloupe"
+
+
+@pytest.fixture
+def patch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Patch:
+    """Have processes run some lines before all else."""
+
+    def before(code: str) -> None:
+        (tmp_path / "patch").mkdir()
+        (tmp_path / "patch/sitecustomize.py").write_text(code)
+        monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "patch"), os.environ.get("PYTHONPATH", "")]))
+
+    return before
 
 
 def test_one_line_with_the_link_and_a_private_token(folder: Path, tmp_path: Path, state: Path) -> None:
@@ -66,18 +81,15 @@ def test_it_ends_soon_with_open_pages_and_streams(
 
 
 def test_it_ends_well_while_a_stream_is_being_told_something(
-    folder: Path, tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, tmp_path: Path, state: Path, patch: Patch
 ) -> None:
     relax_run(folder)
-    slow = tmp_path / "slow"
-    slow.mkdir()
     begun = tmp_path / "begun"
-    (slow / "sitecustomize.py").write_text(
+    patch(
         "import pathlib, time\nimport rolloupe.server.views as views\n"
         f"begun = pathlib.Path({str(begun)!r})\n"
         "views.run_item = lambda run: begun.touch() or time.sleep(20)\n"
     )
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(slow), os.environ.get("PYTHONPATH", "")]))
     with Process([folder], tmp_path / "index", port=0) as server, server.events() as stream:
         assert next(stream)
         eventually(begun.exists)
@@ -262,19 +274,16 @@ def test_traversal_by_raw_request_lines(folder: Path, tmp_path: Path, state: Pat
 
 
 def test_pages_are_answered_while_runs_are_still_looked_for(
-    folder: Path, tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, tmp_path: Path, state: Path, patch: Patch
 ) -> None:
     relax_run(folder)
-    slow = tmp_path / "slow"
-    slow.mkdir()
-    (slow / "sitecustomize.py").write_text(
+    patch(
         "import threading, time\n"
         "import rolloupe.index as index\n"
         "opened = index.Library.__init__\n"
         "def late(self, *given, **named):\n    time.sleep(4)\n    opened(self, *given, **named)\n"
         "index.Library.__init__ = late\n"
     )
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(slow), os.environ.get("PYTHONPATH", "")]))
     with Process([folder], tmp_path / "index", port=0) as server:
         began = time.monotonic()
         assert server.send("/").startswith(b"HTTP/1.1 200")
@@ -282,14 +291,10 @@ def test_pages_are_answered_while_runs_are_still_looked_for(
         assert [run["name"] for run in server.json("/api/runs")["runs"]] == ["run"]
 
 
-def test_ending_while_runs_are_still_looked_for(
-    folder: Path, tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ending_while_runs_are_still_looked_for(folder: Path, tmp_path: Path, state: Path, patch: Patch) -> None:
     relax_run(folder)
-    slow = tmp_path / "slow"
-    slow.mkdir()
     begun = tmp_path / "begun"
-    (slow / "sitecustomize.py").write_text(
+    patch(
         "import pathlib, time\nimport rolloupe.index as index\n"
         f"begun = pathlib.Path({str(begun)!r})\n"
         "def init(self, *given, **named):\n"
@@ -298,7 +303,6 @@ def test_ending_while_runs_are_still_looked_for(
         "    time.sleep(600)\n"
         "index.Library.__init__ = init\n"
     )
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(slow), os.environ.get("PYTHONPATH", "")]))
     with Process([folder], tmp_path / "index", port=0) as server:
 
         def ask() -> None:
