@@ -77,7 +77,7 @@ def walk(page: Page) -> list[str]:
     page.evaluate("() => document.querySelectorAll('*').forEach(e => { delete e.__reached; })")
     stops = 0
     outside = 0
-    while stops < MANY and outside < 2:
+    while stops < MANY and outside < 4:
         stop: dict[str, Any] | None = page.evaluate(STOP)
         if stop is None:
             outside += 1

@@ -4,6 +4,7 @@ import { signal } from "@preact/signals";
 import type { WireNumber } from "../api/types.gen";
 import { condition, narrowed } from "../lib/filter";
 import { columnOf } from "./columns";
+import { keepIfHeld } from "./list";
 import { go, place } from "./place";
 
 export interface Offer {
@@ -22,8 +23,12 @@ export function offerFilter(column: string, value: WireNumber, from: HTMLElement
   offer.value = { column, value, at: { left, top, bottom }, from };
 }
 
+/** Narrow the list. What is read stays for as long as the new list has it, or cannot be had. */
 export function filterBy(where: string): void {
-  if (where !== place.peek().where) go({ where, sample: null });
+  const { sample, where: now } = place.peek();
+  if (where === now) return;
+  keepIfHeld(sample, where);
+  go({ where });
 }
 
 /** What the menu of a value offers, each as the filter that it would make. */

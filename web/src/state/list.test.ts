@@ -6,6 +6,7 @@ import { type Place, START } from "../lib/address";
 import { MOST_PAGES } from "../lib/listing";
 import { item, settled } from "../testing";
 import { startComplete } from "./complete";
+import { filterBy } from "./filter";
 import { forgetLists, goOn, goToRow, isBehind, itemAt, listing, listingError, need, PAGE, position, reload, rowHere, startList } from "./list";
 import { place } from "./place";
 import { runs } from "./runs";
@@ -125,6 +126,20 @@ describe("the list", () => {
     place.value = { ...place.value, sample: "train/1/9/gone", where: "reward > 0" };
     await settled();
     expect(place.value.sample).toBe("train/1/9/gone");
+  });
+  it("keeps what is read where a filter leaves it in the list, or leaves no list, and else goes to its first", async () => {
+    vi.mocked(api.getSamples).mockImplementation(async (run, query) => {
+      if (query.where === "wrong") throw new Error("cannot be read");
+      const reply = await samples(run, query);
+      return query.where === "first 5" ? { ...reply, total: 5, offset: 0, samples: Array.from({ length: 5 }, (_, i) => item(i)) } : reply;
+    });
+    await opened({ ...AT, mode: "samples", sample: "train/1/110/220" });
+    for (const [where, read] of [["all", "train/1/110/220"], ["wrong", "train/1/110/220"], ["first 5", "train/1/0/0"], ["", "train/1/0/0"]] as const) {
+      filterBy(where);
+      await settled();
+      expect([where, place.value.sample]).toEqual([where, read]);
+    }
+    vi.mocked(api.getSamples).mockImplementation(samples);
   });
   it("fetches the next page when somebody goes there, once", async () => {
     await opened({ ...AT, mode: "samples" });

@@ -112,6 +112,13 @@ export async function goOn(difference: number): Promise<void> {
   else await goToRow(row + Math.sign(difference), difference < 0);
 }
 
+/** What was read when the list was narrowed. The first sample of the list takes its place where the list has not got it. */
+let narrowed: { sample: string; where: string } | null = null;
+
+export function keepIfHeld(sample: string | null, where: string): void {
+  narrowed = sample === null ? null : { sample, where };
+}
+
 /** Go to a row: to its sample, or to the first one of its group, or the last. */
 export async function goToRow(row: number, atEnd = false): Promise<void> {
   const list = listing.peek();
@@ -170,24 +177,30 @@ async function show(of: Scope, isAsked: boolean): Promise<void> {
 }
 
 async function find(list: Listing, sample: string): Promise<void> {
-  await add(list, sample, () => pageOf(list.scope, list.mode, 0, sample));
-  if (position.peek() === null && wish?.sample === sample) wish = null; // the list has not got it
+  const isAnswered = await add(list, sample, () => pageOf(list.scope, list.mode, 0, sample));
+  const now = listing.peek();
+  if (position.peek() !== null || now === null) return;
+  if (wish?.sample === sample) wish = null; // the list has not got it
+  if (!isAnswered || now.key !== list.key || narrowed?.sample !== sample || narrowed.where !== now.scope.where) return;
+  narrowed = null;
+  if (place.peek().sample === sample && !isBehind.peek()) goFirst(now);
 }
 
 /**
  * Add a page to a list that is still shown. Nothing is asked for twice of one list: the page around a sample may lack
  * it, and would be asked for without end. A page of another moment means that the list has moved: load it anew.
+ * True where it was added.
  */
-async function add(list: Listing, what: string, fetched: () => Promise<Page>): Promise<void> {
-  if (list.asked.has(what)) return;
+async function add(list: Listing, what: string, fetched: () => Promise<Page>): Promise<boolean> {
+  if (list.asked.has(what)) return false;
   list.asked.add(what);
   try {
     const page = await fetched();
     const now = listing.peek();
-    if (now?.key !== list.key) return;
+    if (now?.key !== list.key) return false;
     if (!fits(now, page)) {
       await reload();
-      return;
+      return false;
     }
     const grown = { ...now, ...added(now, page, Math.floor((rowHere.peek() ?? -1) / PAGE)) };
     const isGone = (one: number): boolean => !grown.pages.has(one) && !grown.groups.has(one);
@@ -195,8 +208,10 @@ async function add(list: Listing, what: string, fetched: () => Promise<Page>): P
     kept.put(now.key, grown);
     listing.value = grown;
     if (!isBehind.peek()) listingError.value = null;
+    return true;
   } catch (error) {
     list.asked.delete(what);
     if (listing.peek()?.key === list.key && !isBehind.peek()) listingError.value = asApiError(error);
+    return false;
   }
 }
