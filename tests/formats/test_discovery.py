@@ -32,6 +32,13 @@ def test_the_demo_holds_runs_of_three_formats(demo_runs: Path) -> None:
     assert all(run.reason and Path(run.root).is_absolute() for run in found.runs)
 
 
+def test_a_folder_of_a_recorded_run_stands_for_the_run(demo_runs: Path) -> None:
+    run = demo_runs / "tiny_grpo"
+    for part in (run / "samples", run / "metrics", next((run / "samples").iterdir())):
+        assert [(found.format, found.root) for found in discover([part]).runs] == [("native", str(run))]
+    assert [found.root for found in discover([run, run / "samples"]).runs] == [str(run)]
+
+
 def test_many_runs_below_a_root_are_all_listed_under_names_that_differ(tmp_path: Path) -> None:
     for place in ("a/seed1", "b/seed1", "b/seed2"):
         write(tmp_path / place / "rollout_result/train/0.jsonl", RELAX)

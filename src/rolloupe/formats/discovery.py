@@ -17,6 +17,7 @@ from rolloupe.formats import _unread
 from rolloupe.formats._files import Entry, entries, is_utf8, printable, stem
 from rolloupe.formats.base import Format, TrainerFiles
 from rolloupe.formats.generic import Generic
+from rolloupe.formats.native import FOLDERS, Native
 from rolloupe.formats.registry import FORMATS, by_name
 from rolloupe.formats.rl_logging_board import join_eval
 from rolloupe.model import AS_FOUND, Reading, RunInfo
@@ -54,7 +55,7 @@ def discover(paths: Sequence[Path], reading: Reading = AS_FOUND) -> Discovery:
     walk = _Walk((by_name(wanted),) if wanted else FORMATS, forced=bool(wanted), follow=reading.follow_symlinks)
     single: list[RunInfo] = []
     for path in paths:
-        place = _existing(path)
+        place = _existing(path) if wanted else _whole(_existing(path))
         if place.is_dir():
             walk.root(place)
         else:
@@ -80,6 +81,12 @@ def _existing(path: Path) -> Path:
     if not is_utf8(str(place)):
         raise UnreadablePath(f"{printable(str(place))}: its name is not valid UTF-8. Next: rename it")
     return place
+
+
+def _whole(place: Path) -> Path:
+    """The recorded run that a folder of it stands for, or a file in such a folder; any other place as it is."""
+    folder = place if place.is_dir() else place.parent
+    return folder.parent if folder.name in FOLDERS and Native().detect(folder.parent) else place
 
 
 class _Walk:

@@ -47,7 +47,7 @@ _WHAT = {
     MARKER: "what the run is", "config.json": "configuration", "code.diff": "changes of the code",
     "attempts.jsonl": "attempts", "ended.jsonl": "attempts", "checkpoints.jsonl": "checkpoints",
 }  # fmt: skip
-_FOLDERS = {
+FOLDERS = {
     "samples": "samples", "annotations": "annotations", "metrics": "metrics", "tokens": "token series",
     "torn": "ends of lines that a killed process left",
 }  # fmt: skip
@@ -75,7 +75,7 @@ class Native(JsonlFormat):
     name = "native"
     title = "Rolloupe"
     recognises = f'A folder with a file `{MARKER}` that says `"layout": "rolloupe"`.'
-    layout = "[docs/native-format.md](native-format.md) specifies it; open the folder."
+    layout = "[docs/native-format.md](native-format.md) specifies it; open the folder. What lies in it stands for the run."
     identity = "split, step, group and index as they were recorded; `uid` joins annotations."
     reads = (
         ("`samples/`", "samples"),
@@ -260,7 +260,7 @@ class Native(JsonlFormat):
     def files(self, run: RunInfo) -> list[RunFile]:
         """See `TrainerFiles`. Of token series, the folders."""
         listed = [(e.path, e.name, _WHAT.get(e.name, "")) for e in files(run.root, links_of(run), ("",))]
-        for folder, what in _FOLDERS.items():
+        for folder, what in FOLDERS.items():
             place = os.path.join(run.root, folder)
             below = [
                 *files(place, links_of(run), ("",)),

@@ -49,7 +49,13 @@ export function scopeAt(at: Place, columns: readonly string[]): Scope | null {
   const { run, split, step, sort, descending, where, mode, extent, discarded } = at;
   if (at.page !== "rollouts" || run === null || split === null || (step === null && extent === "step")) return null;
   const [low, high] = ends(extent);
-  return { run, split, step: extent === "step" ? step : null, low, high, where, sort, descending, mode, columns, discarded };
+  const shown = mode === "table" && columns.includes(sort) ? columns : led(columns, sort);
+  return { run, split, step: extent === "step" ? step : null, low, high, where, sort, descending, mode, columns: shown, discarded };
+}
+
+/** What is shown of each row: first what the list is sorted by, so that its order can be seen. */
+function led(columns: readonly string[], sort: string): readonly string[] {
+  return sort === "index" || sort === "length" ? columns : [sort, ...columns.filter((name) => name !== sort)];
 }
 
 function ends(extent: Extent): readonly [number | null, number | null] {

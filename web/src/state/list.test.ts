@@ -141,6 +141,14 @@ describe("the list", () => {
     }
     vi.mocked(api.getSamples).mockImplementation(samples);
   });
+  it("shows first what it is sorted by; a table that has the column keeps its order", async () => {
+    const asked = (): readonly string[] | undefined => vi.mocked(api.getSamples).mock.lastCall?.[1].column;
+    const columns = ["reward", "kl"];
+    for (const [mode, sort, shown] of [["samples", "kl", ["kl", "reward"]], ["samples", "length", columns], ["table", "acc", ["acc", ...columns]], ["table", "kl", columns]] as const) {
+      await opened({ ...AT, mode, sort, columns });
+      expect([mode, sort, asked()]).toEqual([mode, sort, shown]);
+    }
+  });
   it("fetches the next page when somebody goes there, once", async () => {
     await opened({ ...AT, mode: "samples" });
     await goToRow(PAGE - 1);

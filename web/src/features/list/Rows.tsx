@@ -10,7 +10,6 @@ import { goToRow, isBehind, itemAt, listing, listingError, need, PAGE, position,
 import { go, href, onLink, place } from "../../state/place";
 import { run } from "../../state/runs";
 import { lastStep, stepIndex, steps } from "../../state/steps";
-import { shownColumns } from "../../state/view";
 import { Failure, Missing, State } from "../../ui/State";
 import { useRows } from "../../ui/useRows";
 import { NothingDiscarded } from "../discarded/NothingDiscarded";
@@ -73,7 +72,7 @@ function Drawn({ list }: { list: Listing }) {
     void goToRow(to);
   };
 
-  const columns = mode === "table" ? tableColumns(shownColumns.value) : null;
+  const columns = mode === "table" ? tableColumns(list.scope.columns) : null;
   const inRow = here ?? 0;
   const focusable = drawn.rows.some(({ index }) => index === inRow) ? inRow : first;
   return (
