@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from rolloupe.server import members
 from tests.server.support import Answer, lines, opened, relax_run, row, served
 from tests.server.support import get as asked
 
@@ -47,6 +48,15 @@ def test_the_one_compared_with_comes_along_where_it_is_not_chosen(get: Callable[
     assert [one["id"] for one in reply["answers"]] == ["train/0/0/3"] and reply["reference"]["id"] == "train/0/0/0"
     assert text_of(reply["reference"], "own").startswith("First more")
     assert [piece["own"] for piece in reply["prompt"]] == ["Why?"]
+
+
+@pytest.mark.parametrize(("most", "is_cut"), [(3, False), (2, True)])
+def test_steps_of_a_prompt_are_cut_only_where_there_are_more(
+    get: Callable[[str], Answer], monkeypatch: pytest.MonkeyPatch, most: int, is_cut: bool
+) -> None:
+    monkeypatch.setattr(members, "MOST", most)
+    reply = get("/api/runs/run/same?id=train/1/7/0").json
+    assert (len(reply["steps"]), reply["is_cut"]) == (most, is_cut)
 
 
 @pytest.mark.parametrize("query", ["id=train/0/0/99", "id=nothing", "id=train/0/0/0&against=train/1/7/0"])

@@ -75,7 +75,7 @@ class Native(JsonlFormat):
     name = "native"
     title = "Rolloupe"
     recognises = f'A folder with a file `{MARKER}` that says `"layout": "rolloupe"`.'
-    layout = "[docs/native-format.md](native-format.md) specifies it; open the folder. What lies in it stands for the run."
+    layout = "[docs/native-format.md](native-format.md) specifies it; open the folder, or what lies in it."
     identity = "split, step, group and index as they were recorded; `uid` joins annotations."
     reads = (
         ("`samples/`", "samples"),

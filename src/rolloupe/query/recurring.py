@@ -40,7 +40,7 @@ SELECT split, step, arg_min(grp, row({FILE_ORDER})), arg_min(idx, row({FILE_ORDE
        count(*) FILTER (discarded <> ''), avg(response_tokens), count(reward) FILTER (isfinite(reward)),
        avg(reward) FILTER (isfinite(reward)), stddev_pop(reward) FILTER (isfinite(reward)),
        min(reward) FILTER (isfinite(reward)), max(reward) FILTER (isfinite(reward))
-FROM own GROUP BY split, step ORDER BY split <> 'train', split, step LIMIT {MOST}
+FROM own GROUP BY split, step ORDER BY split <> 'train', split, step LIMIT {MOST + 1}
 """
 
 _kept: Kept[list[Recurrence]] = Kept(KEPT, len)
@@ -57,7 +57,7 @@ def problem_of(run: OpenRun, key: SampleKey) -> int:
 
 
 def recurring(run: OpenRun, problem: int) -> list[Recurrence]:
-    """Where a prompt was answered: by split, `train` first, and step; at most `MOST` of these.
+    """Where a prompt was answered: by split, `train` first, and step; `MOST`, and one more where there are more.
 
     One pass over eight bytes a sample, whose answer is kept while the run stays as it is.
     """

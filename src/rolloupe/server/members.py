@@ -146,7 +146,8 @@ async def same(request: Request) -> Response:
         problem = _problem(given["problem"]) if key is None else query.problem_of(run, key)
         found = query.recurring(run, problem)
         name = (problem % 2**64).to_bytes(8, "big").hex()
-        return wire.SameReply(run=run.id, problem=name, steps=[_step(one) for one in found], is_cut=len(found) == MOST)
+        steps = [_step(one) for one in found[:MOST]]
+        return wire.SameReply(run=run.id, problem=name, steps=steps, is_cut=len(found) > MOST)
 
     return await context.answer(request, version, make)
 

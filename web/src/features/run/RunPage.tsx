@@ -15,6 +15,8 @@ import { useLoaded } from "../../ui/useLoaded";
 import style from "./RunPage.module.css";
 
 const ROWS = 200;
+/** More checkpoints than these are folded: what comes after them is asked for as often. */
+const FEW = 12;
 
 export function RunPage() {
   const item = run.value;
@@ -85,8 +87,9 @@ function Config({ config }: { config: unknown }) {
 }
 
 function Checkpoints({ checkpoints }: { checkpoints: readonly CheckpointItem[] }) {
+  const newest = checkpoints.at(-1);
   return (
-    <Part title="Checkpoints" note={checkpoints.length === 0 ? "none" : figure(checkpoints.length)}>
+    <Part title="Checkpoints" note={newest === undefined ? "none" : `${figure(checkpoints.length)}, the newest ${newest.name}`} isOpen={checkpoints.length <= FEW}>
       {checkpoints.length > 0 && (
         <div class={style["scroll"]}>
           <table>
