@@ -72,17 +72,21 @@ function can(action: Action): boolean {
 /** What shows or changes the sample: a table that covers it, or a list on a narrow screen, makes room first. */
 const OF_SAMPLE: ReadonlySet<Action> = new Set(["raw", "group", "difference", "find", "expand", "bookmark", "note"]);
 
-/** Do what a key does, where it can be seen. */
+/** Do what a key does, where it can be seen. A view that was there already, and covered, is not turned off. */
 function act(action: Action): void {
-  if (OF_SAMPLE.has(action)) showSample();
-  DO[action]();
+  const isUncovered = OF_SAMPLE.has(action) && showSample();
+  if (!isUncovered || action !== place.peek().view) DO[action]();
 }
 
-function showSample(): void {
+/** Make room for the sample. True where something covered it. */
+function showSample(): boolean {
   const { sample, mode, list } = place.peek();
-  if (sample === null) return;
+  if (sample === null) return false;
+  const isUnderTable = mode === "table" && isWide.peek() && settings.peek().leftOpen;
+  const isUnderList = list && matchMedia(NARROW).matches;
   if (mode === "table") isWide.value = false;
-  if (list && matchMedia(NARROW).matches) go({ list: false });
+  if (isUnderList) go({ list: false });
+  return isUnderTable || isUnderList;
 }
 
 /** The next sample: of the list, or where a group stands side by side the next column, and from its end on of the list. */
