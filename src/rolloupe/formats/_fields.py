@@ -96,13 +96,12 @@ def count(value: object) -> int | None:
 
 def name(value: object) -> str | None:
     """Read what a framework calls something: a text or an integer. A long one becomes its hash."""
-    if isinstance(value, str):
-        return (value if len(value) <= MAX_NAME_CHARS else text.digest(value)) or None
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
-    if isinstance(value, float):
-        value = int(value) if value.is_integer() else value
-    return name(str(value))
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    found = str(value)
+    return (found if len(found) <= MAX_NAME_CHARS else text.digest(found)) or None
 
 
 def tag(value: object) -> str | None:

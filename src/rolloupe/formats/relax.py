@@ -227,10 +227,12 @@ def _split(source: Source, record: Record) -> str:
 
 
 def _counts(record: Record) -> dict[str, int | None]:
-    found = {
-        name: next((n for key in keys if (n := fields.count(record.get(key))) is not None), None)
-        for name, keys in _COUNTS.items()
-    }
+    found: dict[str, int | None] = dict.fromkeys(_COUNTS)
+    for name, keys in _COUNTS.items():
+        for key in keys:
+            if key in record and (told := fields.count(record[key])) is not None:
+                found[name] = told
+                break
     response, total = found["response_tokens"], found["total_tokens"]
     if found["prompt_tokens"] is None and response is not None and total is not None and total >= response:
         found["prompt_tokens"] = total - response

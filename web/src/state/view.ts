@@ -11,7 +11,7 @@ export type Preview = "response" | "end" | "prompt";
 export interface ListView {
   /** Columns beside each group and sample. */
   columns: readonly string[];
-  /** Columns of the table. */
+  /** Columns of the table, beside the id, which says step and group. */
   table: readonly string[];
   preview: Preview;
   hasTooltips: boolean;
@@ -21,7 +21,7 @@ export interface ListView {
 
 const USUAL: ListView = {
   columns: ["reward"],
-  table: ["step", "group", "reward", "advantage", "status", "response_tokens", "turns"],
+  table: ["reward", "advantage", "status", "response_tokens", "turns"],
   preview: "response",
   hasTooltips: true,
   widths: {},

@@ -17,7 +17,7 @@ export function NothingDiscarded() {
         <p>Of {split} the files name no sample that was not trained on. Not every trainer writes them down.</p>
       ) : (
         <p>
-          <button type="button" class="button" onClick={() => go({ step: to })}>Go to step {figure(to)}, the nearest where something was</button>
+          <button type="button" class="button" onClick={() => go({ step: to })}>Go to step {figure(to)}, the nearest with some</button>
         </p>
       )}
       <p>

@@ -96,7 +96,9 @@ function Scope({ range }: { range: Extent | null }) {
     ...(own !== null ? [{ value: "run", label: nameOf(own), title: "The whole run" }] : []),
     ...((runs.value?.length ?? 0) > 1 || own === null ? [{ value: "all", label: "All runs" }] : []),
   ];
-  const value = search.everywhere || runId === null ? "all" : typeof extent === "string" ? extent : "range";
+  const isEverywhere = search.everywhere || runId === null;
+  // All runs are this one where there is no other.
+  const value = isEverywhere ? (options.at(-1)?.value ?? "all") : typeof extent === "string" ? extent : "range";
   const choose = (to: string): void => {
     const next = to === "range" ? range : to === "step" || to === "run" ? to : extent;
     go({ extent: next ?? "run", search: { ...search, everywhere: to === "all" } }, "replace");
