@@ -2,7 +2,6 @@
 
 import { useRef, useState } from "preact/hooks";
 import type { RunItem } from "../../api/types.gen";
-import { fit } from "../../lib/fuzzy";
 import { count, figure } from "../../lib/numbers";
 import { colourOf, nameOf, runMark } from "../../state/marks";
 import { go, href, onLink, place } from "../../state/place";
@@ -13,6 +12,7 @@ import { useVirtual } from "../../ui/useVirtual";
 import { PAGE_TITLES } from "../frame/pages";
 import { RunEditor } from "./RunEditor";
 import { RunRow } from "./RunRow";
+import { sought } from "./sought";
 import style from "./RunPicker.module.css";
 
 const ROW_PX = 36;
@@ -49,7 +49,8 @@ function RunList({ close, edit }: { close: () => void; edit: (id: string) => voi
   const scroller = useRef<HTMLDivElement>(null);
   const known = runs.value ?? [];
   const hidden = known.filter(({ id }) => runMark(id).hidden).length;
-  const found = sought(known, text, showsHidden);
+  const isShown = ({ id }: RunItem): boolean => showsHidden || text.trim() !== "" || id === place.peek().run || place.peek().over.includes(id) || !runMark(id).hidden;
+  const found = sought(known.filter(isShown), text);
   const virtual = useVirtual({ count: found.length, scroller, height: () => ROW_PX, shape: found.length });
 
   const focusRow = (index: number): void => {
@@ -115,15 +116,4 @@ function RunList({ close, edit }: { close: () => void; edit: (id: string) => voi
       </p>
     </div>
   );
-}
-
-/** The runs that fit, the best first; hidden ones only where they are asked for, or are looked at. */
-function sought(known: readonly RunItem[], text: string, showsHidden: boolean): RunItem[] {
-  const shown = known.filter(({ id }) => showsHidden || text.trim() !== "" || id === place.peek().run || place.peek().over.includes(id) || !runMark(id).hidden);
-  if (text.trim() === "") return shown;
-  const fits = shown.flatMap((item) => {
-    const found = fit(text, `${nameOf(item)} ${item.name} ${item.format} ${item.path} ${runMark(item.id).note}`);
-    return found === null ? [] : [{ item, score: found.score }];
-  });
-  return fits.toSorted((a, b) => b.score - a.score).map(({ item }) => item);
 }

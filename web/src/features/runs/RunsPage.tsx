@@ -1,5 +1,6 @@
 /** All the runs that the server shows, and the places it looked at and did not open. */
 
+import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import type { RunItem } from "../../api/types.gen";
 import { count, figure, size } from "../../lib/numbers";
@@ -10,16 +11,26 @@ import { onLink, href } from "../../state/place";
 import { changedS, notes, program, runs } from "../../state/runs";
 import { Icon } from "../../ui/Icon";
 import { RunEditor } from "./RunEditor";
+import { type Order, ordered, ORDERS, sought } from "./sought";
 import style from "./RunsPage.module.css";
+
+/** Fewer runs are seen at a glance. */
+const MANY = 6;
+
+/** Kept while the page is open: who comes back finds the list as it was. */
+const wanted = signal("");
+const order = signal<Order>("found");
 
 export function RunsPage() {
   const [showsHidden, showHidden] = useState(false);
   const all = runs.value ?? [];
-  const known = all.filter(({ id }) => showsHidden || !runMark(id).hidden);
+  const known = ordered(sought(all, wanted.value), order.value).filter(({ id }) => showsHidden || wanted.value.trim() !== "" || !runMark(id).hidden);
   return (
     <main class={style["page"]}>
       <h1>{all.length === 0 ? "No run was recognised" : count(all.length, "run")}</h1>
+      {all.length >= MANY && <Tools />}
       {all.length === 0 ? <Empty /> : known.map((item) => <Run key={item.id} item={item} />)}
+      {all.length > 0 && known.length === 0 && wanted.value.trim() !== "" && <p role="status">No run is called so.</p>}
       {all.some(({ id }) => runMark(id).hidden) && (
         <p>
           <button type="button" class="action" aria-pressed={showsHidden} onClick={() => showHidden(!showsHidden)}>
@@ -30,6 +41,21 @@ export function RunsPage() {
       <Notes />
       <p class={style["program"]}>{program.value}</p>
     </main>
+  );
+}
+
+function Tools() {
+  return (
+    <div class={style["tools"]}>
+      <input class="field" type="search" aria-label="Find a run" placeholder="Find by name, format, path or note" autocomplete="off" spellcheck={false} value={wanted.value} onInput={(event) => (wanted.value = event.currentTarget.value)} />
+      <select class="field" aria-label="Order of the runs" value={order.value} onChange={(event) => (order.value = ORDERS.find(({ value }) => value === event.currentTarget.value)?.value ?? "found")}>
+        {ORDERS.map(({ value, label }) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
+      </select>
+    </div>
   );
 }
 

@@ -1,0 +1,27 @@
+import { describe, expect, it } from "vitest";
+import type { RunItem } from "../../api/types.gen";
+import { ordered, sought } from "./sought";
+
+const run = (name: string, samples: number, changed_s: number | null): RunItem => ({
+  id: name, name, format: "relax", reason: "", path: `/work/${name}`, problems: 0, version: "1", live: false, ending: "", changed_s, reward_range: null, metric_ranges: [],
+  splits: [{ name: "train", steps: 1, samples, first_step: 0, last_step: 0, reward_min: 0, reward_max: 1 }],
+  progress: { done_bytes: 1, total_bytes: 1, phase: "ready" },
+});
+
+const RUNS = [run("grpo-10", 5, 300), run("ppo-1", 50, null), run("grpo-9", 7, 400)];
+const names = (items: readonly RunItem[]): string[] => items.map(({ name }) => name);
+
+describe("the list of runs", () => {
+  it("holds those that fit what is typed, by name, format, path or note", () => {
+    expect(names(sought(RUNS, " "))).toEqual(names(RUNS));
+    expect(names(sought(RUNS, "grpo")).toSorted()).toEqual(["grpo-10", "grpo-9"]);
+    expect(names(sought(RUNS, "relax"))).toHaveLength(3);
+    expect(sought(RUNS, "dpo-7")).toEqual([]);
+  });
+  it("stands as found, by when it was written, by name with its numbers, or by size", () => {
+    expect(names(ordered(RUNS, "found"))).toEqual(names(RUNS));
+    expect(names(ordered(RUNS, "written"))).toEqual(["grpo-10", "grpo-9", "ppo-1"]);
+    expect(names(ordered(RUNS, "name"))).toEqual(["grpo-9", "grpo-10", "ppo-1"]);
+    expect(names(ordered(RUNS, "samples"))).toEqual(["ppo-1", "grpo-9", "grpo-10"]);
+  });
+});
