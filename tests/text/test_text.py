@@ -65,7 +65,8 @@ def shape(turns: list[Turn]) -> list[tuple[str, str]]:
 @settings(max_examples=400)
 @given(texts)
 def test_nothing_of_a_text_is_lost(given_text: str) -> None:
-    assert verbatim(text.parts(given_text)) == given_text
+    for role in ("assistant", "user", "system", "tool"):
+        assert verbatim(text.parts(given_text, role)) == given_text
     assert whole(text.split_prompt(given_text)) == given_text
     assert whole(text.split_response(given_text)) == given_text
 
@@ -179,6 +180,22 @@ def test_a_turn_of_tool_results_is_the_tools() -> None:
     turns = text.split_response(f"{call}{result}<|im_start|>assistant\nSeven")
     assert [turn.role for turn in turns] == ["assistant", "tool", "assistant"]
     assert {turn.origin for turn in turns} == {"response"}
+
+
+ASKED = "Show your work in <think> </think> tags, and the answer in <answer> </answer>: <answer> (1 + 2) / 3 </answer>."
+
+
+@pytest.mark.parametrize("role", ["user", "system", "developer", "tool"])
+def test_tags_that_are_asked_for_or_quoted_are_text(role: str) -> None:
+    call = '<tool_call>{"name": "f", "arguments": {}}</tool_call>'
+    for asked in (ASKED, f"Call it so: {call} and read <tool_response> then.", "Never forget </think>, please."):
+        assert [(part.kind, part.text) for part in text.parts(asked, role)] == [("text", asked)]
+        (turn,) = text.from_messages([{"role": role, "content": asked}])
+        assert [part.kind for part in turn.parts] == ["text"]
+    written = f"<|im_start|>{role}\n{ASKED}<|im_end|>\n<|im_start|>assistant\n<think>So.</think>Yes.<|im_end|>\n"
+    asking, answering = text.split_prompt(written)
+    assert [part.kind for part in asking.parts] == ["marker", "text", "marker"]
+    assert [part.kind for part in answering.parts] == ["marker", "think", "text", "marker"]
 
 
 def test_a_run_of_placeholders_folds_to_one() -> None:

@@ -272,14 +272,15 @@ def _is_message(element: Any) -> bool:
 def _shown_turn(message: Element) -> Turn:
     """Read a message back from a page; on the cookbook's, calls of tools are not shown."""
     role = next((w.removeprefix("lt-message-") for w in words(message) if w.startswith("lt-message-")), "unknown")
+    role = text.clean(role)
     content = first_below(message, "lt-message-content")
     found: list[Part] = []
     for child in children(content):
         if isinstance(child, str):
-            found += text.parts(text.clean(child)) if child.strip() else []
+            found += text.parts(text.clean(child), role) if child.strip() else []
         elif isinstance(child, dict):
-            found += _shown_parts(child)
-    return Turn(role=text.clean(role), parts=found)
+            found += _shown_parts(child, role)
+    return Turn(role=role, parts=found)
 
 
 def _shown_call(element: Element, shown: str) -> Part:
@@ -292,7 +293,7 @@ def _shown_call(element: Element, shown: str) -> Part:
     return Part(kind="tool_call", text=f"{call.name}({call.arguments})", call=call)
 
 
-def _shown_parts(element: Element) -> list[Part]:
+def _shown_parts(element: Element, role: str) -> list[Part]:
     shown = text.clean(plain(element))
     kinds = words(element)
     if "lt-thinking-part" in kinds:
@@ -302,4 +303,4 @@ def _shown_parts(element: Element) -> list[Part]:
         return [_shown_call(element, shown)]
     if "lt-image-part" in kinds:
         return [Part(kind="image", text="image")]
-    return text.parts(shown)
+    return text.parts(shown, role)

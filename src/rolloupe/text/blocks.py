@@ -48,6 +48,12 @@ MARKERS = (
     "<|audio_end|>", "<|image_start|>", "<|image_end|>", "<start_of_image>", "<end_of_image>", "[IMG_END]",
 )  # fmt: skip
 
+ASKING = frozenset(["system", "developer", "user", "human", "tool"])
+"""Roles that name tags where they ask for them, or quote them: these are text, unless a turn begins with a result."""
+
+_RESULTS = frozenset(word for word, (_, kind) in BLOCKS.items() if kind == "tool_result")
+_QUOTED = (BLOCKS.keys() | CLOSINGS) - {*MARKERS}
+
 PLACEHOLDERS = (
     "<|image_pad|>", "<|video_pad|>", "<|audio_pad|>", "<image>", "<|image|>", "<audio>", "<video>", "<|patch|>",
     "<image_soft_token>", "[IMG]", "[IMG_BREAK]", "<|media_pad|>", "<|placeholder|>",
@@ -70,11 +76,13 @@ class Token(NamedTuple):
     word: str
 
 
-def parts(text: str) -> list[Part]:
-    """Cut a text into parts; joining `raw` (else `text`) of all of them gives the text back verbatim."""
+def parts(text: str, role: str = "assistant") -> list[Part]:
+    """Cut a text of a role into parts; joining `raw` (else `text`) of all of them gives the text back verbatim."""
     if not any(sign in text for sign in SIGNS):  # most messages are nothing but text
         return [Part(kind="text", text=text)] if text else []
     tokens = [Token(m.start(), m.end(), m.group()) for m in _TOKEN.finditer(text)]
+    if role in ASKING:
+        tokens = _meant(text, tokens)
     ends: dict[str, list[int]] = defaultdict(list)
     for number, token in enumerate(tokens):
         ends[token.word].append(number)
@@ -89,6 +97,18 @@ def parts(text: str) -> list[Part]:
         position, number = _part(text, tokens, ends, number, found)
     _plain(text[position:], found)
     return found
+
+
+def _meant(text: str, tokens: list[Token]) -> list[Token]:
+    """Those that mean something in a text that asks: no blocks, unless it begins with a result of a tool."""
+    first = next((token for token in tokens if token.word not in MARKERS), None)
+    is_result = first is not None and first.word in _RESULTS and not _outside_markers(text[: first.start])
+    quoted = _QUOTED - _RESULTS - {BLOCKS[word][0] for word in _RESULTS} if is_result else _QUOTED
+    return [token for token in tokens if token.word not in quoted]
+
+
+def _outside_markers(text: str) -> str:
+    return _TOKEN.sub("", text).strip()
 
 
 def _leading_thought(text: str, tokens: list[Token], found: list[Part]) -> tuple[int, int]:

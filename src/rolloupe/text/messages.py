@@ -39,16 +39,16 @@ def joined(messages: object, *, thoughts: bool = False) -> str:
 def _turn(entry: object, origin: Literal["prompt", "response"]) -> Turn:
     if not isinstance(entry, dict):
         return Turn(role="unknown", origin=origin, parts=[Part(kind="json", text=_json(entry))])
-    role = entry.get("role")
+    role = _role(entry)
     found: list[Part] = []
     if thought := _thought(entry):
         found.append(Part(kind="think", text=thought))
-    found += _content(entry.get("content"))
+    found += _content(entry.get("content"), role)
     found += [_call(call) for call in _listed(entry.get("tool_calls"))]
     if isinstance(entry.get("function_call"), dict):
         found.append(_call(entry["function_call"]))
     return Turn(
-        role=clean(role).lower() if isinstance(role, str) and role else "unknown",
+        role=role,
         origin=origin,
         parts=found,
         name=_word(entry.get("name")),
@@ -58,24 +58,29 @@ def _turn(entry: object, origin: Literal["prompt", "response"]) -> Turn:
     )
 
 
-def _content(content: object) -> list[Part]:
+def _role(entry: dict[str, Any]) -> str:
+    role = entry.get("role")
+    return clean(role).lower() if isinstance(role, str) and role else "unknown"
+
+
+def _content(content: object, role: str) -> list[Part]:
     if content is None:
         return []
     if isinstance(content, str):
-        return parts(clean(content))
+        return parts(clean(content), role)
     if isinstance(content, list):
-        return [part for entry in content for part in _entry(entry)]
+        return [part for entry in content for part in _entry(entry, role)]
     return [Part(kind="json", text=_json(content))]
 
 
-def _entry(entry: object) -> list[Part]:
+def _entry(entry: object, role: str) -> list[Part]:
     if isinstance(entry, str):
-        return parts(clean(entry))
+        return parts(clean(entry), role)
     if not isinstance(entry, dict):
         return [Part(kind="json", text=_json(entry))]
     for key in TEXT_KEYS:
         if isinstance(entry.get(key), str):
-            return parts(clean(entry[key]))
+            return parts(clean(entry[key]), role)
     for key in THINK_KEYS:
         if isinstance(entry.get(key), str):
             return [Part(kind="think", text=clean(entry[key]))]
@@ -121,7 +126,9 @@ def _plain(entry: object, *, thoughts: bool) -> str:
         return clean(entry)
     if not isinstance(entry, dict):
         return _json(entry)
-    found = [part for part in _content(entry.get("content")) if part.raw is not None or part.kind not in QUIET]
+    found = [
+        part for part in _content(entry.get("content"), _role(entry)) if part.raw is not None or part.kind not in QUIET
+    ]
     body = "".join(_said(part) if part.raw is None else part.raw for part in found)
     calls = [_said(part) for part in map(_call, _listed(entry.get("tool_calls")))]
     return "\n".join(piece for piece in [_thought(entry) if thoughts else "", body, *calls] if piece)

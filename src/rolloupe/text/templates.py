@@ -77,8 +77,8 @@ def _split(text: str, *, first_role: str, origin_response: bool) -> list[Turn]:
     turns: list[Turn] = []
     before = text[: starts[0].at] if starts else text
     if before or not starts:
-        is_system = pattern is DEEPSEEK and not origin_response
-        turns.append(Turn(role="system" if is_system else first_role, parts=parts(before)))
+        role = "system" if pattern is DEEPSEEK and not origin_response else first_role
+        turns.append(Turn(role=role, parts=parts(before, role)))
     for number, start in enumerate(starts):
         stop = starts[number + 1].at if number + 1 < len(starts) else len(text)
         turns.append(_turn(text, start, stop))
@@ -133,7 +133,7 @@ def _role(word: str) -> str:
 
 def _turn(text: str, start: Start, stop: int) -> Turn:
     header = Part(kind="marker", text=text[start.at : start.body])
-    turn = Turn(role=start.role, parts=[header, *parts(text[start.body : stop])])
+    turn = Turn(role=start.role, parts=[header, *parts(text[start.body : stop], start.role)])
     kinds = {part.kind for part in turn.parts if part.kind != "marker" and part.text.strip()}
     if kinds == {"tool_result"}:
         turn.role = "tool"

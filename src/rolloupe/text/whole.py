@@ -48,8 +48,8 @@ def after(turns: list[Turn], token: str) -> list[Turn]:
     at = text.find(token)
     if at < 0 or any(part.raw is None and part.kind in ("image", "json", "tool_call") for part in asked[0].parts):
         return turns
-    system = Turn(role="system", parts=parts(text[:at]))
-    body = [Part(kind="marker", text=token), *parts(text[at + len(token) :])]
+    system = Turn(role="system", parts=parts(text[:at], "system"))
+    body = [Part(kind="marker", text=token), *parts(text[at + len(token) :], "user")]
     user = Turn(role="user", parts=body, name=asked[0].name, tokens=asked[0].tokens)
     place = turns.index(asked[0])
     return [*turns[:place], *([system] if at else []), user, *turns[place + 1 :]]
