@@ -14,6 +14,7 @@ from rolloupe.model import Sample
 from rolloupe.record.relax import RelaxWriter
 from tests.cli.support import FORBIDDEN, on_terminal, rolloupe, row, write_run
 from tests.formats.support import only_run, samples
+from tests.formats.test_telescope import RUN as TELESCOPE
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -188,6 +189,17 @@ def test_a_step_larger_than_a_page_arrives_whole(tmp_path: Path) -> None:
     assert "1,201 samples of 1 step, as" in rolloupe("convert", source, tmp_path / "out", "--to", "relax").out
     found = samples(only_run(tmp_path / "out"))
     assert [one.row.index for one in found] == [str(n) for n in range(1201)]
+
+
+def test_a_status_arrives_though_its_word_says_nothing_elsewhere(tmp_path: Path) -> None:
+    """Of Telescope's `final_answer` its own format alone knows that it is complete."""
+    done = rolloupe("convert", TELESCOPE, tmp_path / "out", "--to", "native")
+    assert done.code == 0
+    mine, theirs = samples(only_run(tmp_path / "out")), samples(only_run(TELESCOPE))
+    words = {sample.row.status_raw for sample in theirs}
+    assert "final_answer" in words
+    assert sorted(sample.row.status for sample in mine) == sorted(sample.row.status for sample in theirs)
+    assert {sample.extra.get("status_raw", sample.row.status_raw) for sample in mine} == words
 
 
 def test_what_annotations_say_arrives(tmp_path: Path) -> None:

@@ -15,7 +15,10 @@ class OfTheRest(Asked):
     """What a run answers of all that is no sample."""
 
     def metrics(self, name: str) -> "Listed[MetricPoint]":
-        """One of the trainer's metrics by step: `step`, `value`. `metric_names()` has the names."""
+        """One of the trainer's metrics by step: `step`, `value`. `metric_names()` has the names.
+
+        Nothing of one that only rows without a step have: `metric_rows()` has those.
+        """
         from rolloupe import query
 
         return Listed(query.metrics(self._ready(), name))

@@ -42,10 +42,13 @@ def metric_names(run: OpenRun) -> list[str]:
 
 
 def metrics(run: OpenRun, name: str) -> list[MetricPoint]:
-    """One of the trainer's metrics by step. Raises `BadQuery`, naming some there are, where there is none such."""
+    """One of the trainer's metrics by step; nothing of one that only rows without a step have.
+
+    Raises `BadQuery`, naming some there are, where there is none such.
+    """
     rows = metric_rows(run)
     found = [MetricPoint(row.step, row.values[name]) for row in rows if row.step is not None and name in row.values]
-    if not found:
+    if not any(name in row.values for row in rows):
         known = ", ".join(list(dict.fromkeys(one for row in rows for one in row.values))[:40]) or "none"
         raise BadQuery(f"no metric {name!r} in run {run.id!r}; there are: {known}")
     return found

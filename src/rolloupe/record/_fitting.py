@@ -101,6 +101,13 @@ def lost(sample: Sample, held: Sample | None, series: Mapping[str, TokenSeries] 
     yield from _lost_fields(sample, held, series or {})
 
 
+def own_status(row: SampleRow) -> str:
+    """The framework's own word for the status, where every format reads it as the same; else nothing."""
+    from rolloupe.formats import _fields as fields
+
+    return row.status_raw if fields.status(row.status_raw)[0] == row.status else ""
+
+
 def named(row: SampleRow, other: SampleRow) -> tuple[tuple[str, Any, Any], ...]:
     """What of a row a layout may keep as a field of this name, where it has no place for it; of two rows."""
     return (

@@ -349,12 +349,9 @@ _WORDS = {"error": "failed", "unknown": None}
 
 def _word(sample: Sample) -> str | None:
     """The framework's own word for the status, where it is read as the same; else Relax's."""
-    from rolloupe.formats import _fields as fields
+    from rolloupe.record._fitting import own_status
 
-    row = sample.row
-    if row.status_raw and fields.status(row.status_raw)[0] == row.status:
-        return row.status_raw
-    return _WORDS.get(row.status, row.status)
+    return own_status(sample.row) or _WORDS.get(sample.row.status, sample.row.status)
 
 
 def _group(sample: Sample) -> str | int | None:

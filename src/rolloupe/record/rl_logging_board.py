@@ -182,14 +182,14 @@ class RLLoggingBoardWriter:
 def _fitted(sample: Sample, split: str, step: int) -> tuple[dict[str, Any], Sample | None]:
     """The line of a sample, and what Rolloupe reads of it."""
     from rolloupe.formats.rl_logging_board import RLLoggingBoard
-    from rolloupe.record._fitting import extended, read_back
+    from rolloupe.record._fitting import extended, own_status, read_back
 
     reader = RLLoggingBoard()
     record = _of_model(sample, step)
     held = read_back(reader, record, RANK, split, step, nan=True)
     record = extended(record, sample, held, {*KEYS, *FOREIGN})
     if sample.row.status_raw and "status" not in record:
-        record["status"] = sample.row.status_raw
+        record["status"] = own_status(sample.row) or sample.row.status
     return record, read_back(reader, record, RANK, split, step, nan=True)
 
 
