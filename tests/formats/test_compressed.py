@@ -7,6 +7,7 @@ import os
 import random
 import re
 import resource
+import shutil
 import struct
 import sys
 import zlib
@@ -27,6 +28,7 @@ from rolloupe.formats import _decoding as decoding
 from rolloupe.formats import _jsonl as jsonl
 from rolloupe.formats import by_name, discover
 from rolloupe.formats._files import files, plain_name, stem
+from rolloupe.formats.base import TrainerFiles
 from rolloupe.model import Locator, Problem, RunInfo, RunPart, SampleRow, Scanned, Source
 from tests.formats.support import files_of, items, load, only_run, samples
 
@@ -35,6 +37,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
+DATA = Path(__file__).parents[1] / "data"
 ENDINGS = (".gz", ".zst")
 KEYS = ["prompt", "response", "reward", "step", "logprobs"]
 by_ending = pytest.mark.parametrize("ending", ENDINGS)
@@ -143,6 +146,28 @@ def test_every_format_gives_the_same_from_compressed_files(
         source = next(s for s in reader.sources(plain) if s.name == a.locator.source)
         packed = next(s for s in reader.sources(run) if s.name == b.locator.source)
         assert reader.raw(packed, b.locator) == reader.raw(source, a.locator)
+
+
+@by_ending
+def test_what_lies_beside_samples_may_be_compressed_too(ending: str, demo_runs: Path, tmp_path: Path) -> None:
+    """Metrics, configuration, checkpoints, differences of code and reports."""
+    for source in (DATA / "tinker/flat_run", DATA / "telescope/run_default", demo_runs / "tiny_grpo"):
+        place = tmp_path / source.name
+        shutil.copytree(source, place)
+        for path in place.rglob("*"):
+            if path.suffix in (".json", ".jsonl", ".diff", ".html") and path.name != "rolloupe.json":
+                path.with_name(path.name + ending).write_bytes(pack(path.read_bytes(), ending))
+                path.unlink()
+        plain, packed = only_run(source), only_run(place)
+        reader = by_name(plain.format)
+        assert isinstance(reader, TrainerFiles) and packed.format == plain.format
+        for ask in (reader.metrics, reader.config, reader.checkpoints, reader.code_diff):
+            assert repr(ask(packed)) == repr(ask(plain))
+        assert {file.what for file in reader.files(packed)} == {file.what for file in reader.files(plain)}
+        assert reader.logtrees(packed) == reader.logtrees(plain)
+        for split, step in reader.logtrees(plain):
+            assert repr(reader.logtree(packed, split, step)) == repr(reader.logtree(plain, split, step))
+        assert [sample.turns for sample in samples(packed)] == [sample.turns for sample in samples(plain)]
 
 
 @by_ending

@@ -82,6 +82,11 @@ def files(folder: str, link_root: str, suffixes: tuple[str, ...] = JSONL) -> lis
     )
 
 
+def file_of(folder: str, name: str, link_root: str) -> str:
+    """Return the path of the file of that name, compressed or not; nothing where there is none that may be read."""
+    return next((entry.path for entry in files(folder, link_root, (name,)) if plain_name(entry.name) == name), "")
+
+
 def _sealed_once(listed: list[Entry]) -> list[Entry]:
     names = {entry.name for entry in listed}
 

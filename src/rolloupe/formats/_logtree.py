@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 from rolloupe import text
 from rolloupe.formats import _fields as fields
+from rolloupe.formats._compressed import open_binary
+from rolloupe.formats._files import compression_of
 from rolloupe.formats._html import Element, children, first_below, parse_page, plain, tag_of, words
 from rolloupe.formats._jsonl import MAX_LINE_BYTES, Unusable, parse, regular, strip_bom
 from rolloupe.model import LogKind, LogNode, Part, ToolCall, Turn
@@ -81,7 +83,7 @@ def table_of(node: LogNode) -> dict[str, str]:
 
 
 def _content(path: str, limit: int) -> bytes:
-    with open(path, "rb", opener=regular) as file:
+    with open_binary(path) if compression_of(path) else open(path, "rb", opener=regular) as file:
         data = file.read(limit + 1)
     if len(data) > limit:
         raise Unusable(f"longer than {limit // 2**20} MiB: not parsed")

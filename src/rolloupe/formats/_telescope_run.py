@@ -9,7 +9,7 @@ import numpy as np
 
 from rolloupe.formats import _fields as fields
 from rolloupe.formats import _trainer_files as trainer
-from rolloupe.formats._files import is_below, links_of
+from rolloupe.formats._files import file_of, links_of
 from rolloupe.formats._telescope_archives import SUMMARY, archives_of, tables_of
 from rolloupe.formats._zipped_tables import Unreadable, taken
 from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, MetricRow, RunFile, RunInfo
@@ -147,4 +147,4 @@ def _file(run: RunInfo, name: str) -> str:
 
 def _below(folder: Path, name: str, links: str) -> str:
     path = folder / name
-    return str(path) if path.is_file() and is_below(os.path.realpath(path), links) else ""
+    return file_of(str(path.parent), path.name, links)

@@ -102,7 +102,7 @@ def _split(match: re.Match[str]) -> str:
 
 def prefixes(folder: str, link_root: str) -> list[str]:
     """Return what stands before the name of each metrics file of a folder: nothing, usually."""
-    return [entry.name.removesuffix(METRICS) for entry in files(folder, link_root, (METRICS,))]
+    return [plain_name(entry.name).removesuffix(METRICS) for entry in files(folder, link_root, (METRICS,))]
 
 
 def described(folder: str, link_root: str, prefix: str) -> list[tuple[str, str, str]]:
@@ -125,4 +125,4 @@ def _what(named: Named | None, own: str) -> str:
         return f"{_ITEMS[named.kind]}: {named.split or 'unknown split'}{place}"
     if _GANTT.fullmatch(own):
         return "timing chart"
-    return "metrics before a resume" if _BEFORE.fullmatch(own) else _WHAT.get(own, "")
+    return "metrics before a resume" if _BEFORE.fullmatch(own) else _WHAT.get(plain_name(own), "")

@@ -8,7 +8,7 @@ from typing import Any
 
 from rolloupe.formats import _logtree as logtree
 from rolloupe.formats import _trainer_files as trainer
-from rolloupe.formats._files import files, is_below, links_of
+from rolloupe.formats._files import COMPRESSED, file_of, is_below, links_of, plain_name
 from rolloupe.formats._jsonl import Unusable
 from rolloupe.formats._tinker_join import Joined, Place, Tied, join
 from rolloupe.formats._tinker_names import CHECKPOINTS, CONFIG, DIFF, METRICS, ROLLOUTS, Named, described, find
@@ -73,24 +73,32 @@ class TinkerFiles:
         if not logs:
             return []
         used, root = _read(logs)
-        rollouts = used.removesuffix(TREE) + ROLLOUTS
-        joined = _joined(run, used, rollouts, split, step) if used.endswith(TREE) else None
+        is_tree = plain_name(used).endswith(TREE)
+        joined = _joined(run, used, _beside(used, TREE, ROLLOUTS), split, step) if is_tree else None
         return (joined or join(root, [], split, step)).loose
 
 
 def tied_to(run: RunInfo, rollouts: str, split: str, step: int, place: Place) -> Tied | None:
     """Return the conversation that the log beside a file of rollouts holds of one trajectory, if that is certain."""
-    if not rollouts.endswith(ROLLOUTS):
+    if not plain_name(rollouts).endswith(ROLLOUTS):
         return None
-    joined = _joined(run, rollouts.removesuffix(ROLLOUTS) + TREE, rollouts, split, step)
+    joined = _joined(run, _beside(rollouts, ROLLOUTS, TREE), rollouts, split, step)
     return joined.tied.get(place) if joined else None
 
 
 def has_log(run: RunInfo, rollouts: str) -> bool:
     """True where something that the trainer logged for the step lies beside a file of its rollouts."""
-    stem = rollouts.removesuffix(ROLLOUTS)
-    beside = [f"{stem}{ending}" for ending in (TREE, PAGE)] if rollouts.endswith(ROLLOUTS) else []
+    is_named = plain_name(rollouts).endswith(ROLLOUTS)
+    beside = [_beside(rollouts, ROLLOUTS, other) for other in (TREE, PAGE)] if is_named else []
     return any(os.path.isfile(path) and is_below(os.path.realpath(path), links_of(run)) for path in beside)
+
+
+def _beside(path: str, own: str, other: str) -> str:
+    """Return the path of the file of the same step and split with another ending, compressed or not."""
+    plain = plain_name(path).removesuffix(own) + other
+    return next(
+        (plain + kind for kind in COMPRESSED if os.path.isfile(plain + kind) and not os.path.isfile(plain)), plain
+    )
 
 
 def _place(run: RunInfo) -> tuple[str | None, str]:
@@ -107,9 +115,8 @@ def _file(run: RunInfo, name: str) -> str:
     """Return the path of one of the trainer's files, nothing where there is none that may be read."""
     folder, prefix = _place(run)
     if folder is None:
-        return run.root if name == METRICS and run.root.endswith(METRICS) else ""
-    wanted = prefix + name
-    return next((entry.path for entry in files(folder, links_of(run), (wanted,)) if entry.name == wanted), "")
+        return run.root if name == METRICS and plain_name(run.root).endswith(METRICS) else ""
+    return file_of(folder, prefix + name, links_of(run))
 
 
 def _logs(run: RunInfo) -> list[Named]:

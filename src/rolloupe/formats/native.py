@@ -15,7 +15,7 @@ from rolloupe import tokens
 from rolloupe.formats import _fields as fields
 from rolloupe.formats import _native_annotations as annotations
 from rolloupe.formats import _trainer_files as trainer
-from rolloupe.formats._files import files, folders, is_below, links_of, stem
+from rolloupe.formats._files import file_of, files, folders, is_below, links_of, plain_name, stem
 from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable, step_of
 from rolloupe.formats._native_derived import derived
 from rolloupe.formats._token_parts import PartUnreadable, part_path, read_row
@@ -259,7 +259,7 @@ class Native(JsonlFormat):
 
     def files(self, run: RunInfo) -> list[RunFile]:
         """See `TrainerFiles`. Of token series, the folders."""
-        listed = [(e.path, e.name, _WHAT.get(e.name, "")) for e in files(run.root, links_of(run), ("",))]
+        listed = [(e.path, e.name, _WHAT.get(plain_name(e.name), "")) for e in files(run.root, links_of(run), ("",))]
         for folder, what in FOLDERS.items():
             place = os.path.join(run.root, folder)
             below = [
@@ -298,7 +298,7 @@ def _time(row: dict[str, Any] | None) -> float:
 
 
 def _file(run: RunInfo, name: str) -> str:
-    return next((entry.path for entry in files(run.root, links_of(run), (name,)) if entry.name == name), "")
+    return file_of(run.root, name, links_of(run))
 
 
 def _range(value: object) -> tuple[float, float] | None:

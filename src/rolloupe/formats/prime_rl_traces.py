@@ -18,7 +18,7 @@ from rolloupe.formats import _episodes as episodes
 from rolloupe.formats import _fields as fields
 from rolloupe.formats import _trainer_files as trainer
 from rolloupe.formats._episodes import Branch, as_dict
-from rolloupe.formats._files import Entry, files, links_of, stem
+from rolloupe.formats._files import Entry, file_of, files, links_of, stem
 from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable, step_of
 from rolloupe.formats._sniff import Look, look, look_into
 from rolloupe.model import (
@@ -197,8 +197,7 @@ class PrimeRLTraces(JsonlFormat):
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
         """Return the metrics of all producers: a row a step, later values over earlier ones; wall-clock rows last."""
-        folder = str(Path(run.root, MONITORS))
-        path = next((e.path for e in files(folder, links_of(run)) if e.name == "metrics.jsonl"), "")
+        path = file_of(str(Path(run.root, MONITORS)), "metrics.jsonl", links_of(run))
         found = trainer.merged_metrics(trainer.records(path))
         for row in found:
             row.values.pop("time", None)
