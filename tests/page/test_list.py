@@ -26,7 +26,8 @@ def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
         rows = [
             row(
                 step, i, reward={"score": float(i % 4 < i // 4), HOSTILE: "x" * (i % 3 + 1)},
-                status="truncated" if i % 5 == 0 else "completed", **{f"{HOSTILE} n": i},
+                status="truncated" if i % 5 == 0 else "completed",
+                **{f"{HOSTILE} n": i, "__proto__": i, "constructor": i},
             )
             for i in range(16)
         ]  # fmt: skip
@@ -156,6 +157,10 @@ def test_the_table_has_any_column_sorts_and_gives_csv(page: Page, viewer: Viewer
     boxes.first.check()
     boxes.last.check()
     page.get_by_label("Find a column").press("Escape")
+    page.get_by_label("Sort by").hover()
+    for name in ("__proto__", "constructor"):
+        expect(page.get_by_label("Sort by").locator(f"option[value={name}]")).to_have_text(name)
+    assert page.evaluate("() => { const found = []; for (const name in {}) found.push(name); return found; }") == []
     heading = page.get_by_role("button", name=f"{HOSTILE} n", exact=True)
     heading.click()
     expect(rows.first).to_contain_text("train/1/3/15")

@@ -200,6 +200,13 @@ def test_the_list_shows_what_one_chooses_in_the_order_one_chooses(wide: Page, vi
     expect(wide).to_have_url(re.compile("sort=-reward"))
     wide.get_by_role("button", name="Sorted descending: turn round").click()
     expect(wide).to_have_url(re.compile("sort=reward"))
+    wide.get_by_label("Sort by").focus()
+    wide.get_by_label("Sort by").select_option("response_chars")
+    figures = rows.locator("[data-column=response_chars]")
+    expect(figures.nth(1)).to_be_visible()
+    lengths = [int(one.replace(",", "")) for one in figures.all_inner_texts()]
+    assert lengths == sorted(lengths, reverse=True) and lengths[0] > lengths[-1]
+    wide.get_by_label("Sort by").select_option("index")
     wide.get_by_role("button", name="What the list shows").click()
     wide.get_by_label("Find a column").fill("avg_kl")
     wide.get_by_role("group", name="Columns").get_by_role("checkbox").check()

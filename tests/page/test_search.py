@@ -111,6 +111,21 @@ def test_options_scopes_and_what_cannot_be_read(viewer: Viewer, page: Page) -> N
     page.reload()
     expect(said).to_contain_text("120 samples")
     expect(page.get_by_role("combobox", name="in")).to_have_value("assistant")
+    page.get_by_role("combobox", name="in").select_option("")
+    page.get_by_role("button", name="Regular expression").click()
+    field.fill("needl")
+    expect(said).to_contain_text("120 samples")
+    page.get_by_role("button", name="Whole words").click()
+    expect(said).to_contain_text("Nothing found")
+    field.fill("needle")
+    expect(said).to_contain_text("120 samples")
+    page.goto(f"{viewer.address}search?run=first&split=train&step=1&q=needle")
+    expect(said).to_contain_text("40 samplesof 80 samples")
+    where = page.get_by_role("group", name="Where")
+    where.get_by_role("button", name="All runs").click()
+    expect(said).to_contain_text("120 samplesof 320 samples")
+    where.get_by_role("button", name="Step 1").click()
+    expect(said).to_contain_text("40 samplesof 80 samples")
 
 
 def test_the_page_of_360_pixels_does_not_scroll_sideways(viewer: Viewer, page: Page) -> None:

@@ -188,8 +188,8 @@ function movedTo(place: Place, change: Partial<Place>): Place {
   // open and is filled in changes nothing else.
   const isOther = (at("split") && place.split !== null) || (at("step") && place.step !== null);
   if (isOther && !("extent" in change)) next.extent = "step";
-  // Who sorts, or looks at more steps, wants to see what comes first.
-  const isOrdered = at("sort") || at("descending") || (at("extent") && change.extent !== "step");
+  // Who sorts wants to see what comes first.
+  const isOrdered = at("sort") || at("descending");
   if (isOrdered && !("sample" in change)) next.sample = null;
   const to = at("sample") && change.sample ? scopeOf(change.sample) : null;
   if (to !== null && !("step" in change)) return { ...next, step: to.step };

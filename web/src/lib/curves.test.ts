@@ -3,7 +3,18 @@ import { extent, path, smoothed, WHOLE_STEPS } from "./curves";
 
 describe("curves", () => {
   it("keep a constant series as it is, gaps included", () => {
-    expect(smoothed([2, 2, null, 2], 10).map((value) => value?.toFixed(9) ?? null)).toEqual(["2.000000000", "2.000000000", null, "2.000000000"]);
+    expect(smoothed([0, 1, 2, 3], [2, 2, null, 2], 10).map((value) => value?.toFixed(9) ?? null)).toEqual(["2.000000000", "2.000000000", null, "2.000000000"]);
+  });
+  it("are smoothed over steps, not over points", () => {
+    const keep = 1 - 2 / 11;
+    const [, second, third] = smoothed([5, 6, 16], [0, 1, 1], 10);
+    expect(second).toBeCloseTo(1 / (1 + keep), 12);
+    expect(third).toBeCloseTo((1 + keep ** 10) / (1 + keep ** 10 + keep ** 11), 12);
+    expect(smoothed([0, 1000], [0, 1], 10)[1]).toBeCloseTo(1, 12);
+    const raw = [3, 1, 4, 1, 5];
+    let [sum, weight] = [0, 0];
+    const asPoints = raw.map((value) => ([sum, weight] = [keep * sum + (1 - keep) * value, keep * weight + (1 - keep)])).map(([a = 0, b = 1]) => a / b);
+    smoothed([0, 1, 2, 3, 4], raw, 10).forEach((value, i) => expect(value).toBeCloseTo(asPoints[i] ?? NaN, 12));
   });
   it("have an extent where there is a number", () => {
     expect(extent([null, 3, -1])).toEqual([-1, 3]);

@@ -1,17 +1,21 @@
 /** Curves: smoothing, and a long curve on few pixels. */
 
 /**
- * Exponential moving average over a span of points, corrected for its start (Kingma & Ba 2015, section 3). Gaps stay
- * gaps and count for nothing.
+ * Exponential moving average over a span of steps, corrected for its start (Kingma & Ba 2015, section 3): what is further
+ * away in steps weighs less, so that ten steps apart the values themselves are drawn. Gaps stay gaps and count for nothing.
  */
-export function smoothed(values: readonly (number | null)[], spanPoints: number): (number | null)[] {
-  const keep = 1 - 2 / (spanPoints + 1);
+export function smoothed(steps: readonly number[], values: readonly (number | null)[], spanSteps: number): (number | null)[] {
+  const keep = 1 - 2 / (spanSteps + 1);
   let sum = 0;
   let weight = 0;
-  return values.map((value) => {
+  let last = 0;
+  return values.map((value, i) => {
+    const step = steps[i] ?? 0;
     if (value === null) return null;
-    sum = keep * sum + (1 - keep) * value;
-    weight = keep * weight + (1 - keep);
+    const kept = keep ** (step - last);
+    sum = weight === 0 ? value : kept * sum + value;
+    weight = weight === 0 ? 1 : kept * weight + 1;
+    last = step;
     return sum / weight;
   });
 }

@@ -3,14 +3,14 @@
 import type { WireNumber } from "../api/types.gen";
 
 const MINUS = "\u2212";
-const NON_FINITE: Record<string, number> = { NaN: NaN, Infinity: Infinity, "-Infinity": -Infinity };
+const NON_FINITE: ReadonlyMap<string, number> = new Map([["NaN", NaN], ["Infinity", Infinity], ["-Infinity", -Infinity]]);
 const DIGITS = /^-?\d+$/;
 
 /** Read a number off the wire; null for none, and for what is no number. Digits past 2**53 lose their tail. */
 export function toNumber(value: WireNumber | undefined): number | null {
   if (value === null || value === undefined) return null;
   if (typeof value === "number") return value;
-  return NON_FINITE[value] ?? (DIGITS.test(value) ? Number(value) : null);
+  return NON_FINITE.get(value) ?? (DIGITS.test(value) ? Number(value) : null);
 }
 
 /** The whole number that a person typed, or took from the page (`1,200`); null for anything else, and beyond 2**53. */

@@ -25,6 +25,16 @@ describe("scales of columns", () => {
     expect(scaleOf(column("avg_kl", { low: 0, high: 0.02 }), 0)).toEqual({ kind: "size", low: 0, high: 0.02 });
     expect(scaleOf(column("status", { kind: "text", low: null, high: null }), 0).kind).toBe("none");
   });
+  it("have one hue for sizes, two for what has two sides, and the score's for what is good or bad", () => {
+    const size = scaleOf(column("avg_kl", { low: 0, high: 5 }), 0);
+    const signed = scaleOf(column("reward_gap", { low: -1, high: 1 }), 0);
+    const score = scaleOf(column("reward"), 0);
+    const hues = (of: typeof size): (string | undefined)[] => [0.5, 2.5, 4.5].map((value) => /var\(--([a-z-]+)\)/.exec(cellColour(of, value) ?? "")?.[1]);
+    expect(hues(size)).toEqual(["seq-full", "seq-full", "seq-full"]);
+    expect([cellColour(signed, -0.5), cellColour(signed, 0.5)].map((one) => /--div-(neg|pos)/.exec(one ?? "")?.[1])).toEqual(["neg", "pos"]);
+    expect([0, 0.5, 1].map((value) => cellColour(score, value)).some((one) => one === null || one.includes("seq-full"))).toBe(false);
+    expect(cellColour(size, 0.5)).not.toBe(cellColour(size, 4.5));
+  });
   it("give no colour to what is no number", () => {
     const scale = scaleOf(column("reward"), 0);
     expect([cellColour(scale, null), cellColour(scale, NaN)]).toEqual([null, null]);

@@ -36,14 +36,14 @@ export function scale(name: string): Scale {
   return scales.value.get(name) ?? NONE;
 }
 
-const KNOWN: Record<string, string> = {
-  reward: "Reward", advantage: "Advantage", response_tokens: "Response tokens", prompt_tokens: "Prompt tokens", total_tokens: "Tokens",
-  response_chars: "Characters", turns: "Turns", step: "Step", status: "Status", env: "Environment", uid: "Id", discarded: "Discarded",
-  group: "Group", index: "Index", split: "Split",
-};
+const KNOWN: ReadonlyMap<string, string> = new Map([
+  ["reward", "Reward"], ["advantage", "Advantage"], ["response_tokens", "Response tokens"], ["prompt_tokens", "Prompt tokens"],
+  ["total_tokens", "Tokens"], ["response_chars", "Characters"], ["turns", "Turns"], ["step", "Step"], ["status", "Status"], ["env", "Environment"],
+  ["uid", "Id"], ["discarded", "Discarded"], ["group", "Group"], ["index", "Index"], ["split", "Split"],
+]);
 
 /** A column in words. */
-export const label = (name: string): string => KNOWN[name] ?? name;
+export const label = (name: string): string => KNOWN.get(name) ?? name;
 
 /** Asked for when the run or the split is another, and when the list was loaded anew: never for every line that is written. */
 export function startColumns(): void {

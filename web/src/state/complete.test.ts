@@ -28,3 +28,13 @@ it("reads a sample among those that it is one of", () => {
 it("leaves the page as it is where a group stands side by side", () => {
   expect([isAmongDiscarded("zero_advantage", { view: "group" }), isAmongDiscarded("", { view: "group", discarded: true })]).toEqual([false, true]);
 });
+
+it("stays where it was read with what was discarded since", () => {
+  expect(isAmongDiscarded("")).toBe(false);
+  const list = listing.value;
+  if (list === null) throw new Error("there is a list");
+  listing.value = { ...list, total: 2, rows: 2, pages: new Map([[0, [item(0), { ...item(1), id: "train/1/0/9" }]]]) };
+  listing.value = list;
+  sample.value = reply({ id: "train/1/0/9", discarded: "stale" });
+  expect([place.peek().discarded, place.peek().sample]).toEqual([false, "train/1/0/9"]);
+});

@@ -41,12 +41,18 @@ export function startComplete(): void {
     if (page !== "rollouts" || sample !== null || isBehind.value || list === null) return;
     untracked(() => goFirst(list));
   });
+  // What was in the list stays where it is read: it may have been discarded since.
+  let held = "";
+  effect(() => {
+    if (position.value !== null) held = place.value.sample ?? "";
+  });
   effect(() => {
     // A sample that the list cannot hold, as from a bookmark or a search, is read among those that it is one of. Side by
     // side a group may hold both.
     const { page, view, discarded } = place.value;
     const reply = read.value;
     if (page !== "rollouts" || view === "group" || !isShown.value || isBehind.value || reply === null || position.value !== null) return;
+    if (reply.id === held) return;
     const isGone = reply.discarded !== "";
     if (isGone !== discarded) untracked(() => go({ discarded: isGone, sample: reply.id }, "replace"));
   });

@@ -2,6 +2,7 @@
 
 import { signal } from "@preact/signals";
 import type { WireNumber } from "../api/types.gen";
+import type { Extent } from "../lib/address";
 import { condition, narrowed } from "../lib/filter";
 import { columnOf } from "./columns";
 import { keepIfHeld } from "./list";
@@ -29,6 +30,13 @@ export function filterBy(where: string): void {
   if (where === now) return;
   keepIfHeld(sample, where);
   go({ where });
+}
+
+/** Look at other steps. What is read stays where it is one of theirs. */
+export function widen(extent: Extent): void {
+  const { sample, where } = place.peek();
+  keepIfHeld(sample, where);
+  go({ extent });
 }
 
 /** What the menu of a value offers, each as the filter that it would make. */

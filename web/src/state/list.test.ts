@@ -6,7 +6,7 @@ import { type Place, START } from "../lib/address";
 import { MOST_PAGES } from "../lib/listing";
 import { item, settled } from "../testing";
 import { startComplete } from "./complete";
-import { filterBy } from "./filter";
+import { filterBy, widen } from "./filter";
 import { forgetLists, goOn, goToRow, isBehind, itemAt, listing, listingError, need, PAGE, position, reload, rowHere, startList } from "./list";
 import { place } from "./place";
 import { runs } from "./runs";
@@ -83,6 +83,18 @@ describe("the list", () => {
     size = 1;
     await opened();
     expect(listing.value).toMatchObject({ mode: "samples", total: 250, rows: 250 });
+  });
+  it("goes on to show groups where a step has only begun", async () => {
+    await opened();
+    size = 1;
+    await opened({ ...AT, step: 2 });
+    expect(listing.value).toMatchObject({ mode: "groups" });
+  });
+  it("keeps what is read where more steps are looked at", async () => {
+    await opened({ ...AT, sample: "train/1/110/220" });
+    widen("run");
+    await settled();
+    expect([place.value.extent, place.value.sample, position.value]).toEqual(["run", "train/1/110/220", 220]);
   });
   it("opens at the page of the sample that the address names", async () => {
     await opened({ ...AT, sample: "train/1/110/220" });

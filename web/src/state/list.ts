@@ -6,7 +6,7 @@ import type { SampleItem } from "../api/types.gen";
 import type { Place } from "../lib/address";
 import { idAt, idOfRow, itemAt, keyOf, type Listing, PAGE, placesOf, rowOf, type Scope, scopeAt as scopeOf } from "../lib/listing";
 import { Lru } from "../lib/lru";
-import { added, fits, isAlike, loadList, type Page, pageOf } from "./listing";
+import { added, fits, forgetKinds, isAlike, loadList, type Page, pageOf } from "./listing";
 import { go, place } from "./place";
 import { run } from "./runs";
 import { asApiError } from "./session";
@@ -82,6 +82,7 @@ export async function confirm(): Promise<void> {
 
 export function forgetLists(): void {
   kept.clear();
+  forgetKinds();
 }
 
 /** Fetch a page of rows, where it is missing. */

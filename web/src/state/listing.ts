@@ -30,10 +30,19 @@ export async function pageOf(of: Scope, mode: Listing["mode"], page: number, aro
     : { kind: "samples", reply: await getSamples(of.run, query) };
 }
 
+/** Splits of which a group was seen that has more samples than one: a step that begins is no other kind of step. */
+const grouped = new Set<string>();
+
+export function forgetKinds(): void {
+  grouped.clear();
+}
+
 export async function loadList(of: Scope, around: string | undefined): Promise<Listing> {
   const first = await pageOf(of, of.mode ?? "groups", 0, around);
+  const split = JSON.stringify([of.run, of.split]);
+  if (first.kind === "groups" && first.reply.total < first.reply.samples) grouped.add(split);
   // Where no group has a second sample, groups say nothing that samples do not.
-  const isAlone = first.kind === "groups" && of.mode === null && of.where === "" && first.reply.total === first.reply.samples;
+  const isAlone = first.kind === "groups" && of.mode === null && of.where === "" && !grouped.has(split);
   return listed(of, isAlone ? await pageOf(of, "samples", 0, around) : first);
 }
 

@@ -5,9 +5,9 @@ import type { GroupsReply, StepsReply } from "../api/types.gen";
 import { START } from "../lib/address";
 import { keyOf, type Listing } from "../lib/listing";
 import { listing, scopeAt } from "./list";
-import { isStale, newSamples, startConfirming } from "./live";
+import { isFollowing, isPaused, isStale, newSamples, startConfirming, startFollowing } from "./live";
 import { place } from "./place";
-import { steps } from "./steps";
+import { lastStep, steps } from "./steps";
 import { settled } from "../testing";
 
 vi.mock(import("../api"), async (original) => ({ ...(await original()), getGroups: vi.fn<typeof api.getGroups>() }));
@@ -55,4 +55,32 @@ it("tells nobody of a step that has another stamp and says what it said", async 
 it("counts what came since the list was loaded", () => {
   shown(1, 7, 3);
   expect([newSamples.value, isStale.value]).toEqual([1, false]);
+});
+
+it("follows the newest step until the reader goes to another sample or another step", () => {
+  const newest = lastStep as { value: number | null };
+  const at = (step: number, sample: string | null): void => {
+    place.value = { ...place.peek(), step, sample };
+  };
+  place.value = { ...START, page: "rollouts", run: "r", split: "train", step: 1, sample: "train/1/0/0" };
+  newest.value = 1;
+  startFollowing();
+  const started = (): void => {
+    isFollowing.value = true;
+    isPaused.value = false;
+  };
+  started();
+  newest.value = 2;
+  expect([place.peek().step, isFollowing.value]).toEqual([2, true]);
+  at(2, null); // as the page goes to its first sample by itself
+  at(2, "train/2/0/0");
+  expect(isFollowing.value).toBe(true);
+  at(2, "train/2/0/1");
+  expect([isFollowing.value, isPaused.value]).toEqual([false, true]);
+  newest.value = 3;
+  expect(place.peek().step).toBe(2);
+  at(3, "train/3/0/0");
+  started();
+  at(1, "train/1/0/0");
+  expect([isFollowing.value, isPaused.value]).toEqual([false, true]);
 });

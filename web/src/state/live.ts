@@ -138,21 +138,25 @@ function startSeen(): void {
   });
 }
 
-/** Following ends when the reader goes to another step. */
-function startFollowing(): void {
+/** Following ends when the reader goes to another step, or to another sample of the newest one: who reads stays. */
+export function startFollowing(): void {
   let newest: number | null = null;
+  let read: { step: number | null; sample: string | null } = { step: null, sample: null };
   effect(() => {
     const last = lastStep.value;
-    const { step } = place.value;
+    const { step, sample } = place.value;
+    const before = read;
+    read = { step, sample };
     if (!isFollowing.value) {
       newest = last;
       return;
     }
     untracked(() => {
-      if (last !== newest) {
+      const isChosen = step === before.step && sample !== null && before.sample !== null && sample !== before.sample;
+      if (last !== newest && !isChosen) {
         newest = last;
         if (last !== null && last !== step) go({ step: last }, "replace");
-      } else if (step !== null && step !== last) {
+      } else if (isChosen || (step !== null && step !== last)) {
         isFollowing.value = false;
         isPaused.value = true;
       }

@@ -14,7 +14,8 @@ import style from "./Charts.module.css";
 
 export const SPAN = 10;
 
-export function Charts() {
+/** `isAside`: in a pane of their own, which can be folded away. */
+export function Charts({ isAside = true }: { isAside?: boolean }) {
   const known = steps.value;
   const own = run.value;
   const [pointed, point] = useState<number | null>(null);
@@ -27,9 +28,11 @@ export function Charts() {
       <div class={style["bar"]}>
         <h2>Charts</h2>
         <span>EMA {SPAN} · click a point to go there</span>
-        <button type="button" class="action" aria-label="Fold the charts away" title="Fold the charts away" onClick={() => choose({ rightOpen: false })}>
-          ›
-        </button>
+        {isAside && (
+          <button type="button" class="action" aria-label="Fold the charts away" title="Fold the charts away" onClick={() => choose({ rightOpen: false })}>
+            ›
+          </button>
+        )}
       </div>
       <section class={style["chart"]} aria-label="Reward by step">
         <h3>

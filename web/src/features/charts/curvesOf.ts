@@ -12,10 +12,10 @@ export function curvesOf({ steps, reward_mean, reward_std }: StepsReply, span: n
   const mean = reward_mean.map(finite);
   const std = reward_std.map(finite);
   const edge = (sign: 1 | -1): Column => mean.map((value, i) => (value === null ? null : value + sign * (std[i] ?? 0)));
-  const own = [mean, smoothed(mean, span), edge(1), edge(-1)];
+  const own = [mean, smoothed(steps, mean, span), edge(1), edge(-1)];
   if (others.every((other) => other === null)) return [[...steps], ...own, ...others.map(() => steps.map(() => undefined))];
   const all = [...new Set([...steps, ...others.flatMap((other) => other?.steps ?? [])])].toSorted((a, b) => a - b);
-  const rest = others.map((other) => spread(all, other?.steps ?? [], smoothed((other?.reward_mean ?? []).map(finite), span)));
+  const rest = others.map((other) => spread(all, other?.steps ?? [], smoothed(other?.steps ?? [], (other?.reward_mean ?? []).map(finite), span)));
   return [all, ...own.map((column) => spread(all, steps, column)), ...rest];
 }
 

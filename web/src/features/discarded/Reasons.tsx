@@ -2,8 +2,9 @@
 
 import { getDiscards } from "../../api";
 import { bars, percent, summed, type Bar } from "../../lib/discards";
+import { condition } from "../../lib/filter";
 import { count, figure } from "../../lib/numbers";
-import { go, place } from "../../state/place";
+import { go, href, onLink, place } from "../../state/place";
 import { run } from "../../state/runs";
 import { steps } from "../../state/steps";
 import { Failure } from "../../ui/State";
@@ -43,11 +44,11 @@ export function Reasons() {
             <tr key={reason}>
               <th scope="row">
                 <i class={style["swatch"]} style={{ background: colour(i) }} />
-                <Text text={reason} />
+                <a {...to(reason, "run")} title="All samples of the run with this reason"><Text text={reason} /></a>
                 {unfinished > 0 && <small>{unfinished === samples ? "cancelled or failed: no answer to read" : `${figure(unfinished)} without an answer`}</small>}
               </th>
               <td>
-                {figure(here)} <small>{percent(here, generatedHere)}</small>
+                {here > 0 ? <a {...to(reason, "step")} title="Those of this step">{figure(here)}</a> : figure(here)} <small>{percent(here, generatedHere)}</small>
               </td>
               <td title={count(groups, "group")}>
                 {figure(samples)} <small>{percent(samples, generated)}</small>
@@ -58,6 +59,12 @@ export function Reasons() {
       </table>
     </section>
   );
+}
+
+/** A link to what was discarded for a reason. */
+function to(reason: string, extent: "step" | "run") {
+  const change = { discarded: true, extent, where: condition("discarded", "=", reason, false), sample: null, list: true };
+  return { href: href(change), onClick: onLink(change) };
 }
 
 const colour = (number: number): string => `var(--run-${(number % COLOURS) + 2})`;

@@ -55,8 +55,8 @@ export function ColumnHead({ answer, item, items, children }: { answer: MemberTe
             <dd style={{ color: inkOf(scale("advantage"), toNumber(item.advantage)) }}>{signed(item.advantage)}</dd>
           </div>
         )}
-        {item !== undefined && item.response_tokens !== null && <div><dt>Tokens</dt><dd>{figure(item.response_tokens)}</dd></div>}
-        <div><dt>Characters</dt><dd>{figure(answer.chars)}</dd></div>
+        {item !== undefined && item.response_tokens !== null && <div><dt>Response tokens</dt><dd>{figure(item.response_tokens)}</dd></div>}
+        <div><dt>Characters</dt><dd>{figure(item?.response_chars ?? answer.chars)}</dd></div>
         {item !== undefined && item.turns > 1 && <div><dt>Turns</dt><dd>{figure(item.turns)}</dd></div>}
       </dl>
       {children}

@@ -74,7 +74,7 @@ export function GroupRow({ group, columns, isHere, at, canFocus, isOfSteps, box 
           <span class={style["mean"]} title={`${count(group.samples, "sample")}, mean ${label(first)} ${exact(mean)}`}>
             <b style={{ color: inkOf(scale(first), toNumber(mean)) }}>{score(mean, "–")}</b>
             <small>
-              n {figure(group.samples)}
+              {!isReward && <span class={style["of"]}>{label(first)}</span>} n {figure(group.samples)}
               {isReward && group.samples > 1 && group.reward_std !== null && ` ±${score(group.reward_std)}`}
             </small>
           </span>
@@ -90,7 +90,7 @@ export function GroupRow({ group, columns, isHere, at, canFocus, isOfSteps, box 
 function Strip({ name, values, here, samples }: { name: string; values: readonly WireNumber[]; here: number; samples: number }) {
   const drawn = values.slice(0, MOST_CELLS);
   return (
-    <span class={`${style["strip"]} ${drawn.length > MOST_APART ? style["dense"] : ""}`} style={{ width: `${Math.min(MOST_PX, drawn.length * CELL_PX) + (samples > drawn.length ? REST_PX : 0)}px` }}>
+    <span title={label(name)} class={`${style["strip"]} ${drawn.length > MOST_APART ? style["dense"] : ""}`} style={{ width: `${Math.min(MOST_PX, drawn.length * CELL_PX) + (samples > drawn.length ? REST_PX : 0)}px` }}>
       {drawn.map((value, member) => {
         const background = cellColour(scale(name), toNumber(value));
         return (

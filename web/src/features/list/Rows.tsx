@@ -1,16 +1,18 @@
 /** The rows of the list: only those on the screen are drawn, and a page is asked for when it comes near. */
 
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { getAbout } from "../../api";
 import { groupAt, holds, type Listing } from "../../lib/listing";
 import { asksForReason } from "../../lib/filter";
 import { count, figure } from "../../lib/numbers";
 import { activityOf } from "../../state/activity";
-import { filterBy } from "../../state/filter";
+import { filterBy, widen } from "../../state/filter";
 import { goToRow, isBehind, itemAt, listing, listingError, need, PAGE, position, reload, rowHere, scope } from "../../state/list";
 import { go, href, onLink, place } from "../../state/place";
 import { run } from "../../state/runs";
 import { lastStep, stepIndex, steps } from "../../state/steps";
 import { Failure, Missing, State } from "../../ui/State";
+import { useLoaded } from "../../ui/useLoaded";
 import { useRows } from "../../ui/useRows";
 import { NothingDiscarded } from "../discarded/NothingDiscarded";
 import { GroupRow, groupPx } from "./GroupRow";
@@ -132,12 +134,31 @@ export function Waiting() {
           <p>The files of this run hold no record that can be shown{item.problems > 0 ? "; the page of problems says why" : ""}.</p>
         )}
         {(goesOn || !item.live) && <p>When a trainer writes one, it appears here by itself.</p>}
+        <Beside id={item.id} />
       </State>
     ) : (
       <State title="Reading the first samples …" />
     );
   }
   return <p class="hidden" role="status">Loading</p>;
+}
+
+/** What a run holds that has no samples. */
+function Beside({ id }: { id: string }) {
+  const about = useLoaded(id, () => getAbout(id)).value;
+  const reports = (about?.reports ?? []).reduce((sum, one) => sum + one.steps.length, 0);
+  return (
+    <>
+      {reports > 0 && (
+        <p>
+          <a href={href({ page: "report" })} onClick={onLink({ page: "report" })}>{count(reports, "report")} of its trainer</a>
+        </p>
+      )}
+      <p>
+        <a href={href({ page: "run" })} onClick={onLink({ page: "run" })}>Its configuration, checkpoints and files</a>
+      </p>
+    </>
+  );
 }
 
 /** A filter that nothing on this page can fulfil, and the page where something may. */
@@ -175,7 +196,7 @@ function Empty({ list }: { list: Listing }) {
             Clear the filter
           </button>{" "}
           {list.scope.step !== null && (
-            <button type="button" class="button" onClick={() => go({ extent: "run" })}>
+            <button type="button" class="button" onClick={() => widen("run")}>
               Look in the whole run
             </button>
           )}

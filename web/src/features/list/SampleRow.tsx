@@ -48,8 +48,8 @@ export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, box }: P
   const length = item.response_tokens ?? item.response_chars;
   const unit = item.response_tokens === null ? "characters" : "tokens";
   const [first, ...others] = columns;
-  const own: Record<string, WireNumber> = { status: item.status, discarded: item.discarded, step: item.step };
-  const valueOf = (name: string): WireNumber => item.values[columns.indexOf(name)] ?? own[name] ?? null;
+  const own = new Map<string, WireNumber>([["status", item.status], ["discarded", item.discarded], ["step", item.step]]);
+  const valueOf = (name: string): WireNumber => item.values[columns.indexOf(name)] ?? own.get(name) ?? null;
   return (
     <li class={style["row"]} style={box}>
       <a

@@ -3,7 +3,8 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 import type { Extent } from "../../lib/address";
 import { figure, whole } from "../../lib/numbers";
-import { go, place } from "../../state/place";
+import { widen } from "../../state/filter";
+import { place } from "../../state/place";
 import { lastStep, steps } from "../../state/steps";
 import style from "./List.module.css";
 
@@ -12,8 +13,8 @@ const kindOf = (extent: Extent): "step" | "range" | "run" => (typeof extent === 
 export function ScopeField() {
   const { extent, step } = place.value;
   const choose = (kind: string): void => {
-    if (kind === "step" || kind === "run") go({ extent: kind });
-    else go({ extent: [steps.peek()?.steps[0] ?? null, step ?? lastStep.peek()] });
+    if (kind === "step" || kind === "run") widen(kind);
+    else widen([steps.peek()?.steps[0] ?? null, step ?? lastStep.peek()]);
   };
   return (
     <>
@@ -30,8 +31,8 @@ export function ScopeField() {
 function Range({ from, to }: { from: number | null; to: number | null }) {
   return (
     <span class={style["range"]}>
-      <End words="First step" value={from} choose={(end) => go({ extent: [end, to] })} />–
-      <End words="Last step" value={to} choose={(end) => go({ extent: [from, end] })} />
+      <End words="First step" value={from} choose={(end) => widen([end, to])} />–
+      <End words="Last step" value={to} choose={(end) => widen([from, end])} />
     </span>
   );
 }

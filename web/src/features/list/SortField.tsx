@@ -11,10 +11,11 @@ const FIRST = [
   "reward", "advantage", "avg_log_ratio", "sum_log_ratio", "avg_kl", "sum_kl", "max_kl", "ref_reward", "reward_gap", "valid_reward", "valid_reward_gap",
 ];
 
-const WORDS: Record<string, string> = {
-  avg_log_ratio: "Mean log-ratio", sum_log_ratio: "Sum of log-ratio", avg_kl: "Mean KL", sum_kl: "Sum of KL", max_kl: "Largest KL",
-  ref_reward: "Reference reward", reward_gap: "Reward gap", valid_reward: "Validation reward", valid_reward_gap: "Validation gap",
-};
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ["avg_log_ratio", "Mean log-ratio"], ["sum_log_ratio", "Sum of log-ratio"], ["avg_kl", "Mean KL"], ["sum_kl", "Sum of KL"],
+  ["max_kl", "Largest KL"], ["ref_reward", "Reference reward"], ["reward_gap", "Reward gap"], ["valid_reward", "Validation reward"],
+  ["valid_reward_gap", "Validation gap"],
+]);
 
 export function SortField() {
   const { sort, descending } = place.value;
@@ -30,7 +31,7 @@ export function SortField() {
       <select class="field" aria-label="Sort by" value={sort} onPointerEnter={() => setNear(true)} onFocus={() => setNear(true)} onChange={(event) => go({ sort: event.currentTarget.value, descending: event.currentTarget.value !== "index" })}>
         <option value="index">In order</option>
         <option value="length">Response length</option>
-        {!isDrawn && <option value={sort}>{WORDS[sort] ?? label(sort)}</option>}
+        {!isDrawn && <option value={sort}>{WORDS.get(sort) ?? label(sort)}</option>}
         {first.map(option)}
         {isNear && rest.length > 0 && <optgroup label="All columns">{rest.map(option)}</optgroup>}
       </select>
@@ -44,7 +45,7 @@ export function SortField() {
 function option({ name }: ColumnItem) {
   return (
     <option key={name} value={name}>
-      {WORDS[name] ?? label(name)}
+      {WORDS.get(name) ?? label(name)}
     </option>
   );
 }

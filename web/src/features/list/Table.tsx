@@ -25,7 +25,7 @@ export interface TableColumns {
 }
 
 const usualOf = (name: string): number => (name === "id" ? ID_PX : name === "response" ? TEXT_PX : USUAL_PX);
-const widthOf = (name: string): number => view.value.widths[name] ?? usualOf(name);
+const widthOf = (name: string): number => (Object.hasOwn(view.value.widths, name) ? view.value.widths[name] : undefined) ?? usualOf(name);
 
 /** The columns of the table: the id leads, how the response begins ends it. */
 export function tableColumns(chosen: readonly string[]): TableColumns {

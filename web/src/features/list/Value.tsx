@@ -14,10 +14,10 @@ export function said(name: string, value: WireNumber): string {
   return kind === "signed" ? signed(value, "–") : figure(value, "–");
 }
 
-const SHORT: Record<string, string> = { response_tokens: "tokens", response_chars: "characters", prompt_tokens: "prompt", total_tokens: "in all" };
+const SHORT: ReadonlyMap<string, string> = new Map([["response_tokens", "tokens"], ["response_chars", "characters"], ["prompt_tokens", "prompt"], ["total_tokens", "in all"]]);
 
 /** A name where there is little room: the last part of a path. */
-const short = (name: string): string => SHORT[name] ?? (label(name) === name ? (name.split(/[./]/).at(-1) ?? name) : label(name).toLowerCase());
+const short = (name: string): string => SHORT.get(name) ?? (label(name) === name ? (name.split(/[./]/).at(-1) ?? name) : label(name).toLowerCase());
 
 export function Value({ name, value, isFirst = false }: { name: string; value: WireNumber; isFirst?: boolean }) {
   const background = cellColour(scale(name), toNumber(value));

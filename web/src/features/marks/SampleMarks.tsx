@@ -3,7 +3,7 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { changeSample, changeText, ofSample, sampleMark, trouble } from "../../state/marks";
 import { Icon } from "../../ui/Icon";
-import { noteKey, noteOpen } from "./marking";
+import { drafts, noteKey, noteOpen } from "./marking";
 import style from "./SampleMarks.module.css";
 
 interface Props {
@@ -46,7 +46,7 @@ export function MarkButtons({ run, id }: Props) {
 export function Note({ run, id }: Props) {
   const { note } = sampleMark(run, id);
   const key = noteKey(run, id);
-  if (noteOpen.value === key) return <NoteField key={key} note={note} save={(text, before) => void changeText(ofSample(run, id), "note", before, text)} />;
+  if (noteOpen.value === key) return <NoteField key={key} draftOf={key} note={note} save={(text, before) => void changeText(ofSample(run, id), "note", before, text)} />;
   if (note === "") return null;
   return (
     <button type="button" class={style["note"]} title="Change the note (n)" onClick={() => (noteOpen.value = key)}>
@@ -59,10 +59,11 @@ export function Note({ run, id }: Props) {
 const MAX_CHARS = 20_000;
 const MAX_ROWS = 10;
 
-/** Leaving the field keeps what was written; Escape leaves the note as it was. */
-function NoteField({ note, save }: { note: string; save: (text: string, before: string) => void }) {
+/** Leaving the field keeps what was written; Escape leaves the note as it was, and puts aside what was written. */
+function NoteField({ draftOf, note, save }: { draftOf: string; note: string; save: (text: string, before: string) => void }) {
   const field = useRef<HTMLTextAreaElement>(null);
-  const [text, setText] = useState(note);
+  const draft = useRef(drafts.get(draftOf)).current;
+  const [text, setText] = useState(draft ?? note);
   const before = useRef(note).current;
   const now = useRef({ text, save });
   now.current = { text, save };
@@ -75,6 +76,8 @@ function NoteField({ note, save }: { note: string; save: (text: string, before: 
     return () => now.current.save(now.current.text, before);
   }, [before]);
   const end = (kept: boolean): void => {
+    if (kept || text === before) drafts.delete(draftOf);
+    else drafts.set(draftOf, text);
     if (!kept) now.current = { ...now.current, text: before };
     noteOpen.value = null;
   };
@@ -99,10 +102,11 @@ function NoteField({ note, save }: { note: string; save: (text: string, before: 
       />
       <span class={style["foot"]}>
         <button type="button" class="action strong" title="Ctrl+Enter" onClick={() => end(true)}>Keep</button>
-        <button type="button" class="action" title="Escape" onClick={() => end(false)}>Leave as it was</button>
+        <button type="button" class="action" title="Escape: what was written stands here again next time" onClick={() => end(false)}>Put aside</button>
         <small class={style["keys"]}>
-          <kbd>Ctrl Enter</kbd> keeps, <kbd>Esc</kbd> leaves
+          <kbd>Ctrl Enter</kbd> keeps, <kbd>Esc</kbd> puts aside
         </small>
+        {draft !== undefined && draft !== note && <small>as it was put aside</small>}
         {trouble.value !== "" && <small class={style["trouble"]}>Kept for this session alone: see Settings</small>}
       </span>
     </div>

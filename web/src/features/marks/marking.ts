@@ -8,6 +8,9 @@ import { say } from "../../ui/said";
 /** The sample, with its run, whose note is being written; null for none. */
 export const noteOpen = signal<string | null>(null);
 
+/** What was written and put aside, by the same key: it stands in the field again when that is opened. */
+export const drafts = new Map<string, string>();
+
 export const noteKey = (run: string | null, sample: string | null): string => `${run ?? ""}\n${sample ?? ""}`;
 
 export function toggleBookmark(): void {

@@ -1,6 +1,8 @@
 /** What the trainer logged for a step, as a folding outline. All of it is drawn as text. */
 
+import { useEffect } from "preact/hooks";
 import { getAbout, getReport } from "../../api";
+import type { AboutReply } from "../../api/types.gen";
 import { figure } from "../../lib/numbers";
 import { go, place } from "../../state/place";
 import { run } from "../../state/runs";
@@ -18,6 +20,12 @@ export function ReportPage() {
   const has = step !== null && steps.includes(step);
   const report = useLoaded(has && split !== null ? `${id}\n${split}\n${step}` : null, () => getReport(id, split ?? "", step ?? 0));
 
+  // A run without samples has no split of its own to be at.
+  const first = about.value?.reports[0];
+  useEffect(() => {
+    if (split === null && first !== undefined) go({ split: first.split, step: first.steps.at(-1) ?? null }, "replace");
+  }, [split, first]);
+
   if (about.error !== null) return <Alone heading="Report"><Failure error={about.error} what="The list of reports" again={about.again} /></Alone>;
   if (about.value === null) return <Alone heading="Report"><Loading /></Alone>;
   if (about.value.reports.length === 0) {
@@ -34,16 +42,7 @@ export function ReportPage() {
       <Alone heading="Report">
         <State title={`Nothing was logged for ${split} ${step ?? ""}`}>
           <p>These have a report:</p>
-          <ul class={style["others"]}>
-            {about.value.reports.map((one) => (
-              <li key={one.split}>
-                {one.split}:{" "}
-                {one.steps.slice(-12).map((other) => (
-                  <button key={other} type="button" class="action" onClick={() => go({ split: one.split, step: other })}>{figure(other)}</button>
-                ))}
-              </li>
-            ))}
-          </ul>
+          <Others reports={about.value.reports} />
         </State>
       </Alone>
     );
@@ -53,6 +52,7 @@ export function ReportPage() {
   const { root } = report.value;
   return (
     <main class={style["page"]} aria-label="Report">
+      {run.value?.splits.length === 0 && <Others reports={about.value.reports} />}
       <h1>{root.title || `${split} ${step}`}</h1>
       {root.children.map((node, i) => (
         // The pieces of a report never change their order.
@@ -61,5 +61,24 @@ export function ReportPage() {
       ))}
       {root.children.length === 0 && <p class="quiet">It holds a title alone.</p>}
     </main>
+  );
+}
+
+const MOST_STEPS = 12;
+
+/** The newest reports of each split, to go to. */
+function Others({ reports }: Pick<AboutReply, "reports">) {
+  const { split, step } = place.value;
+  return (
+    <ul class={style["others"]}>
+      {reports.map((one) => (
+        <li key={one.split}>
+          {one.split}:{" "}
+          {one.steps.slice(-MOST_STEPS).map((other) => (
+            <button key={other} type="button" class="action" aria-pressed={one.split === split && other === step} onClick={() => go({ split: one.split, step: other })}>{figure(other)}</button>
+          ))}
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -1,5 +1,6 @@
 /** The page to read on: the samples of a step, one of them, and the curve of the run. */
 
+import { useState } from "preact/hooks";
 import { LEFT, RIGHT, choose, settings } from "../../state/settings";
 import { listing, listingError } from "../../state/list";
 import { place } from "../../state/place";
@@ -36,6 +37,7 @@ export function Rollouts() {
               <Reasons />
             </details>
           )}
+          <Curves />
           {!isTable && <Divider label="Width of the list" width={leftWidth} limits={LEFT} choose={(width) => choose({ leftWidth: width })} />}
         </div>
       ) : (
@@ -52,6 +54,17 @@ export function Rollouts() {
         <Folded label="Show the charts" side="right" open={() => choose({ rightOpen: true })} />
       )}
     </div>
+  );
+}
+
+/** The curves, where there is no room for them beside the sample. */
+function Curves() {
+  const [isOpen, open] = useState(false);
+  return (
+    <details class={style["thin"]} onToggle={(event) => open(event.currentTarget.open)}>
+      <summary>Reward by step</summary>
+      {isOpen && <Charts isAside={false} />}
+    </details>
   );
 }
 

@@ -36,7 +36,7 @@ export function Transcript({ reply }: { reply: SampleReply }) {
         <ul class={style["notes"]} aria-label="Notes on this sample">
           {notes.map((note, i) => (
             // oxlint-disable-next-line react/no-array-index-key -- a note may be said twice
-            <li key={`${i} ${note}`}><Noted note={note} to={{ page: "report", split: reply.split, step: reply.step }} /></li>
+            <li key={`${i} ${note}`} class={note.includes("\n") ? style["trace"] : undefined}><Noted note={note} to={{ page: "report", split: reply.split, step: reply.step }} /></li>
           ))}
         </ul>
       )}
