@@ -157,9 +157,9 @@ def test_the_table_has_any_column_sorts_and_gives_csv(page: Page, viewer: Viewer
     boxes.first.check()
     boxes.last.check()
     page.get_by_label("Find a column").press("Escape")
-    page.get_by_label("Sort by").hover()
+    page.get_by_label("Sort by").focus()
     for name in ("__proto__", "constructor"):
-        expect(page.get_by_label("Sort by").locator(f"option[value={name}]")).to_have_text(name)
+        expect(page.get_by_label("Sort by").locator("option", has_text=re.compile(f"^{name}$"))).to_have_count(1)
     assert page.evaluate("() => { const found = []; for (const name in {}) found.push(name); return found; }") == []
     heading = page.get_by_role("button", name=f"{HOSTILE} n", exact=True)
     heading.click()
