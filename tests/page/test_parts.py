@@ -186,6 +186,30 @@ def test_long_text_opens_at_its_end_unless_one_says_not(wide: Page, viewer: View
     assert wide.evaluate(place) == 0
 
 
+def test_any_number_is_drawn_by_step_below_the_reward(wide: Page, viewer: Viewer) -> None:
+    wide.goto(viewer.address + "runs/rich?sample=train/4/0/0")
+    add = wide.get_by_label("Add a chart")
+    for name in ("response_tokens", "reward.format"):
+        add.select_option(name)
+    tokens, form = (wide.get_by_role("region", name=f"{name} by step") for name in ("Response tokens", "reward.format"))
+    expect(form.get_by_role("img")).to_have_attribute("aria-label", re.compile(r"over 6 steps: from 0\.5"))
+    expect(form.get_by_role("heading")).to_contain_text("0.500")
+    expect(tokens.get_by_role("img")).to_be_visible()
+    expect(wide).to_have_url(re.compile("chart=response_tokens&chart=reward.format"))
+    form.get_by_role("button", name="Move reward.format up").click()
+    expect(wide).to_have_url(re.compile("chart=reward.format&chart=response_tokens"))
+    wide.reload()
+    expect(tokens.get_by_role("img")).to_be_visible()
+    tokens.get_by_role("button", name="Take Response tokens away").click()
+    expect(tokens).to_have_count(0)
+    wide.goto(viewer.address + "runs/rich?sample=train/4/0/0&chart=not_there")
+    expect(wide.get_by_role("region", name="not_there by step")).to_contain_text("No sample of this run")
+    wide.goto(viewer.address + "runs/toy")
+    expect(wide.get_by_role("region", name="reward.format by step")).to_contain_text("No sample of this run")
+    wide.get_by_role("button", name="Take reward.format away").click()
+    expect(wide.get_by_role("region", name="Reward by step").get_by_role("img")).to_be_visible()
+
+
 def test_the_list_shows_what_one_chooses_in_the_order_one_chooses(wide: Page, viewer: Viewer) -> None:
     wide.goto(viewer.address + "runs/toy?mode=samples")
     rows = wide.get_by_role("list", name="Samples").get_by_role("listitem")

@@ -34,6 +34,17 @@ def test_the_list_of_runs(app: App) -> None:
     assert run["live"] is True
 
 
+def test_any_number_by_step(app: App) -> None:
+    path = run_path(app)
+    steps = get(app, f"{path}/steps?split=train").json
+    reply = get(app, f"{path}/curve?split=train&name=reward").json
+    assert (reply["name"], reply["steps"]) == ("reward", [0, 1, 2])
+    assert (reply["mean"], reply["std"]) == (steps["reward_mean"], steps["reward_std"])
+    assert get(app, f"{path}/curve?split=nothing&name=reward").json["steps"] == []
+    assert get(app, f"{path}/curve?split=train&name=nothing").status == 400
+    assert get(app, f"{path}/curve?split=train").status == 400
+
+
 def test_steps_in_columns(app: App) -> None:
     reply = get(app, f"{run_path(app)}/steps?split=train").json
     assert reply["steps"] == [0, 1, 2]

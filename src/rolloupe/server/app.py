@@ -57,6 +57,7 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/evals", evals.evals),
     (f"{RUN}/grid", evals.grid),
     (f"{RUN}/evals/answers", evals.answers),
+    (f"{RUN}/curve", runs.curve),
     (f"{RUN}/problems", runs.problems),
     (f"{RUN}/problems/raw", runs.problem_raw),
     (f"{RUN}/about", beside.about),

@@ -58,6 +58,27 @@ async def steps(request: Request) -> Response:
     return await context.answer(request, version, make)
 
 
+async def curve(request: Request) -> Response:
+    """`GET /api/runs/{run}/curve?split=&name=`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    given, version = request.query_params, run.version
+    split, name = params.word(given, "split"), params.word(given, "name")
+
+    def make() -> wire.CurveReply:
+        found = [point for point in query.series(run, name, split) if point.stats.count]
+        return wire.CurveReply(
+            run=run.id,
+            split=split,
+            name=name,
+            version=version,
+            steps=[point.step for point in found],
+            mean=[number(point.stats.mean) for point in found],
+            std=[number(point.stats.std) for point in found],
+        )
+
+    return await context.answer(request, version, make)
+
+
 async def discards(request: Request) -> Response:
     """`GET /api/runs/{run}/discards?split=`."""
     context, run = context_of(request), await context_of(request).run(request)

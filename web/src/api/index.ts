@@ -8,6 +8,7 @@ import type {
   CellReply,
   ColumnsReply,
   CompleteReply,
+  CurveReply,
   DiscardsReply,
   EvalsReply,
   GridReply,
@@ -62,6 +63,8 @@ export const getSteps = (run: string, split: string): Promise<StepsReply> => get
 /** Groups instead of samples: offset, limit and order are of groups. */
 export const getGroups = (run: string, query: SamplesQuery): Promise<GroupsReply> => get(["runs", run, "groups"], { ...query });
 
+/** A number of samples by step. */
+export const getCurve = (run: string, split: string, name: string): Promise<CurveReply> => get(["runs", run, "curve"], { split, name });
 export const getDiscards = (run: string, split: string): Promise<DiscardsReply> => get(["runs", run, "discards"], { split });
 
 /** What tells a right answer: a number of the sample, and the value from which on; empty where the run decides. */

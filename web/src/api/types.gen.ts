@@ -66,6 +66,21 @@ export interface RunsReply {
   program: string;
 }
 
+/**
+ * `GET /api/runs/{run}/curve?split=&name=`: a number of samples by step, over what was trained on.
+ *
+ * Parallel columns, one entry a step that has one, in ascending order of step.
+ */
+export interface CurveReply {
+  run: string;
+  split: string;
+  name: string;
+  version: string;
+  steps: number[];
+  mean: WireNumber[];
+  std: WireNumber[];
+}
+
 /** `GET /api/runs/{run}/steps?split=`: parallel columns, one entry a step, in ascending order of step. */
 export interface StepsReply {
   run: string;

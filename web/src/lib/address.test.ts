@@ -6,7 +6,7 @@ describe("addresses", () => {
     const place = {
       ...START, page: "rollouts" as const, run: "a/b ü?#", split: "eval/x y", step: 12, sample: "eval/x y/12/g%2F1/7~2",
       view: "raw" as const, sort: "my metric" as string, descending: true, list: true,
-      mode: "table" as const, extent: [null, 7] as const, where: "reward < 0.1 and x = 'a&b'", columns: ["a,b", "reward"],
+      mode: "table" as const, extent: [null, 7] as const, where: "reward < 0.1 and x = 'a&b'", columns: ["a,b", "reward"], charts: ["kl/mean", "a=b&c"],
       over: ["b", "c d&"],
     };
     const [path = "", query = ""] = format(place).split("?");

@@ -31,6 +31,8 @@ export interface Place extends Together {
   where: string;
   /** The columns that the list shows; null where the reader's own choice holds. */
   columns: readonly string[] | null;
+  /** What is drawn by step below the reward; null where the reader's own choice holds. */
+  charts: readonly string[] | null;
   /** What a page is asked beside, by name: see `ASKED`. */
   ask: Readonly<Record<string, string>>;
   /** On a narrow screen: the list of samples, instead of the sample. */
@@ -60,6 +62,7 @@ export const START: Place = {
   extent: "step",
   where: "",
   columns: null,
+  charts: null,
   ask: {},
   list: false,
   over: [],
@@ -81,6 +84,8 @@ const ABOVE: readonly Page[] = ["settings", "bookmarks"];
 export const MAX_OVER = 9;
 /** A table of more columns takes longer to draw than anybody reads in it. */
 export const MAX_COLUMNS = 200;
+/** More charts than these are no pane to look at. */
+export const MAX_CHARTS = 24;
 /** The last part of the address of what was not trained on: the same page as the rollouts. */
 const DISCARDED = "discarded";
 /** The names of what pages are asked, as they stand in addresses: those of evaluations. */
@@ -124,7 +129,8 @@ export function parse(path: string, query: string): Place {
     mode: MODES.find((name) => name === given.get("mode")) ?? null,
     extent: extentOf(given.get("scope") ?? ""),
     where: given.get("where") ?? "",
-    columns: given.has("column") ? [...new Set(given.getAll("column"))].filter((name) => name !== "").slice(0, MAX_COLUMNS) : null,
+    columns: namesIn(given, "column", MAX_COLUMNS),
+    charts: namesIn(given, "chart", MAX_CHARTS),
     discarded: third === DISCARDED,
     ask: third !== "evals" ? {} : Object.fromEntries(ASKED.flatMap((name) => (given.get(name) ? [[name, given.get(name) ?? ""]] : []))),
     list: given.get("list") === "1",
@@ -158,8 +164,8 @@ export function format(place: Place): string {
   if (place.mode !== null) query.set("mode", place.mode);
   if (place.extent !== "step") query.set("scope", place.extent === "run" ? "run" : place.extent.map((end) => end ?? "").join(":"));
   if (place.where !== "") query.set("where", place.where);
-  for (const name of place.columns ?? []) query.append("column", name);
-  if (place.columns?.length === 0) query.append("column", "");
+  writeNames(query, "column", place.columns);
+  writeNames(query, "chart", place.charts);
   if (place.page === "evals") for (const name of ASKED) if (place.ask[name]) query.set(name, place.ask[name] ?? "");
   if (place.list) query.set("list", "1");
   for (const id of place.over) query.append("over", id);
@@ -195,6 +201,16 @@ function movedTo(place: Place, change: Partial<Place>): Place {
   if (to !== null && !("step" in change)) return { ...next, step: to.step };
   if ((at("split") || at("step") || at("discarded")) && !("sample" in change)) next.sample = null;
   return next;
+}
+
+/** Names that stand in an address one by one, an empty one for none; null where it has no word of them. */
+function namesIn(given: URLSearchParams, key: string, most: number): readonly string[] | null {
+  return given.has(key) ? [...new Set(given.getAll(key))].filter((name) => name !== "").slice(0, most) : null;
+}
+
+function writeNames(query: URLSearchParams, key: string, names: readonly string[] | null): void {
+  for (const name of names ?? []) query.append(key, name);
+  if (names?.length === 0) query.append(key, "");
 }
 
 function extentOf(text: string): Extent {

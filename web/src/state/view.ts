@@ -1,7 +1,7 @@
 /** How the reader likes the list: its columns, what a row says of a sample, and the widths of the table's columns. */
 
 import { computed, effect, signal } from "@preact/signals";
-import type { Mode } from "../lib/address";
+import { MAX_CHARTS, type Mode } from "../lib/address";
 import { fields, keep, kept } from "./kept";
 import { go, place } from "./place";
 
@@ -13,6 +13,8 @@ export interface ListView {
   columns: readonly string[];
   /** Columns of the table, beside the id, which says step and group. */
   table: readonly string[];
+  /** What is drawn by step below the reward. */
+  charts: readonly string[];
   preview: Preview;
   hasTooltips: boolean;
   /** Of the table's columns, in pixels, by name. */
@@ -22,6 +24,7 @@ export interface ListView {
 const USUAL: ListView = {
   columns: ["reward"],
   table: ["reward", "advantage", "status", "response_tokens", "turns"],
+  charts: [],
   preview: "response",
   hasTooltips: true,
   widths: {},
@@ -37,6 +40,14 @@ export const shownColumns = computed<readonly string[]>(() => {
   const { columns, mode } = place.value;
   return columns ?? (mode === "table" ? view.value.table : view.value.columns);
 });
+
+/** What is drawn by step below the reward now: what the address says, else the reader's own choice. */
+export const shownCharts = computed<readonly string[]>(() => place.value.charts ?? view.value.charts);
+
+export function chooseCharts(charts: readonly string[]): void {
+  chooseView({ charts });
+  go({ charts: null }, "replace");
+}
 
 export function chooseView(change: Partial<ListView>): void {
   view.value = { ...view.value, ...change };
@@ -65,6 +76,7 @@ export function restored(text: string | null): ListView {
   return {
     columns: names(given.columns, USUAL.columns),
     table: names(given.table, USUAL.table),
+    charts: names(given.charts, USUAL.charts).slice(0, MAX_CHARTS),
     preview: given.preview === "prompt" || given.preview === "end" ? given.preview : "response",
     hasTooltips: given.hasTooltips !== false,
     widths: Object.fromEntries(widths.filter(([, px]) => typeof px === "number" && px >= WIDTH.least && px <= WIDTH.most)),
@@ -74,6 +86,10 @@ export function restored(text: string | null): ListView {
 /** Keep what is chosen, and put columns of the reader's own into the address, so that a link shows what its sender saw. */
 export function startView(): void {
   keep(KEY, view);
+  effect(() => {
+    const { page, charts, sample } = place.value;
+    if (page === "rollouts" && charts === null && sample !== null && view.value.charts.length > 0) go({ charts: view.value.charts }, "replace");
+  });
   effect(() => {
     const { page, columns, sample, mode } = place.value;
     if (page !== "rollouts" || columns !== null || sample === null) return;

@@ -36,7 +36,7 @@ from rolloupe.server.wire.groups import DiscardsReply, GroupItem, GroupsReply
 from rolloupe.server.wire.lists import ColumnItem, ColumnsReply, CompleteReply, SampleItem, SamplesReply, SuggestionItem
 from rolloupe.server.wire.members import MemberPiece, MembersReply, MemberText, SameReply, SameStep
 from rolloupe.server.wire.numbers import SAFE_INTEGER, Number, number
-from rolloupe.server.wire.runs import MetricRange, Note, Progress, RunItem, RunsReply, SplitItem, StepsReply
+from rolloupe.server.wire.runs import CurveReply, MetricRange, Note, Progress, RunItem, RunsReply, SplitItem, StepsReply
 from rolloupe.server.wire.sample import (
     CallView,
     Fact,
@@ -88,6 +88,7 @@ __all__ = [
     "ColumnsReply",
     "CompleteReply",
     "ConflictReply",
+    "CurveReply",
     "DiscardsReply",
     "ErrorReply",
     "EvalItem",

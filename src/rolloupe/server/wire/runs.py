@@ -74,6 +74,21 @@ class RunsReply(Struct, kw_only=True):
     """Name and version of the server."""
 
 
+class CurveReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/curve?split=&name=`: a number of samples by step, over what was trained on.
+
+    Parallel columns, one entry a step that has one, in ascending order of step.
+    """
+
+    run: str
+    split: str
+    name: str
+    version: str
+    steps: list[int]
+    mean: list[Number]
+    std: list[Number]
+
+
 class StepsReply(Struct, kw_only=True):
     """`GET /api/runs/{run}/steps?split=`: parallel columns, one entry a step, in ascending order of step."""
 

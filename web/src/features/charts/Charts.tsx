@@ -1,24 +1,40 @@
 /** The curves of the run beside what it wrote. */
 
 import { useState } from "preact/hooks";
+import { MAX_CHARTS } from "../../lib/address";
 import { figure, score } from "../../lib/numbers";
-import type { RunItem, WireNumber } from "../../api/types.gen";
+import type { RunItem, StepsReply, WireNumber } from "../../api/types.gen";
+import { columns, label } from "../../state/columns";
 import { colourOf, nameOf } from "../../state/marks";
 import { overlays, toggleOverlay } from "../../state/overlays";
 import { place } from "../../state/place";
 import { run } from "../../state/runs";
 import { choose } from "../../state/settings";
 import { stepIndex, steps, stepsError } from "../../state/steps";
-import { RewardChart } from "./RewardChart";
+import { chooseCharts, shownCharts } from "../../state/view";
+import { CurveChart, SPAN } from "./CurveChart";
+import { type Curve, rewardOf } from "./curvesOf";
+import { MetricChart } from "./MetricChart";
 import style from "./Charts.module.css";
 
-export const SPAN = 10;
+/** Drawn above already, or no number to draw by step. */
+const OWN: ReadonlySet<string> = new Set(["reward", "step"]);
+
+const curves = new WeakMap<StepsReply, Curve>();
+
+/** The rewards of a run as a curve: the same one each time, so that nothing is drawn anew. */
+function kept(reply: StepsReply): Curve {
+  const curve = curves.get(reply) ?? rewardOf(reply);
+  curves.set(reply, curve);
+  return curve;
+}
 
 /** `isAside`: in a pane of their own, which can be folded away. */
 export function Charts({ isAside = true }: { isAside?: boolean }) {
   const known = steps.value;
   const own = run.value;
   const [pointed, point] = useState<number | null>(null);
+  const curve = known === null ? null : kept(known);
   const hovered = pointed === null ? -1 : (known?.steps.indexOf(pointed) ?? -1);
   const at = hovered >= 0 ? hovered : pointed !== null || stepIndex.value < 0 ? null : stepIndex.value;
   const step = pointed ?? place.value.step;
@@ -34,33 +50,62 @@ export function Charts({ isAside = true }: { isAside?: boolean }) {
           </button>
         )}
       </div>
-      <section class={style["chart"]} aria-label="Reward by step">
-        <h3>
-          Reward <small>mean ± std{pointed === null ? "" : ` · step ${figure(pointed)}`}</small>
-          <b>{at === null ? "" : score(known?.reward_mean[at], "none")}</b>
-        </h3>
-        {known === null || known.steps.length === 0 ? (
-          <p class={style["empty"]}>{stepsError.value?.message ?? (known === null ? "" : "No step yet.")}</p>
-        ) : (
-          <RewardChart
-            steps={known}
-            colour={own === null ? 1 : colourOf(own.id)}
-            others={overlays.value.map(({ item, steps: theirs }) => ({ steps: theirs, colour: colourOf(item.id) }))}
-            current={place.value.step}
-            hover={point}
+      <div class={style["list"]} data-scroll="charts">
+        <section class={style["chart"]} aria-label="Reward by step">
+          <h3>
+            Reward <small>mean ± std{pointed === null ? "" : ` · step ${figure(pointed)}`}</small>
+            <b>{at === null ? "" : score(known?.reward_mean[at], "none")}</b>
+          </h3>
+          {known === null || curve === null || known.steps.length === 0 ? (
+            <p class={style["empty"]}>{stepsError.value?.message ?? (known === null ? "" : "No step yet.")}</p>
+          ) : (
+            <CurveChart
+              what="reward"
+              curve={curve}
+              colour={own === null ? 1 : colourOf(own.id)}
+              others={overlays.value.map(({ item, steps: theirs }) => ({ curve: theirs === null ? null : kept(theirs), colour: colourOf(item.id) }))}
+              current={place.value.step}
+              hover={point}
+            />
+          )}
+          {overlays.value.length > 0 && (
+            <ul class={style["legend"]} aria-label="Runs in the chart">
+              {own !== null && <Line item={own} value={at === null ? null : (known?.reward_mean[at] ?? null)} />}
+              {overlays.value.map(({ item, steps: theirs }) => (
+                <Line key={item.id} item={item} value={theirs?.reward_mean[theirs.steps.indexOf(step ?? NaN)] ?? null} none={theirs === null ? "no such split" : "–"} isOver />
+              ))}
+            </ul>
+          )}
+          {excluded > 0 && <p class={style["note"]}>{figure(excluded)} without a finite reward, left out of the mean</p>}
+        </section>
+        {shownCharts.value.map((name, i, all) => (
+          <MetricChart
+            key={name}
+            name={name}
+            remove={() => chooseCharts(all.filter((one) => one !== name))}
+            raise={i === 0 ? null : () => chooseCharts(all.toSpliced(i, 1).toSpliced(i - 1, 0, name))}
           />
-        )}
-        {overlays.value.length > 0 && (
-          <ul class={style["legend"]} aria-label="Runs in the chart">
-            {own !== null && <Line item={own} value={at === null ? null : (known?.reward_mean[at] ?? null)} />}
-            {overlays.value.map(({ item, steps: theirs }) => (
-              <Line key={item.id} item={item} value={theirs?.reward_mean[theirs.steps.indexOf(step ?? NaN)] ?? null} none={theirs === null ? "no such split" : "–"} isOver />
-            ))}
-          </ul>
-        )}
-        {excluded > 0 && <p class={style["note"]}>{figure(excluded)} without a finite reward, left out of the mean</p>}
-      </section>
+        ))}
+        <More />
+      </div>
     </>
+  );
+}
+
+/** Offers what else there is by step. */
+function More() {
+  const shown = shownCharts.value;
+  const offered = columns.value.filter(({ name, kind }) => kind === "number" && !OWN.has(name) && !shown.includes(name));
+  if (offered.length === 0 || shown.length >= MAX_CHARTS) return null;
+  return (
+    <p class={style["more"]}>
+      <select class="field" aria-label="Add a chart" value="" onChange={(event) => chooseCharts([...shown, event.currentTarget.value])}>
+        <option value="">Add a chart …</option>
+        {offered.map(({ name }) => (
+          <option key={name} value={name}>{label(name)}</option>
+        ))}
+      </select>
+    </p>
   );
 }
 

@@ -1,11 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { StepsReply } from "../../api/types.gen";
-import { curvesOf } from "./curvesOf";
+import { type Curve, curvesOf } from "./curvesOf";
 
-const of = (steps: number[], means: (number | null)[]): StepsReply => ({
-  run: "r", split: "train", version: "v", steps, samples: steps.map(() => 1), reward_mean: means, reward_std: steps.map(() => 0.5),
-  discarded: [], reward_excluded: steps.map(() => 0), states: {}, stamps: steps,
-});
+const of = (steps: number[], means: (number | null)[]): Curve => ({ steps, mean: means, std: steps.map(() => 0.5) });
 
 describe("curves of several runs", () => {
   it("stand on all of their steps, with nothing where a run has none", () => {

@@ -1,21 +1,30 @@
 /** The columns that a chart draws: step, mean, smoothed mean, the two edges of the band, and the smoothed means of other runs. */
 
-import type { StepsReply } from "../../api/types.gen";
+import type { StepsReply, WireNumber } from "../../api/types.gen";
 import { smoothed } from "../../lib/curves";
 import { finite } from "../../lib/numbers";
 
 export type Column = (number | null | undefined)[];
 export type Columns = [number[], ...Column[]];
 
+/** A number by step, with its spread. */
+export interface Curve {
+  steps: readonly number[];
+  mean: readonly WireNumber[];
+  std: readonly WireNumber[];
+}
+
+export const rewardOf = ({ steps, reward_mean, reward_std }: StepsReply): Curve => ({ steps, mean: reward_mean, std: reward_std });
+
 /** Steps of one run that another has not are `undefined` in its columns: its line goes over them. */
-export function curvesOf({ steps, reward_mean, reward_std }: StepsReply, span: number, others: readonly (StepsReply | null)[] = []): Columns {
-  const mean = reward_mean.map(finite);
-  const std = reward_std.map(finite);
+export function curvesOf({ steps, mean: means, std: stds }: Curve, span: number, others: readonly (Curve | null)[] = []): Columns {
+  const mean = means.map(finite);
+  const std = stds.map(finite);
   const edge = (sign: 1 | -1): Column => mean.map((value, i) => (value === null ? null : value + sign * (std[i] ?? 0)));
   const own = [mean, smoothed(steps, mean, span), edge(1), edge(-1)];
   if (others.every((other) => other === null)) return [[...steps], ...own, ...others.map(() => steps.map(() => undefined))];
   const all = [...new Set([...steps, ...others.flatMap((other) => other?.steps ?? [])])].toSorted((a, b) => a - b);
-  const rest = others.map((other) => spread(all, other?.steps ?? [], smoothed(other?.steps ?? [], (other?.reward_mean ?? []).map(finite), span)));
+  const rest = others.map((other) => spread(all, other?.steps ?? [], smoothed(other?.steps ?? [], (other?.mean ?? []).map(finite), span)));
   return [all, ...own.map((column) => spread(all, steps, column)), ...rest];
 }
 

@@ -5,7 +5,7 @@ import { WHOLE_STEPS } from "../../lib/curves";
 import { score } from "../../lib/numbers";
 
 const HEIGHT_PX = 128;
-const AXIS_PX = 42;
+const AXIS_PX = 48;
 const FONT = "10px ui-sans-serif, system-ui, sans-serif";
 
 export interface Inks {

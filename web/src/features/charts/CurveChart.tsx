@@ -1,35 +1,38 @@
-/** Mean reward by step: raw line faint, smoothed line firm, spread as a band, a line at the current step. */
+/** The mean of something by step: raw line faint, smoothed line firm, spread as a band, a line at the current step. */
 
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import type { StepsReply } from "../../api/types.gen";
 import { count, finite, score } from "../../lib/numbers";
 import { goNear } from "../../state/steps";
-import { SPAN } from "./Charts";
-import { curvesOf } from "./curvesOf";
+import { type Curve, curvesOf } from "./curvesOf";
 import { inksOf, optionsOf } from "./options";
 import { useScheme } from "./useScheme";
-import style from "./RewardChart.module.css";
+import style from "./CurveChart.module.css";
+
+/** Steps that the smoothed line spans. */
+export const SPAN = 10;
 
 interface Props {
-  steps: StepsReply;
+  /** What it is of, as the middle of a sentence. */
+  what: string;
+  curve: Curve;
   /** The number of the run's colour. */
   colour: number;
   /** The runs that are drawn over it, each with its colour. */
-  others: readonly { steps: StepsReply | null; colour: number }[];
+  others: readonly { curve: Curve | null; colour: number }[];
   current: number | null;
   /** Told which step the pointer is at; null when it leaves. */
   hover: (step: number | null) => void;
 }
 
-export function RewardChart({ steps, colour, others, current, hover }: Props) {
+export function CurveChart({ what, curve, colour, others, current, hover }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const scheme = useScheme();
-  const drawn = others.map((one) => one.steps);
+  const drawn = others.map((one) => one.curve);
   // oxlint-disable-next-line react/exhaustive-deps -- the runs that are drawn, one by one
-  const data = useMemo(() => curvesOf(steps, SPAN, drawn), [steps, drawn.length, ...drawn]);
+  const data = useMemo(() => curvesOf(curve, SPAN, drawn), [curve, drawn.length, ...drawn]);
   const now = useRef({ current, data });
   now.current = { current, data };
   const colours = [colour, ...others.map((one) => one.colour)].join(" ");
@@ -68,12 +71,11 @@ export function RewardChart({ steps, colour, others, current, hover }: Props) {
   useEffect(() => plot.current?.setData(data), [data]);
   useEffect(() => plot.current?.redraw(false), [current]);
 
-  return <div ref={host} class={style["chart"]} role="img" aria-label={words(steps)} />;
+  return <div ref={host} class={style["chart"]} role="img" aria-label={words(what, curve)} />;
 }
 
-function words({ steps, reward_mean }: StepsReply): string {
-  const means = reward_mean.map(finite);
-  const first = means.find((mean) => mean !== null) ?? null;
-  const last = means.findLast((mean) => mean !== null) ?? null;
-  return `Mean reward over ${count(steps.length, "step")}: from ${score(first, "none")} to ${score(last, "none")}. The list of steps holds the numbers.`;
+function words(what: string, { steps, mean }: Curve): string {
+  const means = mean.map(finite).filter((one) => one !== null);
+  const [first = null, last = null] = [means[0], means.at(-1)];
+  return `Mean ${what} over ${count(steps.length, "step")}: from ${score(first, "none")} to ${score(last, "none")}.`;
 }

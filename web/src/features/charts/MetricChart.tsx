@@ -1,0 +1,62 @@
+/** A number of the samples by step, chosen by the reader: the mean over what was trained on, and its spread. */
+
+import { useMemo, useState } from "preact/hooks";
+import { getCurve } from "../../api";
+import { figure, score } from "../../lib/numbers";
+import { nearest } from "../../lib/rows";
+import { label } from "../../state/columns";
+import { colourOf } from "../../state/marks";
+import { overlaid } from "../../state/overlays";
+import { place } from "../../state/place";
+import { run } from "../../state/runs";
+import { Text } from "../../ui/Text";
+import { useLoaded } from "../../ui/useLoaded";
+import { CurveChart } from "./CurveChart";
+import style from "./Charts.module.css";
+
+interface Props {
+  name: string;
+  /** Take it away, or put it before the one above it; null for the first. */
+  remove: () => void;
+  raise: (() => void) | null;
+}
+
+export function MetricChart({ name, remove, raise }: Props) {
+  const own = run.value;
+  const { split, step } = place.value;
+  const over = overlaid.value;
+  const [pointed, point] = useState<number | null>(null);
+  const ids = [own?.id ?? "", ...over.map(({ id }) => id)];
+  const versions = [own?.version ?? "", ...over.map(({ version }) => version)];
+  const what = JSON.stringify([ids, split, name]);
+  // A run that has no such number is drawn over by none.
+  const load = (): Promise<(Awaited<ReturnType<typeof getCurve>> | null)[]> =>
+    Promise.all(ids.map((id, i) => getCurve(id, split ?? "", name).catch((error: unknown) => {
+      if (i === 0) throw error;
+      return null;
+    })));
+  const found = useLoaded(own === null || split === null ? null : `${what} ${versions.join(" ")}`, load, what);
+  const curve = found.value?.[0] ?? null;
+  const others = useMemo(() => over.map(({ id }, i) => ({ curve: found.value?.[i + 1] ?? null, colour: colourOf(id) })), [over, found.value]);
+  const at = curve === null || curve.steps.length === 0 ? -1 : pointed !== null ? nearest(curve.steps, pointed) : step === null ? -1 : curve.steps.indexOf(step);
+  const words = label(name);
+  return (
+    <section class={style["chart"]} aria-label={`${words} by step`}>
+      <h3>
+        <span class="clip"><Text text={words} /></span> <small>mean ± std{pointed === null ? "" : ` · step ${figure(pointed)}`}</small>
+        <b>{at < 0 ? "" : score(curve?.mean[at], "none")}</b>
+        {raise !== null && <button type="button" class="action" aria-label={`Move ${words} up`} title="Move up" onClick={raise}>↑</button>}
+        <button type="button" class="action" aria-label={`Take ${words} away`} title="Take away" onClick={remove}>×</button>
+      </h3>
+      {found.error !== null ? (
+        <p class={style["empty"]}>{found.error.status === 400 ? "No sample of this run has such a number." : found.error.message}</p>
+      ) : curve === null || own === null ? (
+        <p class={style["empty"]} />
+      ) : curve.steps.length === 0 ? (
+        <p class={style["empty"]}>No step of this split has such a number.</p>
+      ) : (
+        <CurveChart what={words} curve={curve} colour={colourOf(own.id)} others={others} current={step} hover={point} />
+      )}
+    </section>
+  );
+}
