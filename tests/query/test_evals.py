@@ -133,6 +133,16 @@ def check_grid(found: Drawn, bar: float, run: OpenRun) -> None:
                 assert len(answers) == len(asked) and sum(one.right is True for one in answers) == c
         shares = [c / n for n, c in zip(one.n, one.c, strict=True) if n > 0]
         assert one.verdict == verdict(shares) and one.beat is None
+    for low, high in ((1, 2), (None, 1), (2, None), (7, 9)):
+        kept = [i for i, step in enumerate(steps) if (low is None or step >= low) and (high is None or step <= high)]
+        there = {one.name: [(one.n[i], one.c[i]) for i in kept] for one in whole.problems}
+        between = query.grid(run, SPLIT, "reward", bar, step_min=low, step_max=high)
+        assert between.steps == [steps[i] for i in kept]
+        assert {one.name: list(zip(one.n, one.c, strict=True)) for one in between.problems} == {
+            name: cells for name, cells in there.items() if any(n > 0 for n, _ in cells)
+        }
+        for one in between.problems:
+            assert one.verdict == verdict([c / n for n, c in zip(one.n, one.c, strict=True) if n > 0])
     for only, count in whole.counts.items():
         page = query.grid(run, SPLIT, "reward", bar, only=only)
         assert page.total == count == len(page.problems)

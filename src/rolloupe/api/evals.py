@@ -41,14 +41,20 @@ class OfEvals(Asked):
         *,
         only: str = "",
         sort: str = "index",
+        step_min: int | None = None,
+        step_max: int | None = None,
         offset: int = 0,
         limit: int = 100,
     ) -> "Grid":
         """A page of the problems of a split: how many answers, and right ones, at each step, and what became of each.
 
         `only` is `solved`, `lost`, `mixed`, `never`, `always` or `unbeaten`; `sort` is `index`, `last`, `change` or
-        `share`. Of `train` there are those prompts that came at several steps.
+        `share`. Of `train` there are those prompts that came at several steps. What became of a problem is told of
+        the steps from `step_min` to `step_max`: between 80 and 90, `only="lost"` are those lost since step 80.
         """
         from rolloupe import query
 
-        return query.grid(self._ready(), split, metric, threshold, only=only, sort=sort, offset=offset, limit=limit)
+        return query.grid(
+            self._ready(), split, metric, threshold, only=only, sort=sort, step_min=step_min, step_max=step_max,
+            offset=offset, limit=limit,
+        )  # fmt: skip

@@ -143,10 +143,14 @@ def grid(
     *,
     only: str = "",
     sort: str = "index",
+    step_min: int | None = None,
+    step_max: int | None = None,
     offset: int = 0,
     limit: int = 100,
 ) -> Grid:
     """A page of the problems of a split by its steps; of `train` those alone that came at several steps.
+
+    Verdicts are of the steps from `step_min` to `step_max`, of all where these are not given.
 
     `only` is a verdict, or `unbeaten`: problems whose best reward never was above the reference's. `sort` is one of
     `SORTS`. Raises `BadQuery`, and `NotFound` for a split that there is not.
@@ -156,7 +160,7 @@ def grid(
             f"a grid is narrowed to one of {', '.join(VERDICTS)}, unbeaten, and sorted by {', '.join(SORTS)}"
         )
     judge = judge_of(run, split, metric, threshold)
-    cells = cells_of(run, judge)
+    cells = _between(cells_of(run, judge), step_min, step_max)
     kinds, beat, asked = _fared(cells)
     recurs = asked > 1 if split == "train" else asked > 0
     counts: dict[str, int] = {
@@ -172,6 +176,21 @@ def grid(
     once = int((asked == 1).sum()) if split == "train" else 0
     steps = cells.steps.tolist()
     return Grid(steps, len(rows), offset, problems, counts, once, judge.metric, judge.metrics, judge.bar)
+
+
+def _between(cells: Cells, step_min: int | None, step_max: int | None) -> Cells:
+    """The cells of some steps; problems keep their numbers."""
+    kept = np.ones(len(cells.steps), dtype=bool)
+    if step_min is not None:
+        kept &= cells.steps >= step_min
+    if step_max is not None:
+        kept &= cells.steps <= step_max
+    if kept.all():
+        return cells
+    own = kept[cells.step]
+    found = {name: getattr(cells, name)[own] for name in Cells._fields if name not in ("names", "steps", "step")}
+    places = (np.cumsum(kept) - 1).astype(np.int32)
+    return cells._replace(steps=cells.steps[kept], step=places[cells.step[own]], **found)
 
 
 def _verdict(word: str) -> Verdict:

@@ -80,16 +80,19 @@ def step_item(step: query.EvalStep) -> wire.EvalStepItem:
 
 
 async def grid(request: Request) -> Response:
-    """`GET /api/runs/{run}/grid?split=&metric=&bar=&only=&sort=&offset=&limit=`."""
+    """`GET /api/runs/{run}/grid?split=&metric=&bar=&only=&sort=&step_min=&step_max=&offset=&limit=`."""
     context, run = context_of(request), await context_of(request).run(request)
     given, version = request.query_params, run.version
     split, bar, metric = params.word(given, "split"), bar_of(given), given.get("metric", "")
     offset = params.integer(given, "offset", 0, low=0)
     limit = params.integer(given, "limit", LIMIT, low=1, high=MAX_LIMIT)
     only, sort = given.get("only", ""), given.get("sort") or "index"
+    first, last = params.optional(given, "step_min"), params.optional(given, "step_max")
 
     def make() -> wire.GridReply:
-        found = query.grid(run, split, metric, bar, only=only, sort=sort, offset=offset, limit=limit)
+        found = query.grid(
+            run, split, metric, bar, only=only, sort=sort, step_min=first, step_max=last, offset=offset, limit=limit
+        )
         return wire.GridReply(
             run=run.id,
             split=split,

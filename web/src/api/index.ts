@@ -75,7 +75,7 @@ export interface Judged {
 
 export const getEvals = (run: string, query: Judged & { k: string }): Promise<EvalsReply> => get(["runs", run, "evals"], { ...query });
 
-export const getGrid = (run: string, query: Judged & { split: string; only: string; sort: string; offset: number; limit: number }): Promise<GridReply> =>
+export const getGrid = (run: string, query: Judged & { split: string; only: string; sort: string; step_min: string; step_max: string; offset: number; limit: number }): Promise<GridReply> =>
   get(["runs", run, "grid"], { ...query });
 
 export const getCell = (run: string, query: Judged & { split: string; step: number; problem: string }): Promise<CellReply> =>

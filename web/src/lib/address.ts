@@ -89,7 +89,7 @@ export const MAX_CHARTS = 24;
 /** The last part of the address of what was not trained on: the same page as the rollouts. */
 const DISCARDED = "discarded";
 /** The names of what pages are asked, as they stand in addresses: those of evaluations. */
-const ASKED = ["metric", "bar", "k", "only", "by", "of", "problem"];
+const ASKED = ["metric", "bar", "k", "only", "by", "of", "problem", "from", "to"];
 const WHOLE = /^-?\d{1,16}$/;
 
 /** What of a sample's id an address can do without: its split and its step. Null for what is no id. */

@@ -6,6 +6,7 @@ import { CELL_PX, columnsOn, labelEvery, markOf, moved, ROW_PX, said, type Span,
 import { figure } from "../../lib/numbers";
 import { Text } from "../../ui/Text";
 import { useVirtual } from "../../ui/useVirtual";
+import { kindOf } from "./kinds";
 import style from "./Evals.module.css";
 
 interface Props {
@@ -18,8 +19,6 @@ interface Props {
   open: { problem: string; step: number } | null;
   choose: (problem: string, step: number) => void;
 }
-
-const WORDS: Record<string, string> = { solved: "solved", lost: "lost", mixed: "mixed", never: "never right", always: "held" };
 
 export function Grid({ steps, total, rowAt, need, page, open, choose }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
@@ -137,7 +136,7 @@ function Row({ row, index, top, steps, columns, width, spot, open }: RowProps) {
     <div class={style["row"]} role="row" aria-rowindex={index + 2} aria-busy={row === undefined} style={{ transform: `translateY(${top}px)` }}>
       <span class={style["problem"]} role="rowheader" aria-colindex={1} title={row?.prompt}>
         <span class={style["prompt"]}>{row === undefined ? "…" : row.prompt.trim() === "" ? "(no prompt)" : <Text text={row.prompt} />}</span>
-        <small class={style[`word-${row?.verdict ?? ""}`]}>{row === undefined ? "" : (WORDS[row.verdict] ?? row.verdict)}{row?.beat === false && " · below the reference"}</small>
+        <small class={style[`word-${row?.verdict ?? ""}`]} title={row === undefined ? undefined : kindOf(row.verdict).meaning}>{row === undefined ? "" : kindOf(row.verdict).words}{row?.beat === false && " · below the reference"}</small>
       </span>
       <span class={style["cells"]} style={width} role="presentation">
         {drawn(columns).map((column) => {

@@ -3,35 +3,27 @@
 import { useMemo, useState } from "preact/hooks";
 import { type ApiError, getGrid } from "../../api";
 import type { GridReply, ProblemRow } from "../../api/types.gen";
-import { count, figure } from "../../lib/numbers";
+import { count, figure, whole } from "../../lib/numbers";
 import { go, place } from "../../state/place";
 import { run } from "../../state/runs";
 import { asApiError } from "../../state/session";
 import { Failure, State } from "../../ui/State";
+import { StepEnd } from "../../ui/StepEnd";
 import { useLoaded } from "../../ui/useLoaded";
 import { Answers } from "./Answers";
 import { ask, asked } from "./asked";
 import { Grid } from "./Grid";
 import { Judge } from "./Judge";
+import { KINDS } from "./kinds";
 import style from "./Evals.module.css";
 
 const PAGE = 100;
-
-/** What became of problems, and what each word means. */
-const KINDS: readonly [string, string, string][] = [
-  ["solved", "solved", "Right in more than half of the answers at the last step, and not so at some step before"],
-  ["lost", "lost", "Right in more than half of the answers at some step, and not so at the last"],
-  ["mixed", "mixed", "Right now and then, never in more than half of the answers"],
-  ["never", "never right", "No right answer at any step"],
-  ["always", "held", "Right in more than half of the answers at every step"],
-  ["unbeaten", "never beat the reference", "The best reward never was above that of the reference's answer"],
-];
 
 const SORTS: readonly [string, string][] = [["index", "as they came"], ["last", "share right at the last step"], ["change", "change from first to last"], ["share", "share right"]];
 
 export function GridSection({ split, splits }: { split: string; splits: readonly string[] }) {
   const item = run.value;
-  const query = { split, metric: asked("metric"), bar: asked("bar"), only: asked("only"), sort: asked("by") };
+  const query = { split, metric: asked("metric"), bar: asked("bar"), only: asked("only"), sort: asked("by"), step_min: asked("from"), step_max: asked("to") };
   const key = item === null ? null : [item.id, item.version, ...Object.values(query)].join("\n");
   const found = useLoaded(key, () => getGrid(item?.id ?? "", { ...query, offset: 0, limit: PAGE }), `${item?.id}\n${split}`);
   const reply = found.value;
@@ -51,6 +43,10 @@ export function GridSection({ split, splits }: { split: string; splits: readonly
             {SORTS.map(([name, words]) => <option key={name} value={name}>{words}</option>)}
           </select>
         </label>
+        <span class={style["between"]} title="What became of problems is told of these steps: between 80 and 90, those are lost that were right at 80">
+          steps <StepEnd words="First step" value={whole(asked("from"))} choose={(end) => ask({ from: end === null ? "" : String(end) })} />–
+          <StepEnd words="Last step" value={whole(asked("to"))} choose={(end) => ask({ to: end === null ? "" : String(end) })} />
+        </span>
       </div>
       {reply !== null && split === "train" && <Judge of={reply} />}
       {reply !== null && <Kinds reply={reply} />}
@@ -84,6 +80,8 @@ interface Query {
   bar: string;
   only: string;
   sort: string;
+  step_min: string;
+  step_max: string;
 }
 
 function Content({ reply, query }: { reply: GridReply; query: Query }) {
@@ -125,10 +123,10 @@ function Content({ reply, query }: { reply: GridReply; query: Query }) {
 }
 
 function Nothing({ reply, split }: { reply: GridReply; split: string }) {
-  if (asked("only") !== "") {
+  if (asked("only") !== "" || asked("from") !== "" || asked("to") !== "") {
     return (
       <State title="No such problem">
-        <p><button type="button" class="button" onClick={() => ask({ only: "" })}>Show all</button></p>
+        <p><button type="button" class="button" onClick={() => ask({ only: "", from: "", to: "" })}>Show all</button></p>
       </State>
     );
   }

@@ -1,11 +1,11 @@
 /** Of which steps the list is: the one that is looked at, a range, or all of the split. */
 
-import { useLayoutEffect, useState } from "preact/hooks";
 import type { Extent } from "../../lib/address";
-import { figure, whole } from "../../lib/numbers";
+import { figure } from "../../lib/numbers";
 import { widen } from "../../state/filter";
 import { place } from "../../state/place";
 import { lastStep, steps } from "../../state/steps";
+import { StepEnd } from "../../ui/StepEnd";
 import style from "./List.module.css";
 
 const kindOf = (extent: Extent): "step" | "range" | "run" => (typeof extent === "string" ? extent : "range");
@@ -31,37 +31,8 @@ export function ScopeField() {
 function Range({ from, to }: { from: number | null; to: number | null }) {
   return (
     <span class={style["range"]}>
-      <End words="First step" value={from} choose={(end) => widen([end, to])} />–
-      <End words="Last step" value={to} choose={(end) => widen([from, end])} />
+      <StepEnd words="First step" value={from} choose={(end) => widen([end, to])} />–
+      <StepEnd words="Last step" value={to} choose={(end) => widen([from, end])} />
     </span>
-  );
-}
-
-function End({ words, value, choose }: { words: string; value: number | null; choose: (end: number | null) => void }) {
-  const [text, setText] = useState("");
-  const own = value === null ? "" : String(value);
-  // At once: later it would take away what was typed meanwhile.
-  useLayoutEffect(() => setText(own), [own]);
-  const end = whole(text);
-  const isRead = text.trim() === "" || end !== null;
-  const take = (): void => {
-    if (isRead && end !== value) choose(end);
-    else setText(own);
-  };
-  return (
-    <input
-      class="field"
-      aria-label={words}
-      title={`${words}; empty for the ${words === "First step" ? "first" : "last"} there is`}
-      inputMode="numeric"
-      autocomplete="off"
-      aria-invalid={!isRead}
-      value={text}
-      onInput={(event) => setText(event.currentTarget.value)}
-      onBlur={take}
-      onKeyDown={(event) => {
-        if (event.key === "Enter") take();
-      }}
-    />
   );
 }
