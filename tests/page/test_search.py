@@ -126,6 +126,9 @@ def test_options_scopes_and_what_cannot_be_read(viewer: Viewer, page: Page) -> N
     expect(said).to_contain_text("120 samplesof 320 samples")
     where.get_by_role("button", name="Step 1").click()
     expect(said).to_contain_text("40 samplesof 80 samples")
+    page.goto(f"{viewer.address}search?run=first&split=train&step=1&q=nowhere")
+    page.get_by_role("button", name="Search the whole run").click()
+    expect(said).to_contain_text("Nothing foundof 240 samples")
 
 
 def test_the_page_of_360_pixels_does_not_scroll_sideways(viewer: Viewer, page: Page) -> None:

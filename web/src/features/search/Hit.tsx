@@ -21,7 +21,8 @@ interface Props {
 
 export const toHit = ({ run, id, split, step, discarded }: SearchHit) => {
   const { search, where } = place.value;
-  return { page: "rollouts" as const, run, split, step, sample: id, list: false, discarded: discarded !== "", search, where: run === place.value.run ? where : "" };
+  // The list beside it is of its step, however many were searched.
+  return { page: "rollouts" as const, run, split, step, sample: id, extent: "step" as const, list: false, discarded: discarded !== "", search, where: run === place.value.run ? where : "" };
 };
 
 export function Hit({ hit, isNewStep, isFirst, hasRun, onKey }: Props) {

@@ -3,6 +3,7 @@
 import { count, figure, size } from "../../lib/numbers";
 import { sentence } from "../../lib/words";
 import { nameOf } from "../../state/marks";
+import { go, place } from "../../state/place";
 import { runs } from "../../state/runs";
 import { begin, grown, isSearching, type Results, stop } from "../../state/search";
 import style from "./Search.module.css";
@@ -15,6 +16,7 @@ export function SearchProgress({ held }: { held: Results }) {
   const isOn = isSearching.value;
   const indexing = (runs.value ?? []).filter(({ id, progress }) => now?.indexing.includes(id) === true && progress.phase === "scalars");
   const later = grown.value;
+  const { extent } = place.value;
   return (
     <div class={style["progress"]}>
       <p role="status" class={style["said"]}>
@@ -27,6 +29,11 @@ export function SearchProgress({ held }: { held: Results }) {
               : `in ${figure(now.samples)} of ${count(now.known_samples, "sample")}, ${size(done)} of ${size(known)}${now.kind === "progress" ? "" : `: ${now.kind}`}`}
             {now.found > now.listed && now.kind === "over" && `; the newest ${figure(now.listed)} are listed`}
           </span>
+        )}
+        {!isOn && now?.found === 0 && held.asked.runs.length > 0 && extent !== "run" && (
+          <button type="button" class="action strong" onClick={() => go({ extent: "run" }, "replace")}>
+            Search the whole run
+          </button>
         )}
         {isOn && (
           <button type="button" class="action" onClick={stop}>
