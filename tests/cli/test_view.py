@@ -67,7 +67,7 @@ def test_every_option_reaches_the_server(asked: list[Any], tmp_path: Path) -> No
 
 def test_the_demo_shows_the_runs_that_come_with_the_package(asked: list[Any]) -> None:
     assert rolloupe("demo", "--port", "9").code == 0
-    assert asked == [((str(RUNS),), {**DEFAULTS, "port": 9})]
+    assert asked == [((str(RUNS / "tiny_grpo"), str(RUNS)), {**DEFAULTS, "port": 9})]
 
 
 @pytest.mark.parametrize(

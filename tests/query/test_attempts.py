@@ -11,6 +11,7 @@ from rolloupe import query
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleQuery
 from rolloupe.query.search import TextQuery, search
+from rolloupe.server.beside import about_reply
 from tests.index.support import opened
 
 LAUNCH = """
@@ -72,6 +73,7 @@ def test_a_step_that_was_recorded_again_counts_once(tmp_path: Path, ranks: int, 
         current = {"eval/sums/1/both/0", "eval/sums/1/second/0"}
         (split,) = query.splits(run)
         assert (split.samples, split.superseded) == (2 * times, 2 * times)  # a launch's own attempts stand side by side
+        assert about_reply(run).superseded == 2 * times
         assert {str(one.key) for one in query.whole(run, "eval/sums", 1)} == current
         ((step,),) = [one.steps for one in query.evals(run)]
         assert (step.problems, step.samples) == (1, 2)

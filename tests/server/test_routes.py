@@ -281,7 +281,7 @@ def test_what_lies_beside_the_samples(tmp_path: Path) -> None:
     app = served(opened(Path(__file__).parents[1] / "data/tinker/flat_run", tmp_path / "index"))
     about = get(app, f"{run_path(app)}/about").json
     assert about["config"]["num_groups_to_log"] == 4 and about["checkpoints"][-1]["name"] == "final"
-    assert about["code_diff"].startswith("### repo") and about["files_left"] == 0
+    assert about["code_diff"].startswith("### repo") and about["files_left"] == 0 == about["superseded"]
     assert {"split": "eval/test", "steps": [0]} in about["reports"]
     assert "metrics.jsonl" in {file["name"] for file in about["files"]}
     root = get(app, f"{run_path(app)}/report?split=eval/test&step=0").json["root"]

@@ -23,7 +23,7 @@ def demo(index_dir: str | None, **server: Any) -> None:
     They are small: some real, some made by the framework's own writer; the README.md beside them says which. The
     options are those of `rolloupe view`.
     """
-    from rolloupe.demo import RUNS, dated
+    from rolloupe.demo import FIRST, RUNS, dated
 
     dated()
-    start(Place((str(RUNS),), index_dir), **server)
+    start(Place((str(FIRST), str(RUNS)), index_dir), **server)

@@ -7,6 +7,9 @@ from pathlib import Path
 RUNS = Path(__file__).parent / "runs"
 """A folder of runs: what `rolloupe demo` opens."""
 
+FIRST = RUNS / "tiny_grpo"
+"""The one to begin with."""
+
 RECORDED_S = 1795288600
 """When they were recorded at the latest, in seconds since 1970."""
 

@@ -40,6 +40,7 @@ def about_reply(run: OpenRun) -> wire.AboutReply:
         reports[split].append(step)
     return wire.AboutReply(
         run=run.id,
+        superseded=sum(split.superseded for split in query.splits(run, quick=True)),
         path=run.info.root,
         format=run.info.format,
         reason=run.info.reason,

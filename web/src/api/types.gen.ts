@@ -630,6 +630,8 @@ export interface AboutReply {
   /** Files that are not listed here, as there are too many. */
   files_left: number;
   reports: ReportSteps[];
+  /** Samples of steps that a later launch recorded again: they are in no number. */
+  superseded: number;
 }
 
 /** A piece of what was logged for a step; all of it is plain text. */

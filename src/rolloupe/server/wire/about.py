@@ -68,6 +68,8 @@ class AboutReply(Struct, kw_only=True):
     files_left: int
     """Files that are not listed here, as there are too many."""
     reports: list[ReportSteps]
+    superseded: int
+    """Samples of steps that a later launch recorded again: they are in no number."""
 
 
 class ReportNode(Struct, kw_only=True):

@@ -38,6 +38,7 @@ export function RunPage() {
           {item?.problems === 0 ? "No problems in its files" : `${count(item?.problems ?? 0, "problem")} in its files`}
         </a>
       </p>
+      {last.superseded > 0 && <p>{count(last.superseded, "sample")} of steps that were recorded again {last.superseded === 1 ? "is" : "are"} left aside: the newest launch counts.</p>}
       <Config config={last.config} />
       <Checkpoints checkpoints={last.checkpoints} />
       <Diff diff={last.code_diff} />
