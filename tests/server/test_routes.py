@@ -290,6 +290,16 @@ def test_what_lies_beside_the_samples(tmp_path: Path) -> None:
     assert get(app, f"{run_path(app)}/report?split=eval/test&step=x").status == 400
 
 
+def test_metrics_of_the_trainer_by_step(tmp_path: Path) -> None:
+    app = served(opened(Path(__file__).parents[1] / "data/tinker/flat_run", tmp_path / "index"))
+    names = get(app, f"{run_path(app)}/about").json["metrics"]
+    name = next(one for one in names if one.startswith("env/all/reward"))
+    reply = get(app, f"{run_path(app)}/curve?name=trainer.{quote(name)}").json
+    assert reply["steps"] == sorted(reply["steps"]) and len(reply["steps"]) == len(reply["mean"]) > 1
+    assert set(reply["std"]) == {None}
+    assert get(app, f"{run_path(app)}/curve?name=trainer.nothing").status == 400
+
+
 def test_of_a_run_without_more_the_files_are_told(folder: Path, tmp_path: Path) -> None:
     relax_run(folder, steps=2)
     about = get(app := served(opened(folder, tmp_path / "index")), f"{run_path(app)}/about").json

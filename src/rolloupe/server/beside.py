@@ -14,6 +14,7 @@ from rolloupe.server.replies import plain
 
 MAX_FILES = 2000
 MAX_DIFF_CHARS = 2_000_000
+MAX_METRICS = 5000
 
 
 async def about(request: Request) -> Response:
@@ -40,6 +41,7 @@ def about_reply(run: OpenRun) -> wire.AboutReply:
         reports[split].append(step)
     return wire.AboutReply(
         run=run.id,
+        metrics=query.metric_names(run)[:MAX_METRICS],
         superseded=sum(split.superseded for split in query.splits(run, quick=True)),
         path=run.info.root,
         format=run.info.format,

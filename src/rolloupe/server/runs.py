@@ -21,6 +21,9 @@ BLOCK_BYTES = 2**20
 MAX_BYTE = 2**62
 MAX_PROBLEMS = 1000
 
+OF_TRAINER = "trainer."
+"""What the name of a curve begins with where it is one of the trainer's metrics."""
+
 
 async def runs(request: Request) -> Response:
     """`GET /api/runs`."""
@@ -59,24 +62,32 @@ async def steps(request: Request) -> Response:
 
 
 async def curve(request: Request) -> Response:
-    """`GET /api/runs/{run}/curve?split=&name=`."""
+    """`GET /api/runs/{run}/curve?split=&name=`; a name that begins with `trainer.` is a metric of the trainer's."""
     context, run = context_of(request), await context_of(request).run(request)
     given, version = request.query_params, run.version
-    split, name = params.word(given, "split"), params.word(given, "name")
+    name, own = params.word(given, "name"), given.get("name", "").removeprefix(OF_TRAINER)
+    of_trainer = own != name
+    split = given.get("split", "") if of_trainer else params.word(given, "split")
 
     def make() -> wire.CurveReply:
-        found = [point for point in query.series(run, name, split) if point.stats.count]
+        found: list[tuple[int, float | None, float | None]] = []
+        if of_trainer:
+            found = [(point.step, point.value, None) for point in query.metrics(run, own)]
+        else:
+            points = [point for point in query.series(run, name, split) if point.stats.count]
+            found = [(point.step, point.stats.mean, point.stats.std) for point in points]
         return wire.CurveReply(
             run=run.id,
             split=split,
             name=name,
             version=version,
-            steps=[point.step for point in found],
-            mean=[number(point.stats.mean) for point in found],
-            std=[number(point.stats.std) for point in found],
+            steps=[step for step, _, _ in found],
+            mean=[number(mean) for _, mean, _ in found],
+            std=[number(std) for _, _, std in found],
         )
 
-    return await context.answer(request, version, make)
+    # what a trainer logs grows without the samples
+    return await (context.fresh(request, make) if of_trainer else context.answer(request, version, make))
 
 
 async def discards(request: Request) -> Response:

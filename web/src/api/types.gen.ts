@@ -69,7 +69,8 @@ export interface RunsReply {
 /**
  * `GET /api/runs/{run}/curve?split=&name=`: a number of samples by step, over what was trained on.
  *
- * Parallel columns, one entry a step that has one, in ascending order of step.
+ * Or, with a name `trainer.NAME`, a metric of the trainer's, which is of no split and has no spread. Parallel columns,
+ * one entry a step that has one, in ascending order of step.
  */
 export interface CurveReply {
   run: string;
@@ -630,6 +631,8 @@ export interface AboutReply {
   /** Files that are not listed here, as there are too many. */
   files_left: number;
   reports: ReportSteps[];
+  /** The names of the trainer's metrics, the first of them where there are too many. */
+  metrics: string[];
   /** Samples of steps that a later launch recorded again: they are in no number. */
   superseded: number;
 }

@@ -77,7 +77,8 @@ class RunsReply(Struct, kw_only=True):
 class CurveReply(Struct, kw_only=True):
     """`GET /api/runs/{run}/curve?split=&name=`: a number of samples by step, over what was trained on.
 
-    Parallel columns, one entry a step that has one, in ascending order of step.
+    Or, with a name `trainer.NAME`, a metric of the trainer's, which is of no split and has no spread. Parallel columns,
+    one entry a step that has one, in ascending order of step.
     """
 
     run: str

@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { MAX_CHARTS } from "../../lib/address";
 import { figure, score } from "../../lib/numbers";
+import { getAbout } from "../../api";
 import type { RunItem, StepsReply, WireNumber } from "../../api/types.gen";
 import { columns, label } from "../../state/columns";
 import { colourOf, nameOf } from "../../state/marks";
@@ -14,7 +15,8 @@ import { stepIndex, steps, stepsError } from "../../state/steps";
 import { chooseCharts, shownCharts } from "../../state/view";
 import { CurveChart, SPAN } from "./CurveChart";
 import { type Curve, rewardOf } from "./curvesOf";
-import { MetricChart } from "./MetricChart";
+import { MetricChart, OF_TRAINER } from "./MetricChart";
+import { useLoaded } from "../../ui/useLoaded";
 import style from "./Charts.module.css";
 
 /** Drawn above already, or no number to draw by step. */
@@ -60,7 +62,7 @@ export function Charts({ isAside = true }: { isAside?: boolean }) {
             <p class={style["empty"]}>{stepsError.value?.message ?? (known === null ? "" : "No step yet.")}</p>
           ) : (
             <CurveChart
-              what="reward"
+              what="mean reward"
               curve={curve}
               colour={own === null ? 1 : colourOf(own.id)}
               others={overlays.value.map(({ item, steps: theirs }) => ({ curve: theirs === null ? null : kept(theirs), colour: colourOf(item.id) }))}
@@ -95,15 +97,29 @@ export function Charts({ isAside = true }: { isAside?: boolean }) {
 /** Offers what else there is by step. */
 function More() {
   const shown = shownCharts.value;
+  const id = run.value?.id ?? null;
+  // The trainer's metrics are read from its files: only once somebody comes near.
+  const [isNear, setNear] = useState(false);
+  const about = useLoaded(isNear ? id : null, () => getAbout(id ?? ""));
+  const logged = (about.value?.metrics ?? []).map((name) => OF_TRAINER + name).filter((name) => !shown.includes(name));
   const offered = columns.value.filter(({ name, kind }) => kind === "number" && !OWN.has(name) && !shown.includes(name));
-  if (offered.length === 0 || shown.length >= MAX_CHARTS) return null;
+  if (id === null || shown.length >= MAX_CHARTS) return null;
   return (
     <p class={style["more"]}>
-      <select class="field" aria-label="Add a chart" value="" onChange={(event) => chooseCharts([...shown, event.currentTarget.value])}>
+      <select class="field" aria-label="Add a chart" value="" onPointerEnter={() => setNear(true)} onFocus={() => setNear(true)} onChange={(event) => chooseCharts([...shown, event.currentTarget.value])}>
         <option value="">Add a chart …</option>
-        {offered.map(({ name }) => (
-          <option key={name} value={name}>{label(name)}</option>
-        ))}
+        <optgroup label="Of the samples">
+          {offered.map(({ name }) => (
+            <option key={name} value={name}>{label(name)}</option>
+          ))}
+        </optgroup>
+        {logged.length > 0 && (
+          <optgroup label="Logged by the trainer">
+            {logged.map((name) => (
+              <option key={name} value={name}>{name.slice(OF_TRAINER.length)}</option>
+            ))}
+          </optgroup>
+        )}
       </select>
     </p>
   );

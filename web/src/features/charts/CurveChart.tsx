@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { count, finite, score } from "../../lib/numbers";
+import { sentence } from "../../lib/words";
 import { goNear } from "../../state/steps";
 import { type Curve, curvesOf } from "./curvesOf";
 import { inksOf, optionsOf } from "./options";
@@ -77,5 +78,5 @@ export function CurveChart({ what, curve, colour, others, current, hover }: Prop
 function words(what: string, { steps, mean }: Curve): string {
   const means = mean.map(finite).filter((one) => one !== null);
   const [first = null, last = null] = [means[0], means.at(-1)];
-  return `Mean ${what} over ${count(steps.length, "step")}: from ${score(first, "none")} to ${score(last, "none")}.`;
+  return `${sentence(what)} over ${count(steps.length, "step")}: from ${score(first, "none")} to ${score(last, "none")}.`;
 }

@@ -14,6 +14,9 @@ import { useLoaded } from "../../ui/useLoaded";
 import { CurveChart } from "./CurveChart";
 import style from "./Charts.module.css";
 
+/** What a chart is called whose numbers the trainer logged. */
+export const OF_TRAINER = "trainer.";
+
 interface Props {
   name: string;
   /** Take it away, or put it before the one above it; null for the first. */
@@ -35,27 +38,28 @@ export function MetricChart({ name, remove, raise }: Props) {
       if (i === 0) throw error;
       return null;
     })));
-  const found = useLoaded(own === null || split === null ? null : `${what} ${versions.join(" ")}`, load, what);
+  const isOfTrainer = name.startsWith(OF_TRAINER);
+  const found = useLoaded(own === null || (split === null && !isOfTrainer) ? null : `${what} ${versions.join(" ")}`, load, what);
   const curve = found.value?.[0] ?? null;
   const others = useMemo(() => over.map(({ id }, i) => ({ curve: found.value?.[i + 1] ?? null, colour: colourOf(id) })), [over, found.value]);
   const at = curve === null || curve.steps.length === 0 ? -1 : pointed !== null ? nearest(curve.steps, pointed) : step === null ? -1 : curve.steps.indexOf(step);
-  const words = label(name);
+  const words = isOfTrainer ? name.slice(OF_TRAINER.length) : label(name);
   return (
     <section class={style["chart"]} aria-label={`${words} by step`}>
       <h3>
-        <span class="clip"><Text text={words} /></span> <small>mean ± std{pointed === null ? "" : ` · step ${figure(pointed)}`}</small>
+        <span class="clip"><Text text={words} /></span> <small>{isOfTrainer ? "trainer" : "mean ± std"}{pointed === null ? "" : ` · step ${figure(pointed)}`}</small>
         <b>{at < 0 ? "" : score(curve?.mean[at], "none")}</b>
         {raise !== null && <button type="button" class="action" aria-label={`Move ${words} up`} title="Move up" onClick={raise}>↑</button>}
         <button type="button" class="action" aria-label={`Take ${words} away`} title="Take away" onClick={remove}>×</button>
       </h3>
       {found.error !== null ? (
-        <p class={style["empty"]}>{found.error.status === 400 ? "No sample of this run has such a number." : found.error.message}</p>
+        <p class={style["empty"]}>{found.error.status === 400 ? isOfTrainer ? "The trainer of this run logged no such metric." : "No sample of this run has such a number." : found.error.message}</p>
       ) : curve === null || own === null ? (
         <p class={style["empty"]} />
       ) : curve.steps.length === 0 ? (
-        <p class={style["empty"]}>No step of this split has such a number.</p>
+        <p class={style["empty"]}>No step has such a number.</p>
       ) : (
-        <CurveChart what={words} curve={curve} colour={colourOf(own.id)} others={others} current={step} hover={point} />
+        <CurveChart what={isOfTrainer ? words : `mean ${words}`} curve={curve} colour={colourOf(own.id)} others={others} current={step} hover={point} />
       )}
     </section>
   );

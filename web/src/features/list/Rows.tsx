@@ -154,6 +154,7 @@ function Beside({ id }: { id: string }) {
           <a href={href({ page: "report" })} onClick={onLink({ page: "report" })}>{count(reports, "report")} of its trainer</a>
         </p>
       )}
+      {(about?.metrics.length ?? 0) > 0 && <p>Its trainer logged {count(about?.metrics.length ?? 0, "metric")}: charts of them can be added at the right.</p>}
       <p>
         <a href={href({ page: "run" })} onClick={onLink({ page: "run" })}>Its configuration, checkpoints and files</a>
       </p>
