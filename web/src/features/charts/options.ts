@@ -62,7 +62,7 @@ export function optionsOf({ width, inks, current, hover, open }: Given): uPlot.O
     },
     axes: [
       { ...axis, grid: { show: false }, size: 22, gap: 6, incrs: [...WHOLE_STEPS], values: (_, ticks) => ticks.map((tick) => String(tick)) },
-      { ...axis, grid: { stroke: inks.grid, width: 1 }, size: AXIS_PX, gap: 4, splits: thirds, values: (_, ticks) => ticks.map((tick) => score(tick)) },
+      { ...axis, grid: { stroke: inks.grid, width: 1 }, size: AXIS_PX, gap: 4, splits: thirds, values: (_, ticks) => ticks.map(tickOf) },
     ],
     series: [
       {},
@@ -75,6 +75,11 @@ export function optionsOf({ width, inks, current, hover, open }: Given): uPlot.O
     bands: [{ series: [3, 4], fill: inks.band }],
     hooks: { ready: [(plot) => plot.over.addEventListener("click", onClick(plot, open))], draw: [mark(inks.mark, current)], setCursor: [(plot) => hover(plot.cursor.idx ?? null)] },
   };
+}
+
+/** A number beside an axis, where there is little room. */
+function tickOf(tick: number): string {
+  return tick !== 0 && Math.abs(tick) < 0.001 ? tick.toExponential(1).replaceAll("-", "−") : score(tick);
 }
 
 /** A range that has a width: around a single value it has one on either side. */
