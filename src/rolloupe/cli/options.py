@@ -190,7 +190,7 @@ def _check_reward_key(runs: "Runs", key: str) -> None:
     """Refuse a reward key that no run knows: all rewards would be gone, in silence."""
     if not (key and len(runs)):
         return
-    known = {name for run in runs for name in run.columns()}
+    known = {name for run in runs for name in (*run.columns(), *run.value_names()[0])}
     if known.isdisjoint((key, f"reward.{key}")):
         raise BadQuery(
             f"no run has a sample metric {key!r} to take for the reward; there are: {', '.join(sorted(known)[:40])}"

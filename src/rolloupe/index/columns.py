@@ -7,7 +7,7 @@ compares column names without regard to case and metric names come from hostile 
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -55,6 +55,25 @@ FIXED: tuple[tuple[str, pa.DataType], ...] = (
 NUMERIC = ("reward", "advantage", "prompt_tokens", "response_tokens", "total_tokens", "response_chars", "turns")
 """The fixed columns that are numbers a person may chart, sort and filter by."""
 
+KNOWN = {
+    "split": "split", "step": "step", "group": "grp", "index": "idx",
+    **{name: name for name in (*NUMERIC, "status", "env", "uid", "discarded")},
+}  # fmt: skip
+"""The fixed columns that a person knows, by the names they know. The others are nobody's business: names of these are
+free for sample metrics and tags."""
+
+
+class Meant(NamedTuple):
+    """What a person means by a name: `kind` is `fixed`, `metric` or `tag`; `name` is that of the metric or tag."""
+
+    kind: str
+    name: str
+
+    @property
+    def column(self) -> str:
+        """Its column."""
+        return {"metric": metric_column, "tag": tag_column}.get(self.kind, KNOWN.__getitem__)(self.name)
+
 
 def _escape(name: str) -> str:
     if len(name.encode("utf-8", "replace")) > MAX_NAME_BYTES:
@@ -73,14 +92,35 @@ def tag_column(name: str) -> str:
     return f"t.{_escape(name)}"
 
 
+def is_taken(name: str) -> bool:
+    """True where a sample metric or tag has a name that means a fixed column: it is `metric.NAME`, `tag.NAME` then."""
+    while (bare := name.removeprefix("metric.").removeprefix("tag.")) != name:
+        name = bare
+    return name in KNOWN
+
+
+def meant(name: str, metrics: Sequence[str], tags: Sequence[str]) -> Meant | None:
+    """What a person means by `name`: a fixed column, a sample metric, a tag; None if there is none such.
+
+    `metric.NAME` and `tag.NAME` are the metric and the tag NAME, unless one that could be said otherwise is called so.
+    """
+    if name in KNOWN:
+        return Meant("fixed", name)
+    there = (("metric", metrics), ("tag", tags))
+    own = [Meant(kind, name) for kind, names in there if name in names]
+    prefixed = [
+        Meant(kind, name.removeprefix(f"{kind}."))
+        for kind, names in there
+        if name.startswith(f"{kind}.") and name.removeprefix(f"{kind}.") in names
+    ]
+    found = [*prefixed, *own] if is_taken(name) else [*own, *prefixed]
+    return found[0] if found else None
+
+
 def column_of(name: str, metrics: Sequence[str], tags: Sequence[str]) -> str | None:
-    """The column that a person means by `name`: a fixed one, a sample metric, a tag; None if there is none such."""
-    fixed = {"group": "grp", "index": "idx"}.get(name, name)
-    if fixed in dict(FIXED):
-        return fixed
-    if name in metrics:
-        return metric_column(name)
-    return tag_column(name) if name in tags else None
+    """The column that a person means by `name`; None if there is none such."""
+    found = meant(name, metrics, tags)
+    return found.column if found else None
 
 
 def kind_of(column: str) -> str:

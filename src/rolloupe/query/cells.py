@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rolloupe.errors import BadQuery, NotFound
-from rolloupe.index import OpenRun, Snapshot, column_of
+from rolloupe.index import OpenRun, Snapshot, metric_column
 from rolloupe.index.columns import NUMERIC, kind_of
 from rolloupe.query import engine
 from rolloupe.query.engine import Question
 from rolloupe.query.judge import Bar, Judge
 from rolloupe.query.kept import Kept
+from rolloupe.query.names import free
 from rolloupe.query.rows import Column, quote
 from rolloupe.query.terms import current, said_of
 
@@ -57,9 +58,9 @@ _kept: Kept[Cells] = Kept(KEPT_BYTES, lambda one: one.nbytes)
 
 def value_of(snapshot: Snapshot, metric: str) -> tuple[str, list[Column]]:
     """The column of a metric in SQL, and as a column that pieces may lack. Raises `BadQuery`."""
-    column = metric if metric in NUMERIC else column_of(metric, snapshot.metrics, ())
-    if column is None or (metric not in NUMERIC and metric not in snapshot.metrics):
+    if metric not in NUMERIC and metric not in snapshot.metrics:
         raise BadQuery(f"no sample metric {metric!r}; there are: {', '.join([*NUMERIC, *snapshot.metrics][:40])}")
+    column = metric if metric in NUMERIC else metric_column(metric)
     kind = kind_of(column)
     return quote(column), [Column(column, kind)] if kind else []
 
@@ -88,7 +89,7 @@ def _asked(run: OpenRun, snapshot: Snapshot, split: str, metric: str, bar: Bar) 
            max(reward) FILTER (isfinite(reward)), {reference},
            count(*) FILTER ({value} IS NULL OR NOT isfinite({value}::DOUBLE)), min(ordinal)
     FROM own GROUP BY problem, step"""
-    said = said_of(snapshot, [metric, REFERENCE])
+    said = said_of(snapshot, [metric if metric in NUMERIC else free(metric, "metric"), REFERENCE])
     table = engine.table(run, Question(snapshot.holding([split]), sql, [split], named, said=said))
     problems, steps, n, c, total, best, ref, without, ordinal = (
         column.combine_chunks().fill_null(fill).to_numpy(zero_copy_only=False)

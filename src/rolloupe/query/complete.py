@@ -12,7 +12,7 @@ from rolloupe.query import engine
 from rolloupe.query.catalogue import catalogue
 from rolloupe.query.engine import Question
 from rolloupe.query.listing import in_known_splits
-from rolloupe.query.names import column, is_number
+from rolloupe.query.names import column, is_number, own_names
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.terms import terms_of
 from rolloupe.query.where import Token, quoted, tokens_of
@@ -123,6 +123,8 @@ def _found(run: OpenRun, snapshot: Snapshot, query: SampleQuery, at: Expected, p
     if at.what == "name":
         columns = catalogue(run, query.splits[0] if len(query.splits) == 1 else None).columns
         named = [Suggestion(quoted(one.name), "column", one.source if one.source != "fixed" else "") for one in columns]
+        listed = {one.name for one in columns}
+        named += [Suggestion(quoted(name), "column", kind) for name, kind in own_names(snapshot) if name not in listed]
         return [*_matching(named, partial), *_words(("not", "("), partial)]
     if at.what == "operator":
         try:

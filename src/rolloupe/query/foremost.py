@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from math import inf
 
 from rolloupe.index import Snapshot, StepKey
-from rolloupe.index.columns import MAX_METRICS, NUMERIC
+from rolloupe.index.columns import MAX_METRICS, Meant
 from rolloupe.index.sketch import Moments, Sketch
+from rolloupe.query.names import is_annotated, meaning
 from rolloupe.query.records import SampleQuery
 
 WORTH = 0.5
@@ -21,11 +22,13 @@ def foremost(snapshot: Snapshot, query: SampleQuery, keys: Sequence[StepKey], wa
 
     The query has no conditions but splits, steps and whether samples were trained on.
     """
-    said = not snapshot.annotated().isdisjoint([query.sort, "discarded"])
-    if query.trained is False or said or len(snapshot.metrics) >= MAX_METRICS:
+    by = meaning(snapshot, query.sort)
+    if by is None or query.trained is False or len(snapshot.metrics) >= MAX_METRICS:
+        return None
+    if is_annotated(snapshot, [by.column, "discarded"]):
         return None
     sign = 1.0 if query.descending else -1.0
-    best = [_best(snapshot.steps[key], query, sign) for key in keys]
+    best = [_best(snapshot.steps[key], query, by, sign) for key in keys]
     witnesses = sorted((told for told, _ in best if told > -inf), reverse=True)
     if len(witnesses) < want:
         return None
@@ -41,10 +44,10 @@ def foremost(snapshot: Snapshot, query: SampleQuery, keys: Sequence[StepKey], wa
     return found if sum(snapshot.steps[key].rows for key in found) <= WORTH * rows else None
 
 
-def _best(sketch: Sketch, query: SampleQuery, sign: float) -> tuple[float, float]:
+def _best(sketch: Sketch, query: SampleQuery, by: Meant, sign: float) -> tuple[float, float]:
     """What some sample of a step has for certain, and what none goes beyond, both the better the greater."""
-    known = sketch.columns if query.sort in NUMERIC else sketch.metrics
-    moments: Moments | None = known.get(query.sort)
+    known = sketch.columns if by.kind == "fixed" else sketch.metrics
+    moments: Moments | None = known.get(by.name)
     told = -inf if moments is None or not moments.count else sign * (moments.max if sign > 0 else moments.min)
     is_whole = query.trained or not sketch.discarded  # moments are over the samples that were trained on
     return told, told if is_whole else inf

@@ -1,10 +1,11 @@
 """What the names in a query mean: columns of the index, in SQL, and whether they hold numbers."""
 
 import difflib
+from collections.abc import Collection
 
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun, Snapshot, column_of
-from rolloupe.index.columns import NUMERIC, kind_of
+from rolloupe.index.columns import NUMERIC, SAID, Meant, is_taken, kind_of, meant, metric_column, tag_column
 from rolloupe.query.rows import quote
 
 NUMBERS = frozenset(["step", *NUMERIC])
@@ -18,6 +19,30 @@ def column(snapshot: Snapshot, name: str) -> str:
     if found is None:
         raise BadQuery(f"no column {name!r}; {_known(snapshot, name)}", column=name)
     return quote(found)
+
+
+def meaning(snapshot: Snapshot, name: str) -> Meant | None:
+    """What a name means, None where there is none such."""
+    return meant(name, snapshot.metrics, snapshot.tags)
+
+
+def free(name: str, kind: str, others: Collection[str] = ()) -> str:
+    """The name by which a sample metric or tag is asked for: with its kind before it where it means something else."""
+    return f"{kind}.{name}" if is_taken(name) or name in others else name
+
+
+def own_names(snapshot: Snapshot) -> list[tuple[str, str]]:
+    """The sample metrics and the tags by the names by which they are asked for, and `metric` or `tag` of each."""
+    metrics = [(free(name, "metric"), "metric") for name in snapshot.metrics]
+    return [*metrics, *((free(name, "tag", snapshot.metrics), "tag") for name in snapshot.tags)]
+
+
+def is_annotated(snapshot: Snapshot, columns: Collection[str]) -> bool:
+    """True where annotations may say something of one of these columns of the index."""
+    if not snapshot.annotations:
+        return False
+    metrics, tags = snapshot.said_names()
+    return not {*SAID, *map(metric_column, metrics), *map(tag_column, tags)}.isdisjoint(columns)
 
 
 def has_column(run: OpenRun, name: str) -> bool:
@@ -40,7 +65,7 @@ def is_real(snapshot: Snapshot, name: str) -> bool:
 def _known(snapshot: Snapshot, name: str) -> str:
     """The columns there are, the one that was perhaps meant first."""
     known = ["split", "step", "group", "index", *NUMERIC, "status", "env", "uid", "discarded"]
-    known += [*snapshot.metrics, *snapshot.tags]
+    known += [name for name, _ in own_names(snapshot)]
     meant = difflib.get_close_matches(name, known, n=1)
     hint = f"is it {meant[0]!r}? " if meant else ""
     return f"{hint}there are: {', '.join(known[:60])}{', ...' if len(known) > 60 else ''}"

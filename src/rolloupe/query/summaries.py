@@ -4,12 +4,13 @@ import math
 from collections import defaultdict
 
 from rolloupe.errors import BadQuery, NotFound
-from rolloupe.index import OpenRun, Sketch, Snapshot, StepKey, column_of
-from rolloupe.index.columns import NUMERIC, kind_of
+from rolloupe.index import OpenRun, Sketch, Snapshot, StepKey
+from rolloupe.index.columns import NUMERIC, Meant, kind_of
 from rolloupe.index.sketch import Moments
 from rolloupe.query import engine
 from rolloupe.query.discards import discarded_by_step
 from rolloupe.query.engine import Question
+from rolloupe.query.names import free, is_annotated, meaning
 from rolloupe.query.records import GroupSummary, SeriesPoint, SplitSummary, Stats, StepSummary
 from rolloupe.query.rows import Column, Said, quote
 from rolloupe.query.terms import said_discarded
@@ -25,23 +26,22 @@ def stats_of(moments: Moments, rows: int) -> Stats:
     return Stats(moments.count, mean, std, moments.min, moments.max, rows - moments.count)
 
 
-def _moments(sketch: Sketch, name: str) -> Moments:
-    return sketch.columns.get(name) or sketch.metrics.get(name) or NONE
+REWARD = Meant("fixed", "reward")
 
 
 class _Trained:
     """A column of what was trained on, by step: as the sketches have it, or where annotations say more, as they do."""
 
-    def __init__(self, run: OpenRun, snapshot: Snapshot, name: str, *, quick: bool = False) -> None:
-        asked = not quick and (name in snapshot.annotated() or snapshot.says_discarded)
-        self._name = name
-        self._said = _said_moments(run, snapshot, name) if asked else None
+    def __init__(self, run: OpenRun, snapshot: Snapshot, of: Meant, *, quick: bool = False) -> None:
+        asked = not quick and (is_annotated(snapshot, [of.column]) or snapshot.says_discarded)
+        self._of = of
+        self._said = _said_moments(run, snapshot, of.column) if asked else None
         self._discarded = None if quick else discarded_by_step(run)
 
     def moments(self, sketch: Sketch) -> Moments:
         """The moments of a step."""
         if self._said is None:
-            return _moments(sketch, self._name)
+            return (sketch.columns if self._of.kind == "fixed" else sketch.metrics).get(self._of.name, NONE)
         return self._said.get((sketch.split, sketch.step), NONE)
 
     def count(self, sketch: Sketch) -> int:
@@ -70,7 +70,7 @@ def splits(run: OpenRun, *, quick: bool = False) -> list[SplitSummary]:
     for sketch in snapshot.steps.values():
         by_split[sketch.split].append(sketch)
     counted = {} if quick else _counted_groups(run, [s for s in snapshot.steps.values() if s.groups < 0])
-    trained = _Trained(run, snapshot, "reward", quick=quick)
+    trained = _Trained(run, snapshot, REWARD, quick=quick)
     found = []
     for name in sorted(by_split, key=lambda split: (split != "train", split)):
         members = by_split[name]
@@ -112,7 +112,7 @@ def _counted_groups(run: OpenRun, sketches: list[Sketch]) -> dict[tuple[str, int
 def steps(run: OpenRun, split: str) -> list[StepSummary]:
     """The steps of a split, ascending. Raises `NotFound`, naming the splits there are."""
     snapshot = run.snapshot()
-    trained = _Trained(run, snapshot, "reward")
+    trained = _Trained(run, snapshot, REWARD)
     found = [
         StepSummary(
             split,
@@ -141,7 +141,7 @@ def value_names(run: OpenRun) -> tuple[list[str], list[str]]:
 
 def columns(run: OpenRun) -> list[str]:
     """The names a list may be sorted and a curve drawn by: fixed numbers, then the run's sample metrics."""
-    return [*NUMERIC, *run.snapshot().metrics]
+    return [*NUMERIC, *(free(name, "metric") for name in run.snapshot().metrics)]
 
 
 def token_series_names(run: OpenRun) -> list[str]:
@@ -157,8 +157,9 @@ def series(run: OpenRun, name: str, split: str | None = None) -> list[SeriesPoin
     """
     snapshot = run.snapshot()
     sketches = [sketch for sketch in snapshot.steps.values() if split in (None, sketch.split)]
-    if name in columns(run):
-        trained = _Trained(run, snapshot, name)
+    of = meaning(snapshot, name)
+    if of is not None and (of.kind == "metric" or (of.kind == "fixed" and of.name in NUMERIC)):
+        trained = _Trained(run, snapshot, of)
         points = [SeriesPoint(sketch.split, sketch.step, trained.stats(sketch)) for sketch in sketches]
     elif name in (known := token_series_names(run)):
         points = [_token_point(sketch, name) for sketch in sketches if name in sketch.series]
@@ -168,9 +169,8 @@ def series(run: OpenRun, name: str, split: str | None = None) -> list[SeriesPoin
     return sorted(points, key=lambda point: (point.split, point.step))
 
 
-def _said_moments(run: OpenRun, snapshot: Snapshot, name: str) -> dict[StepKey, Moments]:
+def _said_moments(run: OpenRun, snapshot: Snapshot, column: str) -> dict[StepKey, Moments]:
     """The moments of a column where annotations say something of it, or of what was trained on: sketches are older."""
-    column = column_of(name, snapshot.metrics, snapshot.tags) or name
     value = quote(column)
     sql = f"""
     SELECT split, step, count({value}), sum({value}), var_pop({value}) * count({value}), min({value}), max({value})

@@ -7,7 +7,7 @@ from rolloupe.index import Snapshot, column_of
 from rolloupe.index.columns import kind_of
 from rolloupe.query.clauses import Clause, clause_of, joined
 from rolloupe.query.filters import Condition, leaves
-from rolloupe.query.names import column, is_number, is_real
+from rolloupe.query.names import column, is_annotated, is_number, is_real
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.rows import Column, Said
 
@@ -47,10 +47,9 @@ def terms_of(
 
 def said_of(snapshot: Snapshot, names: Sequence[str]) -> Said:
     """The annotations, where they may say something of columns, by the names that a person knows."""
-    if snapshot.annotated().isdisjoint(names):
-        return Said()
-    columns = (column_of(name, snapshot.metrics, snapshot.tags) for name in dict.fromkeys(names))
-    return Said(snapshot.annotations, [one for one in columns if one])
+    found = (column_of(name, snapshot.metrics, snapshot.tags) for name in dict.fromkeys(names))
+    columns = [one for one in found if one]
+    return Said(snapshot.annotations, columns) if is_annotated(snapshot, columns) else Said()
 
 
 def said_discarded(snapshot: Snapshot) -> Said:

@@ -1,0 +1,86 @@
+"""Sample metrics and tags that are called like columns of the index."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from rolloupe import Recorder, query
+from rolloupe.errors import BadQuery
+from rolloupe.index import OpenRun, column_of
+from rolloupe.index.columns import FIXED, KNOWN, NUMERIC
+from rolloupe.query import SampleQuery
+from rolloupe.query.where import conditions
+from tests.index.support import opened
+
+INTERNAL = sorted({name for name, _ in FIXED} - {*KNOWN})
+TAKEN = sorted(KNOWN)
+SAMPLES = 4
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenRun]:
+    """Metrics and tags with the names of all columns; what the columns hold is something else. One is annotated."""
+    folder = tmp_path_factory.mktemp("run")
+    names = [*INTERNAL, *TAKEN, "metric.reward"]
+    with Recorder(folder, code=None) as recorder:
+        for n in range(SAMPLES):
+            metrics = dict.fromkeys(names, 100.0 + n) | {"metric.reward": -100.0 - n}
+            tags = {name: f"{name} {n}" for name in names}
+            recorder.sample(
+                step=1, group="g", prompt="p", response="r", reward=-n, uid=f"u{n}", metrics=metrics, tags=tags
+            )
+        recorder.step_end(1)
+        recorder.annotate("u0", metrics={"turns": 99.0})
+    with opened(folder, tmp_path_factory.mktemp("index")) as library:
+        yield library.runs[0]
+
+
+def found(run: OpenRun, where: str = "", sort: str = "index") -> list[str]:
+    asked = SampleQuery(where=conditions(where), sort=sort, descending=sort != "index")
+    return [item.uid for item in query.samples(run, asked).samples]
+
+
+@pytest.mark.parametrize("name", [*INTERNAL, *(f"metric.{name}" for name in [*INTERNAL, *TAKEN])])
+def test_a_metric_is_asked_for_by_its_name_or_where_that_is_taken_as_exports_call_it(run: OpenRun, name: str) -> None:
+    annotated = name == "metric.turns"
+    assert found(run, f"{name} >= 102") == ["u2", "u3"]
+    assert found(run, f"{name} = 99") == (["u0"] if annotated else [])
+    assert found(run, f"{name} is null") == []
+    assert found(run, sort=name) == ["u3", "u2", "u1", "u0"]
+    (point,) = query.series(run, name)
+    assert (point.stats.mean, point.stats.max) == (101.25 if annotated else 101.5, 103.0)
+    assert query.groups_page(run, SampleQuery(), [name]).groups[0].cells[0][1:] == [101.0, 102.0, 103.0]
+
+
+@pytest.mark.parametrize("name", [*INTERNAL, *TAKEN])
+def test_a_tag_is_found_by_its_name(run: OpenRun, name: str) -> None:
+    assert found(run, f"tag.{name} = '{name} 2'") == ["u2"]
+    assert query.complete(run, SampleQuery(), f"tag.{name} = ").found[0].text == f'"{name} 0"'
+    tagged_alone = column_of(name, (), [name])
+    assert tagged_alone == KNOWN.get(name, f"t.{name}")
+
+
+def test_columns_that_a_person_knows_keep_their_names(run: OpenRun) -> None:
+    assert found(run, "reward <= -2 and group = g and index in (2, 3) and uid != u3") == ["u2"]
+    assert [point.stats.mean for point in query.series(run, "reward")] == [-1.5]
+    assert found(run, sort="reward") == ["u0", "u1", "u2", "u3"]
+
+
+def test_every_name_that_is_offered_is_that_of_one_column(run: OpenRun) -> None:
+    offered = [one.text for one in query.complete(run, SampleQuery(), "metric.").found]
+    assert {f"metric.{name}" for name in TAKEN} <= {*offered}
+    assert found(run, "metric.metric.reward = -102") == ["u2"]
+    columns = query.columns(run)
+    assert columns[: len(NUMERIC)] == [*NUMERIC] and len({*columns}) == len(columns)
+    assert all(query.has_column(run, name) for name in columns)
+
+
+def test_internal_columns_are_nobody_s_business() -> None:
+    assert [name for name in INTERNAL if column_of(name, (), ())] == []
+    assert column_of("metric.reward", ["metric.reward"], ()) == "m.metric.reward"
+    assert column_of("tag.x", ["x"], ["x"]) == "t.x"
+
+
+def test_what_there_is_not_names_what_there_is(run: OpenRun) -> None:
+    with pytest.raises(BadQuery, match=r"is it 'metric.reward'\?"):
+        found(run, "metric.rewrd > 1")
