@@ -37,6 +37,8 @@ def test_every_command_runs(command: str, run: Path) -> None:
     assert done.code in ((0, 1) if "truncated" in command else (0,)), done.err
     if "query" in command or "search" in command:
         assert all(set(line) >= {"id", "run", "split", "step", "reward", "advantage"} for line in done.lines)
+    elif command.startswith("steps"):
+        assert [line["step"] for line in done.lines] == [0, 1, 2]
     elif "--json" in command:
         assert done.json
     else:
@@ -50,6 +52,9 @@ def test_the_fields_that_are_named_are_there(run: Path) -> None:
         "steps", "groups", "samples", "reward_mean", "reward_min", "reward_max",
     }  # fmt: skip
     first = rolloupe("query", run, "--limit", "1", "--json").lines[0]
+    assert set(rolloupe("steps", run, "--json").lines[0]) == {
+        "run", "split", "step", "samples", "discarded", "reward_mean", "reward_std", "without_reward", "state",
+    }  # fmt: skip
     shown = rolloupe("show", run, first["id"], "--json").json
     assert {"turns", "label", "ref_turns", "series", "row", "extra", "notes"} <= set(shown)
 

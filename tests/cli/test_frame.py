@@ -11,7 +11,7 @@ from rolloupe.cli.reference import describe
 from rolloupe.formats import FORMATS
 from tests.cli.support import rolloupe
 
-COMMANDS = ["view", "demo", "ls", "show", "query", "search", "doctor", "index", "convert"]
+COMMANDS = ["view", "demo", "ls", "steps", "show", "query", "search", "doctor", "index", "convert"]
 
 
 def test_the_commands_are_those_of_the_readme() -> None:

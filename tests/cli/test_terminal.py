@@ -19,7 +19,7 @@ def harmless(text: str) -> bool:
     return not any(character in text for character in FORBIDDEN)
 
 
-@pytest.mark.parametrize("words", [["ls"], ["query"], ["doctor"], ["doctor", "--json"], ["ls", "--json"],
+@pytest.mark.parametrize("words", [["ls"], ["steps"], ["query"], ["doctor"], ["doctor", "--json"], ["ls", "--json"],
                                    ["query", "--json"], ["query", "--sort", "reward.[red]\x1b[31m"]])  # fmt: skip
 def test_no_command_lets_a_control_character_through(hostile_run: Path, words: list[str]) -> None:
     done = rolloupe(*words, hostile_run)

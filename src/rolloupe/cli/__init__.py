@@ -15,6 +15,7 @@ from rolloupe.cli.ls import ls
 from rolloupe.cli.query import query
 from rolloupe.cli.search import search
 from rolloupe.cli.show import show
+from rolloupe.cli.steps import steps
 from rolloupe.cli.view import view
 
 __all__ = ["main"]
@@ -32,5 +33,5 @@ def main() -> None:
     """
 
 
-for command in (view, demo, ls, show, query, search, doctor, index, convert):
+for command in (view, demo, ls, steps, show, query, search, doctor, index, convert):
     main.add_command(command)
