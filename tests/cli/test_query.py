@@ -146,6 +146,9 @@ def test_a_selection_goes_into_a_file(run: Path, tmp_path: Path) -> None:
     rows = [strict(line) for line in (tmp_path / "out.jsonl").read_text().split("\n")[:-1]]
     table = pq.read_table(tmp_path / "out.parquet")
     assert table["id"].to_pylist() == [row["id"] for row in rows] != []
+    lines = rolloupe("query", run, "--where", "reward >= 0", "--json").lines
+    assert [row["discarded"] for row in rows] == [line["discarded"] for line in lines]
+    assert all({"label", "ref_response"} <= set(row) for row in rows)
     assert sorted(path.name for path in tmp_path.glob("*out*")) == ["out.csv", "out.jsonl", "out.parquet"]
     assert rolloupe("query", run, "--to", tmp_path / "out.xlsx").code == 2
     assert rolloupe("query", run, "--to", tmp_path / "no/folder/out.csv").code == 3

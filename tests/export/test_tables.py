@@ -11,14 +11,14 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from rolloupe import export, query
+from rolloupe import Recorder, export, query
 from rolloupe.errors import BadQuery, SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.model import Sample, SampleKey
 from tests.index.support import lines, opened, row
 
 LONG = "x" * 1000
-TEXTS = ["=1+1", "a\nb, \"c\" 'd'", "@SUM(A1)", "\ud800 half", "-3", "\u2028 \x00 end", LONG]
+TEXTS = ["=1+1", "a\nb, \"c\" 'd'", "\n@SUM(A1)", "\ud800 half", "-3", "\u2028 \x00 end", LONG]
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterable[OpenRun]:
 
 
 def exported(run: OpenRun, kind: str, *, whole: bool = True, notes: dict[SampleKey, str] | None = None) -> bytes:
-    columns = export.columns_of(*query.value_names(run), has_notes=notes is not None)
+    columns = export.columns_of(*query.value_names(run), has_notes=notes is not None, is_whole=whole)
     items = query.every(run, query.SampleQuery())
     read = (lambda key: query.sample(run, key)) if whole else None
     return b"".join(export.written(kind, columns, export.rows(run.id, items, columns, read, notes)))
@@ -53,7 +53,7 @@ def test_a_spreadsheet_gets_no_formula(run: OpenRun) -> None:
     body = exported(run, "csv").decode()
     assert body.startswith("\ufeff")
     rows = list(csv.DictReader(io.StringIO(body[1:], newline="")))
-    assert [one["response"] for one in rows] == ["'=1+1", TEXTS[1], "'@SUM(A1)", "\ufffd half", "'-3", TEXTS[5], LONG]
+    assert [one["response"] for one in rows] == ["'=1+1", TEXTS[1], "'\n@SUM(A1)", "\ufffd half", "'-3", TEXTS[5], LONG]
     assert [one["reward"] for one in rows] == ["1.0", "NaN", "Infinity", "0.25", "-0.5", "0.0", "2.0"]
     assert not any(name.startswith(("=", "+", "-", "@")) for name in rows[0])
 
@@ -72,6 +72,26 @@ def test_parquet_has_types(run: OpenRun, tmp_path: Path) -> None:
 def test_without_whole_texts_the_starts_are_there(run: OpenRun) -> None:
     rows = [json.loads(line) for line in exported(run, "jsonl", whole=False).splitlines()]
     assert 100 < len(rows[6]["response"]) < len(LONG)
+
+
+def test_whole_samples_have_the_answers_and_what_is_not_recorded_is_null(tmp_path: Path) -> None:
+    with Recorder(tmp_path / "run", code=None) as recorder:
+        reference = [{"role": "assistant", "content": "It is"}, {"role": "assistant", "content": " 4."}]
+        recorder.sample(step=0, prompt="2+2", response="5", label="4", ref_response=reference, tags={"label": "mine"})
+        recorder.sample(step=0, prompt="2+2", response="4", discarded="stale")
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        rows = [json.loads(line) for line in exported(library.runs[0], "jsonl").splitlines()]
+        assert [(one["label"], one["ref_response"], one["discarded"]) for one in rows] == [
+            ("4", "It is 4.", None), (None, None, "stale"),
+        ]  # fmt: skip
+        assert rows[0]["tag.label"] == "mine" and "tag.label" not in rows[1]
+        starts = [json.loads(line) for line in exported(library.runs[0], "jsonl", whole=False).splitlines()]
+        assert [one["discarded"] for one in starts] == [None, "stale"] and "label" not in starts[0]
+        (tmp_path / "x.parquet").write_bytes(exported(library.runs[0], "parquet"))
+        table = pq.read_table(tmp_path / "x.parquet")
+        assert [table[name].to_pylist() for name in ("discarded", "label")] == [[None, "stale"], ["4", None]]
+        rows = list(csv.DictReader(io.StringIO(exported(library.runs[0], "csv").decode()[1:], newline="")))
+        assert [(one["discarded"], one["label"]) for one in rows] == [("", "4"), ("stale", "")]
 
 
 def test_notes_stand_beside_their_samples(run: OpenRun) -> None:

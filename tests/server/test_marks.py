@@ -136,7 +136,7 @@ def test_what_was_marked_is_taken_with_its_notes(folder: Path, tmp_path: Path) -
     answer = get(app, f"{run_path(app)}/export?to=jsonl&of=bookmarks&texts=whole")
     assert answer.headers["content-disposition"].endswith(".bookmarks.jsonl")
     (row,) = [json.loads(line) for line in answer.body.splitlines()]
-    assert (row["id"], row["note"], row["response"]) == (SAMPLE, "look", "Answer 1")
+    assert (row["id"], row["note"], row["response"], row["label"]) == (SAMPLE, "look", "Answer 1", None)
 
 
 def test_much_that_was_added_is_told_in_parts(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,8 +117,9 @@ def query(
     where that is one of these). What is not recorded is null; numbers that JSON lacks are the strings "NaN", "Infinity"
     and "-Infinity". All samples are written unless --limit is given.
 
-    With --to, a row has the same columns and more, prompt and response whole. In CSV a text that a spreadsheet would
-    take for a formula gets an apostrophe before it.
+    With --to, a row has the same columns and more: every tag, prompt and response whole, label (the ground truth) and
+    ref_response (the reference model's). In CSV a text that a spreadsheet would take for a formula gets an apostrophe
+    before it.
     """
     from rolloupe.api import sample_query
 
@@ -184,7 +185,8 @@ def _write_file(file: Path, among: "list[Run]", rows: "Iterable[tuple[Run, Sampl
     from rolloupe import export
 
     names = [run.value_names() for run in among]
-    columns = export.columns_of([n for metrics, _ in names for n in metrics], [n for _, tags in names for n in tags])
+    metrics, tags = ([name for own in kinds for name in own] for kinds in zip(*names, strict=True))
+    columns = export.columns_of(metrics, tags, is_whole=True)
     counted = Counter[str]()
 
     def found() -> Iterator[dict[str, Any]]:

@@ -1,8 +1,9 @@
 """Samples as a table in a file: JSON lines, CSV or Parquet, piece by piece, so that a run of any size passes through.
 
-A row a sample, the same columns in all three. Numbers that JSON cannot carry stand as in the rest of Rolloupe, as
-"NaN", "Infinity" and "-Infinity". In CSV, a text that a spreadsheet would take for a formula gets an apostrophe before
-it.
+A row a sample, the same columns in all three; a line of JSON leaves out the sample metrics and tags that its sample has
+not. What is not recorded is null, and so is `discarded` of what was trained on. Numbers that JSON cannot carry stand as
+in the rest of Rolloupe, as "NaN", "Infinity" and "-Infinity". In CSV, a text that a spreadsheet would take for a
+formula gets an apostrophe before it.
 """
 
 import csv
@@ -25,7 +26,12 @@ BATCH = 500
 
 PIECE_BYTES = 64 * 1024
 
-WORDS = ("id", "run", "split", "group", "index", "uid", "status", "env", "discarded", "prompt", "response", "note")
+WHOLE = ("label", "ref_response")
+"""The columns that there are where samples are read whole: the ground truth, and the response of the reference."""
+
+WORDS = (
+    "id", "run", "split", "group", "index", "uid", "status", "env", "discarded", "prompt", "response", *WHOLE, "note",
+)  # fmt: skip
 COUNTS = ("step", "turns", "prompt_tokens", "response_tokens", "total_tokens", "response_chars")
 FIXED = (
     "id", "run", "split", "step", "group", "index", "uid", "reward", "advantage", "status", "turns", "prompt_tokens",
@@ -33,7 +39,7 @@ FIXED = (
 )  # fmt: skip
 """The columns that every file has, in order; sample metrics and tags follow."""
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 class Columns(NamedTuple):
@@ -42,11 +48,12 @@ class Columns(NamedTuple):
     metrics: dict[str, str]
     tags: dict[str, str]
     has_notes: bool = False
+    is_whole: bool = False
 
     @property
     def fixed(self) -> tuple[str, ...]:
         """Those that are neither metric nor tag."""
-        return (*FIXED, "note") if self.has_notes else FIXED
+        return (*FIXED, *(WHOLE if self.is_whole else ()), *(["note"] if self.has_notes else []))
 
     @property
     def names(self) -> list[str]:
@@ -54,9 +61,11 @@ class Columns(NamedTuple):
         return [*self.fixed, *self.metrics.values(), *self.tags.values()]
 
 
-def columns_of(metrics: Sequence[str], tags: Sequence[str], *, has_notes: bool = False) -> Columns:
+def columns_of(
+    metrics: Sequence[str], tags: Sequence[str], *, has_notes: bool = False, is_whole: bool = False
+) -> Columns:
     """The columns for these metrics and tags: `metric.NAME` or `tag.NAME` where a name is taken."""
-    taken = {*FIXED, "note"}
+    taken = {*FIXED, *WHOLE, "note"}
 
     def free(name: str, prefix: str) -> str:
         while name in taken:
@@ -65,7 +74,7 @@ def columns_of(metrics: Sequence[str], tags: Sequence[str], *, has_notes: bool =
         return name
 
     own = {name: free(name, "metric.") for name in dict.fromkeys(metrics)}
-    return Columns(own, {name: free(name, "tag.") for name in dict.fromkeys(tags)}, has_notes)
+    return Columns(own, {name: free(name, "tag.") for name in dict.fromkeys(tags)}, has_notes, is_whole)
 
 
 def rows(
@@ -75,12 +84,16 @@ def rows(
     read: Callable[[SampleKey], Sample] | None = None,
     notes: Mapping[SampleKey, str] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """The rows of samples. With `read` texts are whole, where they can be read; else the starts that lists show."""
+    """The rows of samples. With `read` texts are whole, where they can be read; else the starts that lists show.
+
+    `read` is given for columns that are `is_whole`.
+    """
     for item in items:
         row = {name: getattr(item, name, None) for name in columns.fixed}
         key = item.key
         row |= {
             "id": str(key), "run": run_id, "split": key.split, "step": key.step, "group": key.group, "index": key.index,
+            "discarded": item.discarded or None,
         }  # fmt: skip
         if columns.has_notes:
             row["note"] = (notes or {}).get(key, "")
@@ -88,6 +101,8 @@ def rows(
             try:
                 sample = read(key)
                 row["prompt"], row["response"] = sample.row.prompt, sample.row.response
+                reference = "".join(map(text.verbatim, sample.ref_turns))
+                row |= {"label": sample.label or None, "ref_response": reference or None}
             except (NotFound, SourceChanged):
                 pass  # its file is gone or was rewritten: the index still has how its texts begin
         row |= {own: item.metrics.get(name) for name, own in columns.metrics.items()}
@@ -116,9 +131,9 @@ def _gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _json_lines(columns: Columns, found: Iterable[dict[str, Any]]) -> Iterator[bytes]:
-    del columns
+    always = {*columns.fixed}
     for row in found:
-        given = {name: _plain(value) for name, value in row.items() if value is not None}
+        given = {name: _plain(value) for name, value in row.items() if value is not None or name in always}
         yield text.clean(json.dumps(given, ensure_ascii=False, allow_nan=False)).encode() + b"\n"
 
 

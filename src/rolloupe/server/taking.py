@@ -43,8 +43,9 @@ async def export(request: Request) -> Response:
     else:
         asked = params.sample_query(given)
         taken = await context.in_thread(lambda: selected(run, asked))
-    columns = tables.columns_of(*query.value_names(run), has_notes=taken.notes is not None)
-    read = query.Reader(run) if texts == "whole" else None
+    is_whole = texts == "whole"
+    columns = tables.columns_of(*query.value_names(run), has_notes=taken.notes is not None, is_whole=is_whole)
+    read = query.Reader(run) if is_whole else None
     found = tables.written(kind, columns, tables.rows(run.id, taken.items, columns, read, taken.notes))
     headers = replies.attachment(f"{run.id}.{of}.{kind}")
     return StreamingResponse(context.file(request, found), media_type=tables.KINDS[kind], headers=headers)
