@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from rolloupe import Recorder
 from tests.cli.support import rolloupe
 
 
@@ -25,6 +26,23 @@ def test_every_sample_of_the_demo_is_shown(demo_runs: Path) -> None:
             assert (record["id"], record["run"]) == (line["id"], line["run"])
             assert record["row"]["reward"] == line["reward"]
             assert record["turns"]
+
+
+def test_a_note_of_several_lines_keeps_them(tmp_path: Path) -> None:
+    with Recorder(tmp_path, code=None) as recorder:
+        try:
+            json.loads("{")
+        except ValueError as error:
+            error.args = (f"{error}\n\x1b[2J user ",)
+            recorder.error(step=0, prompt="p", error=error)
+    (identity,) = [line["id"] for line in rolloupe("query", tmp_path, "--json").lines]
+    shown = rolloupe("show", tmp_path, identity).out.splitlines()
+    at = next(place for place, text in enumerate(shown) if text.startswith("Note: error: Traceback"))
+    assert shown[at + 1].startswith('      File "') and shown[at + 2] == '        json.loads("{")'
+    end = next(
+        place for place, text in enumerate(shown) if text.startswith("    json.decoder.JSONDecodeError: Expecting")
+    )
+    assert shown[end + 1] == "    \u241b[2J user"
 
 
 def test_raw_is_the_record_byte_for_byte(run: Path) -> None:

@@ -157,7 +157,7 @@ def _page(run: "Run", sample: "Sample") -> "Iterator[Text]":
     for name, value in facts:
         yield line(f"{name:{width}} ", "dim") + line(value)
     for note in sample.notes:
-        yield line(f"Note: {note}", "yellow")
+        yield block("\n    ".join(f"Note: {note}".rstrip().split("\n")), "yellow")
     yield from _transcript(sample.turns)
     if sample.label:
         yield _heading("label")
