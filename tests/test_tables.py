@@ -71,9 +71,13 @@ def test_in_a_notebook_text_is_text(tmp_path: Path) -> None:
             answer._repr_html_()
             for answer in (runs, runs[0], runs.samples(step=2), runs.groups(2), runs.steps(), runs.splits())
         ]
-        shown.append(runs.sample(next(runs.samples(step=2)).key)._repr_html_())  # type: ignore[attr-defined]
+        item, group = next(runs.samples(step=2)), runs.groups(2)[0]
+        shown += [one._repr_html_() for one in (runs.sample(item.key), item, group)]  # type: ignore[union-attr]
         assert all("<script" not in html and "<img" not in html for html in shown)
-        assert sum("&lt;script&gt;" in html for html in shown) == 3
+        assert sum("&lt;script&gt;" in html for html in shown) == 5
+        for html, one in zip(shown[-2:], (item, group), strict=True):
+            assert html.count("<tr>") == 2 and f"<th>{'id' if one is item else 'reward_mean'}</th>" in html
+            assert repr(one).startswith("SampleItem(" if one is item else "GroupSummary(")
         long = runs.samples(steps=(0, 1))._repr_html_()
         assert long.count("<tr>") == SHOWN_ROWS + 1 and f"{60 - SHOWN_ROWS} more" in long
         few = runs.samples(step=0, limit=4)._repr_html_()

@@ -61,10 +61,10 @@ class Listed(list[T], Tabular):
         """The answer as a `pyarrow.Table`; of statistics, a column each: `reward_mean`, `reward_std`, ..."""
         import pyarrow as pa
 
-        return pa.Table.from_pylist([_flat(item) for item in self])
+        return pa.Table.from_pylist([flat(item) for item in self])
 
     def _repr_html_(self) -> str:
-        return html_table([_flat(item) for item in self[:SHOWN_ROWS]], len(self))
+        return html_table([flat(item) for item in self[:SHOWN_ROWS]], len(self))
 
 
 class Samples(Iterator["SampleItem"], Tabular):
@@ -129,7 +129,7 @@ def _cell(value: object) -> str:
     return escape(text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…")
 
 
-def _flat(item: Any) -> dict[str, Any]:
+def flat(item: Any) -> dict[str, Any]:
     """A named tuple as columns."""
     from msgspec.structs import asdict
 

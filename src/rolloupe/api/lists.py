@@ -52,6 +52,7 @@ class OfSamples(Asked):
         Raises `BadQuery` where a condition cannot be read or a column does not exist.
         """
         from rolloupe import query as queries
+        from rolloupe.api.items import SampleItem
 
         asked = sample_query(
             split=split, step=step, steps=steps, group=group, trained=trained, where=where,
@@ -61,7 +62,7 @@ class OfSamples(Asked):
             raise BadQuery("samples() takes a SampleQuery or single arguments, not both: put them into the query")
         run, wanted = self._ready(), query or asked
         return Samples(
-            queries.every(run, wanted),
+            map(SampleItem._make, queries.every(run, wanted)),
             lambda limit: queries.table(run, wanted if limit is None else at_most(wanted, limit)),
             lambda: within(wanted, queries.samples(run, at_most(wanted, 0)).total),
         )

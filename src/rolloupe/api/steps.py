@@ -30,8 +30,10 @@ class OfSteps(Asked):
     def groups(self, step: int, split: str | None = None) -> "Listed[GroupSummary]":
         """The groups of a step, in order. The split is `train` unless told, as for `steps`."""
         from rolloupe import query
+        from rolloupe.api.items import GroupSummary
 
-        return Listed(query.groups(self._ready(), split or self._first_split(), step))
+        found = query.groups(self._ready(), split or self._first_split(), step)
+        return Listed(map(GroupSummary._make, found))
 
     def series(self, sample_metric: str, split: str | None = None) -> "Listed[SeriesPoint]":
         """A sample metric by step, of one split or of all: mean, deviation and extremes. `columns()` has the names.
