@@ -3,7 +3,7 @@
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -155,6 +155,23 @@ def test_a_query_and_single_arguments_ask_the_same(one: Runs) -> None:
 def test_what_cannot_be_asked(one: Runs, options: dict[str, object], said: str) -> None:
     with pytest.raises(BadQuery, match=said):
         list(one.samples(**options))  # type: ignore[arg-type]
+
+
+def test_a_column_that_is_not_there_is_pointed_at(one: Runs) -> None:
+    where = "reward > 0 and rewrd < 1"
+    asked: list[Callable[[], object]] = [
+        lambda: next(one.samples(where=where)),
+        lambda: one.samples(where=where).arrow(),
+        lambda: repr(one.samples(where=where)),
+        lambda: one.search("a", where=where),
+    ]
+    for ask in asked:
+        with pytest.raises(BadQuery, match="is it 'reward'") as raised:
+            ask()
+        assert (raised.value.column, raised.value.place) == ("rewrd", where.index("rewrd"))
+    with pytest.raises(BadQuery) as raised:
+        next(one.samples(where="reward > 0", sort="rewrd"))
+    assert raised.value.place is None
 
 
 def test_one_sample_by_key_or_by_its_text(one: Runs) -> None:

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 from rolloupe.api.answers import Samples
 from rolloupe.api.asked import Asked
 from rolloupe.api.finding import Hits
-from rolloupe.api.wanted import Where, at_most, key_of, sample_query, within
+from rolloupe.api.wanted import Where, at_most, key_of, pointed, pointing, sample_query, within
 from rolloupe.errors import BadQuery
 from rolloupe.model import SampleKey
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from rolloupe.query import SampleQuery
     from rolloupe.query.search import Marked
 
@@ -61,11 +63,16 @@ class OfSamples(Asked):
         if query is not None and asked != queries.SampleQuery():
             raise BadQuery("samples() takes a SampleQuery or single arguments, not both: put them into the query")
         run, wanted = self._ready(), query or asked
-        return Samples(
-            map(SampleItem._make, queries.every(run, wanted)),
-            lambda limit: queries.table(run, wanted if limit is None else at_most(wanted, limit)),
-            lambda: within(wanted, queries.samples(run, at_most(wanted, 0)).total),
-        )
+
+        def table(limit: int | None) -> "pa.Table":
+            with pointing(where):
+                return queries.table(run, wanted if limit is None else at_most(wanted, limit))
+
+        def total() -> int:
+            with pointing(where):
+                return within(wanted, queries.samples(run, at_most(wanted, 0)).total)
+
+        return Samples(map(SampleItem._make, pointed(where, queries.every(run, wanted))), table, total)
 
     def search(
         self,
@@ -106,7 +113,8 @@ class OfSamples(Asked):
 
         asked = sample_query(split=split, step=step, steps=steps, group=group, where=where)
         wanted = searching.TextQuery(text=text, regex=regex, case=case, word=word, roles=tuple(roles))
-        return Hits(searching.search(self._ready(), wanted, asked, limit=limit))
+        with pointing(where):
+            return Hits(searching.search(self._ready(), wanted, asked, limit=limit))
 
     def spans(
         self,

@@ -1,13 +1,16 @@
 """What is asked for, out of the arguments that a person gives."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from rolloupe.errors import BadQuery
 from rolloupe.model import SampleKey
 
 if TYPE_CHECKING:
     from rolloupe.query import Filter, SampleQuery
+
+T = TypeVar("T")
 
 Where: TypeAlias = "str | Sequence[Filter]"
 
@@ -46,6 +49,25 @@ def sample_query(
         offset=offset,
         limit=limit,
     )
+
+
+@contextmanager
+def pointing(where: "Where") -> Iterator[None]:
+    """Tell of a column that is not there where in the text of the filter it stands."""
+    try:
+        yield
+    except BadQuery as error:
+        if isinstance(where, str) and error.place is None and error.column is not None:
+            from rolloupe.query.where import place_of
+
+            error.place = place_of(where, error.column)
+        raise
+
+
+def pointed(where: "Where", found: Iterable[T]) -> Iterator[T]:
+    """The same one after another, failing as `pointing` does."""
+    with pointing(where):
+        yield from found
 
 
 def at_most(query: "SampleQuery", limit: int) -> "SampleQuery":
