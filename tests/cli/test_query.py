@@ -154,6 +154,15 @@ def test_a_selection_goes_into_a_file(run: Path, tmp_path: Path) -> None:
     assert rolloupe("query", run, "--to", tmp_path / "no/folder/out.csv").code == 3
 
 
+def test_the_table_shows_the_metric_that_it_is_sorted_by(tmp_path: Path) -> None:
+    with Recorder(tmp_path, code=None) as recorder:
+        recorder.sample(step=0, prompt="p", response="r", reward=1.0, metrics={"turns": 7.5, "count": 8.5})
+    for name, shown in (("metric.turns", "7.5"), ("count", "8.5")):
+        head, body = (text.split() for text in rolloupe("query", tmp_path, "--sort", name).out.splitlines())
+        assert body[head.index(name)] == shown
+    assert rolloupe("query", tmp_path, "--sort", "reward").out.split().count("reward") == 1
+
+
 def test_what_was_not_trained_on_says_why_and_can_be_left_out(tmp_path: Path) -> None:
     with Recorder(tmp_path) as recorder:
         for index in range(2):

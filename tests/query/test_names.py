@@ -50,6 +50,7 @@ def test_a_metric_is_asked_for_by_its_name_or_where_that_is_taken_as_exports_cal
     (point,) = query.series(run, name)
     assert (point.stats.mean, point.stats.max) == (101.25 if annotated else 101.5, 103.0)
     assert query.groups_page(run, SampleQuery(), [name]).groups[0].cells[0][1:] == [101.0, 102.0, 103.0]
+    assert [query.value_of(item, name) for item in query.every(run, SampleQuery())][1:] == [101.0, 102.0, 103.0]
 
 
 @pytest.mark.parametrize("name", [*INTERNAL, *TAKEN])
@@ -61,6 +62,9 @@ def test_a_tag_is_found_by_its_name(run: OpenRun, name: str) -> None:
 
 
 def test_columns_that_a_person_knows_keep_their_names(run: OpenRun) -> None:
+    last = [*query.every(run, SampleQuery())][-1]
+    shown = [query.value_of(last, name) for name in ("reward", "step", "group", "index", "uid", "tag.uid", "nothing")]
+    assert shown == [-3.0, 1, "g", "3", "u3", "uid 3", None]
     assert found(run, "reward <= -2 and group = g and index in (2, 3) and uid != u3") == ["u2"]
     assert [point.stats.mean for point in query.series(run, "reward")] == [-1.5]
     assert found(run, sort="reward") == ["u0", "u1", "u2", "u3"]

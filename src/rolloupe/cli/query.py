@@ -207,9 +207,18 @@ def _write_file(file: Path, among: "list[Run]", rows: "Iterable[tuple[Run, Sampl
     return counted.total()
 
 
+def _metric(item: "SampleItem", name: str) -> float | None:
+    """A sample metric of a sample."""
+    from rolloupe.query import value_of
+
+    value = value_of(item, name)
+    return value if isinstance(value, float) else None
+
+
 def _write_table(rows: "Iterable[tuple[Run, SampleItem]]", sort: str, *, many: bool) -> int:
     held = list(rows)
-    extra = [sort] if any(sort in item.metrics for _, item in held) else []
+    is_shown = sort in ("reward", "advantage")
+    extra = [sort] if not is_shown and any(_metric(item, sort) is not None for _, item in held) else []
     reason = ["discarded"] if any(item.discarded for _, item in held) else []
     columns = [
         *(["run"] if many else []), "id", "reward", "advantage", *extra, "status", *reason,
@@ -221,7 +230,7 @@ def _write_table(rows: "Iterable[tuple[Run, SampleItem]]", sort: str, *, many: b
             str(item.key),
             number(item.reward),
             number(item.advantage),
-            *(number(item.metrics.get(name)) for name in extra),
+            *(number(_metric(item, name)) for name in extra),
             item.status,
             *(item.discarded for _ in reason),
             number(item.turns),

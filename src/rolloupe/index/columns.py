@@ -6,7 +6,7 @@ compares column names without regard to case and metric names come from hostile 
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -99,7 +99,7 @@ def is_taken(name: str) -> bool:
     return name in KNOWN
 
 
-def meant(name: str, metrics: Sequence[str], tags: Sequence[str]) -> Meant | None:
+def meant(name: str, metrics: Collection[str], tags: Collection[str]) -> Meant | None:
     """What a person means by `name`: a fixed column, a sample metric, a tag; None if there is none such.
 
     `metric.NAME` and `tag.NAME` are the metric and the tag NAME, unless one that could be said otherwise is called so.
@@ -117,7 +117,7 @@ def meant(name: str, metrics: Sequence[str], tags: Sequence[str]) -> Meant | Non
     return found[0] if found else None
 
 
-def column_of(name: str, metrics: Sequence[str], tags: Sequence[str]) -> str | None:
+def column_of(name: str, metrics: Collection[str], tags: Collection[str]) -> str | None:
     """The column that a person means by `name`; None if there is none such."""
     found = meant(name, metrics, tags)
     return found.column if found else None

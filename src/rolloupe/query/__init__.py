@@ -25,7 +25,7 @@ from rolloupe.query.judge import Judge, judges
 from rolloupe.query.judge import bar_of as evals_bar
 from rolloupe.query.listing import every, in_scope, samples, table
 from rolloupe.query.named import by_uid, named
-from rolloupe.query.names import has_column
+from rolloupe.query.names import has_column, value_of
 from rolloupe.query.problems import problem_count, problems
 from rolloupe.query.records import (
     Discards,
@@ -127,5 +127,6 @@ __all__ = [
     "token_series",
     "token_series_names",
     "value_names",
+    "value_of",
     "whole",
 ]

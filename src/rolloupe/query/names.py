@@ -6,6 +6,7 @@ from collections.abc import Collection
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun, Snapshot, column_of
 from rolloupe.index.columns import NUMERIC, SAID, Meant, is_taken, kind_of, meant, metric_column, tag_column
+from rolloupe.query.records import SampleItem
 from rolloupe.query.rows import quote
 
 NUMBERS = frozenset(["step", *NUMERIC])
@@ -60,6 +61,17 @@ def is_real(snapshot: Snapshot, name: str) -> bool:
     """True for numbers that need not be finite."""
     found = column_of(name, snapshot.metrics, snapshot.tags) or ""
     return found in ("reward", "advantage") or kind_of(found) == "DOUBLE"
+
+
+def value_of(item: SampleItem, name: str) -> float | int | str | None:
+    """What a sample has in a column; None where it has none such."""
+    found = meant(name, item.metrics, item.tags)
+    if found is None:
+        return None
+    if found.kind != "fixed":
+        return item.metrics[found.name] if found.kind == "metric" else item.tags[found.name]
+    value: float | int | str | None = getattr(item.key if name in ("split", "step", "group", "index") else item, name)
+    return value
 
 
 def _known(snapshot: Snapshot, name: str) -> str:

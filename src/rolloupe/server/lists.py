@@ -181,7 +181,7 @@ async def as_csv(request: Request) -> Response:
         return found if first is None else chain([first], found)
 
     items = await context.in_thread(begun)
-    rows = ([str(item.key), *(views.value_of(item, name) for name in names)] for item in items)
+    rows = ([str(item.key), *(query.value_of(item, name) for name in names)] for item in items)
     found = context.file(request, export.csv_lines(["id", *names], rows))
     headers = replies.attachment(f"{run.info.name}.csv")
     return StreamingResponse(found, media_type=export.KINDS["csv"], headers=headers)

@@ -1,6 +1,6 @@
 """The common model as it crosses to the browser: records of `model` and `query` turned into those of `wire`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from rolloupe import query, text
 from rolloupe.index import OpenRun
@@ -19,8 +19,6 @@ LIVE_S = 600.0
 
 MAX_GROUP_IDS = 1000
 MAX_RANGES = 1000
-
-COLUMNS = frozenset(SampleItem._fields) - {"key", "metrics", "tags", "prompt", "response"}
 
 
 def run_item(run: OpenRun) -> wire.RunItem:
@@ -90,22 +88,6 @@ def cell(value: float | str | None) -> wire.Number:
     return value if isinstance(value, str) else number(value)
 
 
-FIXED: dict[str, Callable[[SampleItem], int | str]] = {
-    "split": lambda item: item.key.split, "step": lambda item: item.key.step, "group": lambda item: item.key.group,
-    "index": lambda item: item.key.index,
-}  # fmt: skip
-
-
-def value_of(item: SampleItem, name: str) -> float | int | str | None:
-    """What a sample has in a column, by the name that a person knows."""
-    if name in FIXED:
-        return FIXED[name](item)
-    if name in COLUMNS:
-        found: float | int | str | None = getattr(item, name)
-        return found
-    return item.metrics.get(name, item.tags.get(name))
-
-
 def sample_item(item: SampleItem, columns: Sequence[str] = ()) -> wire.SampleItem:
     """A sample in a list, with its values in some columns."""
     return wire.SampleItem(
@@ -124,7 +106,7 @@ def sample_item(item: SampleItem, columns: Sequence[str] = ()) -> wire.SampleIte
         prompt=item.prompt,
         discarded=item.discarded,
         env=item.env,
-        values=[cell(value_of(item, name)) for name in columns],
+        values=[cell(query.value_of(item, name)) for name in columns],
     )
 
 
