@@ -146,7 +146,7 @@ def test_hostile_text_stays_text(page: Page, tmp_path: Path) -> None:
         page.goto(viewer.link)
         for number, hostile in enumerate(HOSTILE):
             visible = re.sub(r"[\x00-\x1f\u202e\u2066]", "", hostile.split("\x1b")[0])[:24].strip()
-            expect(page.get_by_text(visible).last).to_be_visible()
+            expect(page.get_by_text(visible).locator("visible=true").last).to_be_visible()
             page.keyboard.press("r")
             expect(page.get_by_text('"rollout_id"').first).to_be_visible()
             page.keyboard.press("r")

@@ -189,6 +189,7 @@ def test_long_text_opens_at_its_end_unless_one_says_not(wide: Page, viewer: View
 def test_any_number_is_drawn_by_step_below_the_reward(wide: Page, viewer: Viewer) -> None:
     wide.goto(viewer.address + "runs/rich?sample=train/4/0/0")
     add = wide.get_by_label("Add a chart")
+    add.focus()
     for name in ("response_tokens", "reward.format"):
         add.select_option(name)
     tokens, form = (wide.get_by_role("region", name=f"{name} by step") for name in ("Response tokens", "reward.format"))

@@ -98,11 +98,11 @@ export function Charts({ isAside = true }: { isAside?: boolean }) {
 function More() {
   const shown = shownCharts.value;
   const id = run.value?.id ?? null;
-  // The trainer's metrics are read from its files: only once somebody comes near.
+  // A run may have very many numbers, and those of the trainer are read from its files: only once somebody comes near.
   const [isNear, setNear] = useState(false);
   const about = useLoaded(isNear ? id : null, () => getAbout(id ?? ""));
   const logged = (about.value?.metrics ?? []).map((name) => OF_TRAINER + name).filter((name) => !shown.includes(name));
-  const offered = columns.value.filter(({ name, kind }) => kind === "number" && !OWN.has(name) && !shown.includes(name));
+  const offered = (isNear ? columns.value : []).filter(({ name, kind }) => kind === "number" && !OWN.has(name) && !shown.includes(name));
   if (id === null || shown.length >= MAX_CHARTS) return null;
   return (
     <p class={style["more"]}>

@@ -44,11 +44,11 @@ export function Reasons() {
             <tr key={reason}>
               <th scope="row">
                 <i class={style["swatch"]} style={{ background: colour(i) }} />
-                <a {...to(reason, "run")} title="All samples of the run with this reason"><Text text={reason} /></a>
+                <a class={style["go"]} {...to(reason, "run")} title="All samples of the run with this reason"><Text text={reason} /></a>
                 {unfinished > 0 && <small>{unfinished === samples ? "cancelled or failed: no answer to read" : `${figure(unfinished)} without an answer`}</small>}
               </th>
               <td>
-                {here > 0 ? <a {...to(reason, "step")} title="Those of this step">{figure(here)}</a> : figure(here)} <small>{percent(here, generatedHere)}</small>
+                {here > 0 ? <a class={style["go"]} {...to(reason, "step")} title="Those of this step">{figure(here)}</a> : figure(here)} <small>{percent(here, generatedHere)}</small>
               </td>
               <td title={count(groups, "group")}>
                 {figure(samples)} <small>{percent(samples, generated)}</small>
