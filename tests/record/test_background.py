@@ -172,3 +172,48 @@ def test_trouble_of_the_writing_thread_hangs_nothing(tmp_path: Path, monkeypatch
     record.step_end(0)
     record.close()
     assert record.failures == {"MemoryError: no more": 2}
+
+
+INTERRUPTED = """
+import sys
+from rolloupe.record import Recorder
+from rolloupe.record.background import Background
+
+def interrupted(background):
+    Background.flush = flush
+    raise KeyboardInterrupt
+
+record = Recorder(sys.argv[1], code=None)
+for index in range(3):
+    record.sample(step=0, group="g", index=index)
+flush, Background.flush = Background.flush, interrupted
+try:
+    record.close()
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_what_waits_when_close_is_interrupted_is_told_and_written_at_the_end(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, tmp_path / "run"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "interrupted\n"
+    assert "close() was broken off, lines not written yet: 3" in done.stderr
+    assert len(list(opened(tmp_path / "run").samples())) == 3
+
+
+def test_close_after_an_interrupted_one_writes_what_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: object) -> None:
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    record = recorder(tmp_path / "run", strict=False)
+    record.sample(step=0, group="g", index=0)
+    monkeypatch.setattr("rolloupe.record.background.Background.flush", interrupted)
+    with pytest.warns(RecorderWarning, match="not written yet: 1"), pytest.raises(KeyboardInterrupt):
+        record.close()
+    with pytest.warns(RecorderWarning, match="the recorder is closed"):
+        record.sample(step=0, group="g", index="late")
+    record.close()
+    assert [sample.key.index for sample in opened(tmp_path / "run").samples()] == ["0"]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import warnings
@@ -65,6 +66,24 @@ def test_a_process_that_was_forked_off_writes_files_of_its_own(tmp_path: Path) -
     run = opened(tmp_path / "run")
     assert {sample.key.index for sample in run.samples()} == {"parent", "child", "parent again"}
     assert series(run.sample("train/0/g/child")) == {"a": [1.0]}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_process_that_was_forked_off_while_trouble_was_reported_does_not_wait_for_it(tmp_path: Path) -> None:
+    with recorder(tmp_path / "run", strict=False) as record:
+        with record.trouble._lock, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            child = os.fork()
+            if not child:
+                signal.alarm(30)  # ends it where it hangs
+                try:
+                    record.sample(step=0, group="g", index="child", reward="bad")
+                    record.flush()
+                finally:
+                    os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+    assert [sample.key.index for sample in opened(tmp_path / "run").samples()] == ["child"]
 
 
 def test_a_torn_end_is_moved_aside_and_costs_itself_alone(tmp_path: Path) -> None:

@@ -91,6 +91,11 @@ class Background:
         """How often a file was gone that had been written to."""
         return sum(file.vanished for file in self._files.values())
 
+    @property
+    def waiting(self) -> int:
+        """How many lines are not written yet."""
+        return self._given - self._done
+
     def claim(self) -> bool:
         """Take the producer's name for this process; False where another one that lives has it. Raises `OSError`."""
         return self._files["samples"].claim()

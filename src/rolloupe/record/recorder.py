@@ -48,6 +48,7 @@ CAPACITY_BYTES = 512 * 2**20
 """So much may wait to be written before token series are let go."""
 
 UNEVEN = "token series of another length than the sample's tokens, and than its response; kept as they are"
+GO_ON = "They are written while the process lives, at its end, or by another close()"
 
 
 class Recorder:
@@ -90,7 +91,7 @@ class Recorder:
         self.trouble = Trouble(strict=strict)
         self._given = Given(self.trouble)
         self._lock = threading.Lock()
-        self._closed = False
+        self._ending = self._closed = False
         processes.make_way(self.path, self._wanted)
         if others := self._folder.others():
             self.trouble.say(
@@ -388,14 +389,20 @@ class Recorder:
         self.trouble.raise_met()
 
     def close(self) -> None:
-        """Write what waits, and end."""
+        """Write what waits, and end. Where this is interrupted another call, or the process as it ends, goes on."""
         if self._closed or self._pid != os.getpid():
             return
+        self._ending = True
+        try:
+            self._keep(self._background.close)
+            self._keep(self._look_around)
+            self._keep(lambda: self._folder.ended(self.producer))
+        except BaseException:  # Ctrl-C, mostly
+            self.trouble.say(f"close() was broken off, lines not written yet: {self._background.waiting:,}. {GO_ON}")
+            self.trouble.tell()
+            raise
         self._closed = True
         atexit.unregister(self.close)
-        self._keep(self._background.close)
-        self._keep(self._look_around)
-        self._keep(lambda: self._folder.ended(self.producer))
         self._launch.close()
         self.trouble.tell()
         self.trouble.raise_met()
@@ -410,7 +417,7 @@ class Recorder:
 
     def ready(self) -> None:
         """Get ready for a call: a process that was forked off writes files of its own. Raises where it is closed."""
-        if self._closed:
+        if self._ending:
             raise RuntimeError("the recorder is closed")
         if self._pid != os.getpid():
             with self._lock:
@@ -418,8 +425,9 @@ class Recorder:
                     self._begin()
 
     def forked(self) -> None:
-        """Called in a process that was forked off: the files are the other's, and no thread holds the lock."""
+        """Called in a process that was forked off: the files are the other's, and no thread holds a lock."""
         self._lock = threading.Lock()
+        self.trouble.forked()
         self._background.abandon()
         self._launch.close()
 

@@ -88,6 +88,11 @@ class Trouble:
                     with contextlib.suppress(Exception):
                         print(told, file=sys.stderr)
 
+    def forked(self) -> None:
+        """Called in a process that was forked off: no thread holds the lock, and the other tells what it met."""
+        self._lock = threading.Lock()
+        self._untold.clear()
+
     def raise_met(self) -> None:
         """Raise what the writing thread met, once, where the recorder is strict."""
         error, self._raised = self._raised, None
