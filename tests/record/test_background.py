@@ -62,6 +62,8 @@ def test_when_writing_does_not_keep_up_the_oldest_series_go_and_nothing_else(
     assert loaded[-1].series
     assert all("no room left: a" in loaded[at].notes[0] for at in without)
     assert run.metrics("recorder/token_series_dropped")[0].value == dropped
+    (problem,) = run.problems()
+    assert problem.reason.startswith(f"{dropped} token series were not written")
 
 
 def test_where_nothing_is_written_for_long_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

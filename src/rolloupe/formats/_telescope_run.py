@@ -12,7 +12,7 @@ from rolloupe.formats import _trainer_files as trainer
 from rolloupe.formats._files import file_of, links_of
 from rolloupe.formats._telescope_archives import SUMMARY, archives_of, tables_of
 from rolloupe.formats._zipped_tables import Unreadable, taken
-from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, MetricRow, RunFile, RunInfo
+from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, MetricRow, RunFile, RunInfo, Source
 
 CONFIG, HISTORY = "config.json", "history.jsonl"
 MAX_METRIC_ROWS = 5_000_000
@@ -50,6 +50,10 @@ class TelescopeFiles:
                 found = taken(table, np.arange(min(table.num_rows, MAX_METRIC_ROWS)))
                 rows += [{"step": row.get("step"), _metric_name(row): row.get("value")} for row in found]
         return trainer.merged_metrics(rows)
+
+    def beside(self, run: RunInfo) -> list[Source]:
+        """See `HasBeside`."""
+        return trainer.json_sources(run.root, [_file(run, name) for name in (HISTORY, CONFIG, SUMMARY)])
 
     def config(self, run: RunInfo) -> dict[str, Any]:
         """See `TrainerFiles`. What W&B's summary says beyond numbers stands under `summary`."""

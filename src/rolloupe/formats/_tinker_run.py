@@ -12,7 +12,7 @@ from rolloupe.formats._files import COMPRESSED, file_of, is_below, links_of, pla
 from rolloupe.formats._jsonl import Unusable
 from rolloupe.formats._tinker_join import Joined, Place, Tied, join
 from rolloupe.formats._tinker_names import CHECKPOINTS, CONFIG, DIFF, METRICS, ROLLOUTS, Named, described, find
-from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, MetricRow, RunFile, RunInfo
+from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, MetricRow, RunFile, RunInfo, Source
 
 TREE = "_logtree.json"
 PAGE = ".html"
@@ -31,6 +31,10 @@ class TinkerFiles:
     def metrics(self, run: RunInfo) -> list[MetricRow]:
         """See `TrainerFiles`. Late rows of evaluations, and those that a resumed run wrote again, are merged."""
         return trainer.merged_metrics(trainer.records(_file(run, METRICS)))
+
+    def beside(self, run: RunInfo) -> list[Source]:
+        """See `HasBeside`."""
+        return trainer.json_sources(run.root, [_file(run, name) for name in (METRICS, CONFIG, CHECKPOINTS)])
 
     def config(self, run: RunInfo) -> dict[str, Any]:
         """See `TrainerFiles`."""

@@ -1,7 +1,7 @@
 """Files that many trainers keep beside their samples: metrics as JSON lines, a config, checkpoints, a diff.
 
-All are read whole when they are asked for, up to `MAX_BYTES` from their end (of metrics) or start; a line that cannot
-be read is passed over, for these files are shown, not counted.
+All are read whole when they are asked for, up to `MAX_BYTES` from their start; a line that cannot be read is passed
+over here, and told by `rolloupe.formats.beside`.
 """
 
 import json
@@ -11,8 +11,8 @@ from typing import Any
 
 from rolloupe.formats import _fields as fields
 from rolloupe.formats._compressed import open_binary
-from rolloupe.formats._jsonl import Record, Unusable, parse, replace_lone_surrogates
-from rolloupe.model import Checkpoint, MetricRow, RunFile
+from rolloupe.formats._jsonl import BOM, Record, Unusable, parse, replace_lone_surrogates
+from rolloupe.model import Checkpoint, MetricRow, RunFile, Source
 
 MAX_BYTES = 256 * 2**20
 
@@ -32,16 +32,29 @@ def read_text(path: str, limit: int = MAX_BYTES) -> str:
 
 
 def read_json(path: str) -> Any:
-    """Return a JSON document as Python has it, NaN included; None where it is none."""
+    """Return a JSON document; None where it is none."""
     try:
-        return fields.showable(json.loads(replace_lone_surrogates(read_text(path))))
-    except (ValueError, RecursionError):
+        return document(read_bytes(path))
+    except Unusable:
         return None
+
+
+def document(data: bytes) -> Any:
+    """Decode a JSON document as Python has it, NaN included. Raises `Unusable`."""
+    text = data.removeprefix(BOM).decode("utf-8", errors="replace")
+    try:
+        return fields.showable(json.loads(replace_lone_surrogates(text)))
+    except json.JSONDecodeError as error:
+        raise Unusable(f"not JSON: {error.msg} (line {error.lineno}, column {error.colno})") from None
+    except ValueError:
+        raise Unusable("not readable: an integer of more digits than Python converts") from None
+    except RecursionError:
+        raise Unusable("not readable: nested too deeply") from None
 
 
 def records(path: str) -> Iterator[Record]:
     """Yield the objects of a file of JSON lines."""
-    for line in read_bytes(path).split(b"\n"):
+    for line in read_bytes(path).removeprefix(BOM).split(b"\n"):
         if line.strip():
             try:
                 yield parse(line)
@@ -91,3 +104,9 @@ def described_files(found: Iterable[tuple[str, str, str]]) -> list[RunFile]:
             continue
         listed.append(RunFile(name=name, size_bytes=state.st_size, changed_s=state.st_mtime, what=what))
     return listed
+
+
+def json_sources(root: str, paths: Iterable[str]) -> list[Source]:
+    """Return files as `HasBeside.beside` lists them, under their names below the run; those without a path are not."""
+    folder = root if os.path.isdir(root) else os.path.dirname(root)
+    return [Source(path=path, name=os.path.relpath(path, folder)) for path in paths if path]

@@ -15,6 +15,7 @@ from rolloupe.model import (
     LoggedTranscript,
     LogNode,
     MetricRow,
+    Problem,
     RunFile,
     RunInfo,
     Sample,
@@ -113,6 +114,24 @@ class TrainerFiles(Protocol):
 
     def conversations(self, run: RunInfo, split: str, step: int) -> list[LoggedTranscript]:
         """Return the conversations of a step's outline which cannot be tied to a sample for certain."""
+        ...
+
+
+@runtime_checkable
+class HasBeside(Protocol):
+    """A format whose `TrainerFiles` are files of JSON: what of them cannot be read is told as a problem of the run."""
+
+    def beside(self, run: RunInfo) -> list[Source]:
+        """List them: JSON lines and documents, which hold no samples. Cheap: called on every poll."""
+        ...
+
+
+@runtime_checkable
+class TellsLosses(Protocol):
+    """A format whose files say what of a run was never written."""
+
+    def losses(self, run: RunInfo) -> list[Problem]:
+        """Tell it. Called as `HasBeside.beside` is."""
         ...
 
 

@@ -18,6 +18,7 @@ from rolloupe.formats import _trainer_files as trainer
 from rolloupe.formats._files import file_of, files, folders, is_below, links_of, plain_name, stem
 from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable, step_of
 from rolloupe.formats._native_derived import derived
+from rolloupe.formats._native_losses import losses
 from rolloupe.formats._token_parts import PartUnreadable, part_path, read_row
 from rolloupe.model import (
     Annotation,
@@ -212,17 +213,23 @@ class Native(JsonlFormat):
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
         """See `TrainerFiles`."""
-        rows = [
-            row
-            for entry in files(os.path.join(run.root, "metrics"), links_of(run))
-            for row in _latest_sums(trainer.records(entry.path))
-        ]
+        rows = [row for path in _metrics_files(run) for row in _latest_sums(trainer.records(path))]
         flat = [{**_named(row.get("values")), "step": row.get("step"), "time": row.get("time")} for row in rows]
         return trainer.merged_metrics([*_summed(rows), *flat])
 
+    def beside(self, run: RunInfo) -> list[Source]:
+        """See `HasBeside`."""
+        lines = (_file(run, name) for name in ("checkpoints.jsonl", "attempts.jsonl", "ended.jsonl"))
+        return trainer.json_sources(run.root, [*_metrics_files(run), _config_file(run), *lines])
+
+    def losses(self, run: RunInfo) -> list[Problem]:
+        """See `TellsLosses`."""
+        sources = trainer.json_sources(run.root, _metrics_files(run))
+        return [problem for source in sources for problem in losses(source)]
+
     def config(self, run: RunInfo) -> dict[str, Any]:
         """See `TrainerFiles`."""
-        found = trainer.read_json(_file(run, "config.rolloupe.json") or _file(run, "config.json"))
+        found = trainer.read_json(_config_file(run))
         return found if isinstance(found, dict) else {"config": found} if found is not None else {}
 
     def checkpoints(self, run: RunInfo) -> list[Checkpoint]:
@@ -299,6 +306,14 @@ def _time(row: dict[str, Any] | None) -> float:
 
 def _file(run: RunInfo, name: str) -> str:
     return file_of(run.root, name, links_of(run))
+
+
+def _metrics_files(run: RunInfo) -> list[str]:
+    return [entry.path for entry in files(os.path.join(run.root, "metrics"), links_of(run))]
+
+
+def _config_file(run: RunInfo) -> str:
+    return _file(run, "config.rolloupe.json") or _file(run, "config.json")
 
 
 def _range(value: object) -> tuple[float, float] | None:

@@ -197,11 +197,18 @@ class PrimeRLTraces(JsonlFormat):
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
         """Return the metrics of all producers: a row a step, later values over earlier ones; wall-clock rows last."""
-        path = file_of(str(Path(run.root, MONITORS)), "metrics.jsonl", links_of(run))
-        found = trainer.merged_metrics(trainer.records(path))
+        found = trainer.merged_metrics(trainer.records(_metrics_file(run)))
         for row in found:
             row.values.pop("time", None)
         return found
+
+    def beside(self, run: RunInfo) -> list[Source]:
+        """See `HasBeside`."""
+        return trainer.json_sources(run.root, [_metrics_file(run)])
+
+
+def _metrics_file(run: RunInfo) -> str:
+    return file_of(str(Path(run.root, MONITORS)), "metrics.jsonl", links_of(run))
 
 
 def _stream_files(folder: str, link_root: str) -> list[Entry]:

@@ -1,14 +1,16 @@
-"""What is wrong with a run: what its files say of themselves, and annotations that belong to no sample."""
+"""What is wrong with a run: what its files say of themselves, those beside them too, and annotations of no sample."""
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from rolloupe.errors import RolloupeError
+from rolloupe.formats.base import Format, HasBeside, TellsLosses
+from rolloupe.formats.beside import damage
 from rolloupe.index import OpenRun
-from rolloupe.model import Problem
+from rolloupe.model import Problem, RunInfo
 from rolloupe.query import engine
 from rolloupe.query.engine import Question
 from rolloupe.query.rows import Said
@@ -24,7 +26,7 @@ SHARE = 20
 
 
 class Look(NamedTuple):
-    """What was found, in which version of the index, when, and how long it took."""
+    """What was found, in which version of the index (none where it does not go by that), when, how long it took."""
 
     found: Sequence[Problem]
     version: str
@@ -32,18 +34,18 @@ class Look(NamedTuple):
     took_s: float
 
 
-_looks: WeakKeyDictionary[OpenRun, Look] = WeakKeyDictionary()
+_looks: WeakKeyDictionary[OpenRun, dict[str, Look]] = WeakKeyDictionary()
 _lock = threading.Lock()
 
 
 def problems(run: OpenRun) -> list[Problem]:
-    """Every record that could not be read, every part that could not be scanned, and annotations of no sample."""
-    return [*run.failures(), *unmatched(run), *run.snapshot().problems]
+    """Every record that could not be read, what lies beside samples too, and annotations of no sample."""
+    return [*run.failures(), *unmatched(run), *beside(run), *run.snapshot().problems]
 
 
 def problem_count(run: OpenRun) -> int:
     """How many problems there are, those beyond what a segment lists included."""
-    return run.problem_count() + len(unmatched(run))
+    return run.problem_count() + len(unmatched(run)) + len(beside(run))
 
 
 def unmatched(run: OpenRun) -> Sequence[Problem]:
@@ -51,15 +53,32 @@ def unmatched(run: OpenRun) -> Sequence[Problem]:
 
     Nothing is said before all was indexed once. Of a run that grows the answer may be a moment old.
     """
+    return _looked(run, "unmatched", run.version, lambda last: _unmatched(run, last))
+
+
+def beside(run: OpenRun) -> Sequence[Problem]:
+    """What cannot be read of the files beside the samples, and what they say was never written. As `unmatched`."""
+    return _looked(run, "beside", "", lambda _: _beside(run.format, run.info))
+
+
+def _beside(reader: Format, info: RunInfo) -> list[Problem]:
+    listed = reader.beside(info) if isinstance(reader, HasBeside) else []
+    found = [problem for source in listed for problem in damage(source)]
+    return found + (reader.losses(info) if isinstance(reader, TellsLosses) else [])
+
+
+def _looked(
+    run: OpenRun, what: str, version: str, look: Callable[[Look | None], Sequence[Problem]]
+) -> Sequence[Problem]:
     if not run.wait(0):
         return []
     with _lock:
-        last = _looks.get(run)
-        began = time.monotonic()
-        if last is not None and (last.version == run.version or began - last.at_s < SHARE * last.took_s):
+        looks = _looks.setdefault(run, {})
+        last, began = looks.get(what), time.monotonic()
+        if last is not None and ((version and last.version == version) or began - last.at_s < SHARE * last.took_s):
             return last.found
-        version, found = run.version, _unmatched(run, last)
-        _looks[run] = Look(found, version, time.monotonic(), time.monotonic() - began)
+        found = look(last)
+        looks[what] = Look(found, version, time.monotonic(), time.monotonic() - began)
     return found
 
 

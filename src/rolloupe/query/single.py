@@ -4,6 +4,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 from rolloupe.errors import NotFound
+from rolloupe.formats import beside
+from rolloupe.formats.base import HasBeside
 from rolloupe.index import OpenRun
 from rolloupe.model import Locator, Sample, SampleKey
 from rolloupe.query import engine, said
@@ -114,9 +116,13 @@ def read(run: OpenRun, file: str, start: int, length: int) -> bytes:
     `file` is a name as `Problem.source` and `Locator.source` have it. Raises `NotFound` for any other.
     """
     source = run.source(file)
-    if source is None:
+    if source is not None:
+        return run.format.read(source, max(0, start), max(0, length))
+    listed = run.format.beside(run.info) if isinstance(run.format, HasBeside) else []
+    found = next((one for one in listed if one.name == file), None)
+    if found is None:
         raise NotFound(f"run {run.id!r} has no file {file!r}; `rolloupe doctor` names the files that have problems")
-    return run.format.read(source, max(0, start), max(0, length))
+    return beside.read(found, max(0, start), max(0, length))
 
 
 def neighbours(run: OpenRun, key: SampleKey) -> list[SampleKey]:

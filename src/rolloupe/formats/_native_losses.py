@@ -1,0 +1,42 @@
+"""What a recorder says that it never wrote: token series for which it had no room."""
+
+import os
+from functools import lru_cache
+
+from rolloupe.formats import _fields as fields
+from rolloupe.formats._jsonl import Unusable, parse
+from rolloupe.formats._trainer_files import read_bytes
+from rolloupe.model import Problem, Source
+
+DROPPED = "recorder/token_series_dropped"
+"""A metric of the trainer: how many a process let go of since it began."""
+
+
+def losses(source: Source) -> list[Problem]:
+    """Tell what the producer of a file of metrics let go of."""
+    try:
+        state = os.stat(source.path)
+    except OSError:
+        return []
+    count = _dropped(source.path, state.st_ino, state.st_size, state.st_mtime_ns)
+    reason = f"{count:,} token series were not written, for the recorder had no room: their samples say which"
+    return [Problem(source=source.name, reason=reason, transient=True)] if count else []
+
+
+@lru_cache(maxsize=1000)
+def _dropped(path: str, _inode: int, _size: int, _changed_ns: int) -> int:
+    """The sum over the processes: where the count falls another one began."""
+    total = last = 0
+    for line in read_bytes(path).split(b"\n"):
+        if DROPPED.encode() in line:
+            told = _count(line) or last
+            total, last = total + (last if told < last else 0), told
+    return total + last
+
+
+def _count(line: bytes) -> int | None:
+    try:
+        values = parse(line).get("values")
+    except Unusable:
+        return None
+    return fields.count(values.get(DROPPED)) if isinstance(values, dict) else None
