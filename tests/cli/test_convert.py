@@ -46,10 +46,22 @@ def test_a_script_is_told_the_same(demo_runs: Path, tmp_path: Path) -> None:
         "convert", demo_runs / "rl_logging_board/gen_train_toy", tmp_path / "out", "--to", "relax", "--json"
     )
     told = json.loads(done.out)
-    assert (done.code, list(told)) == (0, ["run", "layout", "target", "samples", "steps", "left"])
+    assert (done.code, list(told)) == (0, ["run", "layout", "target", "samples", "written", "steps", "left"])
     assert (told["layout"], told["samples"], told["steps"]) == ("relax", 48, 3)
     assert told["target"] == str(tmp_path / "out")
     assert told["left"]["token series logprobs"] == 48
+
+
+def test_samples_that_the_layout_cannot_hold_are_not_counted_as_written(tmp_path: Path) -> None:
+    with package.Recorder(tmp_path / "run", code=None) as record:
+        for index in range(5):
+            ids: dict[str, Any] = {"token_ids": [1, 2], "series": {"logprobs": [-0.5]}} if index < 2 else {}
+            record.sample(step=0, group="g", index=index, prompt="p", response="r", reward=1.0, **ids)
+    done = rolloupe("convert", tmp_path / "run", tmp_path / "out", "--to", "prime_rl")
+    assert done.out.startswith("2 of 5 samples of 1 step, as prime_rl.\n")
+    told = rolloupe("convert", tmp_path / "run", tmp_path / "again", "--to", "prime_rl", "--json").json
+    assert (told["samples"], told["written"], told["left"]["samples without token ids"]) == (5, 2, 3)
+    assert len(samples(only_run(tmp_path / "out"))) == 2
 
 
 @pytest.mark.parametrize("layout", ["native", "tinker", "relax"])

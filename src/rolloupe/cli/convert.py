@@ -65,8 +65,9 @@ def convert(
     empty, and apart from SRC, which is only read. At the end it is said what the layout cannot hold, and of how many
     samples. A conversion that breaks off leaves nothing behind.
 
-    With --json, an object with run, layout, target, samples, steps (the steps of each split are counted by themselves)
-    and left: an object that has for each word of what the layout cannot hold a count.
+    With --json, an object with run, layout, target, samples, written (how many of them the layout could hold), steps
+    (the steps of each split are counted by themselves) and left: an object that has for each word of what the layout
+    cannot hold a count.
     """
     if not target:
         raise click.UsageError("An empty DST names nothing.", click.get_current_context())
@@ -92,13 +93,14 @@ def convert(
             dumps(
                 {
                     "run": among[0].id, "layout": layout, "target": str(Path(target).absolute()),
-                    "samples": done.samples, "steps": done.steps, "left": done.left,
+                    "samples": done.samples, "written": done.written, "steps": done.steps, "left": done.left,
                 },
                 indent=2,
             )
         )  # fmt: skip
         return OK
-    tell(f"{_several(done.samples, 'sample')} of {_steps(done.splits)}, as {layout}.")
+    part = "" if done.written == done.samples else f"{done.written:,} of "
+    tell(f"{part}{_several(done.samples, 'sample')} of {_steps(done.splits)}, as {layout}.")
     _tell_of_losses(layout, done.left)
     return OK
 

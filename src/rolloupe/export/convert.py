@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from rolloupe.errors import NotFound, NotWritable
-from rolloupe.export.losses import described
+from rolloupe.export.losses import described, whole
 from rolloupe.model import Checkpoint, MetricRow, Sample
 from rolloupe.record.base import Keeper
 from rolloupe.record.writers import check as check_layout
@@ -104,6 +104,11 @@ class Conversion(NamedTuple):
     left: dict[str, int]
     splits: dict[str, int]
     """Of each split, how many steps."""
+
+    @property
+    def written(self) -> int:
+        """How many of the samples the layout could hold."""
+        return self.samples - whole(self.left)
 
 
 def convert(

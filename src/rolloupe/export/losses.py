@@ -1,5 +1,7 @@
 """What a layout cannot hold, in words: of how many samples, rows or files, and what it is."""
 
+from collections.abc import Mapping
+
 COUNTED = {
     "rows of trainer metrics": ("row", "rows", "trainer metrics"),
     "configurations": ("file", "files", "configuration"),
@@ -13,6 +15,11 @@ COUNTED = {
 
 WHOLE = "samples "
 """Words that begin so count samples that were left out whole."""
+
+
+def whole(left: Mapping[str, int]) -> int:
+    """How many samples were left out whole."""
+    return sum(count for word, count in left.items() if word.startswith(WHOLE))
 
 
 def described(word: str, count: int) -> tuple[str, str]:
