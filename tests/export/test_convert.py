@@ -101,3 +101,15 @@ def test_a_layout_or_a_place_that_will_not_do_is_known_beforehand(tmp_path: Path
         convert(Made(1), Path("/nowhere/made/below"), "relax")
     with pytest.raises(NotWritable):
         convert(Made(1), tmp_path, "relax", paths=[tmp_path / "source"])
+
+
+def test_what_native_cannot_hold_of_counts_is_said_and_nothing_is_warned_of(tmp_path: Path) -> None:
+    class Odd(Made):
+        def whole(self, step: int, split: str | None = None) -> Iterator[Sample]:
+            for sample in super().whole(step, split):
+                sample.row.uid, sample.row.turns = "one", 0
+                sample.row.prompt_tokens, sample.row.response_tokens, sample.row.total_tokens = 3, 4, 9
+                yield sample
+
+    assert convert(Odd(2), tmp_path / "out", "native").left == {"tokens in all": 2}  # warnings are errors here
+    assert [(row.turns, row.total_tokens) for row in rows(only_run(tmp_path / "out"))] == [(0, 7), (0, 7)]

@@ -7,6 +7,7 @@ a conversion that breaks off leaves the target as it was. What is read is never 
 import os
 import secrets
 import shutil
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from rolloupe.errors import NotFound, NotWritable
 from rolloupe.export.losses import described, whole
 from rolloupe.model import Checkpoint, MetricRow, Sample
 from rolloupe.record.base import Keeper
+from rolloupe.record.trouble import RecorderWarning
 from rolloupe.record.writers import check as check_layout
 from rolloupe.record.writers import writer_of
 
@@ -154,7 +156,7 @@ def convert(
             done += 1
             advanced(done, total)
 
-    with _beside(target) as folder:
+    with _beside(target) as folder, warnings.catch_warnings(action="ignore", category=RecorderWarning):
         writer = writer_of(layout, folder)
         for split, step, _ in todo:
             left.update(writer.write(split, step, counted(run.whole(step, split))))

@@ -146,7 +146,7 @@ class Native(JsonlFormat):
         means = _means(record, series)
         means.pop("kl", None)  # `derived` tells it
         told = means | _numbers(record.get("metrics"))
-        index = fields.name(record.get("index"))
+        index, turns = fields.name(record.get("index")), fields.count(record.get("turns"))
         return SampleRow(
             split=fields.name(record.get("split")) or "train",
             step=step_of(record.get("step")) or 0,
@@ -159,7 +159,7 @@ class Native(JsonlFormat):
             advantage=fields.number(record.get("advantage")),
             status=status,
             status_raw=status_raw,
-            turns=fields.count(record.get("turns")) or 1,
+            turns=1 if turns is None else turns,
             prompt_tokens=fields.count(record.get("prompt_tokens")),
             response_tokens=fields.count(record.get("response_tokens")),
             total_tokens=_total(record),

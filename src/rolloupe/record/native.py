@@ -62,7 +62,12 @@ def _left(sample: Sample) -> dict[str, int]:
         for turn in sample.turns
     )
     fine = any(_is_fine(one.values) for one in sample.series)
-    found = {"facts of single turns": told, "digits beyond float32 of token series": fine}
+    row = sample.row
+    summed = (
+        None if row.prompt_tokens is None or row.response_tokens is None else row.prompt_tokens + row.response_tokens
+    )
+    other = row.total_tokens not in (None, summed)
+    found = {"facts of single turns": told, "tokens in all": other, "digits beyond float32 of token series": fine}
     return {what: 1 for what, is_left in found.items() if is_left}
 
 

@@ -204,7 +204,7 @@ class Recorder:
         arrays = self._given.arrays(token_ids, series)
         pieces = None if tokens is None else take("tokens", lambda held: [word(one) for one in held], tokens)
         told = take("prompt_tokens", count, prompt_tokens), take("response_tokens", count, response_tokens)
-        counts = counts_of(arrays, *told, pieces)
+        counts, own_turns = counts_of(arrays, *told, pieces), take("turns", count, turns)
         paid, parts, rated = self._given.reward(reward)
         numbers, words = self._given.numbers("metrics", metrics)
         asked, answer = messages(prompt), messages(response)
@@ -217,7 +217,7 @@ class Recorder:
             "index": self._index(record) if index is None else name(index), "reward": paid,
             "advantage": take("advantage", number, advantage), "status": word(status), "discarded": word(discarded),
             "env": name(env), "label": label if label is None or isinstance(label, str) else word(jsonable(label)),
-            "turns": take("turns", count, turns) or turns_in(answer), **counts, "metrics": parts | numbers,
+            "turns": turns_in(answer) if own_turns is None else own_turns, **counts, "metrics": parts | numbers,
             "tags": rated | words | self._given.words("tags", tags), "prompt": asked, "response": answer,
             "ref_response": messages(ref_response), "ref_reward": take("ref_reward", number, ref_reward),
             "tokens": pieces, "extra": jsonable(extra),
