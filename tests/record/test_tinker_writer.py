@@ -1,5 +1,6 @@
 """Runs of any layout in that of the cookbook: what its reader reads back, and what is said to be left out."""
 
+import json
 import math
 from collections import defaultdict
 from pathlib import Path
@@ -155,9 +156,35 @@ def test_turns_calls_and_thinking_are_read_back_as_they_were(tmp_path: Path) -> 
     assert (found.prompt_tokens, found.response_tokens, found.total_tokens) == (9, 12, 37)
     assert (found.status, found.status_raw, found.env) == ("truncated", "max_turns", "calc")
     assert found.discarded == "stale"
-    assert found.tags == {"tags": "calc, level=hard"}
-    assert found.metrics == {"m": 2.0, "length": 3.0, "final_reward": 0.25, "advantage": -0.5}
-    assert after.extra == {"seed": 7, "label": "42", "uid": "u7", "schema_version": 1, "final_ob_len": 0}
+    assert (found.tags, found.uid, found.advantage, after.label) == ({"level": "hard"}, "u7", -0.5, "42")
+    assert found.metrics == {"m": 2.0, "length": 3.0, "final_reward": 0.25}
+    assert after.extra == {"seed": 7, "schema_version": 1, "final_ob_len": 0}
+
+
+@pytest.mark.parametrize(
+    ("env", "tags", "listed"),
+    [
+        ("", {"bench": "toy, 2", "a=b": "c"}, ["bench=toy, 2", "a=b=c"]), ("calc", {"a": "b"}, ["calc", "a=b"]),
+        ("calc", {}, ["calc"]), ("", {}, []), ("a", {"tags": "a, b"}, ["a", "b"]),
+        ("", {"tags": "a, b"}, ["tags=a, b"]),
+    ],
+)  # fmt: skip
+def test_environment_and_tags_are_read_back_as_they_were(
+    tmp_path: Path, env: str, tags: dict[str, str], listed: list[str]
+) -> None:
+    after = read(one(env=env, tags=tags), tmp_path)
+    assert (after.row.env, after.row.tags) == (env, tags if tags or not env else {"tags": env})
+    (line,) = [json.loads(line) for path in tmp_path.rglob("*.jsonl") for line in path.read_text().splitlines()]
+    assert line["tags"] == listed
+    again = read(after, tmp_path / "again")
+    assert (again.row.env, again.row.tags) == (after.row.env, after.row.tags)
+
+
+def test_a_field_that_is_called_as_what_has_a_place_of_its_own_is_said_to_be_lost(tmp_path: Path) -> None:
+    extra = {"label": "other", "uid": "mine", "seed": 1}
+    assert convert([one(sample={"label": "42", "extra": extra}, uid="mine")], tmp_path)["extra fields"] == 1
+    (found,) = samples(only_run(tmp_path))
+    assert (found.label, found.row.uid, found.extra["seed"]) == ("42", "mine", 1)
 
 
 @pytest.mark.parametrize(

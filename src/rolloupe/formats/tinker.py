@@ -50,6 +50,10 @@ _READ: dict[str, Callable[[Any], object]] = {
     "trajectory_metrics": lambda _: None,
     "steps": lambda _: None,
     "discarded": fields.reason,
+    "uid": fields.name,
+    "trace_id": fields.name,
+    "advantage": fields.number,
+    "label": lambda value: value if isinstance(value, str) else None,
     "split": lambda value: value if _is_split(value) else None,
 }
 """The keys that have a place of their own, and how they are read: what cannot be read so is kept as extra."""
@@ -103,7 +107,10 @@ class Tinker(TinkerFiles, JsonlFormat):
         ("any other log", "log of the turn"),
         ("`conversation`, `logs._conversation` (schema 3)", "turns"),
         ("`tags`", "tag `tags`, joined by commas; the first is the environment"),
-        ("`discarded`", "why it was not trained on, a text that `rolloupe convert` writes"),
+        (
+            "`discarded`, `advantage`, `label`, `uid`, `trace_id`, `named_tags`",
+            "keys of `rolloupe convert`: why it was not trained on, advantage, ground truth, names, and tags by name",
+        ),
         ("any other key", "extra (`schema_version`, `final_ob_len`, ...)"),
     )
     limits = (
@@ -212,10 +219,13 @@ class Tinker(TinkerFiles, JsonlFormat):
             prompt_tokens=fields.count(taken[0].get("ob_len")) if taken else None,
             response_tokens=_sum([step.get("ac_len") for step in taken]),
             total_tokens=_sum([taken[-1].get("ob_len"), taken[-1].get("ac_len")], whole=True) if taken else None,
-            env=fields.name(tags[0]) or "" if tags else "",
+            env=_env(record),
+            advantage=fields.number(record.get("advantage")),
+            uid=fields.name(record.get("uid")) or "",
+            trace_id=fields.name(record.get("trace_id")) or "",
             discarded=fields.reason(record.get("discarded")) or "",
             metrics=_metrics(record),
-            tags={"tags": short} if (short := fields.tag(", ".join(tags))) else {},
+            tags=_named_tags(record) or ({"tags": short} if (short := fields.tag(", ".join(tags))) else {}),
             prompt=asked,
             response=answered,
         )
@@ -230,6 +240,7 @@ class Tinker(TinkerFiles, JsonlFormat):
             turns=turns,
             prompt_text=row.prompt,
             response_text=row.response,
+            label=label if isinstance(label := record.get("label"), str) else "",
             extra=_extra(record, row) | ({} if placed else {"steps": fields.showable(record.get("steps"))}),
             notes=[] if placed else ["the conversation has fewer answers than there are steps: see the extra fields"],
         )
@@ -316,6 +327,18 @@ def _tags(record: Record) -> list[str]:
     return tags if isinstance(tags, list) and all(isinstance(tag, str) for tag in tags) else []
 
 
+def _named_tags(record: Record) -> dict[str, str]:
+    """Return tags by name, as `rolloupe convert` writes them."""
+    named = steps.member(record, "named_tags")
+    return {key: short for key, value in named.items() if (short := fields.tag(value)) is not None}
+
+
+def _env(record: Record) -> str:
+    """Return the environment: the first tag, unless all of them are written by name as well."""
+    tags = _tags(record)
+    return fields.name(tags[0]) or "" if len(tags) > len(steps.member(record, "named_tags")) else ""
+
+
 def _sum(values: list[object], *, whole: bool = False) -> int | None:
     """Sum counts; of those that are there, or none where `whole` is asked for and one is missing."""
     found = [count for value in values if (count := fields.count(value)) is not None]
@@ -396,4 +419,6 @@ def _is_shown(key: str, value: object, record: Record, row: SampleRow) -> bool:
         return value is None or (bool(_tags(record)) and bool(row.tags)) or value == []
     if key in ("status", "stop_reason"):
         return value is None or value == row.status_raw
+    if key == "named_tags":
+        return value == row.tags
     return key == "conversation" and (value is None or fields.is_messages(value))

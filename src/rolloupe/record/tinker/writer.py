@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rolloupe.model import Checkpoint, MetricRow, Sample, Turn
+from rolloupe.model import Checkpoint, MetricRow, Sample, SampleRow, Turn
 from rolloupe.record import whole_files
 from rolloupe.record.base import Left
 from rolloupe.record.logtree.messages import messages_of
@@ -128,7 +128,7 @@ def _record(split: str, step: int, sample: Sample, numbers: _Places, left: dict[
         "sampling_client_step": row.metrics.get("sampling_client_step"),
         "total_reward": row.reward,
         "final_reward": final,
-        "trajectory_metrics": metrics | ({} if row.advantage is None else {"advantage": row.advantage}),
+        "trajectory_metrics": metrics,
         "steps": steps,
         "final_ob_len": sample.extra.get("final_ob_len", 0),
         "conversation": messages_of(sample.turns),
@@ -174,10 +174,14 @@ def _beyond(metrics: dict[str, float], steps: list[Record]) -> dict[str, float]:
 def _tags(sample: Sample) -> list[str]:
     """Return tags as a list, the environment first. Those that were read from such a list are that list again."""
     row = sample.row
-    if set(row.tags) == {"tags"}:
-        return row.tags["tags"].split(", ")
-    named = [f"{key}={value}" for key, value in row.tags.items()]
-    return [row.env, *named] if row.env or named else []
+    named = [f"{key}={value}" for key, value in _named_tags(row).items()]
+    return ([row.env] if row.env else []) + named if named or not row.tags else row.tags["tags"].split(", ")
+
+
+def _named_tags(row: SampleRow) -> dict[str, str]:
+    """Return the tags of a sample but for what was read from a list of tags."""
+    is_list = set(row.tags) == {"tags"} and row.tags["tags"].split(", ")[0] == row.env
+    return {} if is_list else row.tags
 
 
 def _status(sample: Sample) -> Record:
@@ -190,10 +194,17 @@ def _status(sample: Sample) -> Record:
 
 
 def _extra(sample: Sample) -> Record:
+    return {key: value for key, value in sample.extra.items() if key not in _OF_THE_LAYOUT} | _added(sample)
+
+
+def _added(sample: Sample) -> Record:
+    """Return what has a place of its own in a sample and none in the cookbook's records."""
     row = sample.row
-    named = {"uid": row.uid, "trace_id": row.trace_id, "discarded": row.discarded, "label": sample.label}
-    found = {key: value for key, value in named.items() if value}
-    return found | {key: value for key, value in sample.extra.items() if key not in _OF_THE_LAYOUT}
+    named = {
+        "uid": row.uid, "trace_id": row.trace_id, "advantage": row.advantage, "discarded": row.discarded,
+        "label": sample.label, "named_tags": _named_tags(row),
+    }  # fmt: skip
+    return {key: value for key, value in named.items() if value not in ("", None, {})}
 
 
 def _count_left(sample: Sample, record: Record, left: dict[str, int]) -> None:
@@ -201,6 +212,7 @@ def _count_left(sample: Sample, record: Record, left: dict[str, int]) -> None:
     row, steps = sample.row, record["steps"]
     renumbered = (str(record["group_idx"]), str(record["traj_idx"])) != (sample.key.group, sample.key.index)
     clashing = [key for key in sample.extra if key in _OF_THE_LAYOUT and key not in ("schema_version", "final_ob_len")]
+    clashing += [key for key, value in _added(sample).items() if sample.extra.get(key, value) != value]
     found = {
         "names of groups and samples (numbered)": renumbered,
         "token ids": bool(sample.token_ids),
