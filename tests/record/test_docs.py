@@ -43,11 +43,17 @@ def test_a_run_is_recorded_as_documented(tmp_path: Path, monkeypatch: pytest.Mon
     assert found[0, "2"][2] == "error"
     assert {step for step, _ in found} == {0, 1, 2}
     assert "the sandbox did not answer" in later.sample("train/0/2/0").notes[0]
+    grouped = later.sample("train/0/3/0")
+    assert [(turn.role, turn.parts[0].text) for turn in grouped.turns] == [
+        ("assistant", "Let me see."), ("assistant", "It is 4."),
+    ]  # fmt: skip
+    assert (grouped.row.reward, grouped.row.status, grouped.row.turns) == (1.0, "completed", 2)
+    assert grouped.extra["steps"][1]["logs"]["seconds"] == 3
     assert [one.name for one in later.sample("train/0/0/0").series] == ["logprobs", "trainer_logprobs"]
 
 
 @pytest.mark.parametrize(
-    "method", ["Recorder", "sample", "annotate", "discard", "error", "checkpoint", "last_checkpoint"]
+    "method", ["Recorder", "sample", "annotate", "discard", "error", "group", "checkpoint", "last_checkpoint"]
 )
 def test_every_argument_is_named(method: str) -> None:
     told = max(re.findall(rf"`{method}\((.*?)\)`", RECORDING), key=len)

@@ -183,6 +183,29 @@ def test_groups_of_trajectories_are_taken_as_they_are(tmp_path: Path) -> None:
     assert found[0].metrics == {"logprobs": -0.5, "solved": 1.0, "format": 1.0}
 
 
+def test_without_a_decoder_the_text_of_trajectories_is_what_was_logged(tmp_path: Path) -> None:
+    def step(ob: list[int], ac: list[int], **logs: str) -> dict[str, Any]:
+        metrics = {"length": len(ob), "kind": "b"}
+        return {"ob": ob, "ac": {"tokens": ac, "stop_reason": "length"}, "metrics": metrics, "logs": logs}
+
+    call, result = {"tool_call_0": 'add({"a": 1})'}, {"tool_result_0": "2"}
+    steps = [step([1], [2], question="1+1?", assistant_content="<think>so</think>I add", **call, **result),
+             step([1, 2, 3], [4], assistant_content="2", seconds="9")]  # fmt: skip
+    bare = {"ob": [1], "ac": {"tokens": [2]}, "reward": 1.0, "metrics": {"length": 1}}
+    with recorder(tmp_path / "run") as record:
+        record.group({"trajectories_G": [{"transitions": steps}, {"transitions": [bare]}]}, step=0, group="g")
+    run = opened(tmp_path / "run")
+    logged, silent = (run.sample(f"train/0/g/{index}") for index in range(2))
+    assert [(turn.role, turn.origin, [part.kind for part in turn.parts]) for turn in logged.turns] == [
+        ("user", "prompt", ["text"]), ("assistant", "response", ["think", "text", "tool_call"]),
+        ("tool", "response", ["text"]), ("assistant", "response", ["text"]),
+    ]  # fmt: skip
+    assert (logged.row.status, logged.row.metrics["length"], logged.row.tags) == ("truncated", 2, {"kind": "b"})
+    assert [one["metrics"]["length"] for one in logged.extra["steps"]] == [1, 3]
+    assert logged.extra["steps"][1]["logs"]["seconds"] == "9"
+    assert (silent.turns, silent.extra, silent.row.metrics["length"], silent.row.reward) == ([], {}, 1, 1.0)
+
+
 def test_what_trainers_give_is_taken(tmp_path: Path) -> None:
     class Ended(enum.Enum):
         DONE = "completed"

@@ -268,7 +268,8 @@ class Recorder:
         """Record a group of trajectories as trainers hold them; returns the uids of its samples.
 
         `trajectory_group` has `trajectories_G`, `final_rewards_G` and `metrics_G`, as objects or as a dict; `decode`
-        makes text of token ids. Takes what `sample` takes, for all of them.
+        makes text of token ids, without it the text is what the environment logged. Takes what `sample` takes, for
+        all of them.
         """
         found = list(samples_of(trajectory_group, decode))
         return [self.sample(step=step, group=group, **{**one, **sample}) for one in found]

@@ -2,16 +2,20 @@
 
 A trajectory is a list of transitions: an observation of tokens, an action of tokens with logprobs, a reward. Where each
 observation begins with all that was before it the trajectory is one sequence; where one does not, another sequence
-begins there, and the trajectory is several samples.
+begins there, and the trajectory is several samples. Text is what `decode` makes of the tokens, else what the
+environment logged of each step, as the reader of the cookbook's files takes it.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rolloupe.record.duck import listed, member, tags_of
-from rolloupe.record.values import scalar
+from rolloupe.record.given import word
+from rolloupe.record.logtree.messages import messages_of
+from rolloupe.record.values import jsonable, scalar
 
 Decode = Callable[[list[int]], str]
+Record = dict[str, Any]
 
 
 def samples_of(group: Any, decode: Decode | None) -> Iterator[dict[str, Any]]:
@@ -21,7 +25,7 @@ def samples_of(group: Any, decode: Decode | None) -> Iterator[dict[str, Any]]:
     advantages = listed(inner, "advantages_G", "advantages")
     tags = {tag: tag for tag in tags_of(group, inner)}
     for number, trajectory in enumerate(listed(inner, "trajectories_G", "trajectories")):
-        transitions = listed(trajectory, "transitions", "steps")
+        transitions = listed(trajectory, "transitions", "steps", "transition")
         rewards = [_number(member(one, "reward", None)) for one in transitions]
         rewards.append(
             _number(finals[number]) if number < len(finals) else _number(member(trajectory, "final_reward", None))
@@ -32,7 +36,7 @@ def samples_of(group: Any, decode: Decode | None) -> Iterator[dict[str, Any]]:
             "metrics": _metrics(transitions) | dict(metrics[number] if number < len(metrics) else {}),
             "advantage": _number(advantages[number]) if number < len(advantages) else None,
             "tags": tags,
-            "status": str(member(trajectory, "stop_reason", "") or ""),
+            "status": _ended(trajectory, transitions),
         }
         for place, sequence in enumerate(_sequences(transitions)):
             index = f"{number}.{place}" if place else str(number)
@@ -45,12 +49,28 @@ def _number(value: Any) -> float | None:
 
 
 def _metrics(transitions: Sequence[Any]) -> dict[str, Any]:
-    """Of each metric of the steps, the last value."""
+    """Of each metric of the steps, the mean over those that have it; of what is no number, the last value."""
     found: dict[str, Any] = {}
+    numbers: dict[str, list[float]] = {}
     for one in transitions:
-        held = member(one, "metrics", None)
-        found |= dict(held) if isinstance(held, dict) else {}
-    return found
+        for key, value in _dict(one, "metrics").items():
+            if (number := _number(value)) is None:
+                found[key] = value
+            else:
+                numbers.setdefault(key, []).append(number)
+    return found | {key: sum(values) / len(values) for key, values in numbers.items()}
+
+
+def _dict(value: Any, name: str) -> dict[str, Any]:
+    held = member(value, name, None)
+    return dict(held) if isinstance(held, Mapping) else {}
+
+
+def _ended(trajectory: Any, transitions: Sequence[Any]) -> str:
+    """How it ended: the trajectory's own word, else that of its last action."""
+    own = member(trajectory, "stop_reason", None)
+    last = member(transitions[-1], "ac", None) if transitions else None
+    return word(own) or word(member(last, "stop_reason", None))
 
 
 class _Sequence:
@@ -62,6 +82,7 @@ class _Sequence:
         self.logprobs: list[float | None] = []
         self.prompt = 0
         self.turns = 0
+        self.steps: list[Record] = []
 
     def add(self, ids: Sequence[int], logprobs: Sequence[float | None] | None) -> None:
         """Append what was sampled, with logprobs, or what stood between, with None."""
@@ -76,14 +97,36 @@ class _Sequence:
     def sample(self, decode: Decode | None) -> dict[str, Any]:
         """What `Recorder.sample` takes."""
         prompt, rest = self.ids[: self.prompt], self.ids[self.prompt :]
-        texts = {"prompt": decode(prompt), "response": decode(rest)} if decode else {}
+        texts = {"prompt": decode(prompt), "response": decode(rest)} if decode else _logged(self.steps)
         series: dict[str, Any] = {"loss_mask": self.mask}
         if any(value is not None for value in self.logprobs):
             series["logprobs"] = self.logprobs
         return {
             **texts, "token_ids": self.ids, "series": series, "turns": max(1, self.turns),
             "prompt_tokens": len(prompt), "response_tokens": sum(self.mask),
+            "extra": {"steps": self.steps} if len(self.steps) > 1 or any("logs" in step for step in self.steps) else {},
         }  # fmt: skip
+
+
+def _step(transition: Any) -> Record:
+    """What a step was paid, measured and logged; nothing of what there is not."""
+    told = {
+        "reward": _number(member(transition, "reward", None)),
+        "metrics": jsonable(_dict(transition, "metrics")),
+        "logs": jsonable(_dict(transition, "logs")),
+    }
+    return {key: value for key, value in told.items() if value not in (None, {})}
+
+
+def _logged(steps: list[Record]) -> Record:
+    """Make prompt and response, as messages, of what was logged of steps; nothing where that was no text."""
+    if not any("logs" in step for step in steps):
+        return {}
+    from rolloupe.formats._tinker_steps import logged_turns
+
+    turns = [turn for turn in logged_turns(steps) if turn.parts]
+    sides = {side: [turn for turn in turns if turn.origin == side] for side in ("prompt", "response")}
+    return {side: messages_of(found) for side, found in sides.items() if found}
 
 
 def _sequences(transitions: Sequence[Any]) -> list[_Sequence]:
@@ -99,6 +142,7 @@ def _sequences(transitions: Sequence[Any]) -> list[_Sequence]:
             known = []
         found[-1].add(observed[len(known) :], None)
         found[-1].add(sampled, [_number(value) for value in logprobs])
+        found[-1].steps.append(_step(one))
     return found
 
 
