@@ -43,6 +43,12 @@ def test_misuse_is_reported_and_training_goes_on(tmp_path: Path) -> None:
         (lambda record: record.sample(step=0, tags="easy"), "tags: TypeError: a dict is wanted, not a text"),
         (lambda record: record.error(step=0, error="e", tags="x"), "tags: TypeError: a dict is wanted, not a text"),
         (lambda record: record.sample(step=0, reward=[0.5]), "reward: TypeError: a number is wanted, not list"),
+        (
+            lambda record: record.sample(step=0, turns=10**400),
+            "turns: ValueError: a whole number within 2^53 is wanted",
+        ),
+        (lambda record: record.sample(step=10**5000), "step: a whole number within 2^53 is wanted; this was not"),
+        (lambda record: record.metrics(-(2**60), {"a": 1}), "step: a whole number within 2^53 is wanted"),
         (lambda record: record.sample(step=0, turns=1.5), "turns: TypeError: a whole number is wanted, not float"),
     ],
 )

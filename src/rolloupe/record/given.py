@@ -13,6 +13,9 @@ from rolloupe.record.values import jsonable, scalar, text_of, whole_number
 T = TypeVar("T")
 
 MAX_NAME_CHARS = 200
+MAX_COUNT = 2**53
+"""Readers take no larger step: a browser cannot tell such a number from its neighbours."""
+
 RESERVED = ("uid",)
 
 
@@ -28,8 +31,11 @@ def name(value: object) -> str:
 
 
 def count(value: object) -> int | None:
-    """Return a whole number. Raises `TypeError` for what is none."""
-    return None if scalar(value) is None else whole_number(value)
+    """Return a whole number. Raises `TypeError` for what is none, `ValueError` for one that nothing has so many of."""
+    found = None if scalar(value) is None else whole_number(value)
+    if found is not None and abs(found) > MAX_COUNT:
+        raise ValueError("a whole number within 2^53 is wanted")
+    return found
 
 
 def number(value: object) -> float | None:
@@ -62,9 +68,11 @@ def turns_in(response: object) -> int | None:
 
 
 def step_of(step: object) -> int:
-    """Read a step. Raises `TypeError`, which names it: without a step nothing can be recorded."""
+    """Read a step. Raises `TypeError` or `ValueError`, which name it: without a step nothing can be recorded."""
     try:
         found = count(step)
+    except ValueError as error:
+        raise ValueError(f"step: {error}; this was not recorded") from None
     except Exception:
         found = None
     if found is None:
