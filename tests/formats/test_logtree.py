@@ -194,6 +194,6 @@ def test_calls_of_tools_in_a_page_are_calls(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("mark", "shown"), [("lt-exc", "E: &lt;b&gt;"), ("lt-exc lt-escaped", "E: <b>")])
 def test_a_summary_of_an_exception_is_as_its_writer_has_it(tmp_path: Path, mark: str, shown: str) -> None:
-    made = node("details", node("summary", "E: &lt;b&gt;"), _class=mark)
+    made = node("details", node("summary", "E: &lt;b&gt;"), _class=mark, open="open")
     (found,) = tree(tmp_path, made).children
     assert (found.kind, found.title, found.attrs) == ("exception", shown, {})

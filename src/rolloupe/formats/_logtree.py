@@ -229,7 +229,7 @@ def _attrs(element: Element) -> dict[str, str]:
     own = element.get("attrs")
     kept = {}
     for key, value in own.items() if isinstance(own, dict) else ():
-        if key == "style" or not isinstance(value, str) or (key == "class" and value.startswith("lt-")):
+        if key in ("style", "open") or not isinstance(value, str) or (key == "class" and value.startswith("lt-")):
             continue
         kept[_string(key)[:MAX_ATTR_CHARS]] = _string(value)[:MAX_ATTR_CHARS]
         if len(kept) == MAX_ATTRS:
