@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from rolloupe.errors import UnreadablePath
+from rolloupe.formats import discover
 from rolloupe.index import Library
 from rolloupe.record import Recorder, RecorderWarning
 from rolloupe.server import views, wire
@@ -100,6 +101,7 @@ def test_a_configuration_may_be_known_later(tmp_path: Path) -> None:
         record.config({"lr": 2.0})
     assert opened(tmp_path / "run").config == {"lr": 2.0}
     assert json.loads((tmp_path / "run/config.1.json").read_text()) == {"lr": 1.0}
+    assert discover([tmp_path / "run"]).notes == []
 
 
 def test_ranks_with_configurations_of_their_own_all_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,6 +120,7 @@ def test_ranks_with_configurations_of_their_own_all_start(tmp_path: Path, monkey
         record.close()
     assert json.loads((path / "config.json").read_text()) == {"rank": 0}
     assert json.loads((path / "config.rank2.json").read_text()) == {"rank": 1}
+    assert discover([path]).notes == []
     assert opened(path).config == {"rank": 0}
 
 

@@ -123,6 +123,7 @@ def _what(named: Named | None, own: str) -> str:
     if named is not None:
         place = "" if named.step is None else f", step {named.step}"
         return f"{_ITEMS[named.kind]}: {named.split or 'unknown split'}{place}"
-    if _GANTT.fullmatch(own):
+    plain = plain_name(own)
+    if _GANTT.fullmatch(plain):
         return "timing chart"
-    return "metrics before a resume" if _BEFORE.fullmatch(own) else _WHAT.get(plain_name(own), "")
+    return "metrics before a resume" if _BEFORE.fullmatch(plain) else _WHAT.get(plain, "")

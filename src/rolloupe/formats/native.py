@@ -5,6 +5,7 @@ Text and numbers are JSON lines; token series lie in small Parquet parts, which 
 
 import math
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,9 @@ _WHAT = {
     MARKER: "what the run is", "config.json": "configuration", "code.diff": "changes of the code",
     "attempts.jsonl": "attempts", "ended.jsonl": "attempts", "checkpoints.jsonl": "checkpoints",
 }  # fmt: skip
+_CONFIG = re.compile(r"config\..+\.json")
+"""Earlier configurations, and those of single processes."""
+
 FOLDERS = {
     "samples": "samples", "annotations": "annotations", "metrics": "metrics", "tokens": "token series",
     "torn": "ends of lines that a killed process left",
@@ -266,7 +270,7 @@ class Native(JsonlFormat):
 
     def files(self, run: RunInfo) -> list[RunFile]:
         """See `TrainerFiles`. Of token series, the folders."""
-        listed = [(e.path, e.name, _WHAT.get(plain_name(e.name), "")) for e in files(run.root, links_of(run), ("",))]
+        listed = [(e.path, e.name, _what(plain_name(e.name))) for e in files(run.root, links_of(run), ("",))]
         for folder, what in FOLDERS.items():
             place = os.path.join(run.root, folder)
             below = [
@@ -314,6 +318,10 @@ def _metrics_files(run: RunInfo) -> list[str]:
 
 def _config_file(run: RunInfo) -> str:
     return _file(run, "config.rolloupe.json") or _file(run, "config.json")
+
+
+def _what(name: str) -> str:
+    return "configuration" if _CONFIG.fullmatch(name) else _WHAT.get(name, "")
 
 
 def _range(value: object) -> tuple[float, float] | None:
