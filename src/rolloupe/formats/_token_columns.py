@@ -38,7 +38,10 @@ OF_TRAINER = (
 MAX_TURNS = 5_000
 """Past so many spans of the mask the rest of a sequence is one turn."""
 
-NO_TEXT = "the file holds token ids and no text: ids are shown, a turn for each span of the loss mask"
+NO_TEXT = (
+    "the file holds token ids and no text: ids are shown, for this version reads no tokenizer; a turn for each span of "
+    "the loss mask"
+)
 MEANS = ("entropy", "importance_ratio", "log_importance_ratio", "mismatch_kl", "prob_delta", "trainer_logprobs")
 COUNTS = ("is_masked", "is_masked_high", "is_masked_low")
 NUMBERS = ("rank", "micro_step", "micro_sequence_idx", "export_sequence_idx", "schema_version")

@@ -74,7 +74,7 @@ class PrimeRL(JsonlFormat):
         "branch of a rollout, not always a whole one."
     )
     reads = (
-        ("`token_ids`, `position_ids`", "the tokens; without a tokenizer they are shown as ids"),
+        ("`token_ids`, `position_ids`", "the tokens, shown as ids: this version reads no tokenizer"),
         ("`loss_mask`", "what was sampled and trained on: turns are its spans, and all means are over it"),
         ("`rewards`", "the reward, until June 2026; later versions store none"),
         ("`advantages`", "the advantage, and a token series"),
