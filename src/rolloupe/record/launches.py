@@ -52,9 +52,9 @@ class Launch:
 
     def close(self) -> None:
         """Let go of the lock."""
-        if self._handle is not None:
-            os.close(self._handle)
-            self._handle = None
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            os.close(handle)
 
     def _lives(self, number: int) -> bool:
         """Tell whether a process of a launch lives; one on a file system without locks is taken for dead."""

@@ -48,9 +48,9 @@ class Lines:
 
     def close(self) -> None:
         """Let go of the file."""
-        if self._handle is not None:
-            os.close(self._handle)
-            self._handle = None
+        handle, self._handle = self._handle, None  # first, since two threads may end a recorder
+        if handle is not None:
+            os.close(handle)
 
     def _opened(self) -> int:
         if self._handle is not None and _identity_of(self.path) != self._identity:
