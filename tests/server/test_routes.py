@@ -8,6 +8,7 @@ import pytest
 
 from rolloupe import query
 from rolloupe.index import Library, OpenRun
+from rolloupe.record import Recorder
 from rolloupe.server import wire
 from rolloupe.server.app import App
 from tests.index.support import eventually
@@ -206,6 +207,22 @@ def test_problems_with_place_reason_and_excerpt(folder: Path, tmp_path: Path) ->
     assert raw.headers["content-disposition"].startswith("attachment;")
     assert get(app, f"{run_path(app)}/problems/raw?file=../../etc/passwd&start=0&stop=9").status == 404
     assert get(app, f"{run_path(app)}/problems/raw?file=x&start=9&stop=3").status == 400
+
+
+def test_problems_beside_the_samples_have_place_and_excerpt_too(tmp_path: Path) -> None:
+    with Recorder(tmp_path / "run", code=None) as record:
+        record.sample(step=0, reward=1.0)
+        record.checkpoint("a", step=0)
+    place = tmp_path / "run/checkpoints.jsonl"
+    start = place.stat().st_size
+    with place.open("ab") as file:
+        file.write(b"{bad\n")
+    app = served(opened(tmp_path / "run", tmp_path / "index"))
+    (problem,) = get(app, f"{run_path(app)}/problems").json["problems"]
+    assert (problem["file"], problem["start"], problem["excerpt"]) == ("checkpoints.jsonl", start, "{bad")
+    assert get(app, "/api/runs").json["runs"][0]["problems"] == 1
+    raw = get(app, f"{run_path(app)}/problems/raw?file=checkpoints.jsonl&start={start}&stop={start + 4}")
+    assert raw.body == b"{bad"
 
 
 def test_a_file_rewritten_under_a_sample_is_a_conflict(folder: Path, tmp_path: Path) -> None:
