@@ -1,5 +1,6 @@
 """A run that grows, is rewritten, shrinks or vanishes while it is open."""
 
+import gzip
 import os
 import time
 from functools import partial
@@ -53,6 +54,56 @@ def test_a_file_written_again_is_scanned_again(tmp_path: Path) -> None:
         (train / "0.jsonl").write_bytes(lines([row(0, i, reward=5.0) for i in range(20)]))
         eventually(lambda: row_count(run) == 20)
         assert query.steps(run, "train")[0].reward.mean == 5.0
+
+
+@pytest.mark.parametrize("looks_between", [True, False])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_file_cut_back_and_written_on_holds_what_it_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, looks_between: bool, packed: bool
+) -> None:
+    """As a resumed trainer, or a writer that takes back half a batch, leaves it: behind what went to disk."""
+    monkeypatch.setattr(sources, "QUIET_S", 1e9)
+    path = relax_run(tmp_path / "run", steps=1) / "0.jsonl"
+    if packed:
+        path = path.rename(path.with_suffix(".jsonl.gz"))
+        path.write_bytes(gzip.compress(path.read_bytes()))
+    pack = gzip.compress if packed else bytes
+    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
+        run = library.runs[0]
+        for number in range(8, 12):
+            with path.open("ab") as file:
+                file.write(pack(lines([row(0, number, reward=5.0)])))
+            if number == 9:
+                kept = path.stat().st_size
+        eventually(partial(has_rows, run, 12))
+        with path.open("r+b") as file:
+            file.truncate(kept)
+            if looks_between:
+                eventually(partial(has_rows, run, 10))
+            file.seek(0, os.SEEK_END)
+            for number in range(10, 16):
+                file.write(pack(lines([row(0, number, reward=7.0)])))
+        eventually(partial(has_rows, run, 16))
+        assert run.snapshot().tails and not run.problem_count()
+        found = query.every(run, SampleQuery(sort="index"))
+        assert sorted(item.reward or 0.0 for item in found) == [0.0] * 4 + [1.0] * 4 + [5.0] * 2 + [7.0] * 6
+
+
+def test_a_shorter_line_in_the_place_of_half_a_line_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources, "QUIET_S", 1e9)
+    path = relax_run(tmp_path / "run", steps=1) / "0.jsonl"
+    whole = path.stat().st_size
+    with path.open("ab") as file:
+        file.write(lines([row(0, 8, response="x" * 900)])[:800])
+    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
+        run = library.runs[0]
+        assert row_count(run) == 8 and run.problem_count() == 1
+        with path.open("r+b") as file:
+            file.truncate(whole)
+            eventually(lambda: not run.problem_count())
+            file.seek(whole)
+            file.write(lines([row(0, 8)]))
+        eventually(partial(has_rows, run, 9))
 
 
 def test_when_a_run_changed_is_told_though_the_clocks_of_its_files_are_wrong(

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from rolloupe.formats import compression_of
 from rolloupe.index.columns import names_of
-from rolloupe.index.fingerprint import still_holds
+from rolloupe.index.fingerprint import Fingerprint, still_holds
 from rolloupe.index.segment import Scan, SegmentMeta, base_path, discard, read_meta
 from rolloupe.index.sketch import Sketch, sketches_of
 from rolloupe.index.snapshot import Pack, Piece, Segment, Snapshot, snapshot_of
@@ -36,14 +36,16 @@ class Tail(NamedTuple):
     table: pa.Table | None
     sketches: list[Sketch]
     problems: list[Problem]
+    fingerprint: Fingerprint
+    """The file when the end of the tail was scanned."""
     metrics: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
 
-    def grown(self, found: Scan) -> "Tail":
+    def grown(self, found: Scan, print_: Fingerprint) -> "Tail":
         """The tail with what was scanned behind it; costs what is new, not what there is."""
         fixed = [p for p in self.problems if not p.transient]
         if not found.named:
-            return self._replace(stop=found.stop, problems=[*fixed, *found.problems])
+            return self._replace(stop=found.stop, problems=[*fixed, *found.problems], fingerprint=print_)
         tables = [*([self.table] if self.table else []), found.table()]
         metrics, tags, _ = names_of(found.named)
         return Tail(
@@ -51,6 +53,7 @@ class Tail(NamedTuple):
             table=pa.concat_tables(tables, promote_options="permissive"),
             sketches=[*self.sketches, *sketches_of(found.rows)],
             problems=[*fixed, *found.problems],
+            fingerprint=print_,
             metrics=tuple(dict.fromkeys((*self.metrics, *metrics))),
             tags=tuple(dict.fromkeys((*self.tags, *tags))),
         )
@@ -119,9 +122,9 @@ class Catalog:
                 first += member.meta.rows
             self._snapshot = None
 
-    def grow(self, key: PartKey, found: Scan) -> None:
+    def grow(self, key: PartKey, found: Scan, print_: Fingerprint) -> None:
         """Append what was scanned beyond a part's segment (and its tail so far) to the tail."""
-        tail = (self._tails.get(key) or Tail(0, None, [], [])).grown(found)
+        tail = (self._tails.get(key) or Tail(0, None, [], [], print_)).grown(found, print_)
         with self._lock:
             self._tails[key] = tail
         self.touch()
@@ -154,6 +157,24 @@ class Catalog:
             ):
                 changed.append(key)
         return gone, changed
+
+    def drop_tails(self, now: Mapping[str, Place]) -> list[PartKey]:
+        """Forget the tails whose file no longer holds what was scanned, as where it was cut back and written on.
+
+        Returns their parts, whose segments stand.
+        """
+        places = {key: now[key[0]] for key in self._tails if key[0] in now}
+        lost = [
+            key
+            for key, place in places.items()
+            if not still_holds(place.source.path, self._tails[key].fingerprint, place.state)
+        ]
+        if lost:
+            with self._lock:
+                for key in lost:
+                    del self._tails[key]
+            self.touch()
+        return lost
 
     def parts(self) -> list[PartKey]:
         """Every part that has a segment."""

@@ -77,7 +77,7 @@ class Due:
         tail = self._catalog.tail(key)
         if tail is not None and self.settles(place, part, held, tail):
             return True
-        return place.state.size > self._seen.get(key, held.meta.fingerprint.state.size)
+        return place.state.size != self._seen.get(key, held.meta.fingerprint.state.size)
 
     def _is_whole(self, place: Place, part: int) -> bool:
         if self._is_open(place):

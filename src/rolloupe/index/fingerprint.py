@@ -56,6 +56,15 @@ def take(file: BinaryIO, state: FileState, stop: int) -> Fingerprint:
     return Fingerprint(state, stop, head, tail)
 
 
+def take_of(path: str, state: FileState) -> Fingerprint:
+    """Fingerprint the whole of a file; where it cannot be read, so that it does not hold once it changes."""
+    try:
+        with open(path, "rb") as file:
+            return take(file, state, state.size)
+    except OSError:
+        return Fingerprint(state, state.size, b"", b"")
+
+
 def still_holds(path: str, print_: Fingerprint, now: FileState) -> bool:
     """True where the bytes that were scanned are, for all that can be told cheaply, still there."""
     if now == print_.state:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from rolloupe.formats import by_name
 from rolloupe.formats.base import Endings, Format, StepStates
+from rolloupe.index import fingerprint
 from rolloupe.index.budget import Budget
 from rolloupe.index.catalog import Catalog, PartKey
 from rolloupe.index.due import Due
@@ -237,6 +238,8 @@ class OpenRun:
             self.catalog.drop(gone, remove=False)
         if stale:
             self.catalog.drop(stale, remove=True)
+        for key in self.catalog.drop_tails(self._sources.all()):
+            self._due.scanned(key, 0)
         self._update("scalars")
         self._on_change(self)
 
@@ -334,10 +337,12 @@ class OpenRun:
         assert held is not None
         start = tail.stop if tail else held.meta.stop
         stop = self._due.span(place, part)[1]
+        # before it is scanned: what is written again meanwhile then no longer holds
+        print_ = fingerprint.take_of(place.source.path, place.state)
         found = scan(self.info, place.source, start, stop)
         self._due.scanned(key, place.state.size)
-        if found.named or found.problems or (tail and any(p.transient for p in tail.problems)):
-            self.catalog.grow(key, found)
+        if found.named or found.problems or any(p.transient for p in (tail or held.meta).problems):
+            self.catalog.grow(key, found, print_)
 
     def _fail(self, key: PartKey, reason: str) -> None:
         name, part = key
