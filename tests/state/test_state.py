@@ -1,6 +1,8 @@
 """What a person added: kept, changed by several at once, kept in memory where the file cannot be used."""
 
+import contextlib
 import os
+import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -180,6 +182,73 @@ def test_a_file_of_a_later_version_is_read_by_nobody_and_left_alone(state: State
     assert "later version" in later.trouble
     assert notes(later) == []
     later.close()
+
+
+@pytest.mark.parametrize("away", ["folder", "file"])
+def test_a_file_that_was_removed_meanwhile_is_made_again_with_all_that_was_said(
+    state: State, run: OpenRun, tmp_path: Path, away: str
+) -> None:
+    first = state.write(note("before"), run).item
+    gone = state.write(note("not meant", name="train/0/0/2"), run).item
+    state.write(Change(kind="sample", name="train/0/0/2", value=None, seen=gone.version), run)
+    if away == "folder":
+        shutil.rmtree(state.path.parent)
+    else:
+        state.path.unlink()
+    assert notes(state) == ["before"]
+    changed = state.write(note("changed", first.version), run)
+    assert not changed.is_conflict and not state.trouble
+    assert state.changed_elsewhere() and not state.changed_elsewhere()
+    state.write(note("after", name="train/0/0/3"), run)
+    again = State(tmp_path / "state")
+    assert notes(again) == notes(state) == ["changed", "after"]
+    assert again.owner(run) == state.owner(run) == first.owner
+    assert [item.version for item in again.items(1).items] == [3, 4, 5]  # what was removed is told, too
+    again.close()
+
+
+def test_viewers_whose_file_was_removed_go_on_in_one(state: State, run: OpenRun, tmp_path: Path) -> None:
+    state.write(note("both hold it"), run)
+    state.write(note("older", name="train/0/0/2"), run)
+    other = State(tmp_path / "state")
+    shutil.rmtree(state.path.parent)
+    stranger = State(tmp_path / "state")  # begins before the others write
+    newer = stranger.write(note("newer", name="train/0/0/2"), run).item
+    assert not state.write(note("one", name="train/0/0/3"), run).is_conflict
+    assert not other.write(note("two", name="train/0/0/4"), run).is_conflict
+    late = state.write(note("unseen", newer.version + 1, name="train/0/0/2"), run)
+    assert late == Written(newer, is_conflict=True)
+    for each in (state, other, stranger):
+        assert sorted(notes(each)) == ["both hold it", "newer", "one", "two"]
+        assert {item.owner for item in each.items().items} == {newer.owner}
+        each.close()
+
+
+def test_a_copy_that_is_put_in_the_files_place_is_gone_on_in(state: State, run: OpenRun, tmp_path: Path) -> None:
+    first = state.write(note("as it was"), run).item
+    with contextlib.closing(sqlite3.connect(tmp_path / "copy")) as copy:
+        state._connection.backup(copy)
+    later = state.write(note("changed since", first.version), run).item
+    for n in range(50):
+        state.write(note("x" * 9000, name=f"train/0/1/{n}"), run)
+    os.replace(tmp_path / "copy", state.path)
+    assert state.write(note("seen since", later.version), run) == Written(first, is_conflict=True)
+    state.write(note("y", name="train/0/2/0"), run)
+    assert [note[0] for note in notes(state)] == ["a", *["x"] * 50, "y"]
+    again = State(tmp_path / "state")
+    assert notes(again) == notes(state)
+    assert again._connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    again.close()
+
+
+def test_where_a_file_that_was_removed_cannot_be_made_again_is_told(state: State, run: OpenRun) -> None:
+    state.write(note("before"), run)
+    shutil.rmtree(state.path.parent)
+    state.path.parent.write_text("in the way")
+    state.write(note("for now", name="train/0/0/2"), run)
+    assert str(state.path) in state.trouble
+    assert notes(state) == ["before", "for now"]
+    assert state.path.parent.read_text() == "in the way"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

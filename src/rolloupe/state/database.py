@@ -10,9 +10,16 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeAlias
 
 WAIT_S = 5.0
 """So long is another process waited for that is writing."""
+
+PARTS = ("", "-wal", "-shm")
+"""How the names of the files end that are one database."""
+
+Place: TypeAlias = tuple[int, int] | None
+"""Device and inode of a file, None where there is none."""
 
 SCHEMAS = (
     """
@@ -65,6 +72,66 @@ def in_memory(path: Path | None = None) -> sqlite3.Connection:
     connection = _connected(":memory:")
     migrate(connection)
     return connection
+
+
+def places_of(path: Path) -> list[Place]:
+    """Where the file and the two that SQLite keeps beside it lie, in the order of `PARTS`."""
+    return [_place_of(part) for part in _parts(path)]
+
+
+def reopened(path: Path, held: sqlite3.Connection, known: list[Place]) -> sqlite3.Connection:
+    """Open the file as `open_file` does, and add what `held` has of one that lay there before, in places `known`."""
+    for part, place in list(zip(_parts(path), known, strict=True))[1:]:
+        if place and _place_of(part) == place:  # its log: to apply that to another file would damage both
+            part.unlink()
+    connection = open_file(path)
+    try:
+        _add(held, connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _parts(path: Path) -> list[Path]:
+    return [path.with_name(path.name + ending) for ending in PARTS]
+
+
+def _place_of(path: Path) -> Place:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _add(held: sqlite3.Connection, into: sqlite3.Connection) -> None:
+    """Add what is held and not there; what both hold stays as it is there.
+
+    Versions of what is added lie above those that are there. A run that both know by its place is one run.
+    """
+    with transaction(into):
+        there = _places(into)
+        same = {key: there[place] for place, key in _places(held).items() if place in there}
+        ((newest,),) = into.execute("SELECT coalesce(max(version), 0) FROM items").fetchall()
+        owners = held.execute("SELECT key, format, name, path FROM owners")
+        _put(into, "owners", [(same.get(key, key), *told) for key, *told in owners])
+        places = held.execute("SELECT key, format, path FROM places")
+        _put(into, "places", [(*place, same.get(key, key)) for key, *place in places])
+        prints = held.execute("SELECT print, key FROM prints")
+        _put(into, "prints", [(one, same.get(key, key)) for one, key in prints])
+        items = held.execute("SELECT kind, owner, name, value, version + ?, changed_s FROM items", (newest,))
+        _put(into, "items", [(kind, same.get(key, key), *rest) for kind, key, *rest in items])
+
+
+def _places(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
+    found = connection.execute("SELECT format, path, key FROM places")
+    return {(form, path): key for form, path, key in found}
+
+
+def _put(into: sqlite3.Connection, table: str, rows: list[tuple[object, ...]]) -> None:
+    for row in rows:
+        into.execute(f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(row))})", row)
 
 
 def migrate(connection: sqlite3.Connection) -> None:

@@ -63,6 +63,7 @@ class State:
         except (OSError, sqlite3.Error, database.TooNew) as error:
             self._connection = self._memory(error)
         self._seen = self._asked(self._data_version)
+        self._places = database.places_of(self.path)
 
     @classmethod
     def is_there(cls, folder: Path | str | None = None) -> bool:
@@ -150,6 +151,7 @@ class State:
         identity = identity_of(run) if run else None
 
         def put() -> Written:
+            self._return()
             with database.transaction(self._connection):
                 key = self._key(change, identity, owner)
                 return self._put(change, key, value)
@@ -203,9 +205,27 @@ class State:
                 broken.close()
                 return work()
 
-    def _memory(self, error: Exception) -> sqlite3.Connection:
+    def _return(self) -> None:
+        """Where the file was removed, or another lies there by now, go on in that, with what is held added to it."""
+        if self.trouble or database.places_of(self.path)[0] == self._places[0]:
+            return
+        held = self._connection
+        try:
+            self._connection = database.reopened(self.path, held, self._places)
+        except (OSError, sqlite3.Error, database.TooNew) as error:
+            if database.is_busy(error):
+                raise
+            self._connection = self._memory(error, held)
+        held.close()
+        self._places, self._owners, self._seen = database.places_of(self.path), Owners(), -1
+
+    def _memory(self, error: Exception, held: sqlite3.Connection | None = None) -> sqlite3.Connection:
         self.trouble = f"{self.path}: {error}"
-        return database.in_memory(self.path)
+        if held is None:
+            return database.in_memory(self.path)
+        connection = database.in_memory()
+        held.backup(connection)
+        return connection
 
 
 def _encoded(value: Value) -> str:
