@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import shutil
 import time
 from functools import partial
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from rolloupe import query
 from rolloupe.errors import SourceChanged
-from rolloupe.index import OpenRun, sources
+from rolloupe.index import OpenRun, segment, sources
 from rolloupe.query import SampleQuery
 from tests.index.support import contents, eventually, lines, opened, relax_run, row, row_count
 
@@ -153,6 +154,51 @@ def test_the_same_length_at_another_time_is_another_content(tmp_path: Path) -> N
         run = library.runs[0]
         path.write_bytes(path.read_bytes().replace(b'"reward": 1.0', b'"reward": 3.0'))
         eventually(lambda: [p.stats.mean for p in query.series(run, "reward")] == [1.5])
+
+
+@pytest.mark.parametrize("grows", [False, True])
+def test_another_file_of_the_same_ends_is_another_content(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, grows: bool
+) -> None:
+    """As a script leaves it that gives other rewards: made under another name, put in the place of the first."""
+    monkeypatch.setattr(sources, "QUIET_S", 1e9)
+    monkeypatch.setattr(segment, "GRID_BYTES", 100_000)
+    path = relax_run(tmp_path / "run", steps=0) / "0.jsonl"
+    rows = [row(0, i, reward=0.5, response="x" * 2000) for i in range(100)]
+    path.write_bytes(lines(rows))
+    state = path.stat()
+    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
+        run = library.runs[0]
+        assert [len(run.snapshot().segments), row_count(run)] == [3, 100]
+        again = [one | {"reward": 0.9} if 20 <= n < 45 else one for n, one in enumerate(rows)]  # in two parts of three
+        (tmp_path / "other").write_bytes(lines(again) + (lines([row(0, 100, reward=0.5)]) if grows else b""))
+        if not grows:
+            os.utime(tmp_path / "other", ns=(state.st_atime_ns, state.st_mtime_ns))
+        os.replace(tmp_path / "other", path)
+        eventually(lambda: rewards(run).count(0.9) == 25)
+        eventually(partial(has_rows, run, 100 + grows))
+
+
+def test_a_copy_in_the_place_of_a_file_costs_no_second_scan(tmp_path: Path) -> None:
+    """As a folder looks that is mounted again from elsewhere: the number of each file is another."""
+    path = relax_run(tmp_path / "run", steps=1) / "0.jsonl"
+    with opened(tmp_path / "run", tmp_path / "index"):
+        pass
+    (written,) = (tmp_path / "index").rglob("*[0-9a-f].parquet")
+    os.utime(written, (1, 1))
+    shutil.copy2(path, tmp_path / "copy")
+    os.replace(tmp_path / "copy", path)
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        assert row_count(library.runs[0]) == 8
+    assert written.stat().st_mtime == 1
+
+
+def rewards(run: OpenRun) -> list[float | None]:
+    """The rewards of all samples, none while files change."""
+    try:
+        return [item.reward for item in query.every(run, SampleQuery())]
+    except SourceChanged:
+        return []
 
 
 def test_a_vanished_file_takes_its_rows_along(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from rolloupe.formats import compression_of
 from rolloupe.index.columns import names_of
-from rolloupe.index.fingerprint import Fingerprint, still_holds
+from rolloupe.index.fingerprint import FileState, Fingerprint, still_holds
 from rolloupe.index.segment import Scan, SegmentMeta, base_path, discard, read_meta
 from rolloupe.index.sketch import Sketch, sketches_of
 from rolloupe.index.snapshot import Pack, Piece, Segment, Snapshot, snapshot_of
@@ -66,6 +66,8 @@ class Catalog:
         self.folder = folder
         self._segments: dict[PartKey, Segment] = {}
         self._tails: dict[PartKey, Tail] = {}
+        self._checked: dict[PartKey, tuple[Fingerprint, FileState]] = {}
+        """States in which a file was found to hold what was scanned: it is not read again for them."""
         self._lock = threading.Lock()
         self._epoch = secrets.token_hex(4)
         self._count = 0
@@ -135,6 +137,7 @@ class Catalog:
             gone = [self._segments.pop(key, None) for key in keys]
             for key in keys:
                 self._tails.pop(key, None)
+                self._checked.pop(key, None)
         self.touch()
         if remove:
             for segment in gone:
@@ -146,17 +149,23 @@ class Catalog:
 
         `now` are the sources by name.
         """
-        gone: list[PartKey] = []
-        changed: list[PartKey] = []
-        for key, segment in self._segments.items():
-            place = now.get(key[0])
-            if place is None:
-                gone.append(key)
-            elif segment.meta.depends != place.source.depends or not still_holds(
-                place.source.path, segment.meta.fingerprint, place.state
-            ):
-                changed.append(key)
-        return gone, changed
+        gone = [key for key in self._segments if key[0] not in now]
+        changed = [key for key in self._segments if key[0] in now and not self._stands(key, now[key[0]])]
+        replaced = {key[0] for key in changed if not self._segments[key].meta.fingerprint.is_of(now[key[0]].state)}
+        # few blocks of each part are looked at: where one is of another file, all are taken to be
+        others = [key for key in self._segments if key[0] in replaced]
+        return gone, list(dict.fromkeys([*changed, *others]))
+
+    def _stands(self, key: PartKey, place: Place) -> bool:
+        meta = self._segments[key].meta
+        if meta.depends != place.source.depends:
+            return False
+        seen = (meta.fingerprint, place.state)
+        if self._checked.get(key) != seen:
+            if not still_holds(place.source.path, *seen):
+                return False
+            self._checked[key] = seen
+        return True
 
     def drop_tails(self, now: Mapping[str, Place]) -> list[PartKey]:
         """Forget the tails whose file no longer holds what was scanned, as where it was cut back and written on.

@@ -1,7 +1,9 @@
 """Whether a file still is the one that was scanned: growth told from replacement.
 
 A fingerprint holds device, inode, size and modification time at the scan, and hashes of the first and of the last
-scanned 4 KiB. Where the file's state is unchanged nothing is read; where it changed, two small reads decide.
+scanned 4 KiB, and of a few blocks between. Where the file's state is unchanged nothing is read; where it changed, two
+small reads decide. Under another device or inode the blocks between are read, too: many a network file system gives
+a file another number each time it is mounted, so that alone says nothing.
 """
 
 import hashlib
@@ -13,6 +15,9 @@ from typing import BinaryIO
 from msgspec import Struct
 
 SPAN = 4096
+
+BETWEEN = 16
+"""So many blocks lie between the first and the last: all of a small file, and some of the samples of a large one."""
 
 
 class FileState(Struct, frozen=True, array_like=True):
@@ -31,6 +36,11 @@ class Fingerprint(Struct, frozen=True, array_like=True):
     stop: int
     head: bytes
     tail: bytes
+    between: bytes
+
+    def is_of(self, now: FileState) -> bool:
+        """True where device and inode are those of the scan."""
+        return (now.device, now.inode) == (self.state.device, self.state.inode)
 
 
 def state_of(path: str | Path) -> FileState | None:
@@ -52,8 +62,7 @@ def size_of(path: str | Path) -> int:
 
 def take(file: BinaryIO, state: FileState, stop: int) -> Fingerprint:
     """Fingerprint an open file whose bytes before `stop` have been scanned."""
-    head, tail = _hashes(file, stop)
-    return Fingerprint(state, stop, head, tail)
+    return Fingerprint(state, stop, *_ends(file, stop), _between(file, stop))
 
 
 def take_of(path: str, state: FileState) -> Fingerprint:
@@ -62,7 +71,7 @@ def take_of(path: str, state: FileState) -> Fingerprint:
         with open(path, "rb") as file:
             return take(file, state, state.size)
     except OSError:
-        return Fingerprint(state, state.size, b"", b"")
+        return Fingerprint(state, state.size, b"", b"", b"")
 
 
 def still_holds(path: str, print_: Fingerprint, now: FileState) -> bool:
@@ -75,17 +84,28 @@ def still_holds(path: str, print_: Fingerprint, now: FileState) -> bool:
         return False
     try:
         with open(path, "rb") as file:
-            return _hashes(file, print_.stop) == (print_.head, print_.tail)
+            return _ends(file, print_.stop) == (print_.head, print_.tail) and (
+                print_.is_of(now) or _between(file, print_.stop) == print_.between
+            )
     except OSError:
         return False
 
 
-def _hashes(file: BinaryIO, stop: int) -> tuple[bytes, bytes]:
+def _ends(file: BinaryIO, stop: int) -> tuple[bytes, bytes]:
     length = min(SPAN, stop)
     file.seek(0)
     head = file.read(length)
     file.seek(stop - length)
     return _digest(head), _digest(file.read(length))
+
+
+def _between(file: BinaryIO, stop: int) -> bytes:
+    found = hashlib.blake2b(digest_size=12)
+    for number in range(1, BETWEEN + 1):
+        start = stop * number // (BETWEEN + 1)
+        file.seek(start)
+        found.update(file.read(min(SPAN, stop - start)))
+    return found.digest()
 
 
 def _digest(data: bytes) -> bytes:

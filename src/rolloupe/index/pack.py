@@ -71,7 +71,7 @@ def _word(name: str, meta: SegmentMeta) -> bytes:
     """
     print_, stamp = meta.fingerprint, sum(sketch.stamp for sketch in meta.sketches)
     state = f"{name} {meta.scalar_bytes} {meta.rows} {stamp} {print_.stop} {print_.state.size} {print_.state.mtime_ns} "
-    return state.encode() + print_.head + print_.tail
+    return state.encode() + print_.head + print_.tail + print_.between
 
 
 def write(packing: Packing) -> bool:

@@ -28,7 +28,7 @@ from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.sketch import Sketch, sketches_of
 from rolloupe.model import Annotation, Problem, RunInfo, SampleRow, Source
 
-VERSION = 13
+VERSION = 14
 """Raise it when the shape of a segment, or what a format makes of a line, changes: older ones are then rebuilt."""
 
 GRID_BYTES = 16 * 2**20
