@@ -183,6 +183,36 @@ def test_without_texts_in_the_index_the_files_are_searched(tmp_path: Path, how: 
         assert progress.from_sources == len(TEXTS) and progress.notes == ()
 
 
+@pytest.mark.parametrize("how", ["gone", "damaged", "torn"])
+def test_texts_that_are_lost_are_written_again(tmp_path: Path, how: str) -> None:
+    run_dir = written(tmp_path / "run", TEXTS)
+    with opened(run_dir, tmp_path / "index", follow=True) as library:
+        run = library.runs[0]
+        assert run.wait_all(60)
+        files = {text_of(segment.path): text_of(segment.path).read_bytes() for segment in run.snapshot().segments}
+        for file, whole in files.items():
+            file.unlink()
+            if how != "gone":
+                file.write_bytes(b"PAR1 and nothing PAR1" if how == "damaged" else whole[: len(whole) // 2])
+        assert all_of(search(run, TextQuery(text="ab")))[1].from_sources == len(TEXTS)
+        eventually(lambda: all(file.exists() and file.read_bytes() == whole for file, whole in files.items()))
+        assert all_of(search(run, TextQuery(text="ab")))[1].from_sources == 0
+
+
+def test_texts_for_which_there_is_no_room_are_not_tried_at_each_search(tmp_path: Path) -> None:
+    run_dir = written(tmp_path / "run", TEXTS)
+    with opened(run_dir, tmp_path / "index", budget_bytes=0, follow=True) as library:
+        run = library.runs[0]
+        assert run.wait_all(60)
+        asked = []
+        run._budget.has_room = lambda *given: bool(asked.append(given))  # type: ignore[method-assign, func-returns-value]
+        assert all_of(search(run, TextQuery(text="ab")))[1].from_sources == len(TEXTS)
+        eventually(lambda: not run._lacking)
+        looked_s = run._looked_s
+        eventually(lambda: run._looked_s != looked_s)
+        assert not asked
+
+
 def test_what_is_neither_in_the_index_nor_in_its_file_is_told(tmp_path: Path) -> None:
     run_dir = written(tmp_path / "run", TEXTS[:20])
     with opened(run_dir, tmp_path / "index", budget_bytes=0) as library:

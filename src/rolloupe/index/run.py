@@ -89,6 +89,7 @@ class OpenRun:
         self._idle = True
         self._rebuild = threading.Event()
         self._damaged: list[Path] = []
+        self._lacking: list[Path] = []
         self._mending = threading.Lock()
         self._updated_s = 0.0
         self._looked_s = 0.0
@@ -183,6 +184,10 @@ class OpenRun:
                 self._guarded(self._index_new)
         return bool(damaged)
 
+    def lacks_texts(self, path: Path) -> None:
+        """Note a segment without texts that can be read: where it had some, they are written again."""
+        self._lacking.append(path)
+
     def _loop(self, follow: bool) -> None:
         self._guarded(lambda: self.catalog.read(self.info.format))
         while not self._stop.is_set():
@@ -260,6 +265,7 @@ class OpenRun:
             self._on_change(self)
 
     def _drop_damaged(self) -> None:
+        self._texts.lost({self._lacking.pop() for _ in range(len(self._lacking))})
         damaged = {self._damaged.pop() for _ in range(len(self._damaged))}
         if damaged:
             held = [(s.meta.source, s.meta.part) for s in self.snapshot().segments if s.path in damaged]

@@ -4,6 +4,7 @@ Rows come in the order of the piece's scalars, so that a row number says which s
 vanish at any moment, as the budget takes it: what was not read by then is read from the source.
 """
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -48,8 +49,11 @@ def read_texts(info: RunInfo, source: Source | None, piece: Piece, names: Sequen
             for batch in _stored(text_of(piece.path), names):
                 yield batch
                 done = batch.first + len(batch)
-        except (OSError, pa.ArrowException):  # not written, gone or damaged
+        except FileNotFoundError:  # not written, or gone
             pass
+        except (OSError, pa.ArrowException):  # damaged: where it is gone it is written again
+            with contextlib.suppress(OSError):
+                text_of(piece.path).unlink()
     if done < piece.rows:
         yield from _scanned(info, source, piece, names, done)
 

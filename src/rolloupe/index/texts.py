@@ -26,12 +26,18 @@ class Texts:
         self._inline_left = INLINE_BYTES
         self.trouble = ""
         """Why the last text that could not be written could not."""
-        self._done: set[Path] = set()
+        self._done: dict[Path, bool] = {}
+        """The segments that are not looked at any more; True where their texts were there."""
         self._writing: dict[futures.Future[Answer], Path] = {}
 
     def forget(self, paths: Iterable[Path] | None = None) -> None:
         """Look at these segments again, or at all."""
-        self._done = set() if paths is None else self._done - set(paths)
+        for path in list(self._done) if paths is None else paths:
+            self._done.pop(path, None)
+
+    def lost(self, paths: Iterable[Path]) -> None:
+        """Look again at those of these segments whose texts were there: for others there was no room."""
+        self.forget([path for path in paths if self._done.get(path)])
 
     def due(self, segments: Iterable[Segment]) -> list[Segment]:
         """The segments without texts, newest step first."""
@@ -52,16 +58,16 @@ class Texts:
             whole = go_on()
             if not whole:
                 break
-            self._done.add(segment.path)
+            self._done[segment.path] = False
             if source is None or not self._budget.has_room(lambda: map(_text, held), age_of(segment)):
                 continue
             meta = segment.meta
             job = Job(folder=str(self._folder), run=self._info, source=source, part=meta.part, meta=meta)
             if self._inline_left >= meta.stop - meta.start:
                 self._inline_left -= meta.stop - meta.start
-                self._wrote(text_of(segment.path), perform(job))
+                self._wrote(segment.path, perform(job))
                 continue
-            self._writing[self._workers.submit(job)] = text_of(segment.path)
+            self._writing[self._workers.submit(job)] = segment.path
             while len(self._writing) > self._workers.count and go_on():
                 self._land()
         while self._writing and go_on():
@@ -73,14 +79,15 @@ class Texts:
             self._wrote(self._writing.pop(future), Answer() if future.cancelled() else future.result())
 
     def _wrote(self, path: Path, answer: Answer) -> None:
-        self._budget.wrote(path)
+        self._budget.wrote(text_of(path))
+        self._done[path] = answer.meta is not None
         if answer.error:
             self.trouble = answer.error
 
     def _is_done(self, segment: Segment) -> bool:
         is_done = not segment.meta.rows or text_of(segment.path).exists()
         if is_done:
-            self._done.add(segment.path)
+            self._done[segment.path] = True
         return is_done
 
 

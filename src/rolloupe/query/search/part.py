@@ -98,6 +98,8 @@ class Part:
         source = self._opened.source(self.piece.source)
         try:
             for batch in read_texts(self._opened.info, source, self.piece, self._names):
+                if batch.is_scanned and self.piece.path is not None:
+                    self._opened.lacks_texts(self.piece.path)
                 yield self._asked(batch)
         except SourceChanged as error:
             self._count.note(str(error))
