@@ -15,7 +15,7 @@ import pytest
 from rolloupe import query
 from rolloupe.errors import SourceChanged, UnreadablePath
 from rolloupe.index import Library, OpenRun
-from rolloupe.index import run as run_module
+from tests.index import kills
 from tests.index.kills import kill_workers
 from tests.index.support import contents, eventually, lines, opened, relax_run, row, row_count
 
@@ -51,13 +51,20 @@ def test_killed_while_indexing_and_started_again_the_index_is_the_same(tmp_path:
     assert contents(tmp_path / "index") == expected
 
 
-def test_workers_that_are_killed_cost_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_module, "INLINE_BYTES", 0)
+def test_workers_that_are_killed_cost_nothing(tmp_path: Path) -> None:
     relax_run(tmp_path / "run", steps=200)
-    with opened(tmp_path / "run", tmp_path / "whole") as library:
-        assert library.runs[0].wait_all(60)
     assert kill_workers(tmp_path / "run", tmp_path / "index", kills=50) == 50
-    assert contents(tmp_path / "index") == contents(tmp_path / "whole")
+
+
+def test_an_index_that_kills_left_otherwise_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    relax_run(tmp_path / "run", steps=2)
+
+    def indexed(run: Path, index_dir: Path) -> dict[str, bytes]:
+        return {"one": b"right" if index_dir != tmp_path / "index" else b"wrong"}
+
+    monkeypatch.setattr(kills, "indexed", indexed)
+    with pytest.raises(AssertionError, match="one"):
+        kill_workers(tmp_path / "run", tmp_path / "index", kills=0)
 
 
 def test_a_torn_segment_is_made_again(tmp_path: Path) -> None:
