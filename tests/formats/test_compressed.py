@@ -167,7 +167,8 @@ def test_what_lies_beside_samples_may_be_compressed_too(ending: str, demo_runs: 
         assert reader.logtrees(packed) == reader.logtrees(plain)
         for split, step in reader.logtrees(plain):
             assert repr(reader.logtree(packed, split, step)) == repr(reader.logtree(plain, split, step))
-        assert [sample.turns for sample in samples(packed)] == [sample.turns for sample in samples(plain)]
+        if plain.format == "tinker":  # turns come of reports
+            assert [sample.turns for sample in samples(packed)] == [sample.turns for sample in samples(plain)]
 
 
 @by_ending

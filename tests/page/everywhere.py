@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from rolloupe.demo import RUNS
@@ -225,6 +226,12 @@ STATES: tuple[State, ...] = (
     State("keys", RICH, SAMPLE, press("?", then="dialog[open]")),
     State("palette", RICH, SAMPLE, press("Control+k", "n", then="#found [role=option]")),
 )
+
+
+PARTS = 4
+"""A walk through all states is so many tests, which may run side by side."""
+
+in_parts = pytest.mark.parametrize("states", [STATES[part::PARTS] for part in range(PARTS)], ids=range(PARTS))
 
 
 @contextmanager

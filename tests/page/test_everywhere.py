@@ -6,7 +6,7 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.page.everywhere import STATES, entered
+from tests.page.everywhere import State, entered, in_parts
 from tests.page.support import Viewer
 
 pytestmark = pytest.mark.browser
@@ -68,15 +68,16 @@ RUN = """async ([tags, rules]) => {
 WITH_AXE = (360, 1280)
 
 
+@in_parts
 def test_in_every_state_all_is_on_the_page_nothing_moves_and_axe_finds_nothing(
-    browser: Browser, viewer: Viewer
+    browser: Browser, viewer: Viewer, states: tuple[State, ...]
 ) -> None:
     context = browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
     context.add_init_script(path=AXE)
     page = context.new_page()
     page.goto(viewer.link)
     wrong: dict[str, set[str]] = {}
-    for state in STATES:
+    for state in states:
         with entered(page, viewer, state):
             for one in page.evaluate(MOTION):
                 wrong.setdefault(one, set()).add(state.name)

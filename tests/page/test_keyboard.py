@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import CDPSession, Page, expect
 
 from tests.index.support import eventually
-from tests.page.everywhere import RICH, STATES, entered
+from tests.page.everywhere import RICH, STATES, State, entered, in_parts
 from tests.page.support import Viewer
 
 pytestmark = pytest.mark.browser
@@ -115,11 +115,12 @@ def missed(session: CDPSession) -> list[str]:
     return wrong
 
 
-def test_tab_comes_to_everything_that_can_be_pressed(wide: Page, viewer: Viewer) -> None:
+@in_parts
+def test_tab_comes_to_everything_that_can_be_pressed(wide: Page, viewer: Viewer, states: tuple[State, ...]) -> None:
     session = wide.context.new_cdp_session(wide)
     wrong: dict[str, set[str]] = {}
     assert {state.name for state in STATES} >= ALIKE
-    for state in STATES:
+    for state in states:
         if state.name in ALIKE:
             continue
         with entered(wide, viewer, state):
