@@ -9,6 +9,7 @@ import { colourOf } from "../../state/marks";
 import { overlaid } from "../../state/overlays";
 import { place } from "../../state/place";
 import { run } from "../../state/runs";
+import { lastStep } from "../../state/steps";
 import { Text } from "../../ui/Text";
 import { useLoaded } from "../../ui/useLoaded";
 import { CurveChart } from "./CurveChart";
@@ -30,7 +31,10 @@ export function MetricChart({ name, remove, raise }: Props) {
   const over = overlaid.value;
   const [pointed, point] = useState<number | null>(null);
   const ids = [own?.id ?? "", ...over.map(({ id }) => id)];
-  const versions = [own?.version ?? "", ...over.map(({ version }) => version)];
+  const isOfTrainer = name.startsWith(OF_TRAINER);
+  // The trainer's files are read whole each time: they are asked for with each step, not with each line.
+  const isSlow = isOfTrainer && lastStep.value !== null;
+  const versions = isSlow ? [lastStep.value] : [own?.version ?? "", ...over.map(({ version }) => version)];
   const what = JSON.stringify([ids, split, name]);
   // A run that has no such number is drawn over by none.
   const load = (): Promise<(Awaited<ReturnType<typeof getCurve>> | null)[]> =>
@@ -38,7 +42,6 @@ export function MetricChart({ name, remove, raise }: Props) {
       if (i === 0) throw error;
       return null;
     })));
-  const isOfTrainer = name.startsWith(OF_TRAINER);
   const found = useLoaded(own === null || (split === null && !isOfTrainer) ? null : `${what} ${versions.join(" ")}`, load, what);
   const curve = found.value?.[0] ?? null;
   const others = useMemo(() => over.map(({ id }, i) => ({ curve: found.value?.[i + 1] ?? null, colour: colourOf(id) })), [over, found.value]);
