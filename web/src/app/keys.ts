@@ -20,7 +20,7 @@ import { turnTheme } from "../state/settings";
 import { goBy, lastStep, steps } from "../state/steps";
 import { isWide } from "../state/view";
 import { copyLink } from "../ui/link";
-import { NARROW } from "../ui/useNarrow";
+import { NARROW } from "../ui/useMatch";
 
 /** What takes keys for itself. */
 const FIELDS = "input:not([type=checkbox]), textarea, select, [contenteditable]";

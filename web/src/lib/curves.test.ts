@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { extent, path, smoothed, WHOLE_STEPS } from "./curves";
+import { extent, lonely, path, smoothed, WHOLE_STEPS } from "./curves";
 
 describe("curves", () => {
   it("keep a constant series as it is, gaps included", () => {
@@ -15,6 +15,12 @@ describe("curves", () => {
     let [sum, weight] = [0, 0];
     const asPoints = raw.map((value) => ([sum, weight] = [keep * sum + (1 - keep) * value, keep * weight + (1 - keep)])).map(([a = 0, b = 1]) => a / b);
     smoothed([0, 1, 2, 3, 4], raw, 10).forEach((value, i) => expect(value).toBeCloseTo(asPoints[i] ?? NaN, 12));
+  });
+  it("have points that no line leads to", () => {
+    expect(lonely([1, null, 2, undefined, 3, null, undefined, 4])).toEqual([0, 7]);
+    expect(lonely([undefined, 5, undefined])).toEqual([1]);
+    expect(lonely([1, 2])).toEqual([]);
+    expect(lonely([])).toEqual([]);
   });
   it("have an extent where there is a number", () => {
     expect(extent([null, 3, -1])).toEqual([-1, 3]);

@@ -20,6 +20,13 @@ export function smoothed(steps: readonly number[], values: readonly (number | nu
   });
 }
 
+/** The places of values that have none beside them. What is undefined is of another run's step, and breaks no line. */
+export function lonely(values: ArrayLike<number | null | undefined>): number[] {
+  const there = Array.from(values, (value, place) => ({ value, place })).filter(({ value }) => value !== undefined);
+  const isValue = (at: number): boolean => typeof there[at]?.value === "number";
+  return there.flatMap(({ place }, at) => (isValue(at) && !isValue(at - 1) && !isValue(at + 1) ? [place] : []));
+}
+
 /** What the ticks of an axis of steps may be apart. Steps may be times in nanoseconds. */
 export const WHOLE_STEPS: readonly number[] = Array.from({ length: 16 }, (_, digits) => [1, 2, 5].map((first) => first * 10 ** digits)).flat();
 

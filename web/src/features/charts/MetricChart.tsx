@@ -3,7 +3,6 @@
 import { useMemo, useState } from "preact/hooks";
 import { getCurve } from "../../api";
 import { figure, score } from "../../lib/numbers";
-import { nearest } from "../../lib/rows";
 import { label } from "../../state/columns";
 import { colourOf } from "../../state/marks";
 import { overlaid } from "../../state/overlays";
@@ -45,12 +44,12 @@ export function MetricChart({ name, remove, raise }: Props) {
   const found = useLoaded(own === null || (split === null && !isOfTrainer) ? null : `${what} ${versions.join(" ")}`, load, what);
   const curve = found.value?.[0] ?? null;
   const others = useMemo(() => over.map(({ id }, i) => ({ curve: found.value?.[i + 1] ?? null, colour: colourOf(id) })), [over, found.value]);
-  const at = curve === null || curve.steps.length === 0 ? -1 : pointed !== null ? nearest(curve.steps, pointed) : step === null ? -1 : curve.steps.indexOf(step);
+  const at = curve === null ? -1 : curve.steps.indexOf(pointed ?? step ?? NaN);
   const words = isOfTrainer ? name.slice(OF_TRAINER.length) : label(name);
   return (
     <section class={style["chart"]} aria-label={`${words} by step`}>
       <h3>
-        <span class="clip"><Text text={words} /></span> <small>{isOfTrainer ? "trainer" : "mean ± std"}{pointed === null ? "" : ` · step ${figure(pointed)}`}</small>
+        <span class="clip" title={words}><Text text={words} /></span> <small>{isOfTrainer ? "trainer" : "mean ± std"}{pointed === null ? "" : ` · step ${figure(pointed)}`}</small>
         <b>{at < 0 ? "" : score(curve?.mean[at], "none")}</b>
         {raise !== null && <button type="button" class="action" aria-label={`Move ${words} up`} title="Move up" onClick={raise}>↑</button>}
         <button type="button" class="action" aria-label={`Take ${words} away`} title="Take away" onClick={remove}>×</button>

@@ -1,11 +1,12 @@
 /** How a small chart looks: three grid lines, quiet axes, the line at the current step. All colours are the tokens'. */
 
 import uPlot from "uplot";
-import { WHOLE_STEPS } from "../../lib/curves";
+import { lonely, WHOLE_STEPS } from "../../lib/curves";
 import { score } from "../../lib/numbers";
 
 const HEIGHT_PX = 128;
 const AXIS_PX = 48;
+const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 const FONT = "10px ui-sans-serif, system-ui, sans-serif";
 
 export interface Inks {
@@ -67,10 +68,10 @@ export function optionsOf({ width, inks, current, hover, open }: Given): uPlot.O
     series: [
       {},
       { stroke: inks.faint, width: 1, points: { show: false } },
-      { stroke: inks.line, width: 1.75, points: { show: lone, fill: inks.line, size: 4 } },
+      { stroke: inks.line, width: 1.75, points: { show: true, filter: alone, fill: inks.line, size: 4 } },
       { stroke: "transparent", points: { show: false } },
       { stroke: "transparent", points: { show: false } },
-      ...inks.others.map((stroke) => ({ stroke, width: 1.5, points: { show: lone, fill: stroke, size: 4 } })),
+      ...inks.others.map((stroke) => ({ stroke, width: 1.5, points: { show: true, filter: alone, fill: stroke, size: 4 } })),
     ],
     bands: [{ series: [3, 4], fill: inks.band }],
     hooks: { ready: [(plot) => plot.over.addEventListener("click", onClick(plot, open))], draw: [mark(inks.mark, current)], setCursor: [(plot) => hover(plot.cursor.idx ?? null)] },
@@ -79,6 +80,7 @@ export function optionsOf({ width, inks, current, hover, open }: Given): uPlot.O
 
 /** A number beside an axis, where there is little room. */
 function tickOf(tick: number): string {
+  if (Math.abs(tick) >= 10_000) return COMPACT.format(tick).replace("-", "−");
   return tick !== 0 && Math.abs(tick) < 0.001 ? tick.toExponential(1).replaceAll("-", "−") : score(tick);
 }
 
@@ -87,9 +89,9 @@ function apart(low: number, high: number): [number, number] {
   return low === high ? [low - 1, high + 1] : [low, high];
 }
 
-/** A line of one point is no line: then the point itself is drawn. */
-function lone(plot: uPlot): boolean {
-  return plot.data[0].length < 3;
+/** The points that no line leads to: they are drawn by themselves. */
+function alone(plot: uPlot, series: number): number[] {
+  return lonely(plot.data[series] ?? []);
 }
 
 /** Three grid lines: at the bottom, in the middle, at the top. */

@@ -23,7 +23,9 @@ const SORTS: readonly [string, string][] = [["index", "as they came"], ["last", 
 
 export function GridSection({ split, splits }: { split: string; splits: readonly string[] }) {
   const item = run.value;
-  const query = { split, metric: asked("metric"), bar: asked("bar"), only: asked("only"), sort: asked("by"), step_min: asked("from"), step_max: asked("to") };
+  const [first, last] = [asked("from"), asked("to")];
+  const isTurned = first !== "" && last !== "" && Number(first) > Number(last);
+  const query = { split, metric: asked("metric"), bar: asked("bar"), only: asked("only"), sort: asked("by"), step_min: isTurned ? last : first, step_max: isTurned ? first : last };
   const key = item === null ? null : [item.id, item.version, ...Object.values(query)].join("\n");
   const found = useLoaded(key, () => getGrid(item?.id ?? "", { ...query, offset: 0, limit: PAGE }), `${item?.id}\n${split}`);
   const reply = found.value;

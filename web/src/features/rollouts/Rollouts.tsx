@@ -7,7 +7,7 @@ import { place } from "../../state/place";
 import { run } from "../../state/runs";
 import { isWide } from "../../state/view";
 import { Divider } from "../../ui/Divider";
-import { useNarrow } from "../../ui/useNarrow";
+import { NARROW, SLIM, useMatch } from "../../ui/useMatch";
 import { Charts } from "../charts/Charts";
 import { Reasons } from "../discarded/Reasons";
 import { GroupPane } from "../group/GroupPane";
@@ -18,7 +18,8 @@ import style from "./Rollouts.module.css";
 
 export function Rollouts() {
   const { leftOpen, rightOpen, leftWidth, rightWidth } = settings.value;
-  const isNarrow = useNarrow();
+  const isNarrow = useMatch(NARROW);
+  const isSlim = useMatch(SLIM);
   const hasList = leftOpen || isNarrow;
   // Where there is room for one pane and no sample to show, the list says why.
   const isList = place.value.list || (isNarrow && place.value.sample === null && hasNothing());
@@ -37,15 +38,15 @@ export function Rollouts() {
               <Reasons />
             </details>
           )}
-          <Curves />
+          {isSlim && <Curves />}
           {!isTable && <Divider label="Width of the list" width={leftWidth} limits={LEFT} choose={(width) => choose({ leftWidth: width })} />}
         </div>
       ) : (
         <Folded label="Show the list of samples" side="left" open={() => choose({ leftOpen: true })} />
       )}
       {place.value.view === "group" ? <GroupPane /> : <SamplePane />}
-      {rightOpen ? (
-        <aside class={`${style["right"]} ${style["wide"]}`} style={{ width: `${rightWidth}px` }} aria-label="Charts">
+      {isSlim ? null : rightOpen ? (
+        <aside class={style["right"]} style={{ width: `${rightWidth}px` }} aria-label="Charts">
           {place.value.discarded && <Reasons />}
           <Charts />
           <Divider label="Width of the charts" width={rightWidth} limits={RIGHT} way={-1} choose={(width) => choose({ rightWidth: width })} />
@@ -62,7 +63,7 @@ function Curves() {
   const [isOpen, open] = useState(false);
   return (
     <details class={style["thin"]} onToggle={(event) => open(event.currentTarget.open)}>
-      <summary>Reward by step</summary>
+      <summary>Charts</summary>
       {isOpen && <Charts isAside={false} />}
     </details>
   );
@@ -76,7 +77,7 @@ function hasNothing(): boolean {
 /** The strip that is left of a folded pane. */
 function Folded({ label, side, open }: { label: string; side: "left" | "right"; open: () => void }) {
   return (
-    <button type="button" class={`${style["folded"]} ${style[side]} ${side === "right" ? style["wide"] : ""}`} aria-label={label} title={label} onClick={open}>
+    <button type="button" class={`${style["folded"]} ${style[side]}`} aria-label={label} title={label} onClick={open}>
       {side === "left" ? "›" : "‹"}
     </button>
   );

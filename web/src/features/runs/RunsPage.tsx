@@ -27,7 +27,7 @@ export function RunsPage() {
   const known = ordered(sought(all, wanted.value), order.value).filter(({ id }) => showsHidden || wanted.value.trim() !== "" || !runMark(id).hidden);
   return (
     <main class={style["page"]}>
-      <h1>{all.length === 0 ? "No run was recognised" : count(all.length, "run")}</h1>
+      <h1>{all.length === 0 ? "No run was recognised" : wanted.value.trim() === "" ? count(all.length, "run") : `${figure(known.length)} of ${count(all.length, "run")}`}</h1>
       {all.length >= MANY && <Tools />}
       {all.length === 0 ? <Empty /> : known.map((item) => <Run key={item.id} item={item} />)}
       {all.length > 0 && known.length === 0 && wanted.value.trim() !== "" && <p role="status">No run is called so.</p>}

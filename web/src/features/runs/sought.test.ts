@@ -17,6 +17,9 @@ describe("the list of runs", () => {
     expect(names(sought(RUNS, "grpo")).toSorted()).toEqual(["grpo-10", "grpo-9"]);
     expect(names(sought(RUNS, "relax"))).toHaveLength(3);
     expect(sought(RUNS, "dpo-7")).toEqual([]);
+    expect(names(sought([...RUNS, run("relax-2", 1, 1)], "relax"))[0]).toBe("relax-2");
+    expect(names(sought(RUNS, "grpo relax 9"))).toEqual(["grpo-9"]);
+    expect(names(sought(RUNS, "gp9"))).toEqual(["grpo-9"]);
   });
   it("stands as found, by when it was written, by name with its numbers, or by size", () => {
     expect(names(ordered(RUNS, "found"))).toEqual(names(RUNS));

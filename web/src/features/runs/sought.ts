@@ -14,14 +14,14 @@ export const ORDERS: readonly { value: Order; label: string }[] = [
   { value: "samples", label: "Most samples" },
 ];
 
-/** The runs that fit, the best first. */
+/** The runs whose name, format, path or note has each word, those whose name has them first; else names that have the letters. */
 export function sought(known: readonly RunItem[], text: string): readonly RunItem[] {
-  if (text.trim() === "") return known;
-  const fits = known.flatMap((item) => {
-    const found = fit(text, `${nameOf(item)} ${item.name} ${item.format} ${item.path} ${runMark(item.id).note}`);
-    return found === null ? [] : [{ item, score: found.score }];
-  });
-  return fits.toSorted((a, b) => b.score - a.score).map(({ item }) => item);
+  const words = text.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  if (words.length === 0) return known;
+  const has = (where: string): boolean => words.every((word) => where.toLowerCase().includes(word));
+  const found = known.filter((item) => has(`${nameOf(item)} ${item.name} ${item.format} ${item.path} ${runMark(item.id).note}`));
+  if (found.length > 0) return found.toSorted((a, b) => Number(has(nameOf(b))) - Number(has(nameOf(a))));
+  return known.filter((item) => fit(text, nameOf(item)) !== null);
 }
 
 export function ordered(items: readonly RunItem[], by: Order): readonly RunItem[] {
