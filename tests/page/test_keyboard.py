@@ -123,9 +123,15 @@ def test_tab_comes_to_everything_that_can_be_pressed(wide: Page, viewer: Viewer,
     for state in states:
         if state.name in ALIKE:
             continue
-        with entered(wide, viewer, state):
-            for one in walk(wide) + missed(session):
-                wrong.setdefault(one, set()).add(state.name)
+        found: set[str] | None = None
+        for _ in range(2):  # what came while one walked is looked at again
+            with entered(wide, viewer, state):
+                again = {*walk(wide), *missed(session)}
+            found = again if found is None else found & again
+            if not found:
+                break
+        for one in found or ():
+            wrong.setdefault(one, set()).add(state.name)
     assert wrong == {}
 
 
