@@ -309,7 +309,7 @@ def test_what_lies_beside_the_samples(tmp_path: Path) -> None:
 
 def test_metrics_of_the_trainer_by_step(tmp_path: Path) -> None:
     app = served(opened(Path(__file__).parents[1] / "data/tinker/flat_run", tmp_path / "index"))
-    names = get(app, f"{run_path(app)}/about").json["metrics"]
+    names = get(app, f"{run_path(app)}/metrics").json["names"]
     name = next(one for one in names if one.startswith("env/all/reward"))
     reply = get(app, f"{run_path(app)}/curve?name=trainer.{quote(name)}").json
     assert reply["steps"] == sorted(reply["steps"]) and len(reply["steps"]) == len(reply["mean"]) > 1

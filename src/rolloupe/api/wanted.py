@@ -1,7 +1,7 @@
 """What is asked for, out of the arguments that a person gives."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from rolloupe.errors import BadQuery
@@ -51,17 +51,11 @@ def sample_query(
     )
 
 
-@contextmanager
-def pointing(where: "Where") -> Iterator[None]:
-    """Tell of a column that is not there where in the text of the filter it stands."""
-    try:
-        yield
-    except BadQuery as error:
-        if isinstance(where, str) and error.place is None and error.column is not None:
-            from rolloupe.query.where import place_of
+def pointing(where: "Where") -> AbstractContextManager[None]:
+    """Tell of a column that is not there where in the text of the filter it stands, if that was a text."""
+    from rolloupe.query.where import pointing as pointing_in
 
-            error.place = place_of(where, error.column)
-        raise
+    return pointing_in(where if isinstance(where, str) else "")
 
 
 def pointed(where: "Where", found: Iterable[T]) -> Iterator[T]:

@@ -145,15 +145,20 @@ def parse(data: bytes) -> Record:
 
 
 def _parse_slowly(data: bytes) -> object:
+    return decoded(data, lambda error: f"{error.msg.removesuffix(' at')} (character {error.pos} of the line)")
+
+
+def decoded(data: bytes, where: Callable[[json.JSONDecodeError], str]) -> object:
+    """Decode JSON as Python has it, NaN included. Raises `Unusable`, with what is wrong in words and `where` it is."""
     try:
-        record: object = json.loads(_as_json(data))
+        found: object = json.loads(_as_json(data))
     except json.JSONDecodeError as error:
-        raise Unusable(f"not JSON: {error.msg.removesuffix(' at')} (character {error.pos} of the line)") from None
+        raise Unusable(f"not JSON: {where(error)}") from None
     except ValueError:
         raise Unusable("not readable: an integer of more digits than Python converts") from None
     except RecursionError:
         raise Unusable("not readable: nested too deeply") from None
-    return record
+    return found
 
 
 def _as_json(data: bytes) -> str:

@@ -100,9 +100,7 @@ def has_log(run: RunInfo, rollouts: str) -> bool:
 def _beside(path: str, own: str, other: str) -> str:
     """Return the path of the file of the same step and split with another ending, compressed or not."""
     plain = plain_name(path).removesuffix(own) + other
-    return next(
-        (plain + kind for kind in COMPRESSED if os.path.isfile(plain + kind) and not os.path.isfile(plain)), plain
-    )
+    return next((plain + kind for kind in ("", *COMPRESSED) if os.path.isfile(plain + kind)), plain)
 
 
 def _place(run: RunInfo) -> tuple[str | None, str]:

@@ -4,14 +4,13 @@ All are read whole when they are asked for, up to `MAX_BYTES` from their start; 
 over here, and told by `rolloupe.formats.beside`.
 """
 
-import json
 import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rolloupe.formats import _fields as fields
 from rolloupe.formats._compressed import open_binary
-from rolloupe.formats._jsonl import BOM, Record, Unusable, parse, replace_lone_surrogates
+from rolloupe.formats._jsonl import BOM, Record, Unusable, decoded, parse
 from rolloupe.model import Checkpoint, MetricRow, RunFile, Source
 
 MAX_BYTES = 256 * 2**20
@@ -41,15 +40,8 @@ def read_json(path: str) -> Any:
 
 def document(data: bytes) -> Any:
     """Decode a JSON document as Python has it, NaN included. Raises `Unusable`."""
-    text = data.removeprefix(BOM).decode("utf-8", errors="replace")
-    try:
-        return fields.showable(json.loads(replace_lone_surrogates(text)))
-    except json.JSONDecodeError as error:
-        raise Unusable(f"not JSON: {error.msg} (line {error.lineno}, column {error.colno})") from None
-    except ValueError:
-        raise Unusable("not readable: an integer of more digits than Python converts") from None
-    except RecursionError:
-        raise Unusable("not readable: nested too deeply") from None
+    found = decoded(data.removeprefix(BOM), lambda error: f"{error.msg} (line {error.lineno}, column {error.colno})")
+    return fields.showable(found)
 
 
 def records(path: str) -> Iterator[Record]:

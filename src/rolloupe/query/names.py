@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun, Snapshot, column_of
-from rolloupe.index.columns import NUMERIC, SAID, Meant, is_taken, kind_of, meant, metric_column, tag_column
+from rolloupe.index.columns import KNOWN, NUMERIC, SAID, Meant, is_taken, kind_of, meant, metric_column, tag_column
 from rolloupe.query.records import SampleItem
 from rolloupe.query.rows import quote
 
@@ -76,8 +76,7 @@ def value_of(item: SampleItem, name: str) -> float | int | str | None:
 
 def _known(snapshot: Snapshot, name: str) -> str:
     """The columns there are, the one that was perhaps meant first."""
-    known = ["split", "step", "group", "index", *NUMERIC, "status", "env", "uid", "discarded"]
-    known += [name for name, _ in own_names(snapshot)]
+    known = [*KNOWN, *(name for name, _ in own_names(snapshot))]
     meant = difflib.get_close_matches(name, known, n=1)
     hint = f"is it {meant[0]!r}? " if meant else ""
     return f"{hint}there are: {', '.join(known[:60])}{', ...' if len(known) > 60 else ''}"

@@ -14,6 +14,8 @@ case.
 """
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from rolloupe.errors import BadQuery
@@ -79,6 +81,17 @@ def place_of(text: str, column: str) -> int | None:
         return next((token.place for token in tokens_of(text) if token.text == column), None)
     except BadQuery:
         return None
+
+
+@contextmanager
+def pointing(text: str) -> Iterator[None]:
+    """Tell of a column that is not there where in the text of the filter it stands."""
+    try:
+        yield
+    except BadQuery as error:
+        if error.place is None and error.column is not None:
+            error.place = place_of(text, error.column)
+        raise
 
 
 def quoted(text: str) -> str:

@@ -61,6 +61,7 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/problems", runs.problems),
     (f"{RUN}/problems/raw", runs.problem_raw),
     (f"{RUN}/about", beside.about),
+    (f"{RUN}/metrics", beside.metrics),
     (f"{RUN}/report", beside.report),
     (f"{RUN}/marked", marks.marked),
     (f"{RUN}/export", taking.export),

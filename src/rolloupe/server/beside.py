@@ -23,6 +23,16 @@ async def about(request: Request) -> Response:
     return await context.fresh(request, lambda: about_reply(run))
 
 
+async def metrics(request: Request) -> Response:
+    """`GET /api/runs/{run}/metrics`."""
+    context, run = context_of(request), await context_of(request).run(request)
+
+    def make() -> wire.MetricNamesReply:
+        return wire.MetricNamesReply(run=run.id, names=query.metric_names(run)[:MAX_METRICS])
+
+    return await context.fresh(request, make)
+
+
 async def report(request: Request) -> Response:
     """`GET /api/runs/{run}/report?split=&step=`."""
     context, run = context_of(request), await context_of(request).run(request)
@@ -41,7 +51,6 @@ def about_reply(run: OpenRun) -> wire.AboutReply:
         reports[split].append(step)
     return wire.AboutReply(
         run=run.id,
-        metrics=query.metric_names(run)[:MAX_METRICS],
         superseded=sum(split.superseded for split in query.splits(run, quick=True)),
         path=run.info.root,
         format=run.info.format,

@@ -9,11 +9,10 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from rolloupe import export, query
-from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
 from rolloupe.query import Group, SampleItem, SampleQuery
-from rolloupe.query.where import place_of
+from rolloupe.query.where import pointing
 from rolloupe.server import params, replies, views, wire
 from rolloupe.server.context import context_of
 from rolloupe.server.wire import number
@@ -53,13 +52,6 @@ def sorted_by(run: OpenRun, wanted: SampleQuery) -> SampleQuery:
     return replace(wanted, sort="response_tokens" if "response_tokens" in names else "response_chars")
 
 
-def located(error: BadQuery, text: str) -> BadQuery:
-    """The same error, with its place in the filter where it is about a column that stands there."""
-    if error.place is None and error.column is not None:
-        error.place = place_of(text, error.column)
-    return error
-
-
 async def samples(request: Request) -> Response:
     """`GET /api/runs/{run}/samples`: see `wire.SamplesReply`."""
     context, run = context_of(request), await context_of(request).run(request)
@@ -68,10 +60,8 @@ async def samples(request: Request) -> Response:
 
     def make() -> wire.SamplesReply:
         wanted = sorted_by(run, scope)
-        try:
+        with pointing(given.get("where", "")):
             page = query.samples(run, wanted, around)
-        except BadQuery as error:
-            raise located(error, given.get("where", "")) from error
         return wire.SamplesReply(
             run=run.id,
             split=wanted.splits[0],
@@ -96,10 +86,8 @@ async def groups(request: Request) -> Response:
     def make() -> wire.GroupsReply:
         wanted = sorted_by(run, scope)
         held = [name for name in columns if query.has_column(run, name)]
-        try:
+        with pointing(given.get("where", "")):
             page = query.groups_page(run, wanted, held, around)
-        except BadQuery as error:
-            raise located(error, given.get("where", "")) from error
         return wire.GroupsReply(
             run=run.id,
             split=wanted.splits[0],
@@ -173,11 +161,9 @@ async def as_csv(request: Request) -> Response:
     names = columns_of(given) or ["reward", "status", "response_tokens"]
 
     def begun() -> Iterator[SampleItem]:
-        try:
+        with pointing(given.get("where", "")):
             found = query.every(run, sorted_by(run, scope))
             first = next(found, None)
-        except BadQuery as error:
-            raise located(error, given.get("where", "")) from error
         return found if first is None else chain([first], found)
 
     items = await context.in_thread(begun)

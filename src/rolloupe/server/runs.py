@@ -65,7 +65,8 @@ async def curve(request: Request) -> Response:
     """`GET /api/runs/{run}/curve?split=&name=`; a name that begins with `trainer.` is a metric of the trainer's."""
     context, run = context_of(request), await context_of(request).run(request)
     given, version = request.query_params, run.version
-    name, own = params.word(given, "name"), given.get("name", "").removeprefix(OF_TRAINER)
+    name = params.word(given, "name")
+    own = name.removeprefix(OF_TRAINER)
     of_trainer = own != name
     split = given.get("split", "") if of_trainer else params.word(given, "split")
 

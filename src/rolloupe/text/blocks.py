@@ -102,13 +102,9 @@ def parts(text: str, role: str = "assistant") -> list[Part]:
 def _meant(text: str, tokens: list[Token]) -> list[Token]:
     """Those that mean something in a text that asks: no blocks, unless it begins with a result of a tool."""
     first = next((token for token in tokens if token.word not in MARKERS), None)
-    is_result = first is not None and first.word in _RESULTS and not _outside_markers(text[: first.start])
+    is_result = first is not None and first.word in _RESULTS and not _TOKEN.sub("", text[: first.start]).strip()
     quoted = _QUOTED - _RESULTS - {BLOCKS[word][0] for word in _RESULTS} if is_result else _QUOTED
     return [token for token in tokens if token.word not in quoted]
-
-
-def _outside_markers(text: str) -> str:
-    return _TOKEN.sub("", text).strip()
 
 
 def _leading_thought(text: str, tokens: list[Token], found: list[Part]) -> tuple[int, int]:

@@ -16,6 +16,7 @@ import type {
   GroupsReply,
   LoginReply,
   MarkedReply,
+  MetricNamesReply,
   ProblemsReply,
   RawReply,
   ReportReply,
@@ -63,7 +64,9 @@ export const getSteps = (run: string, split: string): Promise<StepsReply> => get
 /** Groups instead of samples: offset, limit and order are of groups. */
 export const getGroups = (run: string, query: SamplesQuery): Promise<GroupsReply> => get(["runs", run, "groups"], { ...query });
 
-/** A number of samples by step, or a metric of the trainer's: a name that begins with `OF_TRAINER`. */
+/** The names of the trainer's metrics. */
+export const getMetricNames = (run: string): Promise<MetricNamesReply> => get(["runs", run, "metrics"]);
+/** A number of samples by step, or a metric of the trainer's: a name that begins with `trainer.`. */
 export const getCurve = (run: string, split: string, name: string): Promise<CurveReply> => get(["runs", run, "curve"], { split, name });
 export const getDiscards = (run: string, split: string): Promise<DiscardsReply> => get(["runs", run, "discards"], { split });
 

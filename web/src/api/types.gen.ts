@@ -631,10 +631,15 @@ export interface AboutReply {
   /** Files that are not listed here, as there are too many. */
   files_left: number;
   reports: ReportSteps[];
-  /** The names of the trainer's metrics, the first of them where there are too many. */
-  metrics: string[];
   /** Samples of steps that a later launch recorded again: they are in no number. */
   superseded: number;
+}
+
+/** `GET /api/runs/{run}/metrics`: the names of the trainer's metrics, whose files are read whole for them. */
+export interface MetricNamesReply {
+  run: string;
+  /** The first of them where there are too many. */
+  names: string[];
 }
 
 /** A piece of what was logged for a step; all of it is plain text. */

@@ -68,10 +68,16 @@ class AboutReply(Struct, kw_only=True):
     files_left: int
     """Files that are not listed here, as there are too many."""
     reports: list[ReportSteps]
-    metrics: list[str]
-    """The names of the trainer's metrics, the first of them where there are too many."""
     superseded: int
     """Samples of steps that a later launch recorded again: they are in no number."""
+
+
+class MetricNamesReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/metrics`: the names of the trainer's metrics, whose files are read whole for them."""
+
+    run: str
+    names: list[str]
+    """The first of them where there are too many."""
 
 
 class ReportNode(Struct, kw_only=True):

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { MAX_CHARTS } from "../../lib/address";
 import { figure, score } from "../../lib/numbers";
-import { getAbout } from "../../api";
+import { getMetricNames } from "../../api";
 import type { RunItem, StepsReply, WireNumber } from "../../api/types.gen";
 import { columns, label } from "../../state/columns";
 import { colourOf, nameOf } from "../../state/marks";
@@ -100,8 +100,8 @@ function More() {
   const id = run.value?.id ?? null;
   // A run may have very many numbers, and those of the trainer are read from its files: only once somebody comes near.
   const [isNear, setNear] = useState(false);
-  const about = useLoaded(isNear ? id : null, () => getAbout(id ?? ""));
-  const logged = (about.value?.metrics ?? []).map((name) => OF_TRAINER + name).filter((name) => !shown.includes(name));
+  const known = useLoaded(isNear ? id : null, () => getMetricNames(id ?? ""));
+  const logged = (known.value?.names ?? []).map((name) => OF_TRAINER + name).filter((name) => !shown.includes(name));
   const offered = (isNear ? columns.value : []).filter(({ name, kind }) => kind === "number" && !OWN.has(name) && !shown.includes(name));
   if (id === null || shown.length >= MAX_CHARTS) return null;
   return (

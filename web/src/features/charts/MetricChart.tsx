@@ -1,7 +1,8 @@
 /** A number of the samples by step, chosen by the reader: the mean over what was trained on, and its spread. */
 
-import { useMemo, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { getCurve } from "../../api";
+import type { CurveReply } from "../../api/types.gen";
 import { figure, score } from "../../lib/numbers";
 import { label } from "../../state/columns";
 import { colourOf } from "../../state/marks";
@@ -36,16 +37,17 @@ export function MetricChart({ name, remove, raise }: Props) {
   const versions = isSlow ? [lastStep.value] : [own?.version ?? "", ...over.map(({ version }) => version)];
   const what = JSON.stringify([ids, split, name]);
   // A run that has no such number is drawn over by none.
-  const load = (): Promise<(Awaited<ReturnType<typeof getCurve>> | null)[]> =>
+  const load = (): Promise<(CurveReply | null)[]> =>
     Promise.all(ids.map((id, i) => getCurve(id, split ?? "", name).catch((error: unknown) => {
       if (i === 0) throw error;
       return null;
     })));
   const found = useLoaded(own === null || (split === null && !isOfTrainer) ? null : `${what} ${versions.join(" ")}`, load, what);
   const curve = found.value?.[0] ?? null;
-  const others = useMemo(() => over.map(({ id }, i) => ({ curve: found.value?.[i + 1] ?? null, colour: colourOf(id) })), [over, found.value]);
+  const others = over.map(({ id }, i) => ({ curve: found.value?.[i + 1] ?? null, colour: colourOf(id) }));
   const at = curve === null ? -1 : curve.steps.indexOf(pointed ?? step ?? NaN);
   const words = isOfTrainer ? name.slice(OF_TRAINER.length) : label(name);
+  const none = isOfTrainer ? "The trainer of this run logged no such metric." : "No sample of this run has such a number.";
   return (
     <section class={style["chart"]} aria-label={`${words} by step`}>
       <h3>
@@ -55,7 +57,7 @@ export function MetricChart({ name, remove, raise }: Props) {
         <button type="button" class="action" aria-label={`Take ${words} away`} title="Take away" onClick={remove}>×</button>
       </h3>
       {found.error !== null ? (
-        <p class={style["empty"]}>{found.error.status === 400 ? isOfTrainer ? "The trainer of this run logged no such metric." : "No sample of this run has such a number." : found.error.message}</p>
+        <p class={style["empty"]}>{found.error.status === 400 ? none : found.error.message}</p>
       ) : curve === null || own === null ? (
         <p class={style["empty"]} />
       ) : curve.steps.length === 0 ? (

@@ -46,8 +46,8 @@ export function GridSection({ split, splits }: { split: string; splits: readonly
           </select>
         </label>
         <span class={style["between"]} title="What became of problems is told of these steps: between 80 and 90, those are lost that were right at 80">
-          steps <StepEnd words="First step" value={whole(asked("from"))} choose={(end) => ask({ from: end === null ? "" : String(end) })} />–
-          <StepEnd words="Last step" value={whole(asked("to"))} choose={(end) => ask({ to: end === null ? "" : String(end) })} />
+          steps <StepEnd words="First step" value={whole(first)} choose={(end) => ask({ from: end === null ? "" : String(end) })} />–
+          <StepEnd words="Last step" value={whole(last)} choose={(end) => ask({ to: end === null ? "" : String(end) })} />
         </span>
       </div>
       {reply !== null && split === "train" && <Judge of={reply} />}

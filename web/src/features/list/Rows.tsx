@@ -1,7 +1,7 @@
 /** The rows of the list: only those on the screen are drawn, and a page is asked for when it comes near. */
 
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { getAbout } from "../../api";
+import { getAbout, getMetricNames } from "../../api";
 import { groupAt, holds, type Listing } from "../../lib/listing";
 import { asksForReason } from "../../lib/filter";
 import { count, figure } from "../../lib/numbers";
@@ -146,6 +146,7 @@ export function Waiting() {
 /** What a run holds that has no samples. */
 function Beside({ id }: { id: string }) {
   const about = useLoaded(id, () => getAbout(id)).value;
+  const metrics = useLoaded(id, () => getMetricNames(id)).value?.names.length ?? 0;
   const reports = (about?.reports ?? []).reduce((sum, one) => sum + one.steps.length, 0);
   return (
     <>
@@ -154,7 +155,7 @@ function Beside({ id }: { id: string }) {
           <a href={href({ page: "report" })} onClick={onLink({ page: "report" })}>{count(reports, "report")} of its trainer</a>
         </p>
       )}
-      {(about?.metrics.length ?? 0) > 0 && <p>Its trainer logged {count(about?.metrics.length ?? 0, "metric")}: charts of them can be added at the right.</p>}
+      {metrics > 0 && <p>Its trainer logged {count(metrics, "metric")}: charts of them can be added at the right.</p>}
       <p>
         <a href={href({ page: "run" })} onClick={onLink({ page: "run" })}>Its configuration, checkpoints and files</a>
       </p>
