@@ -4,6 +4,7 @@
 # `make live TORCH_INDEX=URL` takes PyTorch from a package index of wheels for the CPU alone, which are far smaller.
 
 PYTHON ?= python3
+MARKS  ?= not slow
 PY     := .venv/bin/python
 NPM     = $(PY) hatch_build.py npm
 WEB    := $(shell find web \( -name node_modules -o -name dist \) -prune -o -type f -print 2>/dev/null)
@@ -21,7 +22,7 @@ TORCH_SIZE = $(if $(TORCH_INDEX),It comes from $(TORCH_INDEX),On Linux it brings
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo live test test-frameworks check lint types contracts format python-tests web-tests browser web wheel install dev clean
+.PHONY: help demo live test test-all test-frameworks check lint types contracts format python-tests web-tests browser web wheel install dev clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F '\t' '{ printf "make %-14s %s\n", $$1, $$2 }'
@@ -37,6 +38,11 @@ live: .venv/.torch web  ## train a small model on the CPU for some minutes, and 
 
 test: dev browser  ## set up, then lint, types, contracts and all tests, in a real Chromium too
 	@$(MAKE) --no-print-directory check
+
+test-all: dev browser  ## everything, without a limit of time: what make test does, the slow tests, and the frameworks
+	@$(call apt,fonts-inter fonts-noto-cjk fonts-dejavu-core)
+	@ROLLOUPE_FONTS=required $(MAKE) --no-print-directory check MARKS=
+	@$(MAKE) --no-print-directory test-frameworks
 
 test-frameworks: build/frameworks/.made  ## the integrations with the real PyTorch, TRL and Tinker cookbook (large: in a venv of their own)
 	ROLLOUPE_FRAMEWORKS=required build/frameworks/bin/python -m pytest -n 2 tests/frameworks $(ARGS)
@@ -58,8 +64,8 @@ contracts: dev  ## the floors of docs/architecture.md
 web-tests: dev  ## unit tests of the browser app
 	$(NPM) test --silent
 
-python-tests: dev browser  ## pytest, which opens the page in Chromium as well
-	ROLLOUPE_BROWSER=required $(PY) -m pytest -n auto --dist worksteal $(ARGS)
+python-tests: dev browser  ## pytest, which opens the page in Chromium as well; MARKS= runs the slow tests too
+	ROLLOUPE_BROWSER=required $(PY) -m pytest -n auto --dist worksteal -m '$(MARKS)' $(ARGS)
 
 format: dev  ## put the Python code into its form
 	$(PY) -m ruff check --fix .

@@ -49,7 +49,7 @@ def test_the_fields_that_are_named_are_there(run: Path) -> None:
     (listed,) = rolloupe("ls", run, "--json").json
     assert {"id", "path", "format", "problems", "splits"} <= set(listed)
     assert set(listed["splits"]["train"]) == {
-        "steps", "groups", "samples", "reward_mean", "reward_min", "reward_max",
+        "steps", "groups", "samples", "discarded", "reward_mean", "reward_min", "reward_max",
     }  # fmt: skip
     first = rolloupe("query", run, "--limit", "1", "--json").lines[0]
     assert set(rolloupe("steps", run, "--json").lines[0]) == {

@@ -81,6 +81,7 @@ class Recording:
     def _sample(self, group: Group, index: int, rollout: Rollout, split: str, *, with_series: bool) -> str:
         response = rollout.response
         return self.recorder.sample(
+            uid=f"{split}/{group.step}/{group.name}/{index}",
             step=group.step,
             split=split,
             group=group.name,

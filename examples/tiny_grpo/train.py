@@ -10,8 +10,6 @@ The same seed and number of threads give the same run.
 import argparse
 import copy
 import dataclasses
-import gzip
-import shutil
 import signal
 import statistics
 import time
@@ -23,6 +21,7 @@ import torch
 import checkpoints
 import grpo
 from model import Shape, Transformer
+from pack import pack
 from recording import Recording
 from rollouts import Group, PromptTooLongError, arrival, encode_prompt, problem_of, roll_out
 from sampling import Sampler
@@ -243,18 +242,7 @@ def main() -> None:
     finally:
         training.recording.recorder.close()
     if options.preset == "demo" and is_done:
-        shrink(options.out)
-
-
-def shrink(run: Path) -> None:
-    """Make a finished run small: without weights, so that it cannot be resumed, and its texts compressed."""
-    shutil.rmtree(run / "checkpoints")
-    for lock in run.glob(".launch-*.lock"):
-        lock.unlink()
-    for path in sorted(run.glob("*/*.jsonl")):
-        with path.open("rb") as text, gzip.GzipFile(f"{path}.gz", "wb", mtime=0) as compressed:
-            shutil.copyfileobj(text, compressed)
-        path.unlink()
+        pack(options.out)
 
 
 if __name__ == "__main__":

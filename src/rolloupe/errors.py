@@ -7,7 +7,8 @@
     ├── BadQuery            a query that names an unknown column or cannot be read
     │   └── BadPattern      a regular expression that cannot be read
     ├── SourceChanged       a file changed under a locator: ask again for the sample
-    └── NotWritable         a place that must not be written to, or cannot be
+    ├── NotWritable         a place that must not be written to, or cannot be
+    └── IncompleteIndex     parts of files that could not be indexed: the answer may lack what they hold
 
 Each message says what failed, where, because of what, and what to do next. Trouble *in the data* is never an
 exception: it is a `rolloupe.model.Problem`, which is counted and shown.
@@ -56,3 +57,7 @@ class SourceChanged(RolloupeError):
 
 class NotWritable(RolloupeError):
     """Raised when a place to write to is not empty, is part of what is read, or cannot be written."""
+
+
+class IncompleteIndex(RolloupeError):
+    """Raised by a command that has answered from an index in which parts are missing."""

@@ -5,7 +5,8 @@ are legal values everywhere; strings may have come from hostile files. Fields ma
 """
 
 import re
-from typing import Any, Final, Literal
+from array import array
+from typing import Any, Final, Literal, NamedTuple
 from urllib.parse import quote, unquote
 
 from msgspec import Struct
@@ -61,17 +62,31 @@ class RunInfo(Struct, frozen=True, kw_only=True):
     reading: Reading = AS_FOUND
 
 
+class Location(NamedTuple):
+    """A path, and what it must not lead out of: a folder, or the file itself. The root holds no links."""
+
+    path: str
+    root: str
+
+
 class Source(Struct, frozen=True, kw_only=True):
     """A file that holds samples. `name` is its path relative to the run and identifies it in the index."""
 
     path: str
     name: str
+    root: str = ""
+    """The folder that no link on the path may lead out of; empty: no link is followed at all."""
     split: str | None = None
     step: int | None = None
     annotates: bool = False
     """True where it holds no samples but annotations of those that stand in other files."""
     depends: str = ""
     """A word for what other files decide of its rows: where it changes, the file is scanned again."""
+
+    @property
+    def location(self) -> Location:
+        """Where it is opened."""
+        return Location(self.path, self.root or self.path)
 
 
 class Locator(Struct, frozen=True, kw_only=True):
@@ -235,6 +250,7 @@ class Turn(Struct, kw_only=True):
     origin: Literal["prompt", "response"] = "prompt"
     name: str = ""
     tool_call_id: str = ""
+    """The call that a tool's turn answers; where it answers several, their ids joined by a comma and a space."""
     tokens: int | None = None
     token_start: int | None = None
     token_stop: int | None = None
@@ -250,6 +266,8 @@ class TokenSeries(Struct, kw_only=True):
     name: str
     values: list[float]
     offset: int = 0
+    stored: "array[float] | None" = None
+    """All the values that the file has, as many, where some are never shown, as those outside of a loss mask are."""
 
 
 class Sample(Struct, kw_only=True):
@@ -261,6 +279,9 @@ class Sample(Struct, kw_only=True):
     turns: list[Turn]
     prompt_text: str = ""
     response_text: str = ""
+    prompt_messages: list[Any] | None = None
+    """The prompt as the record has it, where that is a list of chat messages."""
+    response_messages: list[Any] | None = None
     label: str = ""
     """Ground truth, as text."""
     ref_turns: list[Turn] = []

@@ -37,7 +37,7 @@ def test_a_run_arrives_whole(run: Path, tmp_path: Path) -> None:
 
 def test_what_is_lost_is_said(demo_runs: Path, tmp_path: Path) -> None:
     done = rolloupe("convert", demo_runs / "rl_logging_board/gen_train_toy", tmp_path / "out", "--to", "relax")
-    assert done.out.startswith("48 samples of 3 steps, as relax.\nWhat relax cannot hold:\n")
+    assert done.out.startswith("48 samples of 3 steps, as relax.\nWhat relax cannot hold, or holds in another form:\n")
     assert "48 samples  token series logprobs" in done.out and "48 samples  response of the reference" in done.out
 
 
@@ -189,11 +189,12 @@ def hostile_samples(run: Path) -> Any:
     return only_run(run)
 
 
-def test_earlier_attempts_are_left_out_and_counted(tmp_path: Path) -> None:
+def test_earlier_attempts_are_converted_for_they_count(tmp_path: Path) -> None:
     source = write_run(tmp_path / "run", {0: [row(0, response="first"), row(1), row(0, response="second")]})
     done = rolloupe("convert", source, tmp_path / "out", "--to", "relax")
-    assert "1 sample  earlier attempts" in done.out
-    assert {one.row.response for one in samples(only_run(tmp_path / "out"))} == {"second", "Answer 1"}
+    assert "3 samples of 1 step" in done.out and "earlier attempts" not in done.out
+    found = [one.row.response for one in samples(only_run(tmp_path / "out"))]
+    assert found == ["first", "second", "Answer 1"]  # those of a group stand side by side
 
 
 def test_a_step_larger_than_a_page_arrives_whole(tmp_path: Path) -> None:
@@ -220,7 +221,7 @@ def test_what_annotations_say_arrives(tmp_path: Path) -> None:
     found = samples(only_run(tmp_path / "out"))
     with package.open(source, index_dir=tmp_path / "index") as runs:
         said = {item.uid: item.advantage for item in runs.samples()}
-    assert {one.extra["uid"]: one.row.advantage for one in found} == said and len(said) == 6
+    assert {one.row.uid: one.row.advantage for one in found} == said and len(said) == 6
 
 
 def test_all_that_lies_beside_samples_is_counted(tmp_path: Path) -> None:

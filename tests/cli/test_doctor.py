@@ -1,16 +1,31 @@
 """`rolloupe doctor`."""
 
+import gzip
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from rolloupe._version import __version__
+from rolloupe.cli import examine
 from rolloupe.cli.doctor import SHOWN, place, size
 from rolloupe.model import Problem
 from tests.cli.support import rolloupe, row, write_run
 
+ANSWERS_WITHIN_S = 10
 
-def test_it_says_what_is_read_and_why_and_what_is_not(demo_runs: Path, tmp_path: Path) -> None:
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the command time on a machine that does much else."""
+    monkeypatch.setattr(examine, "LIMIT_S", 120.0)
+
+
+def test_it_says_what_is_read_and_why_and_what_is_not(demo_runs: Path, tmp_path: Path, patient: None) -> None:
     (tmp_path / "rollout_0.pt").write_bytes(b"\x80\x02")
     done = rolloupe("doctor", demo_runs, tmp_path, "--index-dir", tmp_path / "index")
     assert (done.code, done.err) == (0, "")
@@ -20,7 +35,7 @@ def test_it_says_what_is_read_and_why_and_what_is_not(demo_runs: Path, tmp_path:
         assert word in done.out
 
 
-def test_it_says_by_what_evaluations_are_judged(demo_runs: Path, tmp_path: Path) -> None:
+def test_it_says_by_what_evaluations_are_judged(demo_runs: Path, tmp_path: Path, patient: None) -> None:
     done = rolloupe("doctor", demo_runs / "tiny_grpo", demo_runs / "relax", "--index-dir", tmp_path / "index")
     why = "right where correct is 1 or more: named for right answers, its range is declared"
     assert done.out.count(why) == 2
@@ -73,3 +88,102 @@ def test_words_for_places_and_sizes() -> None:
     assert place(Problem(source="a", reason="")) == "a"
     assert place(Problem(source="a", reason="", start=3)) == "a:3"
     assert [size(n) for n in (0, 1536, 3 * 2**20, 5 * 2**40)] == ["0 bytes", "1.5 KiB", "3.0 MiB", "5120.0 GiB"]
+
+
+def packed(path: Path, unit: bytes, size_bytes: int) -> None:
+    """Write a packed file of one unit again and again."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    good = gzip.compress(b'{"prompt": "p", "response": "r", "reward": 1.0, "step": 1}\n')
+    path.write_bytes(good + gzip.compress(unit * (2**20 // len(unit))) * (size_bytes // 2**20))
+
+
+def newlines(folder: Path) -> None:
+    packed(folder / "run" / "1.jsonl.gz", b"\n", 2**30)
+
+
+def short_lines(folder: Path) -> None:
+    packed(folder / "run" / "1.jsonl.gz", b"[]\n", 2**30)
+
+
+def many_lines(folder: Path) -> None:
+    (folder / "run").mkdir()
+    (folder / "run" / "1.jsonl").write_bytes(b'{"prompt": "p", "response": "r", "reward": 1.0}\n' * 2_000_000)
+
+
+def nothing_at_all(folder: Path) -> None:
+    """A terabyte that takes no room."""
+    (folder / "run").mkdir()
+    with (folder / "run" / "1.jsonl").open("wb") as file:
+        file.write(b'{"prompt": "p", "response": "r", "reward": 1.0, "step": 1}\n')
+        file.truncate(2**40)
+
+
+def many_folders(folder: Path) -> None:
+    for number in range(15_000):
+        (folder / f"{number % 100}" / f"{number}").mkdir(parents=True)
+        (folder / f"{number % 100}" / f"{number}" / "notes.jsonl").write_bytes(b'{"colour": "red"}\n')
+
+
+def many_files(folder: Path) -> None:
+    for number in range(20_000):
+        (folder / f"{number}.jsonl").write_bytes(b'{"colour": "red"}\n')
+
+
+def pipes(folder: Path) -> None:
+    for name in ("1.jsonl", "2.jsonl.gz", "3.zip", "metrics.jsonl"):
+        os.mkfifo(folder / name)
+
+
+SLOW = [pytest.param(make, marks=pytest.mark.slow) for make in (short_lines, many_folders, many_files)]
+
+
+@pytest.mark.parametrize("make", [newlines, many_lines, nothing_at_all, pipes, *SLOW])
+def test_it_answers_within_ten_seconds_whatever_there_is(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    make(place)
+    command = [sys.executable, "-m", "rolloupe", "doctor", str(place), "--index-dir", str(tmp_path / "index")]
+    began = time.monotonic()
+    done = subprocess.run(command, capture_output=True, text=True, timeout=10 * ANSWERS_WITHIN_S, check=False)
+    took_s = time.monotonic() - began
+    assert "Traceback" not in done.stderr
+    assert "Recognised:" in done.stdout
+    assert (make is pipes) == ("a pipe, a socket or a device" in done.stdout)
+    assert done.returncode in ((3,) if "not everything was looked at" in done.stderr else (0, 1))
+    assert took_s <= ANSWERS_WITHIN_S
+
+
+def test_what_was_not_looked_at_in_time_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    many_lines(tmp_path)
+    monkeypatch.setattr(examine, "LIMIT_S", 1.5)
+    done = rolloupe("doctor", tmp_path, "--index-dir", tmp_path / "index")
+    assert done.code == 3
+    assert "MiB of 91.6 MiB not looked at" in done.out
+    assert "not everything was looked at within 1.5 s" in done.err
+    assert "Next: rolloupe index PATH" in done.err
+    told = rolloupe("doctor", tmp_path, "--index-dir", tmp_path / "index", "--json").json
+    assert told["not_looked_at"]
+    assert told["runs"][0]["not_looked_at_bytes"] > 0
+
+
+def test_folders_that_were_not_looked_at_in_time_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_run(tmp_path, {0: [row(0)]})
+    monkeypatch.setattr(examine, "LOOK_SHARE", 0.0)
+    done = rolloupe("doctor", tmp_path, "--index-dir", tmp_path / "index")
+    assert done.code == 3
+    assert "time was over: 1 folder and what is below were not looked at. Next: name a folder below" in done.out
+
+
+def test_runs_that_there_was_no_time_to_ask_are_named(demo_runs: Path, tmp_path: Path) -> None:
+    """In a process of its own, which must end well though a thread is still at work."""
+    code = (
+        "import sys, time; from rolloupe.cli import examine, main; examine.LIMIT_S = 12.0\n"
+        "examine._findings = lambda run: time.sleep(90)\n"
+        f"main(['doctor', {str(demo_runs)!r}, '--index-dir', {str(tmp_path)!r}])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=50, check=False)
+    assert done.returncode == 3, done.stderr
+    assert "Recognised: 5 runs" in done.stdout, done
+    assert done.stdout.count("not looked at: time was over") == 5
+    assert "time was over while asking" in done.stderr
+    assert "5 runs left" in done.stderr

@@ -1,10 +1,14 @@
 """`rolloupe index`."""
 
+import random
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.cli.support import rolloupe
+from tests.cli.support import Done, command, rolloupe, row, write_run
+from tests.disks import on_small_disk
 
 
 def test_all_of_a_run_is_indexed(run: Path, tmp_path: Path) -> None:
@@ -24,3 +28,85 @@ def test_where_there_is_no_run(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("said", "code"), [("1GB", 0), ("20 GiB", 0), ("0", 0), ("many", 2), ("-1", 2), ("5XB", 2)])
 def test_a_size_is_read_as_people_write_it(run: Path, said: str, code: int) -> None:
     assert rolloupe("index", run, f"--index-budget={said}").code == code
+
+
+def big_run(folder: Path) -> Path:
+    """A run of six steps whose texts do not get smaller when they are compressed."""
+    drawn = random.Random(3)
+    steps = {step: [row(i, response=drawn.randbytes(20_000).hex()) for i in range(8)] for step in range(6)}
+    return write_run(folder, steps)
+
+
+def on_disk(size_bytes: int, place: Path, *words: str | Path) -> Done:
+    """Run a command line in a process of its own, with a small disk at a place where its index lies."""
+    line = on_small_disk(size_bytes, place, command(*words, "--index-dir", place / "index"))
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+ASKED = (
+    ("query", "RUN", "--json"),
+    ("query", "RUN", "--step", "99"),
+    ("query", "RUN", "--sort", "response_length"),
+    ("search", "RUN", "ff"),
+    ("ls", "RUN"),
+    ("steps", "RUN"),
+    ("doctor", "RUN"),
+    ("show", "RUN", "train/0/0/0"),
+)
+
+
+@pytest.mark.parametrize("words", ASKED, ids=" ".join)
+def test_a_command_that_answers_from_an_incomplete_index_ends_with_3(tmp_path: Path, words: tuple[str, ...]) -> None:
+    big_run(tmp_path / "run")
+    own = [tmp_path / "run" if word == "RUN" else word for word in words]
+    done = on_disk(24_000, tmp_path / "disk", *own)
+    assert done.code == 3, done
+    assert "of the index could not be made" in done.err
+    assert "train/" in done.err and "No space left" in done.err, "it says which, and why"
+    assert "Next:" in done.err and "--index-dir" in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_run_whose_index_is_incomplete_is_not_converted(tmp_path: Path) -> None:
+    big_run(tmp_path / "run")
+    done = on_disk(24_000, tmp_path / "disk", "convert", tmp_path / "run", tmp_path / "out", "--to", "native")
+    assert done.code == 3 and "No space left" in done.err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_run_that_was_not_asked_for_may_be_incomplete(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        write_run(tmp_path / "runs" / name, {0: [row(0)]})
+    place = ("--index-dir", tmp_path / "index")
+    assert rolloupe("index", tmp_path / "runs" / "other", *place).code == 0
+    (own,) = (tmp_path / "index").glob("v*/*")
+    shutil.rmtree(own)
+    own.write_text("no folder")
+    assert rolloupe("query", tmp_path / "runs", "--run", "one", *place).code == 0
+    done = rolloupe("query", tmp_path / "runs", *place)
+    assert done.code == 3 and "other" in done.err
+
+
+def test_bytes_of_a_file_need_no_index(tmp_path: Path) -> None:
+    big_run(tmp_path / "run")
+    done = on_disk(24_000, tmp_path / "disk", "show", tmp_path / "run", "train/0.jsonl:0-10", "--bytes")
+    assert (done.code, len(done.out)) == (0, 10), done
+
+
+def test_an_index_that_lacks_texts_is_incomplete_for_index_alone(tmp_path: Path) -> None:
+    big_run(tmp_path / "run")
+    done = on_disk(300_000, tmp_path / "disk", "index", tmp_path / "run")
+    assert done.code == 3 and "48" in done.out, done
+    assert "texts of part 0" in done.err and "No space left" in done.err and "Next:" in done.err
+    done = on_disk(300_000, tmp_path / "disk", "query", tmp_path / "run", "--json")
+    assert done.code == 0 and len(done.lines) == 48 and done.err == ""
+    done = on_disk(300_000, tmp_path / "disk", "search", tmp_path / "run", "ff", "--json")
+    assert done.code == 0 and len(done.lines) == 48 and done.err == ""
+
+
+def test_once_there_is_room_the_rest_is_indexed(tmp_path: Path) -> None:
+    big_run(tmp_path / "run")
+    assert on_disk(24_000, tmp_path / "disk", "index", tmp_path / "run").code == 3
+    done = on_disk(8_000_000, tmp_path / "disk", "index", tmp_path / "run")
+    assert (done.code, done.err) == (0, "")

@@ -2,7 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
+from rolloupe import Recorder
+from rolloupe import open as open_runs
 from tests.cli.support import rolloupe, row, write_run
+
+TELESCOPE = Path(__file__).parents[1] / "data/telescope/run_default"
 
 
 def test_json_has_for_each_split_what_there_is(run: Path) -> None:
@@ -13,10 +19,12 @@ def test_json_has_for_each_split_what_there_is(run: Path) -> None:
     assert (found["format"], found["problems"]) == ("relax", 0)
     assert found["splits"] == {
         "train": {
-            "steps": 2, "groups": 4, "samples": 8, "reward_mean": 0.25, "reward_min": -1.0, "reward_max": 3.0,
+            "steps": 2, "groups": 4, "samples": 8, "discarded": 0,
+            "reward_mean": 0.25, "reward_min": -1.0, "reward_max": 3.0,
         },
         "eval/gsm8k": {
-            "steps": 1, "groups": 1, "samples": 2, "reward_mean": 0.5, "reward_min": 0.5, "reward_max": 0.5,
+            "steps": 1, "groups": 1, "samples": 2, "discarded": 0,
+            "reward_mean": 0.5, "reward_min": 0.5, "reward_max": 0.5,
         },
     }  # fmt: skip
 
@@ -34,6 +42,29 @@ def test_many_runs_are_listed_with_their_problems(demo_runs: Path, hostile_run: 
     found = {one["id"]: one for one in rolloupe("ls", demo_runs, "--data-dir", hostile_run, "--json").json}
     assert len(found) == 6
     assert sorted(one["problems"] for one in found.values()) == [0, 0, 0, 0, 0, 1]
+
+
+def test_splits_and_steps_count_what_was_discarded_apart(tmp_path: Path) -> None:
+    """Means are over what was trained on, whether the samples say that themselves or annotations do so later."""
+    with Recorder(tmp_path / "said", code=None) as record:
+        for n in range(6):
+            uid = record.sample(step=n // 3, group="g", index=n, reward=float(n), prompt="p", response="r")
+            record.annotate(uid, discarded="stale" if n % 2 else "")
+    for path, samples, discarded, mean in ((TELESCOPE, 364, 192, 1.0313953), (tmp_path / "said", 6, 3, 2.0)):
+        split = rolloupe("ls", path, "--json").json[0]["splits"]["train"]
+        assert (split["samples"], split["discarded"]) == (samples, discarded)
+        assert split["reward_mean"] == pytest.approx(mean, abs=1e-7)
+        with open_runs(path, index_dir=tmp_path / "index") as runs:
+            (own,) = [one for one in runs[0].splits() if one.name == "train"]
+            steps = runs[0].steps("train")
+        assert (own.samples, own.discarded) == (samples, discarded)
+        assert (sum(one.samples for one in steps), sum(one.discarded for one in steps)) == (samples, discarded)
+        trained = sum(one.reward.count for one in steps)
+        assert (own.reward.count, trained) == (samples - discarded, samples - discarded)
+        assert sum((one.reward.mean or 0.0) * one.reward.count for one in steps) / trained == pytest.approx(
+            mean, abs=1e-7
+        )
+        assert own.reward.mean == pytest.approx(mean, abs=1e-7)
 
 
 def test_the_table_has_every_run_and_split(demo_runs: Path) -> None:

@@ -29,5 +29,5 @@ def test_the_demo_run_reads_clean_and_its_reward_rises(demo_runs: Path, tmp_path
 
 def test_the_demo_run_is_small_and_without_weights(demo_runs: Path) -> None:
     files = [path for path in (demo_runs / "tiny_grpo").rglob("*") if path.is_file()]
-    assert sum(path.stat().st_size for path in files) < 3_000_000
-    assert {path.suffix for path in files} == {".json", ".jsonl", ".gz", ".parquet", ".diff"}
+    assert sum(path.stat().st_size for path in files) < 1_500_000
+    assert {path.suffix for path in files} == {".json", ".jsonl", ".zst", ".parquet", ".diff"}

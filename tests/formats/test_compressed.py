@@ -27,7 +27,7 @@ from rolloupe.formats import _contents as contents
 from rolloupe.formats import _decoding as decoding
 from rolloupe.formats import _jsonl as jsonl
 from rolloupe.formats import by_name, discover
-from rolloupe.formats._files import files, plain_name, stem
+from rolloupe.formats._files import alone, files, plain_name, stem
 from rolloupe.formats.base import TrainerFiles
 from rolloupe.model import Locator, Problem, RunInfo, RunPart, SampleRow, Scanned, Source
 from tests.formats.support import files_of, items, load, only_run, samples
@@ -200,13 +200,13 @@ def test_the_stream_can_be_read_in_any_order(ending: str, folder: Path, data: st
     pieces = cut(whole, data.draw(st.lists(st.integers(0, len(whole)), max_size=4)))
     path = folder / f"7.jsonl{ending}"
     put(path, b"".join(pack(piece, ending) for piece in pieces))
-    with compressed.open_binary(str(path), 16) as file:
+    with compressed.open_binary(alone(path), 16) as file:
         for start in data.draw(st.lists(st.integers(0, len(whole) + 5), max_size=12)):
             length = data.draw(st.integers(0, 1500))
             file.seek(start)
             assert file.read(length) == whole[start : start + length]
     for stop in data.draw(st.lists(st.integers(0, len(whole) + 999), max_size=3)):
-        reached, of_file = compressed.extent(str(path), stop)
+        reached, of_file = compressed.extent(alone(path), stop)
         assert reached == min(stop, len(whole))
         assert of_file <= path.stat().st_size
 
@@ -323,7 +323,7 @@ def test_empty_files_and_what_holds_nothing(tmp_path: Path, ending: str) -> None
     path = tmp_path / f"0.jsonl{ending}"
     path.write_bytes(b"")
     assert scan(path) == []
-    assert compressed.extent(str(path), 100) == (0, 0)
+    assert compressed.extent(alone(path), 100) == (0, 0)
     path.write_bytes(pack(b"", ending) * 3)
     assert scan(path) == []
     assert "empty so far" in discover([path]).notes[0].reason
@@ -405,12 +405,12 @@ def test_one_member_that_grows_byte_by_byte_is_read_on(ending: str, folder: Path
     for part in cut(packed, data.draw(st.lists(st.integers(0, len(packed)), max_size=6))):
         with path.open("ab") as file:
             file.write(part)
-        with compressed.open_binary(str(path)) as stream:
+        with compressed.open_binary(alone(path)) as stream:
             stream.seek(data.draw(st.integers(0, len(whole))))
             at = stream.tell()
             found = stream.read()
             assert found == whole[at : at + len(found)]
-    with compressed.open_binary(str(path)) as stream:
+    with compressed.open_binary(alone(path)) as stream:
         assert stream.read() == whole
 
 
@@ -432,16 +432,16 @@ def test_a_seek_table_that_lies_costs_no_more_than_its_file(tmp_path: Path) -> N
         for start in (3000, 0, 1200):
             scan(path, start)
     path.write_bytes(seekable(pieces)[:-9] + struct.pack("<IBI", 2**32 - 1, 0, 0x8F92EAB1))
-    assert compressed.known_length(str(path)) is None
+    assert compressed.known_length(alone(path)) is None
     assert len(split(scan(path))[0]) == 60
 
 
 def test_the_length_is_known_from_a_seek_table_alone(tmp_path: Path) -> None:
     path = tmp_path / "0.jsonl.zst"
     path.write_bytes(seekable(cut(content(60), [700, 1500])))
-    assert compressed.known_length(str(path)) == len(content(60))
+    assert compressed.known_length(alone(path)) == len(content(60))
     path.write_bytes(pack(content(60), ".zst"))
-    assert compressed.known_length(str(path)) is None
+    assert compressed.known_length(alone(path)) is None
 
 
 def test_one_sample_of_a_seekable_file_costs_one_frame(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -469,7 +469,7 @@ def test_states_of_a_huge_member_stay_few(tmp_path: Path) -> None:
     path = tmp_path / "0.jsonl.gz"
     data = content(900)
     path.write_bytes(pack(data, ".gz"))
-    with compressed.open_binary(str(path)) as file:
+    with compressed.open_binary(alone(path)) as file:
         assert file.read() == data
         assert isinstance(file.raw, compressed._Raw)
         assert 3 <= len(file.raw.contents._points) <= 6
@@ -554,15 +554,15 @@ def readable(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, byte
 
 def test_a_whole_file_is_read_within_a_limit(readable: tuple[Path, bytes]) -> None:
     path, data = readable
-    assert compressed.read_bytes(str(path), len(data)) == data
+    assert compressed.read_bytes(alone(path), len(data)) == data
     with pytest.raises(OSError, match="holds more than"):
-        compressed.read_bytes(str(path), len(data) - 1)
+        compressed.read_bytes(alone(path), len(data) - 1)
     with pytest.raises(FileNotFoundError):
-        compressed.read_bytes(str(path) + ".missing", 9)
+        compressed.read_bytes(alone(f"{path}.missing"), 9)
     if path.suffix != ".json":
         path.write_bytes(path.read_bytes()[:-50])
         with pytest.raises(OSError, match="cut off"):
-            compressed.read_bytes(str(path), len(data))
+            compressed.read_bytes(alone(path), len(data))
 
 
 @by_ending

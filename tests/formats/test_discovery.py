@@ -1,8 +1,11 @@
 """Discovery: what is found below a path, and what is said of everything else."""
 
+import gzip
+import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +13,14 @@ import pytest
 
 from rolloupe.errors import NotRecognised, UnreadablePath
 from rolloupe.formats import _files, by_name, discover, discovery
-from rolloupe.formats.registry import JSONL_FORMATS
+from rolloupe.formats.registry import FORMATS, JSONL_FORMATS
 from rolloupe.model import Reading, RunInfo
 from tests.formats.support import only_run, rows, write
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 RELAX: dict[str, Any] = {"rollout_id": 0, "sample_index": 0, "prompt": "p", "response": "r", "reward": 1}
 ROW: dict[str, Any] = {"prompt": "p", "response": "r", "score": 1}
@@ -94,6 +102,70 @@ def test_lines_that_no_format_reads_are_explained(tmp_path: Path, content: bytes
     found = discover([path])
     assert found.runs == []
     assert says in found.notes[0].reason
+
+
+@pytest.mark.parametrize(
+    ("there", "read"),
+    [
+        (("0.jsonl", "0.jsonl.gz"), "0.jsonl"),
+        (("0.jsonl", "0.jsonl.zst"), "0.jsonl"),
+        (("0.jsonl.gz", "0.jsonl.zst"), "0.jsonl.zst"),
+    ],
+)
+def test_of_a_file_that_lies_there_twice_the_other_says_that_it_is_the_same(
+    there: tuple[str, str], read: str, tmp_path: Path
+) -> None:
+    for name in there:
+        line = json.dumps(RELAX).encode() + b"\n"
+        packed = {".gz": gzip.compress(line), ".zst": zstd.compress(line)}
+        (tmp_path / name).write_bytes(packed.get(Path(name).suffix, line))
+    run = only_run(tmp_path)
+    assert [source.name for source in by_name("relax").sources(run)] == [read]
+    (other,) = {*there} - {read}
+    assert reasons(tmp_path) == {
+        ".": f"{other}: a file of the same name, plain or as `.zst`, lies beside it: that one counts"
+    }
+
+
+NEMO_GYM = {
+    "agent.jsonl": {"responses_create_params": {"input": []}, "response": {"output": []}, "reward": 1.0, "task": {}},
+    "translation.jsonl": {
+        "responses_create_params": {"input": [{"role": "user", "content": "translate"}]},
+        "response": {"output": [{"type": "message", "content": [{"type": "output_text", "text": "done"}]}]},
+        "reward": 0.7,
+        "text": "a document",
+        "generation": "done",
+    },
+    "judged.jsonl": {"rollout_kind": "live", "policy_response": "me", "answer_judgment": {}, "reward": 0.7},
+    "materialized_inputs.jsonl": {"responses_create_params": {"input": []}, "agent_ref": {}, "_ng_task_index": 0},
+    "reward_profiling.jsonl": {"mean/reward": 0.0, "std/reward": 0.0, "sample": {"responses_create_params": {}}},
+}
+
+
+@pytest.mark.parametrize("name", [*NEMO_GYM, ""])
+def test_files_of_nemo_gym_are_refused_by_name(tmp_path: Path, name: str) -> None:
+    for file, record in NEMO_GYM.items():
+        write(tmp_path / file, *[record] * 3)
+    (tmp_path / "placeholder.jsonl").write_text("<PLACEHOLDER ROW>\n" * 5)
+    found = discover([tmp_path / name])
+    assert found.runs == []
+    said = {note.reason.removeprefix(f"{name}: ") if name else note.reason for note in found.notes}
+    if name:
+        (reason,) = said
+        assert "NeMo-Gym" in reason
+        assert ("no format of this version reads them" in reason) == ("_" not in name)
+        return
+    assert sum("NeMo-Gym" in reason for reason in said) == 3
+    (reason,) = [reason for reason in said if "NeMo-Gym" not in reason]
+    assert reason.startswith("placeholder.jsonl: not JSON") and "'<PLACEHOLDER ROW>'" in reason
+
+
+def test_files_of_nemo_gym_beside_samples_are_left_aside_unless_a_person_asks_for_them(tmp_path: Path) -> None:
+    write(tmp_path / "own.jsonl", {"prompt": "p", "response": "r", "reward": 1})
+    write(tmp_path / "translation.jsonl", NEMO_GYM["translation.jsonl"])
+    assert [row.index for row in rows(only_run(tmp_path))] == ["own:0"]
+    assert len(rows(only_run(tmp_path, format="generic"))) == 2
+    assert len(rows(only_run(tmp_path, fields=(("response", "generation"),)))) == 2
 
 
 def test_an_empty_folder_and_one_of_other_files_are_explained(tmp_path: Path) -> None:
@@ -255,3 +327,27 @@ def test_a_run_that_was_moved_away_has_no_sources(demo_runs: Path, tmp_path: Pat
     assert len(runs) == 3
     subprocess.run(["rm", "-r", *(str(entry) for entry in tmp_path.iterdir())], check=True)
     assert [by_name(run.format).sources(run) for run in runs] == [[], [], []]
+
+
+@pytest.mark.parametrize("place", ["relax/rollout_result/train", "rl_logging_board/gen_train_toy", "verl_math"])
+def test_all_of_some_files_that_are_named_are_read(place: str, demo_runs: Path, tmp_path: Path) -> None:
+    (first, *_) = sorted((demo_runs / place).glob("*.jsonl"))
+    names = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    for name in names:
+        name.write_bytes(first.read_bytes())
+    (run,) = discover(names).runs
+    assert len({row.start for row in rows(run)}) * 2 == len(rows(run)) > 0
+
+
+def test_notes_of_what_was_not_looked_at_are_never_left_out(tmp_path: Path) -> None:
+    for number in range(discovery.MAX_NOTES + 10):
+        (tmp_path / f"{number:04}").mkdir()
+        (tmp_path / f"{number:04}" / "notes.jsonl").write_bytes(b'{"colour": "red"}\n')
+    late = [note for note in discover([tmp_path], within_s=0).notes if note.is_late]
+    assert [note.path for note in late] == [str(tmp_path)]
+    (tmp_path / "x.pt").write_bytes(b"")
+    walk = discovery._Walk(FORMATS, forced=False, follow=False, within_s=-1)
+    walk._visit(str(tmp_path))
+    assert [(note.path, note.is_late) for note in walk.notes] == [(str(tmp_path), True)]
+    assert "a file was not looked at, from x.pt on" in walk.notes[0].reason
+    assert discover([tmp_path], Reading(format="relax"), within_s=0).runs == []

@@ -152,6 +152,16 @@ def test_of_messages_alone_the_response_begins_at_the_first_assistant(tmp_path: 
     assert sample.row.turns == 2
 
 
+@pytest.mark.parametrize("prompt", ["p", [{"role": "user", "content": "p"}]])
+def test_a_response_of_no_messages_is_no_turn(tmp_path: Path, prompt: object) -> None:
+    write(tmp_path / "r.jsonl", {"prompt": prompt, "completion": [], "reward": 1.0})
+    (row,) = rows(only_run(tmp_path))
+    (sample,) = samples(only_run(tmp_path))
+    assert (row.response, row.turns, row.prompt) == ("", 0, "p")
+    assert [turn.role for turn in sample.turns] == ["user"]
+    assert (sample.response_text, sample.extra) == ("", {})
+
+
 def test_the_step_is_in_the_row_or_in_a_name(tmp_path: Path) -> None:
     row = {"prompt": "Q", "response": "A", "score": 1}
     for name in ("rollouts_12.jsonl", "gen-step7.ndjson", "rank_3.jsonl", "plain.jsonl"):

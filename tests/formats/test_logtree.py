@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolloupe.formats import _html, _logtree
+from rolloupe.formats._files import alone
 from rolloupe.formats._jsonl import Unusable
 from rolloupe.formats._logtree import conversations, read_page, read_tree
 from rolloupe.model import LogNode
@@ -26,14 +27,14 @@ def tree(folder: Path, *children: Any, **more: Any) -> LogNode:
     root = {"tag": "body", "attrs": {"class": "lt-root"}, "children": children}
     path = folder / "train_logtree.json"
     path.write_text(json.dumps({"title": "T", "root": root} | more))
-    return read_tree(str(path))
+    return read_tree(alone(path))
 
 
 def page(folder: Path, body: str) -> LogNode:
     """The outline of a page."""
     path = folder / "train.html"
     path.write_text(f"<!doctype html><html><head><style>p {{}}</style></head><body>{body}</body></html>")
-    return read_page(str(path))
+    return read_page(alone(path))
 
 
 def node(tag: str, *children: Any, **attrs: str) -> dict[str, Any]:
@@ -63,11 +64,11 @@ def shape(root: LogNode) -> Any:
     ],
 )
 def test_the_json_and_the_page_say_the_same(json_name: Path, html_name: Path) -> None:
-    assert shape(read_tree(str(json_name))) == shape(read_page(str(html_name)))
+    assert shape(read_tree(alone(json_name))) == shape(read_page(alone(html_name)))
 
 
 def test_every_call_of_logtree_has_its_kind_of_node() -> None:
-    root = read_tree(str(DEMO))
+    root = read_tree(alone(DEMO))
     assert (root.title, root.attrs["started_at"]) == ("logtree API <demo>", "2026-11-21T00:11:15.182749")
     found = below(root)
     assert found[1].text == 'escaped: <b> & "q"\nsecond line'
@@ -86,7 +87,7 @@ def test_every_call_of_logtree_has_its_kind_of_node() -> None:
 
 
 def test_calls_that_the_cookbook_could_not_parse_are_calls_with_an_error() -> None:
-    (logged,) = conversations(read_tree(str(DEMO)))
+    (logged,) = conversations(read_tree(alone(DEMO)))
     assert [turn.role for turn in logged.node.turns] == ["system", "user", "assistant", "tool", "assistant"]
     calls = [part.call for part in logged.node.turns[2].parts if part.call]
     assert [(call.name, call.error) for call in calls] == [("zoom", ""), ("", "Invalid JSON")]
@@ -129,7 +130,7 @@ def test_what_is_no_outline_says_why(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "train_logtree.json"
     path.write_bytes(content)
     with pytest.raises(Unusable):
-        read_tree(str(path))
+        read_tree(alone(path))
 
 
 def test_what_lies_too_deep_is_shown_as_text(tmp_path: Path) -> None:
@@ -172,7 +173,7 @@ def test_whatever_a_tree_holds_it_is_read_and_can_be_sent(
     path.write_text(
         json.dumps({"title": one, "root": {"tag": "body", "attrs": other, "children": [inner, outer, one]}})
     )
-    root = read_tree(str(path))
+    root = read_tree(alone(path))
     msgspec.to_builtins(root)
     repr(root).encode()
 

@@ -192,7 +192,7 @@ def test_the_step_is_the_rollout_id_else_the_name_of_the_file(tmp_path: Path) ->
     write(
         tmp_path / "4.jsonl",
         {"rollout_id": 3, "sample_index": 0, "response": ""},
-        {"rollout_id": "x", "sample_index": 1, "response": ""},
+        {"sample_index": 1, "response": ""},
     )
     assert [row.step for row in rows(only_run(tmp_path))] == [3, 4]
 

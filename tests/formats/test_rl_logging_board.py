@@ -125,11 +125,11 @@ def test_an_evaluation_without_a_run_beside_it_is_a_run(tmp_path: Path) -> None:
     assert [run.name for run in discover([tmp_path]).runs] == ["eval_poems", "other"]
 
 
-def test_a_step_is_read_as_the_board_reads_it(tmp_path: Path) -> None:
-    write(tmp_path / "r.jsonl", *(ROW | {"step": step} for step in (3, "4", 5.0, 6.7, None, math.nan)))
+def test_a_row_without_a_step_says_under_which_it_is_listed(tmp_path: Path) -> None:
+    write(tmp_path / "r.jsonl", *(ROW | {"step": step} for step in (3, "4", 5.0, None)))
     found = samples(only_run(tmp_path))
-    assert [sample.key.step for sample in found] == [3, 4, 5, 6, 0, 0]
-    assert [any("no usable step" in note for note in sample.notes) for sample in found] == [False] * 4 + [True] * 2
+    assert [sample.key.step for sample in found] == [3, 4, 5, 0]
+    assert [any("no step in the record" in note for note in sample.notes) for sample in found] == [False] * 3 + [True]
 
 
 def test_arrays_of_unequal_length_are_cut_to_the_shortest_with_a_note(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolloupe.formats import _sniff as sniff
+from rolloupe.formats._files import alone
 from rolloupe.formats._jsonl import replace_lone_surrogates
 from tests.formats.support import records, write
 
@@ -38,7 +39,7 @@ def test_of_a_value_that_is_cut_the_kind_is_seen() -> None:
 
 def test_keys_behind_a_long_text_are_seen(tmp_path: Path) -> None:
     row = {"prompt": "p", "response": "x" * 300_000, "reward": 1.0, "step": 1, "logprobs": [0.5] * 300_000}
-    seen = sniff.look(str(write(tmp_path / "f.jsonl", row)))
+    seen = sniff.look(alone(write(tmp_path / "f.jsonl", row)))
     assert not seen.whole
     assert list(seen.objects[0]) == list(row)
 
@@ -46,29 +47,29 @@ def test_keys_behind_a_long_text_are_seen(tmp_path: Path) -> None:
 def test_a_file_that_changed_is_looked_at_again(tmp_path: Path) -> None:
     path = tmp_path / "f.jsonl"
     path.touch()
-    assert sniff.look(str(path)).empty
+    assert sniff.look(alone(path)).empty
     write(path, {"a": 1})
-    assert sniff.look(str(path)).objects == ({"a": 1},)
+    assert sniff.look(alone(path)).objects == ({"a": 1},)
 
 
 def test_a_malformed_first_line_does_not_hide_the_second(tmp_path: Path) -> None:
     path = tmp_path / "f.jsonl"
     path.write_bytes(b'\xef\xbb\xbf\n{"a": \n{"b": 1}\n')
-    assert sniff.look(str(path)).objects == ({"b": 1},)
+    assert sniff.look(alone(path)).objects == ({"b": 1},)
 
 
 def test_what_is_remembered_is_small(tmp_path: Path) -> None:
     path = write(tmp_path / "f.jsonl", {"text": "x" * 100_000, "list": list(range(10_000)), "deep": [[[[[[[1]]]]]]]})
-    (seen,) = sniff.look(str(path)).objects
+    (seen,) = sniff.look(alone(path)).objects
     assert len(json.dumps(seen)) < 400
 
 
 def test_of_many_files_a_few_from_both_ends_are_looked_into(tmp_path: Path) -> None:
-    paths = [str(write(tmp_path / f"{n:04}.jsonl", {"n": n})) for n in range(40)]
+    paths = [alone(write(tmp_path / f"{n:04}.jsonl", {"n": n})) for n in range(40)]
     assert [seen.objects[0]["n"] for _, seen in sniff.look_into(paths)] == [0, 1, 39, 38]
     (tmp_path / "0000.jsonl").write_bytes(b"")
     assert len(sniff.look_into(paths[:3])) == 2
 
 
 def test_what_is_gone_is_trouble(tmp_path: Path) -> None:
-    assert "No such file" in sniff.look(str(tmp_path / "gone")).trouble
+    assert "No such file" in sniff.look(alone(tmp_path / "gone")).trouble

@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import _telescope_archives as archives
-from rolloupe.formats import _telescope_turns as turns
+from rolloupe.formats import _telescope_texts as unpacked
 from rolloupe.formats import _zipped_tables as zipped
 from rolloupe.formats import by_name, discover
-from rolloupe.formats._telescope_turns import Texts
+from rolloupe.formats._telescope_answers import answer_turns
+from rolloupe.formats._telescope_texts import Texts
 from rolloupe.formats.base import TrainerFiles
 from rolloupe.formats.telescope import Telescope
 from rolloupe.model import Locator, Problem, RunInfo, Sample, SampleRow
@@ -156,6 +157,69 @@ def test_calls_that_failed_say_so(whole: list[Sample]) -> None:
     calls = [call for call in calls if call.id]
     assert Counter(call.name for call in calls) == {"get_price": 127, "lookup_order": 81, "calculate": 40, "price": 3}
     assert Counter(call.error for call in calls if call.error) == {"argument_error": 9, "unknown_tool": 3}
+
+
+def test_turns_are_what_was_sent_and_nothing_twice(run: RunInfo) -> None:
+    """Tools return texts of their own, and the environment sends one message for several calls: that message alone."""
+    reader = by_name("telescope")
+    several = 0
+    for source in reader.sources(run):
+        for row in reader.scan(run, source, 0, 2**62):
+            assert isinstance(row, SampleRow)
+            sample = load(reader, run, source, row)
+            tables = json.loads(reader.raw(source, sample.locator))
+            sent = [tables["prompts"].get(name) for name in ("system_prompt", "prompt")]
+            sent += [one["content"] for name in ("generations", "env_responses") for one in tables.get(name, [])]
+            shown = ["".join(part.text if part.raw is None else part.raw for part in turn.parts)
+                     for turn in sample.turns]  # fmt: skip
+            assert Counter(shown) == Counter(filter(None, sent))
+            assert all(part.text in text for turn, text in zip(sample.turns, shown, strict=True) for part in turn.parts)
+            calls = [part.call.id for turn in sample.turns for part in turn.parts if part.call and part.call.id]
+            answered = [turn.tool_call_id.split(", ") for turn in sample.turns if turn.tool_call_id]
+            assert [one for ids in answered for one in ids] == calls
+            several += sum(len(ids) > 1 for ids in answered)
+    assert several == 66
+
+
+def test_a_message_that_answers_several_calls(run: RunInfo, whole: list[Sample]) -> None:
+    (one,) = [one for one in whole if str(one.key) == "train/0/15/37"]
+    (turn,) = [turn for turn in one.turns if "," in turn.tool_call_id]
+    assert (turn.name, turn.tool_call_id, turn.tokens) == ("get_price", "0.1.0, 0.1.1, 0.1.2", 86)
+    assert [turn.logs[f"success (call {call})"] for call in range(3)] == [True] * 3
+    assert one.row.response.count("Rain jacket") == 1
+
+
+def message(content: str, kind: str = "tool_result") -> dict[str, Any]:
+    return {"content": content, "turn_type": kind}
+
+
+def call(number: int, result: str) -> dict[str, Any]:
+    return {"agent_id": 0, "generation_idx": 3, "tool_call_idx": number, "tool_name": f"t{number}", "result": result}
+
+
+@pytest.mark.parametrize(
+    ("messages", "results", "expected"),
+    [
+        (["[a] 4", "[b] 44"], ["4", "44"], ["0.3.0", "0.3.1"]),
+        (["[b] 44", "[a] 5"], ["5", "44"], ["0.3.1", "0.3.0"]),
+        (["[a] 4", "[b] 4"], ["4", "4"], ["0.3.0", "0.3.1"]),
+        (["one: 7, two: 8", "three: 9"], ["7", "8", "9"], ["0.3.0, 0.3.1", "0.3.2"]),
+        (["cut", "off"], ["long", "longer"], ["0.3.0", "0.3.1"]),
+        (["cut"], ["long", ""], ["0.3.0, 0.3.1"]),
+        ([], ["4", ""], ["0.3.0"]),
+    ],
+)
+def test_which_calls_a_message_answers(messages: list[str], results: list[str], expected: list[str]) -> None:
+    calls = [call(number, result) for number, result in enumerate(results)]
+    found = answer_turns([message(content) for content in messages], calls, Texts())
+    assert [turn.tool_call_id for turn in found] == expected
+    assert [turn.parts[0].text for turn in found] == (messages or ["4"])
+
+
+def test_results_that_no_message_holds_are_kept_beside_it() -> None:
+    turns = answer_turns([message("cut at 1"), message("try again", "feedback")], [call(2, "cut at 10")], Texts())
+    assert [(turn.role, turn.tool_call_id) for turn in turns] == [("tool", "0.3.2"), ("user", "")]
+    assert turns[-1].logs == {"turn_type": "feedback", "result (call 2)": "cut at 10"}
 
 
 def test_what_the_run_declares(run: RunInfo) -> None:
@@ -305,7 +369,7 @@ def test_text_that_is_no_utf8_and_frames_that_are_none(copy: Path) -> None:
 
 def test_a_bomb_of_a_frame_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = pa.Codec("zstd").compress(b"a" * 2**24, asbytes=True)
-    monkeypatch.setattr(turns, "MAX_TEXT_BYTES", 2**20)
+    monkeypatch.setattr(unpacked, "MAX_TEXT_BYTES", 2**20)
     texts = Texts()
     assert len(texts.of(bomb)) == 2**20 and "MiB of text" in texts.notes[0]
     assert len(texts.of(bomb)) <= 1

@@ -74,7 +74,7 @@ def test_rows_of_one_step_are_merged_the_last_value_counting(tinker: Tinker, tmp
     ]  # fmt: skip
     (tmp_path / "metrics.jsonl").write_text("\n".join(lines))
     found = tinker.metrics(only_run(tmp_path))
-    assert [row.step for row in found] == [0, 1, None, None]
+    assert [row.step for row in found] == [0, 1, None]
     assert found[0].values == {"a": 0.0, "on": 1.0}
     assert found[1].values["b"] == 2.0 and math.isnan(found[1].values["a"]) and found[1].values["c"] == -math.inf
     assert found[2].values == {"tokens/total": 5.0}

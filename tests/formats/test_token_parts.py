@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from rolloupe.formats._files import alone
 from rolloupe.formats._parquet_footer import row_groups
 from rolloupe.formats._token_parts import PartUnreadable, read_row
 from rolloupe.record.parts import write_part
@@ -51,7 +52,7 @@ def damage(folder: Path, seed: int, rounds: int) -> None:
     for _ in range(rounds):
         path.write_bytes(damaged(good, rng))
         try:
-            found = read_row(path, rng.randrange(ROWS + 1))
+            found = read_row(alone(path), rng.randrange(ROWS + 1))
         except PartUnreadable:
             continue
         assert sum(map(len, found.series.values())) < 10_000
@@ -79,7 +80,7 @@ def test_of_another_schema_what_can_be_read_is_read(
     tmp_path: Path, columns: dict[str, Any], found: tuple[str, list[int], dict[str, list[float]]]
 ) -> None:
     pq.write_table(pa.table(columns), tmp_path / "000001.parquet")
-    row = read_row(tmp_path / "000001.parquet", 0)
+    row = read_row(alone(tmp_path / "000001.parquet"), 0)
     assert (row.uid, row.token_ids) == found[:2]
     assert row.series.keys() == found[2].keys()
     assert all(np.array_equal(row.series[name], values, equal_nan=True) for name, values in found[2].items())
@@ -90,7 +91,7 @@ def test_what_would_fill_the_memory_is_not_read(tmp_path: Path) -> None:
     pq.write_table(pa.table({"uid": ["u"], "a": [np.zeros(2**26 + 1, np.int8)]}), path)
     assert path.stat().st_size < 200_000
     with pytest.raises(PartUnreadable, match="too large"):
-        read_row(path, 0)
+        read_row(alone(path), 0)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,7 @@ def test_what_would_fill_the_memory_is_not_read(tmp_path: Path) -> None:
 def test_what_is_no_parquet_has_a_reason(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "000001.parquet").write_bytes(data)
     with pytest.raises(PartUnreadable):
-        read_row(tmp_path / "000001.parquet", 0)
+        read_row(alone(tmp_path / "000001.parquet"), 0)
 
 
 def test_the_footer_is_read_as_pyarrow_reads_it(tmp_path: Path) -> None:

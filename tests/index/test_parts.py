@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rolloupe.formats._files import alone
 from rolloupe.index import fingerprint
 from rolloupe.index.columns import metric_column, table_of
 from rolloupe.index.entry import entry_of
@@ -63,7 +64,7 @@ def test_growth_is_told_from_replacement(tmp_path: Path) -> None:
     def holds() -> bool:
         now = fingerprint.state_of(str(path))
         assert now is not None
-        return fingerprint.still_holds(str(path), taken, now)
+        return fingerprint.still_holds(alone(path), taken, now)
 
     assert holds()
     path.write_bytes(b"a" * 12_000)

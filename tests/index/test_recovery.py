@@ -153,7 +153,6 @@ def test_a_place_where_no_index_can_be_made_is_named(tmp_path: Path) -> None:
 
 
 def test_a_cleared_index_builds_itself_again(tmp_path: Path) -> None:
-    from tests.index.support import eventually
 
     relax_run(tmp_path / "run", steps=3)
     with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
@@ -180,3 +179,60 @@ def test_a_source_over_several_parts_has_every_line_once(tmp_path: Path, monkeyp
         found = [item.key.index for item in query.every(library.runs[0], SampleQuery())]
         assert len(library.runs[0].snapshot().segments) > 10
     assert found == [str(i) for i in range(60)]
+
+
+def test_texts_that_found_no_room_are_written_once_there_is_some(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rolloupe.index import run as index_run
+
+    write, is_full = pq.write_table, True
+
+    def write_unless_full(table: object, place: Path, **options: object) -> None:
+        if is_full and "text" in place.name:
+            raise OSError(errno.ENOSPC, "no room")
+        write(table, place, **options)
+
+    monkeypatch.setattr(pq, "write_table", write_unless_full)
+    monkeypatch.setattr(index_run, "RETRY_S", 0.5)
+    relax_run(tmp_path / "run", steps=3)
+    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
+        run = library.runs[0]
+        assert run.wait_all(30)
+        assert run.failures() == [] and len(run.failures(texts=True)) == len(run.problems()) == 3
+        with pytest.raises(AssertionError, match="did not come true"):  # what is not mended stays told
+            eventually(lambda: len(run.failures(texts=True)) < 3, within_s=2)
+        is_full = False
+        eventually(lambda: len(list((tmp_path / "index").rglob("*.text.parquet"))) == 3)
+        eventually(lambda: run.failures(texts=True) == [] == run.problems())
+
+
+def test_a_part_that_failed_is_not_forgotten_while_the_texts_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rolloupe.index import run as index_run
+    from rolloupe.index import texts as index_texts
+    from rolloupe.index.worker import Answer, Job, perform
+
+    write = pq.write_table
+
+    def write_some(table: object, place: Path, **options: object) -> None:
+        if "text" not in place.name and not written:
+            written.append(place)
+            raise OSError(errno.ENOSPC, "no room")
+        write(table, place, **options)
+
+    def slowly(job: Job) -> Answer:
+        time.sleep(0.3)
+        return perform(job)
+
+    written: list[Path] = []
+    monkeypatch.setattr(pq, "write_table", write_some)
+    monkeypatch.setattr(index_texts, "perform", slowly)
+    monkeypatch.setattr(index_run, "RETRY_S", 0.5)
+    monkeypatch.setattr(index_run, "LOOK_S", 0.1)
+    relax_run(tmp_path / "run", steps=5)
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        run = library.runs[0]
+        assert run.wait_all(30)
+        assert row_count(run) == 40 or len(run.failures()) == 1

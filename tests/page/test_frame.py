@@ -104,7 +104,8 @@ def test_a_run_gets_a_name_a_colour_and_company_in_the_chart(page: Page, viewer:
     page.get_by_role("button", name="violet").click()
     expect(page.get_by_role("button", name="violet")).to_have_attribute("aria-pressed", "true")
     page.get_by_label("Note", exact=True).fill("seed 2")
-    page.keyboard.press("Escape")
+    with page.expect_response(lambda reply: "seed 2" in (reply.request.post_data or "")):
+        page.keyboard.press("Escape")
     legend = page.get_by_role("list", name="Runs in the chart")
     expect(legend).to_contain_text("with a longer prompt")
     page.reload()
@@ -321,13 +322,20 @@ def test_settings_follow_the_person_to_another_browser(page: Page, viewer: Viewe
     context.close()
 
 
-def test_a_state_that_cannot_be_kept_is_told(page: Page, runs: Path, tmp_path: Path) -> None:
+def test_a_bookmark_that_cannot_be_kept_is_told_and_kept_by_another_try(page: Page, runs: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("where the folder would be")
     with viewing(runs, index_dir=tmp_path / "index", state_dir=str(tmp_path / "file")) as viewer:
         opened(page, viewer, "runs/first?sample=train/1/0/2")
         at(page, "train/1/0/2")
         page.keyboard.press("b")
         expect(page.get_by_role("button", name="Bookmark", exact=True)).to_have_attribute("aria-pressed", "true")
+        expect(page.get_by_text(re.compile("could not be kept"))).to_be_visible()
         page.get_by_role("link", name=re.compile("^Bookmarks")).click()
-        expect(page.get_by_text(re.compile("for this session alone"))).to_be_visible()
+        expect(page.get_by_text(re.compile("^Changes cannot be kept"))).to_be_visible()
+        expect(page.locator("main ol > li")).to_have_count(0)
+        (tmp_path / "file").unlink()
+        page.get_by_role("button", name="Try again").click()
+        expect(page.locator("main ol > li")).to_have_count(1)
+        expect(page.get_by_text(re.compile("could not be kept"))).to_have_count(0)
+        page.reload()
         expect(page.locator("main ol > li")).to_have_count(1)

@@ -10,7 +10,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.page.support import viewing
-from tests.page.test_sample import HACK, HOSTILE, quick
+from tests.page.tasks import quick
+from tests.page.test_sample import HACK, HOSTILE
 from tests.server.support import lines, relax_run, row
 
 pytestmark = pytest.mark.browser

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Dialog, Page, Request, expect
 
 from tests.page.support import Viewer, viewing
+from tests.page.tasks import quick
 from tests.server.support import lines, relax_run, row
 from tests.text.test_images import png, uri
 
@@ -156,34 +157,6 @@ def test_what_is_drawn_is_chosen_in_a_menu_and_remembered(page: Page, tmp_path: 
         page.keyboard.press("Escape")
         page.keyboard.press("ArrowRight")
         expect(article.get_by_text("<think>why</think>")).to_be_visible()
-
-
-LONGEST_MS = 200
-TRIES = 3
-
-
-def quick(page: Page, what: str, act: Callable[[], None]) -> None:
-    """Do something, and look at the tasks of the page's thread: none may keep a processor busy for long.
-
-    What counts is the time that the thread ran, not the clock: a machine that does other things too lets it wait.
-    """
-    browser = page.context.browser
-    assert browser is not None
-    longest = []
-    for _ in range(TRIES):
-        browser.start_tracing(page=page, categories=["toplevel", "__metadata"])
-        try:
-            act()
-        finally:
-            events = json.loads(browser.stop_tracing())["traceEvents"]
-        named = [event for event in events if event.get("name") == "thread_name"]
-        mains = {(e["pid"], e["tid"]) for e in named if e["args"]["name"] == "CrRendererMain"}
-        tasks = [e for e in events if e.get("ph") == "X" and (e["pid"], e["tid"]) in mains and "RunTask" in e["name"]]
-        assert len(tasks) > 10
-        longest.append(max(task.get("tdur", task["dur"]) for task in tasks) / 1000)
-        if longest[-1] <= LONGEST_MS:
-            return
-    pytest.fail(f"{what}: the longest tasks took {longest} ms")
 
 
 HAS = "text => document.querySelector('article')?.textContent.includes(text)"

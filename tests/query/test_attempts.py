@@ -1,4 +1,4 @@
-"""A sample that was recorded more than once: it counts once, and has the same id wherever it shows."""
+"""Samples that share an id: each counts, in all that is asked, but for what an older launch recorded."""
 
 import os
 import subprocess
@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
+import rolloupe
 from rolloupe import query
+from rolloupe.export.convert import convert
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleQuery
 from rolloupe.query.search import TextQuery, search
 from rolloupe.server.beside import about_reply
-from tests.index.support import opened
+from tests.index.support import lines, opened, row
 
 LAUNCH = """
 import os, sys
@@ -65,19 +67,51 @@ def test_a_sample_has_the_same_id_wherever_it_shows(tmp_path: Path, ranks: int, 
 
 @pytest.mark.parametrize("ranks", [1, 2])
 @pytest.mark.parametrize("times", [1, 2])
-def test_a_step_that_was_recorded_again_counts_once(tmp_path: Path, ranks: int, times: int) -> None:
+def test_a_step_that_was_recorded_again_counts_once_and_attempts_of_its_launch_count_each(
+    tmp_path: Path, ranks: int, times: int
+) -> None:
     killed(tmp_path / "run", "first", times, ranks, "eval/sums")
     killed(tmp_path / "run", "second", times, 1, "eval/sums")
     with opened(tmp_path / "run", tmp_path / "index") as library:
         (run,) = library.runs
         current = {"eval/sums/1/both/0", "eval/sums/1/second/0"}
+        current |= {"eval/sums/1/both/0~3", "eval/sums/1/second/0~1"} if times == 2 else set()
         (split,) = query.splits(run)
-        assert (split.samples, split.superseded) == (2 * times, 2 * times)  # a launch's own attempts stand side by side
+        assert (split.samples, split.superseded) == (2 * times, 2 * times)
         assert about_reply(run).superseded == 2 * times
         assert {str(one.key) for one in query.whole(run, "eval/sums", 1)} == current
         ((step,),) = [one.steps for one in query.evals(run)]
-        assert (step.problems, step.samples) == (1, 2)
+        assert (step.problems, step.samples) == (1, 2 * times)
         (found,) = query.recurring(run, query.problem_of(run, SampleKey("eval/sums", 1, "both", "0")))
-        assert (found.groups, found.samples, found.reward.count) == (2, 2, 2)
+        assert (found.groups, found.samples, found.reward.count) == (2, 2 * times, 2 * times)
         (problem,) = query.grid(run, "eval/sums").problems
         assert {str(one.key) for one in query.answers(run, "eval/sums", 1, problem.name)} == current
+
+
+def test_an_index_that_a_file_repeats_counts_in_everything_that_is_asked(tmp_path: Path) -> None:
+    """Three rows of one `sample_index`: means, groups, lists, texts, search and files are of all of them."""
+    train = tmp_path / "run" / "rollout_result" / "train"
+    train.mkdir(parents=True)
+    rows = [row(0, i, reward=0.0, response="once") for i in range(3)]
+    rows += [row(0, 0, reward=float(n), response=f"again {n}") for n in (1, 2)]
+    (train / "0.jsonl").write_bytes(lines(rows))
+    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as run:
+        (step,) = run.steps()
+        assert (step.samples, step.reward.count, step.reward.mean) == (5, 5, 0.6)
+        assert [split.samples for split in run.splits()] == [5]
+        assert sum(group.samples for group in run.groups(0)) == 5
+        ids = [str(item.key) for item in run.samples()]
+        assert len(ids) == len(set(ids)) == 5
+        whole = list(run.whole(0))
+        assert [str(one.key) for one in whole] == ids
+        assert sorted(one.response_text for one in whole) == ["again 1", "again 2", "once", "once", "once"]
+        assert [one.response_text for one in whole] == [run.sample(one).response_text for one in ids]
+        assert sum(one.row.reward or 0.0 for one in whole) / len(whole) == step.reward.mean
+        again = [hit.sample.key for hit in run.search("again")]
+        assert {run.sample(key).response_text for key in again} == {"again 1", "again 2"}
+        assert query.table(run._ready(), SampleQuery())["id"].to_pylist() == ids
+        done = convert(run[0], tmp_path / "other", "relax")
+        assert (done.samples, done.written) == (5, 5)
+        assert "earlier attempts at a sample" not in done.left
+    with rolloupe.open(tmp_path / "other", index_dir=tmp_path / "index") as copy:
+        assert [one.response_text for one in copy.whole(0)] == [one.response_text for one in whole]

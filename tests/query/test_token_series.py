@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import rolloupe
 from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.formats import by_name
@@ -135,6 +136,30 @@ def test_a_sample_metric_goes_before_a_token_series_of_its_name(tmp_path: Path) 
         assert point.stats.mean == 7.0
         found = {one.name: one.stats.mean for one in query.token_series(library.runs[0], "train", 0)}
         assert found["log_ratio"] == 1.0
+
+
+def test_of_trace_streams_what_annotations_add_is_among_them(tmp_path: Path) -> None:
+    with opened(DATA / "traces" / "run_wordle", tmp_path) as library:
+        run = library.runs[0]
+        for split, step in run.snapshot().steps:
+            agrees(run, split, step)
+        (names,) = {tuple(one.name for one in query.token_series(run, "train", step)) for step in (1, 2)}
+        assert names == ("logprobs", "advantages", "trainer_logprobs", "entropy", "is_masked", "mismatch_kl")
+    with rolloupe.open(DATA / "traces" / "run_wordle", index_dir=tmp_path) as runs:
+        assert [one.name for one in runs[0].token_series(1)] == list(names)
+
+
+def test_of_arrays_in_plain_lines_they_are_known_from_the_samples(tmp_path: Path) -> None:
+    rows = [
+        {"prompt": "p", "response": "r", "reward": 1.0, "logprobs": [-1.0, None, -float(n)], "loss_mask": [0, 1, 1]}
+        for n in range(40)
+    ]
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        agrees(library.runs[0], "train", 0)
+        (found,) = query.token_series(library.runs[0], "train", 0)
+        assert (found.name, found.stats.count, found.lowest[0].value) == ("logprobs", 80, -39.0)
 
 
 def test_where_there_are_none(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rolloupe.formats._files import alone
 from rolloupe.formats._logtree import conversations, read_page, read_tree
 from rolloupe.formats.tinker import Tinker
 from rolloupe.model import LogNode
@@ -127,7 +128,7 @@ def test_the_tree_is_the_one_that_the_cookbook_makes() -> None:
 def test_a_page_and_the_json_are_read_to_the_same(tmp_path: Path) -> None:
     with logtree.init_trace("T", tmp_path / "train.html", json_path=tmp_path / "train_logtree.json"):
         every_call()
-    tree, page = read_tree(str(tmp_path / "train_logtree.json")), read_page(str(tmp_path / "train.html"))
+    tree, page = read_tree(alone(tmp_path / "train_logtree.json")), read_page(alone(tmp_path / "train.html"))
     for root in (tree, page):
         (talk,) = conversations(root)
         calls = [part.call for turn in talk.node.turns for part in turn.parts if part.call and not part.call.error]
@@ -219,7 +220,7 @@ def test_what_is_switched_off_and_on() -> None:
 def outline(trace: logtree.Trace, tmp_path: Path) -> LogNode:
     path = tmp_path / "any_logtree.json"
     logtree.write_trace_json(trace, path)
-    return read_tree(str(path))
+    return read_tree(alone(path))
 
 
 def test_an_exception_is_recorded_once_in_its_scope_and_goes_on(tmp_path: Path) -> None:
@@ -429,8 +430,8 @@ def test_whatever_is_logged_it_is_written_and_read(
         logtree.details(text, summary=text)
         logtree.log_html(text)
         logtree.log_formatter(value)
-    tree = read_tree(f"{base}_logtree.json")
-    read_page(f"{base}.html")
+    tree = read_tree(alone(f"{base}_logtree.json"))
+    read_page(alone(f"{base}.html"))
     assert len(list(conversations(tree))) >= 2
     page = Path(f"{base}.html").read_text(encoding="utf-8")
     assert not Seen(page).tags & {"script", "img", "svg", "a"}

@@ -173,7 +173,7 @@ def test_groups_of_trajectories_are_taken_as_they_are(tmp_path: Path) -> None:
     run = opened(tmp_path / "run")
     found = list(run.samples())
     assert [(s.key.index, s.reward, s.turns, s.prompt_tokens, s.response_tokens) for s in found] == [
-        ("0", 1.5, 2, 2, 3), ("1", 0.5, 1, 1, 1), ("1.1", 0.5, 1, 2, 1),
+        ("0", 1.5, 2, 2, 3), ("1", None, 1, 1, 1), ("1.1", 0.5, 1, 2, 1),
     ]  # fmt: skip
     assert [s.advantage for s in found] == [0.5, -0.5, -0.5]
     first = run.sample(found[0].key)
@@ -181,6 +181,30 @@ def test_groups_of_trajectories_are_taken_as_they_are(tmp_path: Path) -> None:
     assert series(first)["loss_mask"] == [0, 0, 1, 0, 1, 1]
     assert np.isnan(series(first)["logprobs"]).tolist() == [True, True, False, True, False, False]
     assert found[0].metrics == {"logprobs": -0.5, "solved": 1.0, "format": 1.0}
+
+
+def test_a_trajectory_that_breaks_counts_once_in_means(tmp_path: Path) -> None:
+    """Its last sample has the reward and the metrics; all of its samples have its advantage."""
+
+    def transitions(*observed: list[int]) -> list[dict[str, Any]]:
+        return [{"ob": ob, "ac": {"tokens": [9], "logprobs": [-0.5]}, "reward": 0.0} for ob in observed]
+
+    group = {
+        "trajectories_G": [{"transitions": transitions([1])}, {"transitions": transitions([1], [2], [3])}],
+        "final_rewards_G": [0.0, 1.0], "metrics_G": [{"solved": 0.0}, {"solved": 1.0}], "advantages_G": [-1.0, 1.0],
+    }  # fmt: skip
+    with recorder(tmp_path / "run") as record:
+        record.group(group, step=1, group="g")
+        record.step_end(1)
+    run = opened(tmp_path / "run")
+    found = {item.key.index: item for item in run.samples()}
+    assert {name: one.reward for name, one in found.items()} == {"0": 0.0, "1": None, "1.1": None, "1.2": 1.0}
+    assert {name: one.advantage for name, one in found.items()} == {"0": -1.0, "1": 1.0, "1.1": 1.0, "1.2": 1.0}
+    assert [name for name, one in found.items() if "solved" in one.metrics] == ["0", "1.2"]
+    (step,) = run.steps("train")
+    assert (step.reward.mean, step.reward.count) == (0.5, 2)
+    (row,) = [row for row in run.metric_rows() if row.step == 1]
+    assert (row.values["env/all/reward/total"], row.values["env/all/solved"]) == (0.5, 0.5)
 
 
 def test_without_a_decoder_the_text_of_trajectories_is_what_was_logged(tmp_path: Path) -> None:

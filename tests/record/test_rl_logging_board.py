@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rolloupe.formats._compressed import read_bytes
+from rolloupe.formats._files import alone
 from rolloupe.record.rl_logging_board import KEYS, save_rollout_jsonl
 from tests.formats.support import only_run, rows, samples
 
@@ -21,12 +23,12 @@ def lines(path: Path) -> list[dict[str, object]]:
 
 
 def test_the_poems_are_written_byte_for_byte(demo_runs: Path, tmp_path: Path) -> None:
-    theirs = demo_runs / "rl_logging_board/eval_poem_task/data.jsonl"
-    made = lines(theirs)
+    theirs = read_bytes(alone(demo_runs / "rl_logging_board/eval_poem_task/data.jsonl.zst"), 2**20)
+    made = [json.loads(line) for line in theirs.splitlines()]
     for step in dict.fromkeys(row["step"] for row in made):
         assert isinstance(step, int)
         save_rollout_jsonl(tmp_path, step, [row for row in made if row["step"] == step], strict=True)
-    assert (tmp_path / "rank_0.jsonl").read_bytes() == theirs.read_bytes()
+    assert (tmp_path / "rank_0.jsonl").read_bytes() == theirs
 
 
 def test_token_arrays_are_written_as_they_are(demo_runs: Path, tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ from rolloupe.formats import by_name, discover
 from rolloupe.formats.base import StepStates
 from rolloupe.model import Locator, Part, Reading, Sample, SampleKey, SampleRow, TokenSeries, Turn
 from rolloupe.record import Recorder
-from rolloupe.record._fitting import AT_FIRST, MAX_WORD_CHARS, OUTSIDE, lost
+from rolloupe.record._fitting import MAX_WORD_CHARS
+from rolloupe.record._losses import AT_FIRST, OUTSIDE, lost
 from rolloupe.record.base import Left
 from rolloupe.record.relax import save_eval_summary_jsonl, save_rollout_result_jsonl
 from rolloupe.record.rl_logging_board import save_rollout_jsonl
@@ -122,9 +123,8 @@ def test_files_of_the_layout_itself_lose_nothing(
         assert (its.turns, its.ref_turns, its.tokens, its.token_ids) == (
             one.turns, one.ref_turns, one.tokens, one.token_ids
         )  # fmt: skip
-        tags = {"training_mode": "rl"} | one.row.tags if layout == "prime_rl" else one.row.tags
         assert (its.extra, its.label, its.row.tags, repr(its.series)) == (
-            one.extra, one.label, tags, repr(one.series)
+            one.extra, one.label, one.row.tags, repr(one.series)
         )  # fmt: skip
         assert {name: its.row.metrics[name] for name in one.row.metrics} == one.row.metrics
 

@@ -92,9 +92,10 @@ def test_samples_of_other_layouts_are_read_back(name: str, tmp_path: Path) -> No
     assert len(before) == len(after) > 0
     by_rank = {(sample.key.split, sample.key.step, sample.key.group, sample.key.index): sample for sample in after}
     for sample in before:
-        if "names of groups and samples (numbered)" in left:
-            break
-        fits(sample, by_rank[sample.key.split, sample.key.step, sample.key.group, sample.key.index])
+        place = sample.key.split, sample.key.step, sample.key.group, sample.key.index
+        assert place in by_rank or not name.startswith("tinker")
+        if place in by_rank and not {"group", "sample number"} & left.keys():
+            fits(sample, by_rank[place])
     assert sorted(str(one.row.reward) for one in before) == sorted(str(one.row.reward) for one in after)
     assert sorted(map(said, before)) == sorted(map(said, after))
 
@@ -103,8 +104,9 @@ def test_what_the_layout_cannot_hold_is_said(demo_runs: Path, tmp_path: Path) ->
     (run,) = [one for one in runs(demo_runs / "rl_logging_board") if one.name == "gen_train_toy"]
     before = samples(run)
     left = convert(before, tmp_path / "out")
-    assert left["token strings"] == left["names of groups and samples (numbered)"] == 48
-    assert left["token series"] == sum(len(one.series) for one in before) > 0
+    names = {one.name for sample in before for one in sample.series}
+    assert left["token strings"] == left["group"] == 48
+    assert {name: left[f"token series {name}"] for name in names} == dict.fromkeys(names, 48)
     assert len({(one.key.step, one.key.group) for one in samples(only_run(tmp_path / "out"))}) == len(
         {(one.key.step, one.key.group) for one in before}
     )
@@ -182,7 +184,7 @@ def test_environment_and_tags_are_read_back_as_they_were(
 
 def test_a_field_that_is_called_as_what_has_a_place_of_its_own_is_said_to_be_lost(tmp_path: Path) -> None:
     extra = {"label": "other", "uid": "mine", "seed": 1}
-    assert convert([one(sample={"label": "42", "extra": extra}, uid="mine")], tmp_path)["extra fields"] == 1
+    assert convert([one(sample={"label": "42", "extra": extra}, uid="mine")], tmp_path)["field label"] == 1
     (found,) = samples(only_run(tmp_path))
     assert (found.label, found.row.uid, found.extra["seed"]) == ("42", "mine", 1)
 
@@ -269,7 +271,7 @@ def test_whatever_a_sample_holds_it_is_written_and_read(
         reward=reward, metrics=metrics, tags=tags,
     )  # fmt: skip
     made.key = SampleKey(split, 3, group, "x")
-    assert convert([made], folder)["token series"] == 1
+    assert convert([made], folder)["token series logprobs"] == 1
     (found,) = samples(only_run(folder))
     assert str(found.row.reward) == str(reward)
     spoken = [role for role, _ in said(found)]

@@ -44,6 +44,11 @@ class Process:
         self.base = match[3] if match else ""
         self.token = match[4] if match else None
 
+    @property
+    def pid(self) -> int:
+        """The process."""
+        return self._process.pid
+
     def __enter__(self) -> Self:
         return self
 
@@ -91,7 +96,7 @@ class Process:
 
     def connected(self) -> socket.socket:
         """A connection."""
-        return socket.create_connection(("127.0.0.1", self.port), timeout=10)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=60)
 
     @contextmanager
     def events(self) -> Iterator[Iterator[Any]]:

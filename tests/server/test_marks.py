@@ -95,14 +95,26 @@ def test_what_is_no_change_is_refused(folder: Path, tmp_path: Path) -> None:
     assert get(app, "/api/state").json["items"] == []
 
 
-def test_a_state_that_cannot_be_kept_breaks_nothing(folder: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_kept_is_refused_and_kept_by_a_later_try(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "state").write_text("a file where the folder would be")
     app = app_of(folder, tmp_path)
     run = get(app, "/api/runs").json["runs"][0]["id"]
-    assert put(app, kind="sample", run=run, name=SAMPLE, sample_mark={"bookmarked": True}).status == 200
+    changes: list[dict[str, Any]] = [
+        {"kind": "sample", "run": run, "name": SAMPLE, "sample_mark": {"bookmarked": True}},
+        {"kind": "run", "run": run, "run_mark": {"name": "mine", "note": "a note", "colour": 3}},
+        {"kind": "setting", "name": "page", "setting": {"theme": "dark"}},
+    ]
+    for change in changes:
+        refused = put(app, **change)
+        assert (refused.status, list(refused.json)) == (503, ["error", "next"])
+        assert "not kept" in refused.json["error"] and str(tmp_path / "state") in refused.json["error"]
     reply = get(app, "/api/state").json
-    assert len(reply["items"]) == 1 and "state" in reply["trouble"]
+    assert reply["items"] == [] and "state" in reply["trouble"]
     assert get(app, f"{run_path(app)}/samples?split=train&step=0").status == 200
+    (tmp_path / "state").unlink()
+    assert [put(app, **change).status for change in changes] == [200, 200, 200]
+    reply = get(app, "/api/state").json
+    assert len(reply["items"]) == 3 and reply["trouble"] == ""
 
 
 def test_other_tabs_and_other_viewers_are_told(folder: Path, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ def test_the_list_of_runs(app: App) -> None:
             "name": "train",
             "steps": 3,
             "samples": 24,
+            "discarded": 0,
             "first_step": 0,
             "last_step": 2,
             "reward_min": 0.0,

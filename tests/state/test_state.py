@@ -1,9 +1,13 @@
-"""What a person added: kept, changed by several at once, kept in memory where the file cannot be used."""
+"""What a person added: kept, changed by several at once, refused where the file cannot be written."""
 
 import contextlib
+import json
 import os
+import re
 import shutil
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +18,7 @@ from rolloupe.errors import BadQuery, NotWritable
 from rolloupe.index import Library, OpenRun
 from rolloupe.state import NAME, Change, RunMark, SampleMark, State, Written, database
 from rolloupe.state.records import MAX_NOTE_CHARS
+from tests.disks import on_small_disk
 from tests.index.support import lines, opened, relax_run, row
 
 SAMPLE = "train/0/0/1"
@@ -152,24 +157,43 @@ def test_a_run_that_grew_is_the_same(state: State, run: OpenRun, tmp_path: Path)
         assert state.owner(later.runs[0]) == state.owner(run) is not None
 
 
-def test_a_folder_that_cannot_be_is_told_and_all_is_kept_in_memory(tmp_path: Path, run: OpenRun) -> None:
+def test_where_the_folder_cannot_be_changes_are_refused_until_it_can(tmp_path: Path, run: OpenRun) -> None:
     (tmp_path / "file").write_text("in the way")
     state = State(tmp_path / "file" / "state")
     assert "file" in state.trouble
-    state.write(note("for now"), run)
-    assert notes(state) == ["for now"]
+    check_is_refused(state, run)
+    (tmp_path / "file").unlink()
+    check_is_kept(state, run)
+
+
+def check_is_refused(state: State, run: OpenRun) -> None:
+    """A change raises, says where and why, and nothing shows of it."""
+    before = notes(state)
+    for _ in range(2):
+        with pytest.raises(NotWritable, match=re.escape(str(state.path))):
+            state.write(note("refused", name="train/0/0/7"), run)
+    assert notes(state) == before and state.trouble
+
+
+def check_is_kept(state: State, run: OpenRun) -> None:
+    """A change is in the file, where a later viewer finds it."""
+    before = notes(state)
+    assert not state.write(note("kept by a retry", name="train/0/0/7"), run).is_conflict
+    assert not state.trouble and state.changed_elsewhere()
     state.close()
+    later = State(state.path.parent)
+    assert notes(later) == [*before, "kept by a retry"]
+    later.close()
 
 
 @pytest.mark.parametrize("content", [b"no database at all" * 100, b"SQLite format 3\0" + b"\xff" * 5000])
 def test_a_damaged_file_stays_as_it_is(tmp_path: Path, run: OpenRun, content: bytes) -> None:
     (tmp_path / NAME).write_bytes(content)
     state = State(tmp_path)
-    assert state.trouble
-    state.write(note("for now"), run)
-    assert notes(state) == ["for now"]
-    state.close()
+    check_is_refused(state, run)
     assert (tmp_path / NAME).read_bytes() == content
+    (tmp_path / NAME).unlink()
+    check_is_kept(state, run)
 
 
 def test_a_file_of_a_later_version_is_read_by_nobody_and_left_alone(state: State, tmp_path: Path, run: OpenRun) -> None:
@@ -245,10 +269,11 @@ def test_where_a_file_that_was_removed_cannot_be_made_again_is_told(state: State
     state.write(note("before"), run)
     shutil.rmtree(state.path.parent)
     state.path.parent.write_text("in the way")
-    state.write(note("for now", name="train/0/0/2"), run)
-    assert str(state.path) in state.trouble
-    assert notes(state) == ["before", "for now"]
+    check_is_refused(state, run)
+    assert notes(state) == ["before"]
     assert state.path.parent.read_text() == "in the way"
+    state.path.parent.unlink()
+    check_is_kept(state, run)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
@@ -257,7 +282,7 @@ def test_a_folder_that_may_only_be_read_is_read(state: State, tmp_path: Path, ru
     state.close()
     state.path.chmod(0o400)
     state.path.parent.chmod(0o500)
-    check_reads_and_keeps_for_now(tmp_path, run)
+    check_reads_and_refuses(tmp_path, run)
     state.path.parent.chmod(0o700)
 
 
@@ -267,26 +292,79 @@ def test_what_can_be_read_is_shown_where_nothing_can_be_written(
     state.write(note("kept"), run)
     state.close()
     refused = PermissionError(13, "Permission denied", str(state.path))
-    monkeypatch.setattr(database, "open_file", lambda path: (_ for _ in ()).throw(refused))
-    check_reads_and_keeps_for_now(tmp_path, run)
+    monkeypatch.setattr(database, "open_file", lambda path, *, check=False: (_ for _ in ()).throw(refused))
+    check_reads_and_refuses(tmp_path, run)
 
 
-def check_reads_and_keeps_for_now(tmp_path: Path, run: OpenRun) -> None:
+def check_reads_and_refuses(tmp_path: Path, run: OpenRun) -> None:
     state = State(tmp_path / "state")
     assert "ermission" in state.trouble or "readonly" in state.trouble
-    state.write(note("for now", name="train/0/0/2"), run)
-    assert notes(state) == ["kept", "for now"]
+    check_is_refused(state, run)
+    assert notes(state) == ["kept"]
     state.close()
 
 
-def test_a_full_disk_is_told_and_what_was_written_goes_on_in_memory(state: State, run: OpenRun) -> None:
-    state.write(note("before"), run)
-    ((pages,),) = state._connection.execute("PRAGMA page_count").fetchall()
-    state._connection.execute(f"PRAGMA max_page_count = {pages}")
-    for n in range(40):
-        state.write(note("x" * 9000, name=f"train/0/1/{n}"), run)
-    assert "full" in state.trouble
-    assert len(notes(state)) == 41
+FULL = """
+import json, sys
+from pathlib import Path
+from rolloupe.errors import NotWritable
+from rolloupe.index import Library
+from rolloupe.state import Change, SampleMark, State
+from tests.disks import fill
+
+disk, run_folder, when = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+told = {"kept": [], "refused": []}
+
+
+def write(state, number):
+    mark = SampleMark(bookmarked=True, note=f"{number}" + "x" * 9000)
+    change = Change(kind="sample", name=f"train/0/0/{number}", value=mark, seen=0)
+    try:
+        assert not state.write(change, library.runs[0]).is_conflict
+    except NotWritable as error:
+        assert "full" in str(error) or "No space" in str(error) or "unable" in str(error) or "I/O" in str(error), error
+        told["refused"].append(number)
+    else:
+        told["kept"].append(number)
+
+
+def notes(state):
+    return sorted(int(item.value.note.strip("x")) for item in state.items().items)
+
+
+with Library([run_folder], index_dir=run_folder.parent / "own index") as library:
+    library.runs[0].wait(30)
+    filler = fill(disk) if when == "start" else None
+    state = State(disk / "state")
+    for number in range(3):
+        write(state, number)
+    filler = filler or fill(disk)
+    for number in range(3, 40):
+        write(state, number)
+    assert notes(state) == told["kept"], "what is not kept does not show"
+    assert state.trouble
+    filler.unlink()
+    again, told["refused"] = told["refused"], []
+    told["again"] = again
+    for number in again:
+        write(state, number)
+    assert not state.trouble
+    state.close()
+    told["stored"] = notes(State(disk / "state"))
+print(json.dumps(told))
+"""
+
+
+@pytest.mark.parametrize("when", ["start", "later"])
+def test_what_a_full_disk_refused_is_stored_by_a_later_try(tmp_path: Path, when: str) -> None:
+    relax_run(tmp_path / "run")
+    words = [sys.executable, "-c", FULL, str(tmp_path / "disk"), str(tmp_path / "run"), when]
+    line = on_small_disk(4_000_000, tmp_path / "disk", words)
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert len(told["again"]) >= 20 and told["refused"] == []
+    assert told["stored"] == list(range(40))
 
 
 def test_a_file_that_another_holds_is_told(state: State, run: OpenRun, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -347,3 +425,21 @@ def test_a_row_that_cannot_be_read_hides_no_other(state: State, run: OpenRun) ->
             (f"broken {value}", value),
         )
     assert notes(state) == ["fine"]
+
+
+def test_a_file_with_damaged_pages_stays_as_it_is(tmp_path: Path) -> None:
+    with contextlib.closing(State(tmp_path)) as state:
+        for number in range(300):
+            state.write(Change(kind="setting", name=f"name-{number}", value={"x": "x" * 900}, seen=0))
+    path = tmp_path / NAME
+    data = bytearray(path.read_bytes())
+    assert len(data) > 60 * 4096
+    data[20 * 4096 : 50 * 4096] = b"\xa5" * (30 * 4096)
+    path.write_bytes(data)
+    with contextlib.closing(State(tmp_path)) as state:
+        with contextlib.suppress(sqlite3.DatabaseError):
+            state.items()
+        for _ in range(2):
+            with pytest.raises(NotWritable):
+                state.write(Change(kind="setting", name="new", value={"y": 1}, seen=0))
+    assert path.read_bytes() == data

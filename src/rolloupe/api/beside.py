@@ -91,6 +91,9 @@ class OfTheRest(Asked):
 
         return query.problem_count(self._ready())
 
-    def failures(self) -> list[Problem]:
-        """The parts of files that could not be indexed at all, as on a full disk: answers lack what they hold."""
-        return self._ready().failures()
+    def failures(self, *, texts: bool = False) -> list[Problem]:
+        """The parts of files that could not be indexed at all, as on a full disk: answers lack what they hold.
+
+        With `texts` also those whose texts could not be written: answers are complete without them, but slower.
+        """
+        return self._ready().failures(texts=texts)

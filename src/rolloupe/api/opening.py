@@ -67,8 +67,9 @@ def runs_at(
     wait: bool = True,
     processes: int | None = None,
     budget_bytes: int | None = None,
+    look_s: float | None = None,
 ) -> "Runs":
-    """What `open` does, once it is known how to read."""
+    """What `open` does, once it is known how to read. Runs are looked for as long as `look_s`, at the most."""
     from rolloupe.index import Library
 
     place = None if index_dir is None else Path(index_dir)
@@ -79,5 +80,6 @@ def runs_at(
         reading=reading,
         processes=processes,
         budget_bytes=budget_bytes,
+        look_s=look_s,
     )
     return Runs(library, wait=wait, state_dir=None if state_dir is None else Path(state_dir))

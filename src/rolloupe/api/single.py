@@ -34,7 +34,7 @@ class OfOne(Asked):
         return shown(self._reader()(key_of(id)))
 
     def whole(self, step: int, split: str | None = None) -> Iterator[Sample]:
-        """The samples of a step, whole, one after another; earlier attempts are left out.
+        """The samples of a step, whole, one after another: all that the step's means count.
 
         What annotations say of a sample is in its `row`. Raises `SourceChanged` where a file was rewritten meanwhile.
         """

@@ -48,8 +48,8 @@ class OfSteps(Asked):
         """The token series of a step, over the tokens of its samples: `name`, `stats`, `lowest`, `highest`.
 
         `lowest` and `highest` are the most extreme tokens, one a sample: `key`, `token` (its index in the sample's
-        series), `value`. Formats whose files hold no such numbers have none. Raises `NotFound` for a step without
-        samples.
+        series), `value`. Formats whose files hold no such numbers have none. Of `prime_rl_traces` and `generic` all
+        samples of the step are read for it. Raises `NotFound` for a step without samples.
         """
         from rolloupe import query
 

@@ -29,7 +29,8 @@ def main() -> None:
     PATH is a folder, one file, or several of them; a folder may hold many runs. Files are read where they lie and never
     changed. The index lies in your cache directory and can be deleted at any time.
 
-    Exit codes: 0 done, 1 nothing matched, 2 the command line cannot be understood, 3 a path cannot be read or written.
+    Exit codes: 0 done, 1 nothing matched, 2 the command line cannot be understood, 3 a path cannot be read or written,
+    or parts of the index are missing, so that the answer may not be whole. Standard error says which, and what to do.
     """
 
 

@@ -25,7 +25,7 @@ SPLITS = 6
 """So many splits are named with their steps."""
 
 SHOWN = 40
-"""So many words of what the layout cannot hold; how many more there are is said below."""
+"""So many words of what the layout cannot hold are printed, and how many more there are."""
 
 
 def layout_of(ctx: click.Context, param: click.Parameter, value: str) -> str:
@@ -75,7 +75,7 @@ def convert(
     from rolloupe.export import convert as write
 
     check(Path(target), [Path(source)], force=force)
-    with options.opened(options.place_of((source,), (), **reading)) as runs:
+    with options.opened(options.place_of((source,), (), **reading), run_id=run_id) as runs:
         among = options.chosen(runs, run_id)
         if not among:
             options.explain_nothing(runs)
@@ -83,6 +83,7 @@ def convert(
         if len(among) > 1:
             names = ", ".join(run.id for run in among[:20])
             raise NotFound(f"{len(among)} runs are at {source}: choose one with --run; they are {names}")
+        options.require_complete(runs, run_id)
         with progress.counting("Converting", "samples") as advanced:
             done = write(
                 among[0], Path(target), layout, paths=(Path(source),), splits=splits,
@@ -123,7 +124,7 @@ def _tell_of_losses(layout: str, left: dict[str, int]) -> None:
         return
     from rolloupe.export.losses import described
 
-    tell(f"What {layout} cannot hold:")
+    tell(f"What {layout} cannot hold, or holds in another form:")
     rows = [list(described(word, count)) for word, count in left.items()]
     print_table(("of", "what"), rows[:SHOWN])
     if len(rows) > SHOWN:

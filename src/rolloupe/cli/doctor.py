@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rolloupe._version import __version__
-from rolloupe.cli import options
+from rolloupe.cli import options, progress
 from rolloupe.cli.as_json import dumps
+from rolloupe.cli.examine import Findings, Report, examine
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.terminal import line, output, tell
+from rolloupe.errors import IncompleteIndex
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rolloupe.api import Run, Runs
     from rolloupe.model import Problem
     from rolloupe.query import Judge
 
@@ -38,14 +39,29 @@ def doctor(show_all: bool, as_json: bool, **place: Any) -> int:
     """Say what is read, as what, what is not, and why.
 
     Lists the runs that were recognised at PATH, the places that were not, the records that are damaged (with file,
-    range of bytes and reason), the index and its size, and the versions at work here.
+    range of bytes and reason), the index and its size, and the versions at work here. Answers within ten seconds,
+    whatever PATH holds; what was not looked at by then is listed, and the exit code is 3.
     """
-    with options.opened(options.place_of(**place)) as runs:
-        if as_json:
-            tell(dumps(_record(runs), indent=2))
-        else:
-            _print(runs, None if show_all else SHOWN)
-        return OK if len(runs) else NOTHING
+    with progress.looking():
+        report = examine(options.place_of(**place))
+    if as_json:
+        tell(dumps(_record(report), indent=2))
+    else:
+        _print(report, None if show_all else SHOWN)
+    missing = report.not_looked_at()
+    if report.incomplete is not None:
+        raise IncompleteIndex(
+            "\n".join([str(report.incomplete), *(f"Not looked at: {one}" for one in missing[:SHOWN])])
+        )
+    if missing:
+        raise IncompleteIndex(
+            "\n".join([
+                f"not everything was looked at within {report.within_s:g} s:",
+                *(f"  {one}" for one in missing[:SHOWN]),
+                "Next: rolloupe index PATH, which takes its time; or name a folder below",
+            ])
+        )  # fmt: skip
+    return OK if report.runs else NOTHING
 
 
 def versions() -> dict[str, str]:
@@ -61,7 +77,7 @@ def versions() -> dict[str, str]:
     return {**found, "system": platform.platform()}
 
 
-def _record(runs: "Runs") -> dict[str, Any]:
+def _record(report: Report) -> dict[str, Any]:
     return {
         "runs": [
             {
@@ -69,18 +85,21 @@ def _record(runs: "Runs") -> dict[str, Any]:
                 "path": run.path,
                 "format": run.format,
                 "reason": run.reason,
-                "splits": {split.name: split.samples for split in run.splits()},
-                "evals": {judge.split: _record_of(judge) for judge in run.judges()},
-                "problem_count": run.problem_count(),
+                "splits": {split.name: split.samples for split in run.splits},
+                "evals": {judge.split: _record_of(judge) for judge in run.judges},
+                "is_counted": run.is_counted,
+                "not_looked_at_bytes": run.missing_bytes,
+                "problem_count": run.problem_count,
                 "problems": [
                     {"file": one.source, "start": one.start, "stop": one.stop, "reason": one.reason}
-                    for one in run.problems()
+                    for one in run.problems
                 ],
             }
-            for run in runs
+            for run in report.runs
         ],
-        "notes": [{"path": note.path, "reason": note.reason} for note in runs.notes],
-        "index": {"path": str(runs.index_dir), "bytes": runs.index_bytes()},
+        "notes": [{"path": note.path, "reason": note.reason} for note in report.notes],
+        "not_looked_at": report.not_looked_at(),
+        "index": {"path": report.index_dir, "bytes": report.index_bytes},
         "versions": versions(),
     }
 
@@ -90,47 +109,54 @@ def _record_of(judge: "Judge") -> dict[str, Any]:
     return {"metric": judge.metric, "bar": value, "by_env": dict(by_env), "falls": falls, "reason": reason}
 
 
-def _print(runs: "Runs", most: int | None) -> None:
+def _print(report: Report, most: int | None) -> None:
     console = output()
-    console.print(line(f"Recognised: {_count(len(runs), 'run')}", "bold"))
-    for run in runs:
+    console.print(line(f"Recognised: {_count(len(report.runs), 'run')}", "bold"))
+    for run in report.runs:
         _print_run(console, run, most)
-    if runs.notes:
-        console.print(line(f"\N{BULLET} Not read: {_count(len(runs.notes), 'place')}"[2:], "bold"))
-        for note in runs.notes[:most]:
+    if report.notes:
+        console.print(line(f"Not read: {_count(len(report.notes), 'place')}", "bold"))
+        for note in report.notes[:most]:
             console.print(line(f"  {note.path}"), line(f"\N{EM DASH} {note.reason}", "dim"), soft_wrap=True)
-        _say_left(console, len(runs.notes), most)
-    console.print(line("Index", "bold"))
-    console.print(
-        line(f"  {runs.index_dir}, {size(runs.index_bytes())} for these runs; may be deleted at any time"),
-        soft_wrap=True,
-    )
+        _say_left(console, len(report.notes), most)
+    if report.index_bytes is not None:
+        console.print(line("Index", "bold"))
+        console.print(
+            line(f"  {report.index_dir}, {size(report.index_bytes)} for these runs; may be deleted at any time"),
+            soft_wrap=True,
+        )
     console.print(line("Versions", "bold"))
     console.print(line("  " + ", ".join(f"{name} {one}" for name, one in versions().items())), soft_wrap=True)
 
 
-def _print_run(console: "Console", run: "Run", most: int | None) -> None:
+def _print_run(console: "Console", run: Findings, most: int | None) -> None:
     console.print(line(f"  {run.id}", "bold cyan"), line(run.path), soft_wrap=True)
     console.print(line(f"    {run.format}: {run.reason}"), soft_wrap=True)
-    judges = {judge.split: judge for judge in run.judges()}
-    for split in run.splits():
+    if not run.is_counted:
+        console.print(line("    not looked at: time was over", "yellow"))
+        return
+    judges = {judge.split: judge for judge in run.judges}
+    for split in run.splits:
         counts = ", ".join(
             (_count(split.steps, "step"), _count(split.groups, "group"), _count(split.samples, "sample"))
         )
         without = f", {split.reward.excluded} without a finite reward" if split.reward.excluded else ""
-        again = f"; {_count(split.superseded, 'sample')} of steps that were recorded again left aside"
-        again = again if split.superseded else ""
+        superseded = _count(split.superseded, "sample")
+        again = f"; {superseded} of steps that were recorded again left aside" if split.superseded else ""
         console.print(line(f"    {split.name}: {counts}{without}{again}"), soft_wrap=True)
         if split.name in judges:
             console.print(line(f"      {_said(judges[split.name])}", "dim"), soft_wrap=True)
-    count = run.problem_count()
+    if run.missing_bytes:
+        missing = f"{size(run.missing_bytes)} of {size(run.total_bytes)} not looked at"
+        console.print(line(f"    {missing}", "yellow"))
+    count = run.problem_count
     if count:
         console.print(line(f"    {_count(count, 'problem')}", "red"))
-        for problem in run.problems()[:most]:
+        for problem in run.problems[:most]:
             console.print(line(f"      {place(problem)}: {problem.reason}"), soft_wrap=True)
         _say_left(console, count, most)
     else:
-        console.print(line("    no problems", "green"))
+        console.print(line("    no problems" + (" so far" if run.missing_bytes else ""), "green"))
 
 
 def _said(judge: "Judge") -> str:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import click
 
 from rolloupe.cli.terminal import complain
-from rolloupe.errors import BadQuery, NotWritable, RolloupeError, SourceChanged, UnreadablePath
+from rolloupe.errors import BadQuery, IncompleteIndex, NotWritable, RolloupeError, SourceChanged, UnreadablePath
 
 OK, NOTHING, USAGE, UNREADABLE, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -90,7 +90,7 @@ def _ended(run: Callable[[], Any]) -> int:
 
 def exit_code(error: RolloupeError) -> int:
     """The exit code that an error ends a command with."""
-    if isinstance(error, UnreadablePath | SourceChanged | NotWritable):
+    if isinstance(error, UnreadablePath | SourceChanged | NotWritable | IncompleteIndex):
         return UNREADABLE
     return USAGE if isinstance(error, BadQuery) else NOTHING
 

@@ -26,8 +26,8 @@ def ls(as_json: bool, **place: Any) -> int:
     """List runs: splits, steps, samples, rewards.
 
     With --json, a list of objects with id, name, path, format, reason, problems (a count) and splits: an object that
-    has for each split its steps, groups, samples, reward_mean, reward_min and reward_max. Rewards are over the finite
-    values of what was trained on, and null where there is none.
+    has for each split its steps, groups, samples, discarded (how many of the samples were not trained on), reward_mean,
+    reward_min and reward_max. Rewards are over the finite values of what was trained on, and null where there is none.
     """
     with options.opened(options.place_of(**place)) as runs:
         if as_json:
@@ -52,6 +52,7 @@ def _record(run: "Run") -> dict[str, Any]:
                 "steps": split.steps,
                 "groups": split.groups,
                 "samples": split.samples,
+                "discarded": split.discarded,
                 "reward_mean": split.reward.mean,
                 "reward_min": split.reward.min,
                 "reward_max": split.reward.max,
@@ -62,16 +63,16 @@ def _record(run: "Run") -> dict[str, Any]:
 
 
 def _print(runs: "list[Run]") -> None:
-    numbers = ("steps", "groups", "samples", "reward", "min", "max", "problems")
+    numbers = ("steps", "groups", "samples", "discarded", "reward", "min", "max", "problems")
     rows: list[list[str]] = []
     for run in runs:
         problems = str(run.problem_count())
         splits = run.splits()
         for place, split in enumerate(splits):
             reward = split.reward.mean, split.reward.min, split.reward.max
-            counts = split.steps, split.groups, split.samples
+            counts = split.steps, split.groups, split.samples, split.discarded
             head = ["", "", ""] if place else [run.id, run.format, problems]
             rows.append([*head, *map(number, counts), *map(number, reward), split.name])
         if not splits:
-            rows.append([run.id, run.format, problems, *["-"] * 7])
+            rows.append([run.id, run.format, problems, *["-"] * 8])
     print_table(("run", "format", "problems", *numbers[:-1], "split"), rows, numbers=numbers)

@@ -11,7 +11,7 @@ import click
 
 from rolloupe.cli import progress
 from rolloupe.cli.terminal import complain
-from rolloupe.errors import BadQuery, NotRecognised, RolloupeError
+from rolloupe.errors import BadQuery, IncompleteIndex, NotFound, NotRecognised, RolloupeError
 from rolloupe.model import AS_FOUND, Reading
 
 if TYPE_CHECKING:
@@ -51,6 +51,9 @@ def fields_of(ctx: click.Context, param: click.Parameter, value: str | None) -> 
     except RolloupeError as error:
         raise click.BadParameter(str(error), ctx, param) from None
 
+
+LISTED = 10
+"""At most this many missing parts of the index are listed; the rest is counted."""
 
 SIZE = re.compile(r"(?P<number>\d{1,9}(?:\.\d{1,9})?)\s*(?P<unit>[kmgt]?)(?P<binary>i?)b?", re.IGNORECASE)
 
@@ -166,9 +169,20 @@ def place_of(
 
 @contextmanager
 def opened(
-    place: Place, *, texts: bool = False, processes: int | None = None, budget_bytes: int | None = None
+    place: Place,
+    *,
+    run_id: str | None = None,
+    reads_index: bool = True,
+    texts: bool = False,
+    processes: int | None = None,
+    budget_bytes: int | None = None,
 ) -> "Iterator[Runs]":
-    """Open the runs of a place and wait, with a progress bar if it takes long, until they are indexed."""
+    """Open the runs of a place and wait, with a progress bar if it takes long, until they are indexed.
+
+    Raises `IncompleteIndex` once the command has answered, where parts of the index are missing: of the run `run_id`,
+    of all where that is None; with `texts`, parts without texts are missing, too. Without `reads_index`, as for a
+    command that answers from the run's files alone, only where it found nothing.
+    """
     from rolloupe import api
 
     with progress.looking():
@@ -181,29 +195,52 @@ def opened(
         )
     with runs:
         progress.wait(runs, texts=texts)
-        _warn_of_failures(runs)
-        _check_reward_key(runs, place.reading.reward_key)
-        yield runs
+        try:
+            check_reward_key(runs, place.reading.reward_key)
+            yield runs
+        except (BadQuery, NotFound) as error:
+            if isinstance(error, NotFound) or error.column is not None:  # it may be in a part that is missing
+                require_complete(runs, run_id, texts=texts, before=f"{error}. ")
+            raise
+        if reads_index:
+            require_complete(runs, run_id, texts=texts)
 
 
-def _check_reward_key(runs: "Runs", key: str) -> None:
+def check_reward_key(runs: "Runs", key: str) -> None:
     """Refuse a reward key that no run knows: all rewards would be gone, in silence."""
     if not (key and len(runs)):
         return
     known = {name for run in runs for name in (*run.columns(), *run.value_names()[0])}
     if known.isdisjoint((key, f"reward.{key}")):
         raise BadQuery(
-            f"no run has a sample metric {key!r} to take for the reward; there are: {', '.join(sorted(known)[:40])}"
+            f"no run has a sample metric {key!r} to take for the reward; there are: {', '.join(sorted(known)[:40])}",
+            column=key,
         )
 
 
-def _warn_of_failures(runs: "Runs") -> None:
-    """Say on standard error that answers are not whole."""
-    for run in runs:
-        failures = run.failures()
-        if failures:
-            first = f"{failures[0].source}, {failures[0].reason}"
-            complain(f"Warning: {run.id} is not whole: {len(failures)} parts could not be indexed, the first: {first}")
+def require_complete(runs: "Runs", run_id: str | None, *, texts: bool = False, before: str = "") -> None:
+    """Raise `IncompleteIndex`, with the parts that are missing, where these runs could not be indexed whole."""
+    missing = [
+        f"  {run.id}, {one.source}, {one.reason.partition('. Next:')[0]}"
+        for run in runs
+        if run_id in (None, run.id)
+        for one in run.failures(texts=texts)
+    ]
+    if missing:
+        more = [f"  and {len(missing) - LISTED} more"] if len(missing) > LISTED else []
+        count = f"{len(missing)} part{'' if len(missing) == 1 else 's'} of the index could not be made"
+        is_slower = texts and not any(run.failures() for run in runs if run_id in (None, run.id))
+        loss = "searches are slower without their texts" if is_slower else "answers lack what they hold"
+        is_disk = any("could not be written" in one for one in missing)
+        cause = (
+            "mend the cause, such as a full disk, or name another folder with --index-dir" if is_disk else "mend that"
+        )
+        raise IncompleteIndex(
+            "\n".join([
+                f"{before}{count} at {runs.index_dir}; {loss}:", *missing[:LISTED], *more,
+                f"Next: {cause}; then try again",
+            ])
+        )  # fmt: skip
 
 
 def chosen(runs: "Runs", run_id: str | None) -> "list[Run]":

@@ -124,7 +124,7 @@ def query(
     from rolloupe.api import sample_query
 
     asked = sample_query(split=split, steps=steps, group=group, where=where, sort=sort, descending=descending)
-    with options.opened(options.place_of(**place)) as runs:
+    with options.opened(options.place_of(**place), run_id=run_id) as runs:
         if not len(runs):
             options.explain_nothing(runs)
             return NOTHING

@@ -87,7 +87,7 @@ def search(
         "regex": regex, "case": case, "word": word, "roles": roles, "split": split, "steps": steps, "group": group,
         "where": where,
     }  # fmt: skip
-    with options.opened(options.place_of(paths, data_dirs, **reading)) as runs:
+    with options.opened(options.place_of(paths, data_dirs, **reading), run_id=run_id) as runs:
         if not len(runs):
             options.explain_nothing(runs)
             return NOTHING

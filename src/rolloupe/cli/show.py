@@ -80,7 +80,7 @@ def show(
         raise click.UsageError(
             f"Missing argument 'ID'. `rolloupe query {sample_id}` has the ids.", click.get_current_context()
         )
-    with options.opened(options.place_of(paths, data_dirs, **reading)) as runs:
+    with options.opened(options.place_of(paths, data_dirs, **reading), run_id=run_id, reads_index=not as_bytes) as runs:
         if as_bytes:
             _write_bytes(runs, run_id, sample_id)
             return

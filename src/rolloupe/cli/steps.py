@@ -40,7 +40,7 @@ def steps(run_id: str | None, split: str | None, as_json: bool, **place: Any) ->
     reward_mean, reward_std (the population's), without_reward and state ("being written" or "incomplete" where the
     format can tell, else null). Without any reward, mean and deviation are null.
     """
-    with options.opened(options.place_of(**place)) as runs:
+    with options.opened(options.place_of(**place), run_id=run_id) as runs:
         if not len(runs):
             options.explain_nothing(runs)
             return NOTHING

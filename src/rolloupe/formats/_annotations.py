@@ -17,6 +17,7 @@ from rolloupe.formats._compressed import open_binary
 from rolloupe.formats._episodes import Compact, Node, as_dict, as_list
 from rolloupe.formats._files import Entry, files, folders, stem
 from rolloupe.formats._jsonl import Record, Unusable, lines, parse
+from rolloupe.model import Location
 
 INDEX: Final = ".index.jsonl"
 BLOCK_BYTES = 2**20
@@ -39,21 +40,21 @@ class Stream(NamedTuple):
     """The annotations of one producer."""
 
     producer: str
-    index_path: str
-    """Of its index; empty where there is none."""
+    listing: Location | None
+    """Where the index of its chunks lies, if it has one."""
     chunks: dict[int, Entry]
 
 
 def streams(folder: str, link_root: str) -> list[Stream]:
     """List the annotation streams in a folder `annotations/`: chunks in folders or, for a day in 2026, plain files."""
     listed = files(folder, link_root)
-    indexes = {entry.name.removesuffix(INDEX): entry.path for entry in listed if entry.name.endswith(INDEX)}
+    indexes = {entry.name.removesuffix(INDEX): entry.location for entry in listed if entry.name.endswith(INDEX)}
     plain = {stem(entry.name): entry for entry in listed if not entry.name.endswith(INDEX)}
-    found = [Stream(name, indexes.get(name, ""), {0: entry}) for name, entry in plain.items()]
+    found = [Stream(name, indexes.get(name), {0: entry}) for name, entry in plain.items()]
     for producer in folders(folder, link_root):
         chunks = {int(stem(e.name)): e for e in files(producer.path, link_root) if stem(e.name).isdecimal()}
         if chunks:
-            found.append(Stream(producer.name, indexes.get(producer.name, ""), chunks))
+            found.append(Stream(producer.name, indexes.get(producer.name), chunks))
     return sorted(found, key=lambda stream: stream.producer)
 
 
@@ -63,18 +64,19 @@ def of_trace(some: Iterable[Stream], trace_id: str) -> tuple[list[Record], list[
     notes: list[str] = []
     for stream in some:
         try:
-            found += _indexed(stream, trace_id, notes) if stream.index_path else _searched(stream, trace_id, notes)
+            found += _indexed(stream, trace_id, notes) if stream.listing else _searched(stream, trace_id, notes)
         except OSError as error:
             notes.append(f"annotations of {stream.producer} could not be read: {error.strerror}")
     return found, notes
 
 
 def _indexed(stream: Stream, trace_id: str, notes: list[str]) -> list[Record]:
+    assert stream.listing is not None
     found, lost = [], 0
-    for row in _last_rows(stream.index_path, trace_id, stream.producer, notes):
+    for row in _last_rows(stream.listing, trace_id, stream.producer, notes):
         offset = fields.count(row.get("offset"))
         chunk = stream.chunks.get(fields.count(row.get("chunk")) or 0)
-        record = _at(chunk.path, offset, trace_id) if chunk is not None and offset is not None else None
+        record = _at(chunk.location, offset, trace_id) if chunk is not None and offset is not None else None
         if record is None:
             lost += 1
             record = {"trace_id": trace_id, "info": row.get("info")}
@@ -84,8 +86,8 @@ def _indexed(stream: Stream, trace_id: str, notes: list[str]) -> list[Record]:
     return found
 
 
-def _at(path: str, offset: int, trace_id: str) -> Record | None:
-    with open_binary(path) as file:
+def _at(location: Location, offset: int, trace_id: str) -> Record | None:
+    with open_binary(location) as file:
         for line in lines(file, offset, offset + 1):
             record = _read(line.data or b"")
             return record if record is not None and record.get("trace_id") == trace_id else None
@@ -93,35 +95,35 @@ def _at(path: str, offset: int, trace_id: str) -> Record | None:
 
 
 def _searched(stream: Stream, trace_id: str, notes: list[str]) -> list[Record]:
-    paths = [entry.path for _, entry in sorted(stream.chunks.items())]
-    return [record for path in paths for record in _last_rows(path, trace_id, stream.producer, notes)]
+    chunks = [entry.location for _, entry in sorted(stream.chunks.items())]
+    return [record for chunk in chunks for record in _last_rows(chunk, trace_id, stream.producer, notes)]
 
 
-def about(path: str, key: str, value: str) -> tuple[list[Record], list[str]]:
+def about(location: Location, key: str, value: str) -> tuple[list[Record], list[str]]:
     """Return the records of a file of JSON lines whose `key` is `value`, oldest first, and what could not be read."""
     notes: list[str] = []
     try:
-        return _last_rows(path, value, Path(path).name, notes, key), notes
+        return _last_rows(location, value, Path(location.path).name, notes, key), notes
     except OSError as error:
-        return [], [f"{Path(path).name} could not be read: {error.strerror}"]
+        return [], [f"{Path(location.path).name} could not be read: {error.strerror}"]
 
 
-def _last_rows(path: str, value: str, producer: str, notes: list[str], key: str = "trace_id") -> list[Record]:
+def _last_rows(location: Location, value: str, producer: str, notes: list[str], key: str = "trace_id") -> list[Record]:
     """The newest rows about a trace: a file of nothing else must not fill the memory."""
-    kept = deque(_rows_of(path, value, producer, notes, key), maxlen=MAX_ANNOTATIONS)
+    kept = deque(_rows_of(location, value, producer, notes, key), maxlen=MAX_ANNOTATIONS)
     if len(kept) == MAX_ANNOTATIONS:
         notes.append(f"annotations of {producer}: of very many the last {MAX_ANNOTATIONS} count")
     return list(kept)
 
 
-def _rows_of(path: str, value: str, producer: str, notes: list[str], key: str) -> Iterator[Record]:
-    with open_binary(path) as file:
+def _rows_of(location: Location, value: str, producer: str, notes: list[str], key: str) -> Iterator[Record]:
+    with open_binary(location) as file:
         for line in lines_with(file, _needle(value)):
             record = _read(line)
             if record is not None and fields.name(record.get(key)) == value:
                 yield record
         if file.tell() >= MAX_SEARCH_BYTES:
-            notes.append(f"annotations of {producer}: only the first GiB of {Path(path).name} was searched")
+            notes.append(f"annotations of {producer}: only the first GiB of {Path(location.path).name} was searched")
 
 
 def _needle(value: str) -> bytes:

@@ -16,6 +16,8 @@ from typing import Any, BinaryIO
 from rolloupe.formats._contents import BLOCK_BYTES, Contents, Extent, Gap, State, read_at
 from rolloupe.formats._decoding import Damage
 from rolloupe.formats._files import compression_of
+from rolloupe.model import Location
+from rolloupe.storage import open_file
 
 KEPT_FILES = 8
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1"
@@ -45,6 +47,9 @@ class _Raw(io.RawIOBase):
         self.contents = contents
         self.damage: Damage | None = None
         self.file = file
+        self.spent_bytes = 0
+        """Bytes of the file that came to be what was read so far."""
+        self._from: int | None = None
         self._at = 0
 
     def readable(self) -> bool:
@@ -68,6 +73,9 @@ class _Raw(io.RawIOBase):
         length = max(0, min(len(into), len(block.data) - start))
         into[:length] = block.data[start : start + length]
         self._at += length
+        if self._from is None:
+            self._from = max(0, block.file_stop - self.contents.ahead_bytes) if index else 0
+        self.spent_bytes = max(self.spent_bytes, block.file_stop - self._from)
         if not length:
             self.damage = block.damage
         return length
@@ -77,24 +85,24 @@ class _Raw(io.RawIOBase):
         super().close()
 
 
-def open_binary(path: str, buffer_bytes: int = BLOCK_BYTES) -> io.BufferedReader:
+def open_binary(location: Location, buffer_bytes: int = BLOCK_BYTES) -> io.BufferedReader:
     """Open a file to read what it holds, uncompressed if its name says that it is compressed. Raises OSError."""
-    kind = compression_of(path)
+    kind = compression_of(location.path)
     if not kind:
-        return _open_plain(path, buffer_bytes)
-    file = open(path, "rb", buffering=0)  # noqa: SIM115 - closed with the stream
+        return _open_plain(location, buffer_bytes)
+    file = open_file(location, buffering=0)
     try:
         if read_at(file, 0, len(LFS_POINTER)) == LFS_POINTER:
             file.close()
-            return _open_plain(path, buffer_bytes)
+            return _open_plain(location, buffer_bytes)
         return io.BufferedReader(_Raw(file, _contents(file, kind == ".gz")), buffer_bytes)
     except BaseException:
         file.close()
         raise
 
 
-def _open_plain(path: str, buffer_bytes: int) -> io.BufferedReader:
-    file = open(path, "rb", buffering=buffer_bytes)  # noqa: SIM115 - closed by the caller
+def _open_plain(location: Location, buffer_bytes: int) -> io.BufferedReader:
+    file = open_file(location, buffering=buffer_bytes)
     assert isinstance(file, io.BufferedReader)
     return file
 
@@ -102,6 +110,12 @@ def _open_plain(path: str, buffer_bytes: int) -> io.BufferedReader:
 def is_decoded(file: BinaryIO) -> bool:
     """Tell whether a file that `open_binary` opened is decoded as it is read."""
     return isinstance(getattr(file, "raw", None), _Raw)
+
+
+def spent_bytes(file: BinaryIO) -> int | None:
+    """Return how many bytes of a compressed file came to be what was read of it; None of one that is not decoded."""
+    raw = getattr(file, "raw", None)
+    return raw.spent_bytes if isinstance(raw, _Raw) else None
 
 
 def damage_of(file: BinaryIO) -> Damage | None:
@@ -116,24 +130,24 @@ def gaps_of(file: BinaryIO) -> list[Gap]:
     return sorted(raw.contents.gaps.values()) if isinstance(raw, _Raw) and raw.contents.gaps else []
 
 
-def extent(path: str, stop: int) -> Extent:
+def extent(location: Location, stop: int) -> Extent:
     """Tell how far a stream reaches, up to `stop`, and how much of the file that is. Raises OSError."""
-    with open_binary(path) as file:
+    with open_binary(location) as file:
         if isinstance(raw := file.raw, _Raw):
             return raw.contents.extent(raw.file, stop)
         reached = min(stop, os.fstat(file.fileno()).st_size)
         return Extent(reached, reached)
 
 
-def known_length(path: str) -> int | None:
+def known_length(location: Location) -> int | None:
     """Return the length of a stream if that is known without decoding it. Raises OSError."""
-    with open_binary(path) as file:
+    with open_binary(location) as file:
         return raw.contents.length if isinstance(raw := file.raw, _Raw) else os.fstat(file.fileno()).st_size
 
 
-def read_bytes(path: str, limit: int) -> bytes:
+def read_bytes(location: Location, limit: int) -> bytes:
     """Return all that a file holds, uncompressed. Raises OSError, also for more than `limit` bytes and for damage."""
-    with open_binary(path) as file:
+    with open_binary(location) as file:
         data = file.read(limit + 1)
         if len(data) > limit:
             raise OSError(errno.EFBIG, f"holds more than {limit} bytes")

@@ -14,7 +14,7 @@ from collections import OrderedDict
 from itertools import count
 from typing import Any, BinaryIO, NamedTuple
 
-from rolloupe.formats._decoding import FREE_BYTES, MAX_RATIO, PIECE_BYTES, Damage, Decoder, Point, Stopped
+from rolloupe.formats._decoding import CHUNK_BYTES, FREE_BYTES, MAX_RATIO, PIECE_BYTES, Damage, Decoder, Point, Stopped
 
 BLOCK_BYTES = 2**20
 CACHED_BLOCKS = 64
@@ -68,6 +68,8 @@ class Contents:
     def __init__(self, gzip: bool) -> None:
         self.lock = threading.RLock()
         self._gzip = gzip
+        self.ahead_bytes = 0 if gzip else CHUNK_BYTES
+        """By so much `Block.file_stop` may be ahead of the block: a zstd frame is fed in chunks."""
         self._state = State(-1, 0)
         self._forget()
 

@@ -26,6 +26,11 @@ MAX_RATIO = 250
 gzip reaches 1,032, zstd 32,768; rollouts, which repeat their prompts, have been seen at 5 to 30.
 """
 
+MAX_EMPTY = 1_000
+MAX_PADDING_BYTES = 2**20
+"""So many members or frames without content, or zeros behind a member, may follow one another: both cost work for
+nothing, and a file of a trillion zeros takes no room on a disk. Writers leave one empty block or a few kB of zeros."""
+
 MAX_WINDOW_LOG = 27
 """A zstd frame may ask for a window of 2^27 bytes, as `zstd --long` and `--ultra` make; more is refused."""
 
@@ -124,6 +129,8 @@ class Decoder:
         self.fine_from = fine_from
         """From this byte of the file on input is fed byte by byte: an error costs the output of its whole call."""
         self._gzip = gzip
+        self._empty = 0
+        """Members or frames without content, one after another, up to here."""
         self._codec: Codec | None = point.state.copy() if point.state else None
         self._input = b""
         self._at = 0
@@ -157,6 +164,9 @@ class Decoder:
                     return b""
                 self.begun = self.place
                 self._codec = Gzip() if self._gzip else _zstd()
+                self._empty += 1
+                if self._empty > MAX_EMPTY:
+                    raise Stopped(self._idle(f"more than {MAX_EMPTY:,} times no content at all"))
             hungry = self._codec.needs_input
             data = self._take(file) if hungry else b""
             out = self._decode(self._codec, data)
@@ -167,7 +177,11 @@ class Decoder:
             elif hungry and not data and not out:
                 raise Stopped(self._cut())
             if out:
+                self._empty = 0
                 return out
+
+    def _idle(self, what: str) -> Damage:
+        return Damage(self.place, f"{what}: read no further")
 
     def _decode(self, codec: Codec, data: bytes) -> bytes:
         try:
@@ -181,11 +195,16 @@ class Decoder:
         return Damage(self.place, f"the file ends inside a {what}: cut off, or still being written", cut=True)
 
     def _begins(self, file: BinaryIO) -> bool:
-        """Tell whether another member or frame follows. gzip members may be padded with zeros."""
+        """Tell whether another member or frame follows. gzip members may be padded with zeros. Raises `Stopped`."""
+        padding = 0
         while self._fill(file):
             if self._gzip and self.place:
                 rest = self._input[self._at :]
-                self._at += len(rest) - len(rest.lstrip(b"\0"))
+                zeros = len(rest) - len(rest.lstrip(b"\0"))
+                self._at += zeros
+                padding += zeros
+                if padding > MAX_PADDING_BYTES:
+                    raise Stopped(self._idle(f"more than {MAX_PADDING_BYTES // 2**20} MiB of zeros"))
             if self._at < len(self._input):
                 return True
         return False

@@ -185,14 +185,22 @@ def is_messages(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(entry, dict) for entry in value)
 
 
+def messages(value: object) -> list[Any] | None:
+    """Return a prompt or response that is stored as a list of messages; None for one that is a text, or anything else.
+
+    What is nested too deeply to be passed on is none.
+    """
+    return value if isinstance(value, list) and value and showable(value) is value else None
+
+
 def joined(value: object, *, thoughts: bool = False) -> str:
     """Return a prompt or response as one plain text, whether stored as text or as messages: see `text.joined`."""
-    return text.joined(value, thoughts=thoughts) if isinstance(value, list) and value else as_text(value)
+    return text.joined(value, thoughts=thoughts) if isinstance(value, list) else as_text(value)
 
 
 def prompt_turns(value: object) -> list[Turn]:
     """Return the turns of a prompt, whether stored as text or as messages."""
-    if isinstance(value, list) and value:
+    if isinstance(value, list):
         return text.from_messages(value)
     if isinstance(value, str):
         return text.split_prompt(value) if value else []
@@ -201,7 +209,7 @@ def prompt_turns(value: object) -> list[Turn]:
 
 def response_turns(value: object) -> list[Turn]:
     """Return the turns of a response, whether stored as text or as messages."""
-    if isinstance(value, list) and value:
+    if isinstance(value, list):
         return text.from_messages(value, origin="response")
     if isinstance(value, str):
         return text.split_response(value)

@@ -1,9 +1,12 @@
 """The files of a folder, with links that lead out of the opened root left aside. Looks at names, opens nothing."""
 
 import os
+from collections.abc import Collection
+from pathlib import Path
 from typing import NamedTuple
 
-from rolloupe.model import RunInfo
+from rolloupe.model import Location, RunInfo
+from rolloupe.storage import folder_entries, is_below, printable
 
 JSONL = (".jsonl", ".ndjson")
 COMPRESSED = (".zst", ".gz")
@@ -17,12 +20,13 @@ class Entry(NamedTuple):
     path: str
     is_folder: bool
     inode: int
+    root: str
     refused: str = ""
 
-
-def is_below(path: str, root: str) -> bool:
-    """Tell whether a real path is that real root, or lies below it."""
-    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
+    @property
+    def location(self) -> Location:
+        """Where it is opened."""
+        return Location(self.path, self.root)
 
 
 def links_of(run: RunInfo) -> str:
@@ -31,24 +35,26 @@ def links_of(run: RunInfo) -> str:
 
 
 def entries(folder: str, link_root: str) -> list[Entry]:
-    """List regular files and folders in the order of their names. Raises OSError where the folder cannot be read."""
+    """List what is in a folder in the order of the names. Raises OSError where the folder cannot be read."""
     found = []
-    with os.scandir(folder) as listing:
+    with folder_entries(Location(folder, link_root)) as listing:
         for entry in listing:
-            refused = _refusal(entry, link_root)
+            path = os.path.join(folder, entry.name)
+            refused = _refusal(entry, path, link_root)
             is_folder = not refused and entry.is_dir()
-            if refused or is_folder or entry.is_file():
-                found.append(Entry(entry.name, entry.path, is_folder, entry.inode(), refused))
+            if not (refused or is_folder or entry.is_file()):
+                refused = "neither a file nor a folder but a pipe, a socket or a device"
+            found.append(Entry(entry.name, path, is_folder, entry.inode(), link_root, refused))
     return sorted(found)
 
 
-def _refusal(entry: os.DirEntry[str], link_root: str) -> str:
+def _refusal(entry: os.DirEntry[str], path: str, link_root: str) -> str:
     if not is_utf8(entry.name):
         return "its name is not valid UTF-8. Next: rename it"
     if not entry.is_symlink():
         return ""
     try:
-        target = os.path.realpath(entry.path, strict=True)
+        target = os.path.realpath(path, strict=True)
     except OSError:
         return "a link that leads nowhere"
     if is_below(target, link_root):
@@ -65,14 +71,17 @@ def is_utf8(path: str) -> bool:
     return True
 
 
+def alone(path: Path | str) -> Location:
+    """Where a file lies that a person named: it is its own root."""
+    return Location(str(path), str(path))
+
+
 def files(folder: str, link_root: str, suffixes: tuple[str, ...] = JSONL) -> list[Entry]:
     """List the files of a folder by their endings; none where the folder is missing or lies outside.
 
     Compressed ones count by the ending before. Where a file lies there both plain and compressed, as while a writer
     seals it, the plain one is listed alone.
     """
-    if not is_below(os.path.realpath(folder), link_root):
-        return []
     try:
         listed = entries(folder, link_root)
     except OSError:
@@ -82,20 +91,21 @@ def files(folder: str, link_root: str, suffixes: tuple[str, ...] = JSONL) -> lis
     )
 
 
-def file_of(folder: str, name: str, link_root: str) -> str:
-    """Return the path of the file of that name, compressed or not; nothing where there is none that may be read."""
-    return next((entry.path for entry in files(folder, link_root, (name,)) if plain_name(entry.name) == name), "")
+def file_of(folder: str, name: str, link_root: str) -> Location | None:
+    """Return where the file of that name lies, compressed or not; None where there is none that may be read."""
+    return next((one.location for one in files(folder, link_root, (name,)) if plain_name(one.name) == name), None)
 
 
 def _sealed_once(listed: list[Entry]) -> list[Entry]:
     names = {entry.name for entry in listed}
+    return [entry for entry in listed if not is_passed_over(entry.name, names)]
 
-    def is_taken(name: str) -> bool:
-        kind, plain = compression_of(name), plain_name(name)
-        before = COMPRESSED[: COMPRESSED.index(kind)] if kind else ()
-        return not kind or names.isdisjoint((plain, *(plain + other for other in before)))
 
-    return [entry for entry in listed if is_taken(entry.name)]
+def is_passed_over(name: str, names: Collection[str]) -> bool:
+    """Tell whether another of the files of a folder counts instead: plain, or compressed in a way that goes before."""
+    kind, plain = compression_of(name), plain_name(name)
+    before = COMPRESSED[: COMPRESSED.index(kind)] if kind else ()
+    return bool(kind) and any(other in names for other in (plain, *(plain + ending for ending in before)))
 
 
 def folders(folder: str, link_root: str) -> list[Entry]:
@@ -123,8 +133,3 @@ def stem(name: str) -> str:
     Other endings stay, so that no two files that are listed of a folder share a stem.
     """
     return plain_name(name).removesuffix(".jsonl")
-
-
-def printable(path: str) -> str:
-    """Return a path as text, bytes that are not UTF-8 as escapes."""
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

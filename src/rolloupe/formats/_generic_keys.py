@@ -135,7 +135,7 @@ def roles_of(record: Record) -> Roles:
         response=response,
         messages=messages,
         score=_first(record, SCORES, _is_score) or _first(record, SCORES, lambda value: value is None),
-        step=_first(record, STEPS, lambda value: fields.integer(value) is not None),
+        step=_first(record, STEPS, lambda value: fields.integer(value) is not None) or _first(record, STEPS, _is_any),
         group=group,
         label=_first(record, LABELS, _is_any),
         env=_first(record, ENVS, _is_name),

@@ -4,22 +4,21 @@ Lines end at the byte `\n` and nowhere else. What cannot be read is a `Problem` 
 it holds, ends a scan. Memory is bounded: a line beyond `MAX_LINE_BYTES` is passed over, not read.
 """
 
-import errno
 import json
-import os
 import re
-import stat
 from collections.abc import Callable, Iterator
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, NamedTuple
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import _fields as fields
 from rolloupe.formats._arrays import Cutter
-from rolloupe.formats._compressed import LFS_POINTER, damage_of, gaps_of, is_decoded, open_binary
+from rolloupe.formats._compressed import LFS_POINTER, damage_of, gaps_of, is_decoded, open_binary, spent_bytes
 from rolloupe.formats._contents import Gap
 from rolloupe.formats._decoding import Damage
 from rolloupe.model import Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source
@@ -30,14 +29,25 @@ MAX_LINE_BYTES = 64 * 2**20
 TOO_LARGE = "is beyond 2^53: a browser cannot tell such a number from its neighbours"
 BLOCK_BYTES = 2**18
 """Small enough for the cache of a core: larger blocks were slower."""
+FREE_LINES = 2**14
+"""A compressed file has to pay for its lines: of a range, so many are read, and one more for each byte of the file.
+
+Real lines, however alike, were measured at 1.5 to 9 bytes once they are packed; a bomb has hundreds for a byte.
+"""
 MIN_BLOCK_BYTES = 2**16
 """So much is read where less was asked for: to the end of the line, most often."""
 RAW_BUFFER_BYTES = 2**13
+SPACE = 0x20
+_NEWLINE = ord("\n")
+_FIRST_WINDOW = 64
+_WINDOW_GROWTH = 32
 BOM = b"\xef\xbb\xbf"
 BLANK = b" \t\r"
 MAX_LFS_POINTER_BYTES = 1024
 """Git LFS never writes a pointer of 1,024 bytes or more."""
 
+TOO_LONG = f"longer than {MAX_LINE_BYTES // 2**20} MiB: not parsed"
+TOO_MANY_LINES = "more lines than the compressed file has bytes: the rest of this range is not read"
 NOT_DOWNLOADED = "a Git LFS pointer: the file itself is not downloaded. Next: git lfs pull"
 
 Record = dict[str, Any]
@@ -56,12 +66,16 @@ class Unusable(Exception):
 
 
 class Line(NamedTuple):
-    """A line, without its newline; `data` is None where it is too long, `ended` is False at a file's unfinished end."""
+    """A line, without its newline; `ended` is False at a file's unfinished end.
+
+    `data` is None where it is not read, and `reason` then says why; such a line may stand for many.
+    """
 
     start: int
     length: int
     data: bytes | None
     ended: bool
+    reason: str = ""
 
     @property
     def stop(self) -> int:
@@ -72,24 +86,36 @@ class Line(NamedTuple):
 def lines(file: BufferedReader, start: int, stop: int) -> Iterator[Line]:
     """Yield every line whose first byte lies in `[start, stop)`; one that begins before `stop` is read to its end.
 
-    Where a compressed stream stops short between two lines, an empty line without an end stands for the next.
+    Runs of blank lines are passed over at once. Where a compressed stream stops short between two lines, an empty line
+    without an end stands for the next. Of one that holds too many lines for its size, a last one stands for the rest.
     """
     position = read_to = _line_start(file, start, stop)
     block = bytearray(min(BLOCK_BYTES, max(MIN_BLOCK_BYTES, stop - position)))
     view = memoryview(block)
     begun: list[bytes] = []
-    length = 0
+    length = told = 0
+    paid = None if spent_bytes(file) is None else FREE_LINES
     while position < stop:
         count = file.readinto(view[: max(MIN_BLOCK_BYTES, stop - read_to)])
         if not count:
             if length or damage_of(file):
-                yield Line(position, length, _joined(begun, b"", length), ended=False)
+                yield _line(position, length, _joined(begun, b"", length), ended=False)
             return
         read_to += count
         at = 0
         while (end := block.find(b"\n", at, count)) >= 0:
+            if not length and block[at] <= SPACE and (behind := _behind_blank_lines(block, at, count)) > at:
+                position += behind - at
+                at = behind
+                if position >= stop:
+                    return
+                continue
+            if paid is not None and told >= paid and told >= (paid := FREE_LINES + (spent_bytes(file) or 0)):
+                yield Line(position, stop - position, None, ended=True, reason=TOO_MANY_LINES)
+                return
             length += end - at
-            yield Line(position, length, _joined(begun, view[at:end], length), ended=True)
+            told += 1
+            yield _line(position, length, _joined(begun, view[at:end], length), ended=True)
             position += length + 1
             if position >= stop:
                 return
@@ -100,6 +126,36 @@ def lines(file: BufferedReader, start: int, stop: int) -> Iterator[Line]:
             begun.append(bytes(view[at:count]))
         else:
             begun.clear()
+
+
+def _behind_blank_lines(block: bytearray, at: int, count: int) -> int:
+    """Return where the run of blank lines that begins at `at` ends: `at` where the line is not blank.
+
+    Looks at windows that grow, so that a short run costs little and a long one passes at over 1 GB/s.
+    """
+    held = np.frombuffer(block, dtype=np.uint8, count=count)
+    end, width = at, _FIRST_WINDOW
+    while end < count:
+        window = held[end : end + width]
+        blank = _leading_blanks(window)
+        end += blank
+        if blank < len(window):
+            break
+        width *= _WINDOW_GROWTH
+    return block.rfind(b"\n", at, end) + 1 or at
+
+
+def _leading_blanks(window: NDArray[np.uint8]) -> int:
+    solid = window != _NEWLINE
+    if solid.any():
+        for blank in BLANK:
+            solid &= window != blank
+    first = int(solid.argmax())
+    return first if solid[first] else len(window)
+
+
+def _line(start: int, length: int, data: bytes | None, *, ended: bool) -> Line:
+    return Line(start, length, data, ended, TOO_LONG if data is None else "")
 
 
 def _joined(begun: list[bytes], last: bytes | memoryview, length: int) -> bytes | None:
@@ -195,10 +251,16 @@ def _kind(value: object) -> str:
 
 
 def step_of(value: object) -> int | None:
-    """Read a step, None where there is none. Raises `Unusable` for one that is too large to be shown."""
+    """Read a step, None where there is none. Raises `Unusable` for what is no integer, or too large to be shown."""
+    if value is None:
+        return None
     if fields.is_too_large(value):
         raise Unusable(f"step {str(value)[:40]} {TOO_LARGE}")
-    return fields.integer(value)
+    found = fields.integer(value)
+    if found is None:
+        shown = repr(value[:40]) if isinstance(value, str) else fields.as_text(value)[:40]
+        raise Unusable(f"step {shown} is no integer")
+    return found
 
 
 def strip_bom(data: bytes, start: int) -> bytes:
@@ -264,7 +326,7 @@ class JsonlFormat:
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
         """See `Format`."""
-        with open_binary(source.path, RAW_BUFFER_BYTES) as file:
+        with open_binary(source.location, RAW_BUFFER_BYTES) as file:
             decoded = is_decoded(file)
             head = b"" if decoded else file.read(MAX_LFS_POINTER_BYTES)
             if is_lfs_pointer(head, len(head)):
@@ -356,7 +418,7 @@ class JsonlFormat:
     def read(self, source: Source, start: int, length: int) -> bytes:
         """See `Format`."""
         try:
-            with open_binary(source.path, RAW_BUFFER_BYTES) as file:
+            with open_binary(source.location, RAW_BUFFER_BYTES) as file:
                 file.seek(start)
                 return _read(file, length)
         except OSError as error:
@@ -365,7 +427,7 @@ class JsonlFormat:
 
 def _record(line: Line, read: Reader) -> Record:
     if line.data is None:
-        raise Unusable(f"longer than {MAX_LINE_BYTES // 2**20} MiB: not parsed")
+        raise Unusable(line.reason)
     return read(strip_bom(line.data, line.start))
 
 
@@ -389,15 +451,6 @@ def _read(file: Any, size: int) -> bytes:
         blocks.append(data)
         size -= len(data)
     return b"".join(blocks)
-
-
-def regular(path: str, flags: int) -> int:
-    """Open a regular file and nothing else: a pipe that took its place would wait for ever."""
-    handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-    if stat.S_ISREG(os.fstat(handle).st_mode):
-        return handle
-    os.close(handle)
-    raise OSError(errno.EINVAL, "not a regular file")
 
 
 def _changed(source: Source, start: int, reason: str) -> SourceChanged:

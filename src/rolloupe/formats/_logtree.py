@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 from rolloupe import text
 from rolloupe.formats import _fields as fields
 from rolloupe.formats._compressed import open_binary
-from rolloupe.formats._files import compression_of
 from rolloupe.formats._html import Element, children, first_below, parse_page, plain, tag_of, words
-from rolloupe.formats._jsonl import MAX_LINE_BYTES, Unusable, parse, regular, strip_bom
-from rolloupe.model import LogKind, LogNode, Part, ToolCall, Turn
+from rolloupe.formats._jsonl import MAX_LINE_BYTES, Unusable, parse, strip_bom
+from rolloupe.model import Location, LogKind, LogNode, Part, ToolCall, Turn
 
 MAX_BYTES = MAX_LINE_BYTES
 MAX_PAGE_BYTES = 16 * 2**20
@@ -48,9 +47,9 @@ class Logged(NamedTuple):
     node: LogNode
 
 
-def read_tree(path: str) -> LogNode:
+def read_tree(location: Location) -> LogNode:
     """Read a `_logtree.json`. Raises `Unusable` where it is no such document, and OSError."""
-    data = _content(path, MAX_BYTES)
+    data = _content(location, MAX_BYTES)
     document = parse(strip_bom(data, 0))
     root = document.get("root")
     if not isinstance(root, dict):
@@ -62,9 +61,9 @@ def read_tree(path: str) -> LogNode:
     return node
 
 
-def read_page(path: str) -> LogNode:
+def read_page(location: Location) -> LogNode:
     """Read a page of the cookbook. Raises `Unusable` where it is too long, and OSError."""
-    return _Outline(escaped=False).root(parse_page(_content(path, MAX_PAGE_BYTES).decode("utf-8", "replace")))
+    return _Outline(escaped=False).root(parse_page(_content(location, MAX_PAGE_BYTES).decode("utf-8", "replace")))
 
 
 def conversations(root: LogNode) -> Iterator[Logged]:
@@ -82,8 +81,8 @@ def table_of(node: LogNode) -> dict[str, str]:
     return {row[0]: row[1] for row in node.rows if len(row) == 2}
 
 
-def _content(path: str, limit: int) -> bytes:
-    with open_binary(path) if compression_of(path) else open(path, "rb", opener=regular) as file:
+def _content(location: Location, limit: int) -> bytes:
+    with open_binary(location) as file:
         data = file.read(limit + 1)
     if len(data) > limit:
         raise Unusable(f"longer than {limit // 2**20} MiB: not parsed")

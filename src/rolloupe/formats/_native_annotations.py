@@ -14,7 +14,7 @@ from rolloupe.formats import _annotations as annotations
 from rolloupe.formats import _fields as fields
 from rolloupe.formats._files import files, links_of
 from rolloupe.formats._jsonl import Record, Unusable, parse, strip_bom
-from rolloupe.model import Annotation, Locator, RunInfo, SampleRow, Source
+from rolloupe.model import Annotation, Location, Locator, RunInfo, SampleRow, Source
 
 FOLDER = "annotations"
 MAX_PLACES = 1000
@@ -36,25 +36,27 @@ def about(run: RunInfo, uid: str, places: Sequence[Locator] | None, raw: Raw) ->
     `places` says where they stand, oldest first; None where nobody knows. `raw` reads the bytes at a place.
     """
     held = files(os.path.join(run.root, FOLDER), links_of(run)) if uid and places != [] else []
-    paths = {f"{FOLDER}/{entry.name}": entry.path for entry in sorted(held, key=lambda one: text.natural(one.name))}
+    held.sort(key=lambda one: text.natural(one.name))
+    held_at = {f"{FOLDER}/{entry.name}": entry.location for entry in held}
     if places is None:
-        return _searched(paths, uid)
+        return _searched(held_at, uid)
     lines: list[Line] = []
     notes = [f"annotations: of very many the last {MAX_PLACES} count"] if len(places) > MAX_PLACES else []
     for name, own in groupby(places[-MAX_PLACES:], key=lambda place: place.source):
-        found = _at(Source(path=paths[name], name=name), list(own), uid, raw) if name in paths else []
+        where = held_at.get(name)
+        found = [] if where is None else _at(Source(path=where.path, name=name, root=where.root), list(own), uid, raw)
         if found is None:
-            found, more = _searched({name: paths[name]}, uid)
+            found, more = _searched({name: held_at[name]}, uid)
             notes += more
         lines += found
     return lines, notes
 
 
-def _searched(paths: dict[str, str], uid: str) -> tuple[list[Line], list[str]]:
+def _searched(held_at: dict[str, Location], uid: str) -> tuple[list[Line], list[str]]:
     lines: list[Line] = []
     notes: list[str] = []
-    for name, path in paths.items():
-        found, told = annotations.about(path, "uid", uid)
+    for name, where in held_at.items():
+        found, told = annotations.about(where, "uid", uid)
         lines += [Line(name, record) for record in found]
         notes += told
     return lines, notes

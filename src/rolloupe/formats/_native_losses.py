@@ -5,8 +5,8 @@ from functools import lru_cache
 
 from rolloupe.formats import _fields as fields
 from rolloupe.formats._jsonl import Unusable, parse
-from rolloupe.formats._trainer_files import read_bytes
-from rolloupe.model import Problem, Source
+from rolloupe.formats._trainer_files import lines_of
+from rolloupe.model import Location, Problem, Source
 
 DROPPED = "recorder/token_series_dropped"
 """A metric of the trainer: how many a process let go of since it began."""
@@ -18,16 +18,16 @@ def losses(source: Source) -> list[Problem]:
         state = os.stat(source.path)
     except OSError:
         return []
-    count = _dropped(source.path, state.st_ino, state.st_size, state.st_mtime_ns)
+    count = _dropped(source.location, state.st_ino, state.st_size, state.st_mtime_ns)
     reason = f"{count:,} token series were not written, for the recorder had no room: their samples say which"
     return [Problem(source=source.name, reason=reason, transient=True)] if count else []
 
 
 @lru_cache(maxsize=1000)
-def _dropped(path: str, _inode: int, _size: int, _changed_ns: int) -> int:
+def _dropped(location: Location, _inode: int, _size: int, _changed_ns: int) -> int:
     """The sum over the processes: where the count falls another one began."""
     total = last = 0
-    for line in read_bytes(path).split(b"\n"):
+    for line in lines_of(location):
         if DROPPED.encode() in line:
             told = _count(line) or last
             total, last = total + (last if told < last else 0), told

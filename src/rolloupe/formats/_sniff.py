@@ -6,6 +6,7 @@ Reads at most `MAX_BYTES`, follows no names, and remembers what it saw until the
 import json
 import os
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ from rolloupe.formats._jsonl import (
     replace_lone_surrogates,
     strip_bom,
 )
+from rolloupe.model import Location
 
 FIRST_BYTES = 64 * 2**10
 MAX_BYTES = 2**20
@@ -31,6 +33,7 @@ _MAX_EMPTY = 256
 _KEPT_CHARS = 256
 _KEPT_ITEMS = 4
 _KEPT_DEPTH = 4
+_SHOWN_BYTES = 40
 _space = re.compile(r"[ \t\r\n]*")
 _decoder = json.JSONDecoder()
 
@@ -49,32 +52,33 @@ class Look(NamedTuple):
         return not self.objects and not self.trouble
 
 
-def look(path: str) -> Look:
+def look(location: Location) -> Look:
     """Look into a file; what cannot be read is told in `trouble`."""
     try:
-        state = os.stat(path)
-        return _look(path, state.st_ino, state.st_size, state.st_mtime_ns)
+        state = os.stat(location.path)
+        return _look(location, state.st_ino, state.st_size, state.st_mtime_ns)
     except OSError as error:
         return Look(trouble=f"could not be read: {error.strerror}")
 
 
-def look_into(paths: list[str]) -> list[tuple[str, Look]]:
+def look_into(some: Sequence[Location]) -> list[tuple[Location, Look]]:
     """Look into a few of many files, empty ones passed over: from both ends, as old and new files may differ."""
     half = _MAX_EMPTY // 2
-    some = paths if len(paths) <= _MAX_EMPTY else [*paths[:half], *paths[-half:]]
-    looks: list[tuple[str, Look]] = []
-    for path in [*some[: MAX_FILES // 2], *reversed(some[MAX_FILES // 2 :])]:
-        seen = look(path)
+    if len(some) > _MAX_EMPTY:
+        some = [*some[:half], *some[-half:]]
+    looks: list[tuple[Location, Look]] = []
+    for location in [*some[: MAX_FILES // 2], *reversed(some[MAX_FILES // 2 :])]:
+        seen = look(location)
         if not seen.empty:
-            looks.append((path, seen))
+            looks.append((location, seen))
         if len(looks) == MAX_FILES:
             break
     return looks
 
 
 @lru_cache(maxsize=512)
-def _look(path: str, _inode: int, size: int, _mtime_ns: int) -> Look:
-    with open_binary(path) as file:
+def _look(location: Location, _inode: int, size: int, _mtime_ns: int) -> Look:
+    with open_binary(location) as file:
         data = file.read(FIRST_BYTES)
         if is_lfs_pointer(data, size):
             return Look(trouble=NOT_DOWNLOADED)
@@ -101,7 +105,7 @@ def _objects(data: bytes, *, whole: bool) -> Look:
         try:
             found.append(_slim(parse(line)))
         except Unusable as error:
-            trouble = trouble or str(error)
+            trouble = trouble or f"{error}. It begins with {line[:_SHOWN_BYTES].decode(errors='replace')!r}"
         if len(found) == MAX_OBJECTS:
             break
     if found or whole:

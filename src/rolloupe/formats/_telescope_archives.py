@@ -18,7 +18,7 @@ from rolloupe.formats._files import Entry, entries, links_of
 from rolloupe.formats._telescope_tables import KINDS, MAX_SAMPLES, Kind, name_of
 from rolloupe.formats._trainer_files import read_json
 from rolloupe.formats._zipped_tables import Tables, Unreadable, integers
-from rolloupe.model import RunInfo, Source
+from rolloupe.model import Location, RunInfo, Source
 
 STEPS, EVENTS, AFTERWARDS = "steps", "events", "evals_after_training"
 FOLDERS = (STEPS, EVENTS, AFTERWARDS)
@@ -41,10 +41,16 @@ class Archive(NamedTuple):
     """A file of a run: `name` is its path below it, `state` changes with what it holds."""
 
     path: str
+    root: str
     name: str
     state: tuple[int, int, int]
     stamp: str = ""
     """Of a later evaluation: when it was."""
+
+    @property
+    def location(self) -> Location:
+        """Where it is opened."""
+        return Location(self.path, self.root)
 
 
 class Outline(NamedTuple):
@@ -70,7 +76,10 @@ class Merged(NamedTuple):
 
     def sources(self) -> list[Source]:
         """The archives as sources."""
-        return [Source(path=one.path, name=one.name, depends=_word(self.left[one.name])) for one in self.archives]
+        return [
+            Source(path=one.path, name=one.name, root=one.root, depends=_word(self.left[one.name]))
+            for one in self.archives
+        ]
 
 
 NOTHING = Outline(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), MISSING)
@@ -81,13 +90,14 @@ _merged: OrderedDict[str, tuple[object, Merged]] = OrderedDict()
 _open: OrderedDict[tuple[str, tuple[int, int, int]], Tables] = OrderedDict()
 
 
-def tables_of(path: str) -> Tables:
+def tables_of(location: Location) -> Tables:
     """The tables of an archive as it is now; the few that were used last are kept. Raises `Unreadable`."""
+    path = location.path
     key = (path, _state(path))
     with _lock:
         found = _open.get(key)
     if found is None:
-        found = Tables(path)
+        found = Tables(location)
     with _lock:
         found = _open.setdefault(key, found)
         _open.move_to_end(key)
@@ -103,11 +113,11 @@ def archives_of(run: RunInfo) -> list[Archive]:
     found = []
     for part in run.parts:
         if os.path.isfile(part.path):
-            found.append(_archive(part.path, os.path.basename(part.path)))
+            found.append(_archive(Location(part.path, links_of(run)), os.path.basename(part.path)))
             continue
         for folder in FOLDERS:
             listed = sorted(zips(os.path.join(part.path, folder), links_of(run), folder), key=_place)
-            found += [_archive(entry.path, f"{folder}/{entry.name}") for entry in listed]
+            found += [_archive(entry.location, f"{folder}/{entry.name}") for entry in listed]
     return found
 
 
@@ -137,9 +147,9 @@ def _place(entry: Entry) -> tuple[int, str]:
     return int(block["number"]) if block else _LAST.get(entry.name, 0), entry.name
 
 
-def _archive(path: str, name: str) -> Archive:
-    match = _AFTERWARDS.fullmatch(os.path.basename(path))
-    return Archive(path, name, _state(path), match["stamp"] if match else "")
+def _archive(location: Location, name: str) -> Archive:
+    match = _AFTERWARDS.fullmatch(os.path.basename(location.path))
+    return Archive(location.path, location.root, name, _state(location.path), match["stamp"] if match else "")
 
 
 def _state(path: str) -> tuple[int, int, int]:
@@ -159,7 +169,7 @@ def merged(run: RunInfo) -> Merged:
         held = _merged.get(run.root)
     if held is not None and held[0] == key:
         return held[1]
-    found = _merge(archives, _trained(summary))
+    found = _merge(archives, _trained(Location(summary, links_of(run))))
     with _lock:
         _merged[run.root] = key, found
         _merged.move_to_end(run.root)
@@ -182,8 +192,8 @@ def _merge(archives: list[Archive], trained: int) -> Merged:
     return Merged(archives, left, untrained)
 
 
-def _trained(summary: str) -> int:
-    found = read_json(summary) if os.path.isfile(summary) else None
+def _trained(summary: Location) -> int:
+    found = read_json(summary) if os.path.isfile(summary.path) else None
     last = found.get("steps/last_training_step") if isinstance(found, dict) else None
     return last if isinstance(last, int) and not isinstance(last, bool) else MISSING
 
@@ -197,7 +207,7 @@ def outline_of(archive: Archive) -> Outline:
     if held is not None and held[0] == archive.state:
         return held[1]
     try:
-        found = _outlined(tables_of(archive.path))
+        found = _outlined(tables_of(archive.location))
     except Unreadable:
         found = NOTHING
     with _lock:

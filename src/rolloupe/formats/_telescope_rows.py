@@ -7,7 +7,8 @@ from rolloupe.formats import _fields as fields
 from rolloupe.formats._jsonl import TOO_LARGE, Unusable
 from rolloupe.formats._telescope_archives import UNDISPATCHED, stamp_of
 from rolloupe.formats._telescope_tables import Facts, Kept, Kind, Row, name_of
-from rolloupe.formats._telescope_turns import Texts, label_of, prompt_turns, response_turns
+from rolloupe.formats._telescope_texts import Texts
+from rolloupe.formats._telescope_turns import label_of, prompt_turns, response_turns
 from rolloupe.model import Locator, RunInfo, Sample, SampleRow, Source, Status, Turn
 
 NUMBERS = (

@@ -12,7 +12,7 @@ from rolloupe.formats import _trainer_files as trainer
 from rolloupe.formats._files import file_of, links_of
 from rolloupe.formats._telescope_archives import SUMMARY, archives_of, tables_of
 from rolloupe.formats._zipped_tables import Unreadable, taken
-from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, MetricRow, RunFile, RunInfo, Source
+from rolloupe.model import Checkpoint, Location, LoggedTranscript, LogNode, MetricRow, RunFile, RunInfo, Source
 
 CONFIG, HISTORY = "config.json", "history.jsonl"
 MAX_METRIC_ROWS = 5_000_000
@@ -43,7 +43,7 @@ class TelescopeFiles:
         rows = [*_history(run)]
         for archive in archives_of(run):
             try:
-                table = tables_of(archive.path).table("metrics")
+                table = tables_of(archive.location).table("metrics")
             except Unreadable:
                 continue
             if table is not None:
@@ -77,7 +77,7 @@ class TelescopeFiles:
         if not os.path.isdir(run.root):
             return trainer.described_files([(run.root, Path(run.root).name, "samples")])
         found = [(archive.path, archive.name, "samples") for archive in archives_of(run)]
-        found += [(path, name, what) for name, what in _WHAT.items() if (path := _file(run, name))]
+        found += [(one.path, name, what) for name, what in _WHAT.items() if (one := _file(run, name))]
         return trainer.described_files(found)
 
     def logtrees(self, run: RunInfo) -> list[tuple[str, int]]:  # noqa: ARG002
@@ -144,11 +144,11 @@ def _metric_name(row: dict[str, Any]) -> str:
     return "/".join(part for part in parts if isinstance(part, str) and part) or "metric"
 
 
-def _file(run: RunInfo, name: str) -> str:
-    """The path of one of the files beside the archives, nothing where there is none that may be read."""
-    return _below(Path(run.root), name, links_of(run)) if os.path.isdir(run.root) else ""
+def _file(run: RunInfo, name: str) -> Location | None:
+    """Where one of the files beside the archives lies, None where there is none that may be read."""
+    return _below(Path(run.root), name, links_of(run)) if os.path.isdir(run.root) else None
 
 
-def _below(folder: Path, name: str, links: str) -> str:
+def _below(folder: Path, name: str, links: str) -> Location | None:
     path = folder / name
     return file_of(str(path.parent), path.name, links)

@@ -54,6 +54,7 @@ class Named(NamedTuple):
     split: str | None
     step: int | None
     flat: bool
+    root: str
 
 
 def find(folder: str, link_root: str, kinds: Iterable[Kind] = ("rollouts", "tree", "page")) -> list[Named]:
@@ -70,12 +71,12 @@ def find(folder: str, link_root: str, kinds: Iterable[Kind] = ("rollouts", "tree
     return sorted(found, key=lambda n: (-1 if n.step is None else n.step, n.split or "", not n.flat, n.name))
 
 
-def of_file(path: Path) -> Named:
+def of_file(path: Path, root: str) -> Named:
     """Tell what a file of samples is by its name and its folder's."""
     number = ITERATION.fullmatch(path.parent.name)
-    entry = Entry(path.name, str(path), False, 0)
+    entry = Entry(path.name, str(path), False, 0, root)
     found = _at_top(entry, fields.integer(number[1]) if number else None)
-    return found or Named(str(path), path.name, "rollouts", None, None, False)
+    return found or Named(str(path), path.name, "rollouts", None, None, False, root)
 
 
 def _at_top(entry: Entry, step: int | None) -> Named | None:
@@ -84,15 +85,15 @@ def _at_top(entry: Entry, step: int | None) -> Named | None:
     if match is None or number is None:
         inside = _inside(entry, entry.name, step)
         return inside if step is not None or (inside and inside.kind == "rollouts") else None
-    return Named(entry.path, entry.name, SUFFIXES[match["suffix"]], _split(match), number, True)
+    return Named(entry.path, entry.name, SUFFIXES[match["suffix"]], _split(match), number, True, entry.root)
 
 
 def _inside(entry: Entry, name: str, step: int | None) -> Named | None:
     match = _INSIDE.fullmatch(plain_name(entry.name))
     if match:
-        return Named(entry.path, name, SUFFIXES[match["suffix"]], _split(match), step, False)
+        return Named(entry.path, name, SUFFIXES[match["suffix"]], _split(match), step, False, entry.root)
     if plain_name(entry.name).endswith(ROLLOUTS):
-        return Named(entry.path, name, "rollouts", None, step, False)
+        return Named(entry.path, name, "rollouts", None, step, False, entry.root)
     return None
 
 

@@ -8,11 +8,12 @@ from typing import Any
 
 from rolloupe.formats import _logtree as logtree
 from rolloupe.formats import _trainer_files as trainer
-from rolloupe.formats._files import COMPRESSED, file_of, is_below, links_of, plain_name
+from rolloupe.formats._files import COMPRESSED, file_of, links_of, plain_name
 from rolloupe.formats._jsonl import Unusable
 from rolloupe.formats._tinker_join import Joined, Place, Tied, join
 from rolloupe.formats._tinker_names import CHECKPOINTS, CONFIG, DIFF, METRICS, ROLLOUTS, Named, described, find
-from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, MetricRow, RunFile, RunInfo, Source
+from rolloupe.model import Checkpoint, Location, LoggedTranscript, LogNode, MetricRow, RunFile, RunInfo, Source
+from rolloupe.storage import file_state, is_below
 
 TREE = "_logtree.json"
 PAGE = ".html"
@@ -21,7 +22,7 @@ MAX_DIFF_BYTES = 4 * 2**20
 MAX_JOINED_BYTES = 64 * 2**20
 """A longer file of rollouts is not held in memory to tie conversations to its trajectories."""
 
-_Reader = Callable[[str], LogNode]
+_Reader = Callable[[Location], LogNode]
 _READERS: dict[str, _Reader] = {"tree": logtree.read_tree, "page": logtree.read_page}
 
 
@@ -108,16 +109,17 @@ def _place(run: RunInfo) -> tuple[str | None, str]:
     if os.path.isdir(run.root):
         return run.root, ""
     folder, name = os.path.split(run.root)
-    if name.endswith(METRICS) and is_below(os.path.realpath(folder), links_of(run)):
+    if name.endswith(METRICS) and is_below(folder, links_of(run)):
         return folder, name.removesuffix(METRICS)
     return None, ""
 
 
-def _file(run: RunInfo, name: str) -> str:
-    """Return the path of one of the trainer's files, nothing where there is none that may be read."""
+def _file(run: RunInfo, name: str) -> Location | None:
+    """Return where one of the trainer's files lies, None where there is none that may be read."""
     folder, prefix = _place(run)
     if folder is None:
-        return run.root if name == METRICS and plain_name(run.root).endswith(METRICS) else ""
+        is_it = name == METRICS and plain_name(run.root).endswith(METRICS)
+        return Location(run.root, links_of(run)) if is_it else None
     return file_of(folder, prefix + name, links_of(run))
 
 
@@ -138,24 +140,25 @@ def _read(logs: list[Named]) -> tuple[str, LogNode]:
     reasons = []
     for named in logs:
         try:
-            return named.path, _READERS[named.kind](named.path)
+            return named.path, _READERS[named.kind](Location(named.path, named.root))
         except (OSError, Unusable) as error:
             reasons.append(LogNode(kind="text", text=f"{named.name} could not be read: {error}"))
     return "", LogNode(kind="root", children=reasons)
 
 
 def _joined(run: RunInfo, tree: str, rollouts: str, split: str, step: int) -> Joined | None:
-    if not all(is_below(os.path.realpath(path), links_of(run)) for path in (tree, rollouts)):
-        return None
+    both = Location(tree, links_of(run)), Location(rollouts, links_of(run))
     try:
-        states = [os.stat(path) for path in (tree, rollouts)]
+        states = [file_state(one) for one in both]
         if states[1].st_size > MAX_JOINED_BYTES:
             return None
-        return _join(tree, rollouts, split, step, tuple((s.st_ino, s.st_size, s.st_mtime_ns) for s in states))
+        return _join(*both, split, step, tuple((s.st_ino, s.st_size, s.st_mtime_ns) for s in states))
     except (OSError, Unusable):
         return None
 
 
 @lru_cache(maxsize=2)
-def _join(tree: str, rollouts: str, split: str, step: int, _states: tuple[tuple[int, int, int], ...]) -> Joined:
+def _join(
+    tree: Location, rollouts: Location, split: str, step: int, _states: tuple[tuple[int, int, int], ...]
+) -> Joined:
     return join(logtree.read_tree(tree), trainer.records(rollouts), split, step)

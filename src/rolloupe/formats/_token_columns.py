@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rolloupe import tokens
 from rolloupe.formats import _fields as fields
 from rolloupe.formats._jsonl import Record, Unusable
-from rolloupe.model import Part, Turn
+from rolloupe.model import Part, TokenSeries, Turn
 
 OF_THE_FIRST = {
     "id": "token_ids", "position": "position_ids", "advantage": "advantages", "reward": "rewards",
@@ -80,11 +80,16 @@ class Columns:
             self._floats[key] = self._masked(key)
         return self._floats[key]
 
-    def _masked(self, key: str) -> tokens.Floats | None:
+    def stored(self, key: str) -> tokens.Floats | None:
+        """A column as the file has it, shape (T,), garbage included: for who writes it on, never for who shows it."""
         found = tokens.read_floats(self._record.get(key))
+        return None if found is None else found[: self.length]
+
+    def _masked(self, key: str) -> tokens.Floats | None:
+        found = self.stored(key)
         if found is None:
             return None
-        values = np.where(self.mask, found[: self.length], np.nan)
+        values = np.where(self.mask, found, np.nan)
         if key in OF_TRAINER:
             values[:1] = np.nan
         return values
@@ -130,6 +135,16 @@ def metrics_of(record: Record, columns: Columns) -> dict[str, float]:
         if values is not None and (count := tokens.nan_sum(values)) is not None:
             found[key] = count
     return found | _weighted(columns)
+
+
+def token_series_of(columns: Columns) -> list[TokenSeries]:
+    """The token series of a sample, the loss mask first."""
+    found = [TokenSeries(name="loss_mask", values=columns.mask.astype(np.float64).tolist())]
+    for name, values in series_of(columns).items():
+        stored = columns.stored(AT_SAMPLING if name == "logprobs" else name)
+        beside = None if stored is None else tokens.beside(stored, values)
+        found.append(TokenSeries(name=name, values=values.tolist(), stored=beside))
+    return found
 
 
 def series_of(columns: Columns) -> dict[str, tokens.Floats]:

@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from rolloupe.formats._jsonl import regular
 from rolloupe.formats._parquet_footer import RowGroup, row_groups
+from rolloupe.model import Location
+from rolloupe.storage import open_file
 
 MAX_ROW_GROUP_BYTES = 512 * 2**20
 """The writer makes row groups of a few MB; what claims to be much larger is not read."""
@@ -38,19 +39,20 @@ def part_path(run_root: str, producer: str, part: int) -> Path:
     return Path(run_root, "tokens", producer, f"{part:06d}.parquet")
 
 
-def read_row(path: Path, row: int) -> TokenRow:
+def read_row(location: Location, row: int) -> TokenRow:
     """Read one row of a part. Raises `PartUnreadable`."""
+    name = os.path.basename(location.path)
     try:
-        with os.fdopen(regular(str(path), os.O_RDONLY), "rb") as opened:
+        with open_file(location) as opened:
             group, at = _place(row_groups(opened), row)
             opened.seek(0)
             with pq.ParquetFile(opened) as file:
                 return _row(file.read_row_group(group, use_threads=False).slice(at, 1))
     except FileNotFoundError:
-        raise PartUnreadable(f"{path.name} is not there") from None
+        raise PartUnreadable(f"{name} is not there") from None
     except (OSError, pa.ArrowException, ValueError, IndexError, MemoryError) as error:
         reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise PartUnreadable(f"{path.name} cannot be read: {reason[:200]}") from None
+        raise PartUnreadable(f"{name} cannot be read: {reason[:200]}") from None
 
 
 def _row(table: pa.Table) -> TokenRow:

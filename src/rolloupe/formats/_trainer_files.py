@@ -4,36 +4,39 @@ All are read whole when they are asked for, up to `MAX_BYTES` from their start; 
 over here, and told by `rolloupe.formats.beside`.
 """
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rolloupe.formats import _fields as fields
 from rolloupe.formats._compressed import open_binary
-from rolloupe.formats._jsonl import BOM, Record, Unusable, decoded, parse
-from rolloupe.model import Checkpoint, MetricRow, RunFile, Source
+from rolloupe.formats._jsonl import BLANK, BOM, Record, Unusable, decoded, lines, parse, step_of, strip_bom
+from rolloupe.model import Checkpoint, Location, MetricRow, RunFile, Source
 
 MAX_BYTES = 256 * 2**20
 
 
-def read_bytes(path: str, limit: int = MAX_BYTES) -> bytes:
+def read_bytes(location: Location | None, limit: int = MAX_BYTES) -> bytes:
     """Return the first bytes of a regular file; nothing where there is none that can be read."""
+    if location is None:
+        return b""
     try:
-        with open_binary(path) as file:
+        with open_binary(location) as file:
             return file.read(limit)
     except OSError:
         return b""
 
 
-def read_text(path: str, limit: int = MAX_BYTES) -> str:
+def read_text(location: Location | None, limit: int = MAX_BYTES) -> str:
     """Return a file as text."""
-    return read_bytes(path, limit).decode("utf-8", errors="replace")
+    return read_bytes(location, limit).decode("utf-8", errors="replace")
 
 
-def read_json(path: str) -> Any:
+def read_json(location: Location | None) -> Any:
     """Return a JSON document; None where it is none."""
     try:
-        return document(read_bytes(path))
+        return document(read_bytes(location))
     except Unusable:
         return None
 
@@ -44,29 +47,40 @@ def document(data: bytes) -> Any:
     return fields.showable(found)
 
 
-def records(path: str) -> Iterator[Record]:
-    """Yield the objects of a file of JSON lines."""
-    for line in read_bytes(path).removeprefix(BOM).split(b"\n"):
-        if line.strip():
-            try:
-                yield parse(line)
-            except Unusable:
-                continue
+def records(location: Location | None) -> Iterator[Record]:
+    """Yield the objects of a file of JSON lines, up to `MAX_BYTES` from its start."""
+    for line in lines_of(location):
+        with contextlib.suppress(Unusable):
+            yield parse(line)
+
+
+def lines_of(location: Location | None) -> Iterator[bytes]:
+    """Yield the lines of a file, blank ones and those that are too long left out, up to `MAX_BYTES` from its start."""
+    if location is None:
+        return
+    with contextlib.suppress(OSError), open_binary(location) as file:
+        for line in lines(file, 0, MAX_BYTES):
+            if line.data is not None and (data := strip_bom(line.data, line.start)).strip(BLANK):
+                yield data
 
 
 def merged_metrics(rows: Iterable[Record]) -> list[MetricRow]:
     """Merge rows of one step, the last value of each metric counting; rows without a step follow, one by one.
 
-    What is no number is left out: metrics are drawn.
+    What is no number is left out: metrics are drawn. So is a row whose step is no integer, or too large:
+    `rolloupe.formats.beside` lists it.
     """
     by_step: dict[int, dict[str, float]] = {}
     loose: list[MetricRow] = []
     for row in rows:
-        step = fields.integer(row.get("step"))
+        try:
+            step = step_of(row.get("step"))
+        except Unusable:
+            continue
         values = {key: number for key, value in row.items() if (number := fields.number(value)) is not None}
         values.pop("step", None)
         time_s = fields.number(row.get("time")) if step is None else None
-        if step is None or fields.is_too_large(step):
+        if step is None:
             loose.append(MetricRow(step=None, values=values, time_s=time_s))
         else:
             by_step.setdefault(step, {}).update(values)
@@ -98,7 +112,7 @@ def described_files(found: Iterable[tuple[str, str, str]]) -> list[RunFile]:
     return listed
 
 
-def json_sources(root: str, paths: Iterable[str]) -> list[Source]:
-    """Return files as `HasBeside.beside` lists them, under their names below the run; those without a path are not."""
+def json_sources(root: str, some: Iterable[Location | None]) -> list[Source]:
+    """Return files as `HasBeside.beside` lists them, under their names below the run; those that are None are not."""
     folder = root if os.path.isdir(root) else os.path.dirname(root)
-    return [Source(path=path, name=os.path.relpath(path, folder)) for path in paths if path]
+    return [Source(path=one.path, name=os.path.relpath(one.path, folder), root=one.root) for one in some if one]

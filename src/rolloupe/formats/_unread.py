@@ -1,12 +1,13 @@
 """What is said of files that no format reads: what they are, why they are left, and what would be needed."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
-from rolloupe.formats._files import JSONL, Entry, plain_name
+from rolloupe.formats._files import JSONL, Entry, is_passed_over, plain_name
 from rolloupe.formats._generic_keys import has_sample, has_text, roles_of
 from rolloupe.formats._jsonl import Record
 from rolloupe.formats._sniff import look
+from rolloupe.model import Location
 
 _NO_FORMAT = "no format of this version reads them"
 _NEVER = (
@@ -31,7 +32,8 @@ _FRAMEWORKS: tuple[tuple[frozenset[str], str], ...] = tuple(
     for keys, framework in (
         ("export_sequence_idx micro_step", "token exports of prime-rl"),
         ("traces env task", "episodes of verifiers or prime-rl"),
-        ("responses_create_params", "rollouts of NeMo-Gym"),
+        ("responses_create_params response", "rollouts of NeMo-Gym"),
+        ("rollout_kind policy_response reward", "rollouts of NeMo-Gym"),
         ("token_loss_mask token_ids", "train data of NeMo-RL"),
         ("content rewards idx", "validation data of NeMo-RL"),
         ("responses scores prompt", "column dumps of ROLL"),
@@ -48,9 +50,16 @@ _BESIDE: tuple[tuple[frozenset[str], str], ...] = tuple(
         ("trace_id chunk offset", "an index of prime-rl's annotations: it holds no samples"),
         ("trace_ids chunk offset", "an index of prime-rl's episodes: it holds no samples"),
         ("producer time step", "metrics of prime-rl: they hold no samples"),
+        ("responses_create_params", "inputs of NeMo-Gym: prompts without responses, which are no samples"),
+        ("mean/reward std/reward sample", "statistics of NeMo-Gym over the rollouts of a task: they hold no samples"),
     )
 )
 """Files that belong to a layout without holding samples."""
+
+_TWICE = "a file of the same name, plain or as `.zst`, lies beside it: that one counts"
+
+_ELSEWHERE = "responses_create_params"
+"""The key under which NeMo-Gym has the prompt, below keys of each environment that may look like a response."""
 
 
 def is_unreadable_kind(name: str) -> bool:
@@ -59,19 +68,28 @@ def is_unreadable_kind(name: str) -> bool:
     return ending in _KINDS and ending not in (".json", ".zip")
 
 
-def reasons(entries: Iterable[Entry]) -> list[str]:
-    """Say why a folder's files are unread, equal reasons together; files of no known kind are passed over."""
+def is_foreign(record: Record) -> bool:
+    """Tell of a row with a text and a score that it is another framework's: its prompt has no usual name."""
+    return _ELSEWHERE in record
+
+
+def reasons(entries: Iterable[Entry], names: Collection[str]) -> list[str]:
+    """Say why a folder's files are unread, equal reasons together; files of no known kind are passed over.
+
+    `names` are those of all files in the folder.
+    """
     by_reason: dict[str, list[str]] = {}
     for entry in entries:
-        if (reason := reason_for(entry.name, entry.path)) is not None:
+        reason = _TWICE if is_passed_over(entry.name, names) else reason_for(entry.name, entry.location)
+        if reason is not None:
             by_reason.setdefault(reason, []).append(entry.name)
     return [f"{_listed(names)}: {reason}" for reason, names in by_reason.items()]
 
 
-def reason_for(name: str, path: str) -> str | None:
+def reason_for(name: str, location: Location) -> str | None:
     """Say why one file is not read; None where its kind is unknown."""
     if plain_name(name).endswith(JSONL):
-        return _of_lines(path)
+        return _of_lines(location)
     return _KINDS.get(_ending(name))
 
 
@@ -82,8 +100,8 @@ def _ending(name: str) -> str:
     return inner if inner in (*_KINDS, *JSONL) else name[name.rfind(".") :].lower() if "." in name else ""
 
 
-def _of_lines(path: str) -> str:
-    seen = look(path)
+def _of_lines(location: Location) -> str:
+    seen = look(location)
     if seen.empty:
         return "empty so far"
     if not seen.objects:

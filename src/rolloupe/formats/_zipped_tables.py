@@ -21,7 +21,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rolloupe.formats._decoding import FREE_BYTES, MAX_RATIO
-from rolloupe.formats._jsonl import regular
+from rolloupe.model import Location
+from rolloupe.storage import open_descriptor
 
 MAX_MEMBERS = 1000
 MAX_DIRECTORY_BYTES = 2**22
@@ -68,9 +69,9 @@ class Unreadable(Exception):
 class Tables:
     """The tables of one archive, each read when it is first asked for. May be used by several threads."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, location: Location) -> None:
         """Read the directory of an archive. Raises `Unreadable`."""
-        self.path = path
+        self.location = location
         self.trouble: dict[str, str] = {}
         """Of members that could not be read: why."""
         self._held: dict[tuple[str, frozenset[str]], pa.Table | None] = {}
@@ -79,7 +80,7 @@ class Tables:
         self._derived: dict[str, Any] = {}
         self._deriving = threading.Lock()
         try:
-            with _opened(path) as file:
+            with _opened(location) as file:
                 _check_directory(file)
                 self._most_rows = min(MAX_ROWS, FREE_ROWS + ROWS_PER_BYTE * file.seek(0, os.SEEK_END))
                 with zipfile.ZipFile(file) as archive:
@@ -87,7 +88,8 @@ class Tables:
                         raise ValueError(f"a directory of {len(archive.infolist())} members: not read")
                     self._members = {info.filename: info.file_size for info in archive.infolist()}
                     if len(self._members) < len(archive.infolist()):
-                        self.trouble[os.path.basename(path)] = "members that share a name: the last of each counts"
+                        name = os.path.basename(location.path)
+                        self.trouble[name] = "members that share a name: the last of each counts"
         except _UNREADABLE as error:
             raise Unreadable(_reason(error)) from None
 
@@ -134,7 +136,7 @@ class Tables:
     def _unpacked(self, member: str) -> Iterator[IO[bytes]]:
         """What a member holds, as a file that can be read anywhere."""
         with (
-            _opened(self.path) as file,
+            _opened(self.location) as file,
             zipfile.ZipFile(file) as archive,
             archive.open(member) as packed,
             tempfile.SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as unpacked,
@@ -164,8 +166,8 @@ class _Sparing(io.BufferedReader):
         return data
 
 
-def _opened(path: str) -> BinaryIO:
-    return _Sparing(io.FileIO(regular(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)), "rb"))
+def _opened(location: Location) -> BinaryIO:
+    return _Sparing(io.FileIO(open_descriptor(location), "rb"))
 
 
 def _check_directory(file: BinaryIO) -> None:

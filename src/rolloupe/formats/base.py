@@ -69,6 +69,13 @@ class Format(Protocol):
 
 
 @runtime_checkable
+class SeriesInSamples(Protocol):
+    """A format whose scans say nothing of token series: those of a step are known from its samples read whole."""
+
+    series_in_samples: ClassVar[bool]
+
+
+@runtime_checkable
 class TakesPlaces(Protocol):
     """A format whose `load` would search files for annotations, and can be told where they stand instead."""
 

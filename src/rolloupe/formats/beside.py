@@ -12,7 +12,7 @@ import msgspec
 
 from rolloupe.formats._compressed import is_decoded, open_binary
 from rolloupe.formats._files import JSONL, plain_name
-from rolloupe.formats._jsonl import NOT_DOWNLOADED, JsonlFormat, Record, Unusable, is_lfs_pointer
+from rolloupe.formats._jsonl import NOT_DOWNLOADED, JsonlFormat, Record, Unusable, is_lfs_pointer, step_of
 from rolloupe.formats._trainer_files import MAX_BYTES, document, read_bytes
 from rolloupe.model import Problem, RunInfo, Scanned, Source
 
@@ -26,6 +26,7 @@ class _Lines(JsonlFormat):
     """Lines that are looked at for what is wrong with them alone."""
 
     def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:  # noqa: ARG002
+        step_of(record.get("step"))
         return []
 
 
@@ -60,7 +61,7 @@ def _damage(source: Source, _inode: int, _size: int, _changed_ns: int) -> tuple[
 
 
 def _of_lines(source: Source) -> Iterator[Problem]:
-    with open_binary(source.path) as file:
+    with open_binary(source.location) as file:
         may_grow = not is_decoded(file)
         file.seek(MAX_BYTES)
         is_cut = bool(file.read(1))
@@ -73,7 +74,7 @@ def _of_lines(source: Source) -> Iterator[Problem]:
 
 
 def _of_document(source: Source) -> Iterator[Problem]:
-    data = read_bytes(source.path)
+    data = read_bytes(source.location)
     try:
         document(data)
     except Unusable as error:

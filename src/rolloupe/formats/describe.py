@@ -34,10 +34,16 @@ What holds for all of them, lines being those of the formats that are JSON lines
 - Of a compressed file that expands to more than 1 GiB and more than {MAX_RATIO}-fold, no more is read.
 - The unfinished last line of a file that is being written is a sample as soon as it is whole.
 - Lines beyond {MAX_LINE_BYTES // 2**20} MiB are listed, not parsed.
-- A key of an unexpected type never costs the sample: its value is shown among the extra fields.
+- A step is an integer: `3`, `3.0` or `"3"`. A line with any other step, but null, is listed as a problem, and so is
+  such a row of the trainer's metrics. Any other key of an unexpected type never costs the sample: its value is shown
+  among the extra fields.
 - Where a framework has no name for the group of a sample, samples with equal prompts within a step are a group, named
   by the first 12 hex digits of the prompt's BLAKE2b hash. Where it has none for the sample, the byte offset is its
   name, which stays the same as long as the file is only appended to.
+- Where several rows have the same split, step, group and index (a `sample_index` that is written twice), each of them
+  is a sample: all count in means, groups, lists, searches, evaluations and exports. The last one has the plain id; the
+  earlier ones are `~1`, `~2`, ... in file order. Only what an older launch recorded of a step is left aside, in the
+  format `native`, which alone names launches.
 """
 
 

@@ -4,9 +4,11 @@ Walks within bounds, by names alone; only the formats look into files. Links tha
 unless asked for, and no link is followed twice.
 """
 
+import math
 import os
-from collections import Counter
-from collections.abc import Iterable, Sequence
+import time
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,13 +16,14 @@ import msgspec
 
 from rolloupe.errors import NotRecognised, UnreadablePath
 from rolloupe.formats import _unread
-from rolloupe.formats._files import Entry, entries, is_utf8, printable, stem
+from rolloupe.formats._files import Entry, alone, entries, is_utf8, stem
 from rolloupe.formats.base import Format, TrainerFiles
 from rolloupe.formats.generic import Generic
 from rolloupe.formats.native import FOLDERS, Native
 from rolloupe.formats.registry import FORMATS, by_name
 from rolloupe.formats.rl_logging_board import join_eval
 from rolloupe.model import AS_FOUND, Reading, RunInfo
+from rolloupe.storage import printable, real_path
 
 MAX_DEPTH = 6
 MAX_FOLDERS = 20_000
@@ -36,6 +39,8 @@ class Note(NamedTuple):
 
     path: str
     reason: str
+    is_late: bool = False
+    """True where it was not looked at, for time was over."""
 
 
 class Discovery(NamedTuple):
@@ -45,14 +50,19 @@ class Discovery(NamedTuple):
     notes: list[Note]
 
 
-def discover(paths: Sequence[Path], reading: Reading = AS_FOUND) -> Discovery:
-    """Find the runs at and below some paths: folders or files.
+def discover(paths: Sequence[Path], reading: Reading = AS_FOUND, within_s: float | None = None) -> Discovery:
+    """Find the runs at and below some paths: folders or files. Where `within_s` is over, a note says what is left.
 
     Raises `UnreadablePath` for a path that is missing or may not be read, and `NotRecognised` where the format that is
     asked for does not exist or reads nothing there. Fields that a person names are for the generic format.
     """
     wanted = reading.format or (Generic.name if reading.fields else "")
-    walk = _Walk((by_name(wanted),) if wanted else FORMATS, forced=bool(wanted), follow=reading.follow_symlinks)
+    walk = _Walk(
+        (by_name(wanted),) if wanted else FORMATS,
+        forced=bool(wanted),
+        follow=reading.follow_symlinks,
+        within_s=within_s,
+    )
     single: list[RunInfo] = []
     for path in paths:
         place = _existing(path) if wanted else _whole(_existing(path))
@@ -61,7 +71,7 @@ def discover(paths: Sequence[Path], reading: Reading = AS_FOUND) -> Discovery:
         else:
             single += walk.file(place)
     runs = _distinct(join_eval(_unique([*walk.runs, *_merged(single)])))
-    if wanted and not runs:
+    if wanted and not runs and not walk.is_late:
         tried = ", ".join(str(path) for path in paths)
         raise NotRecognised(f"{wanted} reads nothing at {tried}. Next: rolloupe doctor, without --format")
     return Discovery([msgspec.structs.replace(run, reading=reading) for run in runs], walk.notes)
@@ -80,7 +90,7 @@ def _existing(path: Path) -> Path:
         raise UnreadablePath(f"{path} is neither a folder nor a regular file. Next: name one that is")
     if not is_utf8(str(place)):
         raise UnreadablePath(f"{printable(str(place))}: its name is not valid UTF-8. Next: rename it")
-    return place
+    return Path(real_path(str(place)))
 
 
 def _whole(place: Path) -> Path:
@@ -92,12 +102,15 @@ def _whole(place: Path) -> Path:
 class _Walk:
     """One walk over the roots: collects runs and notes."""
 
-    def __init__(self, formats: Sequence[Format], *, forced: bool, follow: bool) -> None:
+    def __init__(self, formats: Sequence[Format], *, forced: bool, follow: bool, within_s: float | None) -> None:
         self.runs: list[RunInfo] = []
         self.notes: list[Note] = []
         self._formats = formats
         self._forced = forced
         self._follow = follow
+        self.is_late = False
+        """True once something was not looked at for lack of time."""
+        self._ends_s = math.inf if within_s is None else time.monotonic() + within_s
         self._link_root = ""
         self._claimed: set[str] = set()
         self._seen: set[tuple[int, int]] = set()
@@ -110,7 +123,7 @@ class _Walk:
         self._link_root = ""
         runs = [] if _unread.is_unreadable_kind(path.name) else self._ask(path)
         if not runs:
-            reason = _unread.reason_for(path.name, str(path)) or "no format recognises what it holds"
+            reason = _unread.reason_for(path.name, alone(path)) or "no format recognises what it holds"
             self._note(str(path), reason)
         return runs
 
@@ -123,6 +136,11 @@ class _Walk:
         while waiting:
             folder, depth = waiting.pop()
             walked += 1
+            if self._is_late():
+                left = len(waiting) + 1
+                folders = f"{left} folder{'' if left == 1 else 's'} and what is below"
+                self._note_late(str(path), f"{folders} were not looked at")
+                break
             if walked > MAX_FOLDERS:
                 self._note(
                     str(path), f"more than {MAX_FOLDERS} folders: the rest was not looked at. Next: name a folder below"
@@ -136,6 +154,9 @@ class _Walk:
         self._note_empty(str(path))
         if before == (len(self.runs), len(self.notes)):
             self._note(str(path), "nothing here that a format reads: no JSON lines in any folder")
+
+    def _is_late(self) -> bool:
+        return time.monotonic() > self._ends_s
 
     def _visit(self, folder: str) -> list[str]:
         """Look at one folder; returns the folders in it that are to be visited."""
@@ -176,14 +197,20 @@ class _Walk:
             self._whole.update(path for path in paths if os.path.isdir(path))
 
     def _note_unread(self, folder: str, listed: Iterable[Entry]) -> None:
-        unread = []
+        unread, names = [], set()
         for entry in listed:
             if entry.refused:
                 self._note(printable(entry.path), entry.refused)
-            elif not entry.is_folder and entry.path not in self._claimed:
-                unread.append(entry)
-        for reason in _unread.reasons(unread):
+            elif not entry.is_folder:
+                names.add(entry.name)
+                if entry.path not in self._claimed:
+                    unread.append(entry)
+        left = deque(unread)
+        for reason in _unread.reasons(self._in_time(left), names):
             self._note(folder, reason)
+        if left:
+            files = "a file was" if len(left) == 1 else f"{len(left)} files were"
+            self._note_late(folder, f"{files} not looked at, from {left[0].name} on")
 
     def _note_empty(self, root: str) -> None:
         empty, self._empty = self._empty, []
@@ -192,6 +219,16 @@ class _Walk:
         elif empty:
             shown = ", ".join(os.path.relpath(folder, root) for folder in empty[:3])
             self._note(root, f"{len(empty)} empty folders ({shown}{', ...' if len(empty) > 3 else ''})")
+
+    def _in_time(self, left: deque[Entry]) -> Iterator[Entry]:
+        """Take entries off while there is time."""
+        while left and not self._is_late():
+            yield left.popleft()
+
+    def _note_late(self, path: str, what: str) -> None:
+        """Note what was not looked at, however many notes there are: it says that they are not all."""
+        self.is_late = True
+        self.notes.append(Note(path, f"time was over: {what}. Next: name a folder below", is_late=True))
 
     def _note(self, path: str, reason: str) -> None:
         if len(self.notes) < MAX_NOTES:
@@ -225,7 +262,7 @@ def _as_one(folder: str, members: list[RunInfo]) -> RunInfo:
         return first
     parts = tuple(part for run in members for part in run.parts)
     reason = f"{len(members)} files of one folder; of the first: {first.reason}"
-    return msgspec.structs.replace(first, name=Path(folder).name, root=folder, parts=parts, reason=reason)
+    return msgspec.structs.replace(first, name=Path(folder).name, root=folder, parts=parts, reason=reason, link_root="")
 
 
 def _distinct(runs: list[RunInfo]) -> list[RunInfo]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rolloupe import tokens
 from rolloupe.formats import _fields as fields
-from rolloupe.formats._files import Entry, files, folders, links_of, stem
+from rolloupe.formats._files import Entry, alone, files, folders, links_of, stem
 from rolloupe.formats._generic_keys import (
     GROUPS,
     PROMPTS,
@@ -26,7 +26,8 @@ from rolloupe.formats._generic_keys import (
 from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable, step_of
 from rolloupe.formats._named_fields import ROLES, Fields, renamed
 from rolloupe.formats._sniff import look, look_into
-from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleRow, Source, TokenSeries
+from rolloupe.formats._unread import is_foreign
+from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source, TokenSeries
 
 MAX_STEP_FOLDERS = 100_000
 """Folders named by a step below one run; more are not looked at."""
@@ -46,13 +47,15 @@ class Generic(JsonlFormat):
 
     name = "generic"
     title = "JSON lines with text and a score"
+    series_in_samples = True
     recognises = (
         "`.jsonl` or `.ndjson` files whose rows hold a text or a list of messages (prompt: "
         f"{_listed(PROMPTS)}; response: {_listed(RESPONSES)}; or `messages` alone) and a score ({_listed(SCORES)})."
     )
     layout = (
         "One file, a folder of files, or a folder whose folders are named by a step (`global_step_3_evals/`, `12/`) "
-        "and hold such files. Files whose rows hold no sample (`aggregated_results.jsonl`) are left aside."
+        "and hold such files. Files whose rows hold no sample (`aggregated_results.jsonl`), and those of NeMo-Gym, are "
+        "left aside."
     )
     identity = (
         f"step = {_listed(STEPS)}, else the number in the name of the folder or the file, else 0; group = "
@@ -93,16 +96,20 @@ class Generic(JsonlFormat):
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
         if path.is_file():
-            return self._found(path, stem(path.name), [str(path)], "one file", "", forced=forced)
+            return self._found(path, stem(path.name), [alone(path)], "one file", "", forced=forced)
         root = link_root or str(path.resolve())
-        listed = [entry.path for entry in files(str(path), root) if forced or _may_hold_samples(entry, ())]
+        listed = [
+            entry.location for entry in files(str(path), root) if forced or _may_hold_samples(entry, (), forced=False)
+        ]
         places = "" if listed else "in folders named by a step"
-        listed += [entry.path for folder in _step_folders(str(path), root) for entry in files(folder.path, root)]
+        listed += [entry.location for folder in _step_folders(str(path), root) for entry in files(folder.path, root)]
         number = f"{len(listed)} file{'s' if len(listed) != 1 else ''} of JSON lines {places}".rstrip()
         return self._found(path, path.name, listed, number, root, forced=forced)
 
-    def _found(self, path: Path, name: str, listed: list[str], what: str, links: str, *, forced: bool) -> list[RunInfo]:
-        records = (record for _, seen in look_into(listed) for record in seen.objects)
+    def _found(
+        self, path: Path, name: str, listed: list[Location], what: str, links: str, *, forced: bool
+    ) -> list[RunInfo]:
+        records = (record for _, seen in look_into(listed) for record in seen.objects if not is_foreign(record))
         fitting = next((roles for record in records if has_sample(record, roles := roles_of(record))), None)
         if not listed or not (fitting or forced):
             return []
@@ -115,14 +122,14 @@ class Generic(JsonlFormat):
         found = []
         for part in run.parts:
             if Path(part.path).is_file():
-                found.append(_source(run, part.path))
+                found.append(_source(run, Location(part.path, links_of(run))))
                 continue
             listed = files(part.path, links_of(run))
             for folder in _step_folders(part.path, links_of(run)):
                 listed += files(folder.path, links_of(run))
-            kept = [entry for entry in listed if _may_hold_samples(entry, run.reading.fields)]
             asked = run.reading.format or run.reading.fields
-            found += [_source(run, entry.path) for entry in (listed if asked and not kept else kept)]
+            kept = [entry for entry in listed if _may_hold_samples(entry, run.reading.fields, forced=bool(asked))]
+            found += [_source(run, entry.location) for entry in (listed if asked and not kept else kept)]
         return found
 
     def prepared(self, run: RunInfo, record: Record) -> Record:
@@ -180,6 +187,8 @@ class Generic(JsonlFormat):
             turns=fields.prompt_turns(prompt) + fields.response_turns(response),
             prompt_text=row.prompt,
             response_text=row.response,
+            prompt_messages=fields.messages(prompt),
+            response_messages=fields.messages(response),
             label=fields.as_text(record.get(roles.label)) if roles.label else "",
             series=_series(roles, record),
             extra={key: fields.showable(value) for key, value in record.items() if not roles.shows(key, value, row)},
@@ -191,13 +200,14 @@ def _step_folders(folder: str, link_root: str) -> list[Entry]:
     return named[:MAX_STEP_FOLDERS]
 
 
-def _source(run: RunInfo, path: str) -> Source:
+def _source(run: RunInfo, location: Location) -> Source:
+    path, root = location
     file = Path(path)
     name = file.name if path == run.root else file.relative_to(run.root).as_posix()
     of_file = fields.step_in(stem(file.name))
     of_folder = fields.step_of_folder(file.parent.name)
     first, second = (of_folder, of_file) if "/" in name else (of_file, of_folder)
-    return Source(path=path, name=name, split=_split(run, name), step=second if first is None else first)
+    return Source(path=path, name=name, root=root, split=_split(run, name), step=second if first is None else first)
 
 
 def _split(run: RunInfo, name: str) -> str:
@@ -217,16 +227,16 @@ def _words(part: str) -> list[str]:
     return [word for word in _SEPARATOR.split(part.lower()) if word]
 
 
-_with_samples: set[tuple[str, int, Fields]] = set()
+_with_samples: set[tuple[str, int, Fields, bool]] = set()
 
 
-def _may_hold_samples(entry: Entry, named: Fields) -> bool:
+def _may_hold_samples(entry: Entry, named: Fields, *, forced: bool) -> bool:
     """Tell whether rows of a file may be samples. Remembered once some were, as a file may begin with others."""
-    key = (entry.path, entry.inode, named)
+    key = (entry.path, entry.inode, named, forced)
     if key in _with_samples:
         return True
-    records = [renamed(record, named) for record in look(entry.path).objects]
-    found = any(has_sample(record, roles_of(record)) for record in records)
+    records = [renamed(record, named) for record in look(entry.location).objects]
+    found = any(has_sample(record, roles_of(record)) and (forced or not is_foreign(record)) for record in records)
     if found:
         _with_samples.add(key)
     return found or not records
@@ -249,9 +259,10 @@ def _group(roles: Roles, record: Record) -> str | None:
 
 
 def _turn_count(response: object) -> int:
-    entries = response if isinstance(response, list) else []
-    roles = [entry.get("role") for entry in entries if isinstance(entry, dict)]
-    return max(1, roles.count("assistant"))
+    if not isinstance(response, list):
+        return 1
+    roles = [entry.get("role") for entry in response if isinstance(entry, dict)]
+    return max(1, roles.count("assistant")) if response else 0
 
 
 def _series(roles: Roles, record: Record) -> list[TokenSeries]:

@@ -16,7 +16,7 @@ from rolloupe import tokens
 from rolloupe.formats import _fields as fields
 from rolloupe.formats import _native_annotations as annotations
 from rolloupe.formats import _trainer_files as trainer
-from rolloupe.formats._files import file_of, files, folders, is_below, links_of, plain_name, stem
+from rolloupe.formats._files import file_of, files, folders, links_of, plain_name, stem
 from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable, step_of
 from rolloupe.formats._native_derived import derived
 from rolloupe.formats._native_losses import losses
@@ -24,6 +24,7 @@ from rolloupe.formats._token_parts import PartUnreadable, part_path, read_row
 from rolloupe.model import (
     Annotation,
     Checkpoint,
+    Location,
     Locator,
     LoggedTranscript,
     LogNode,
@@ -101,13 +102,13 @@ class Native(JsonlFormat):
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
         links = link_root or str(path.resolve())
-        marker = _marker(path)
+        marker = _marker(path, links)
         if marker is None and forced and (path.is_file() or files(str(path), links)):
             marker = {"version": VERSION}
         if marker is None:
             return []
         version = fields.integer(marker.get("version"))
-        reason = f"{MARKER} says so" if _marker(path) else "read as a person asked"
+        reason = f"{MARKER} says so" if _marker(path, links) else "read as a person asked"
         if version is None or version > VERSION:
             reason = f"{MARKER} says version {version}, and {VERSION} is the last one known here: update Rolloupe"
         parts = (RunPart(str(path)),)
@@ -121,16 +122,16 @@ class Native(JsonlFormat):
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`. A file of samples that was named alone is read alone."""
         if os.path.isfile(run.root):
-            return [Source(path=run.root, name=os.path.basename(run.root))]
-        marker = _marker(Path(run.root))
+            return [Source(path=run.root, name=os.path.basename(run.root), root=links_of(run))]
+        marker = _marker(Path(run.root), links_of(run))
         if marker is None:
-            return [Source(path=entry.path, name=entry.name) for entry in files(run.root, links_of(run))]
+            return [Source(path=one.path, name=one.name, root=one.root) for one in files(run.root, links_of(run))]
         if (fields.integer(marker.get("version")) or 0) > VERSION:
             return []
         return [
-            Source(path=entry.path, name=f"{folder}/{entry.name}", annotates=folder == "annotations")
+            Source(path=one.path, name=f"{folder}/{one.name}", root=one.root, annotates=folder == "annotations")
             for folder in ("samples", "annotations")
-            for entry in files(os.path.join(run.root, folder), links_of(run))
+            for one in files(os.path.join(run.root, folder), links_of(run))
         ]
 
     def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
@@ -189,6 +190,8 @@ class Native(JsonlFormat):
             turns=fields.prompt_turns(record.get("prompt")) + fields.response_turns(record.get("response")),
             prompt_text=row.prompt,
             response_text=row.response,
+            prompt_messages=fields.messages(record.get("prompt")),
+            response_messages=fields.messages(record.get("response")),
             label=fields.as_text(record.get("label")),
             ref_turns=fields.response_turns(reference),
             ref_reward=fields.number(record.get("ref_reward")),
@@ -217,7 +220,7 @@ class Native(JsonlFormat):
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
         """See `TrainerFiles`."""
-        rows = [row for path in _metrics_files(run) for row in _latest_sums(trainer.records(path))]
+        rows = [row for one in _metrics_files(run) for row in _latest_sums(trainer.records(one))]
         flat = [{**_named(row.get("values")), "step": row.get("step"), "time": row.get("time")} for row in rows]
         return trainer.merged_metrics([*_summed(rows), *flat])
 
@@ -293,12 +296,12 @@ class Native(JsonlFormat):
         return []
 
 
-def _marker(folder: Path) -> Record | None:
+def _marker(folder: Path, links: str) -> Record | None:
     """What the marker of a run says; None where a folder is none."""
     place = folder / MARKER
     if not place.is_file():
         return None
-    found = trainer.read_json(str(place))
+    found = trainer.read_json(Location(str(place), links))
     return found if isinstance(found, dict) and found.get("layout") == "rolloupe" else None
 
 
@@ -308,15 +311,15 @@ def _time(row: dict[str, Any] | None) -> float:
     return -math.inf if time is None or math.isnan(time) else time
 
 
-def _file(run: RunInfo, name: str) -> str:
+def _file(run: RunInfo, name: str) -> Location | None:
     return file_of(run.root, name, links_of(run))
 
 
-def _metrics_files(run: RunInfo) -> list[str]:
-    return [entry.path for entry in files(os.path.join(run.root, "metrics"), links_of(run))]
+def _metrics_files(run: RunInfo) -> list[Location]:
+    return [entry.location for entry in files(os.path.join(run.root, "metrics"), links_of(run))]
 
 
-def _config_file(run: RunInfo) -> str:
+def _config_file(run: RunInfo) -> Location | None:
     return _file(run, "config.rolloupe.json") or _file(run, "config.json")
 
 
@@ -426,21 +429,31 @@ def _add_series(run: RunInfo, source: str, record: Record, sample: Sample) -> No
         return
     part, row = fields.count(series.get("part")), fields.count(series.get("row"))
     path = part_path(run.root, stem(os.path.basename(source)), part or 0)
-    if part is None or row is None or not is_below(os.path.realpath(path), links_of(run)):
+    if part is None or row is None:
         sample.notes.append("where its token series are cannot be read")
         return
     try:
-        found = read_row(path, row)
+        found = read_row(Location(str(path), links_of(run)), row)
     except PartUnreadable as error:
         sample.notes.append(f"no token series: {error}")
         return
     if found.uid != sample.row.uid:
         sample.notes.append(f"no token series: row {row} of {path.name} is of another sample")
         return
-    sample.token_ids = found.token_ids or sample.token_ids
+    _place(sample, found.token_ids, found.series)
+
+
+def add_arrays(sample: Sample, token_ids: list[int], series: Mapping[str, tokens.Floats]) -> None:
+    """Give a sample that was read from its line alone its token ids and series, as they stand in a part."""
+    _place(sample, token_ids, series)
+    _under_the_mask(sample.series)
+
+
+def _place(sample: Sample, token_ids: list[int], series: Mapping[str, tokens.Floats]) -> None:
+    sample.token_ids = token_ids or sample.token_ids
     count = len(sample.token_ids)
     held = {one.name: one for one in sample.series}
-    for name, values in found.series.items():
+    for name, values in series.items():
         held[name] = TokenSeries(name=name, values=values.tolist(), offset=max(0, count - len(values)))
     sample.series = list(held.values())
 
@@ -461,7 +474,9 @@ def _under_the_mask(series: list[TokenSeries]) -> None:
     mask = next((np.array(one.values) for one in series if one.name == "loss_mask"), None)
     for one in series:
         if mask is not None and one.name != "loss_mask":
-            one.values = tokens.under_mask(np.array(one.values), mask).tolist()
+            stored = np.array(one.values)
+            values = tokens.under_mask(stored, mask)
+            one.stored, one.values = tokens.beside(stored, values), values.tolist()
 
 
 def _named(values: object) -> dict[str, Any]:

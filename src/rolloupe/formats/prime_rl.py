@@ -13,7 +13,7 @@ import numpy as np
 
 from rolloupe import tokens
 from rolloupe.formats import _fields as fields
-from rolloupe.formats._files import Entry, entries, files, folders, links_of, plain_name, stem
+from rolloupe.formats._files import Entry, alone, entries, files, folders, links_of, plain_name, stem
 from rolloupe.formats._jsonl import JsonlFormat, Record, step_of
 from rolloupe.formats._sniff import Look, look, look_into
 from rolloupe.formats._token_columns import (
@@ -30,16 +30,17 @@ from rolloupe.formats._token_columns import (
     metrics_of,
     series_of,
     shown,
+    token_series_of,
     turns_of,
 )
 from rolloupe.model import (
+    Location,
     Locator,
     RunInfo,
     RunPart,
     Sample,
     SampleRow,
     Source,
-    TokenSeries,
 )
 
 EXPORTS = "token_exports"
@@ -103,11 +104,11 @@ class PrimeRL(JsonlFormat):
         """See `Format`."""
         links = link_root or str(path.resolve())
         if path.is_file():
-            fits = forced or _fits([look(str(path))])
+            fits = forced or _fits([look(alone(path))])
             return [self._run(path, path, f"one file{ROWS}", "")] if fits else []
         for folder in (path, path / EXPORTS):
             found = _rank_files(str(folder), links)
-            looks = [seen for _, seen in look_into([path for path, _ in found])]
+            looks = [seen for _, seen in look_into([location for location, _ in found])]
             named = folder.name == EXPORTS and (forced or not looks)
             if found and (named or _fits(looks)):
                 return [self._run(path, folder, _described(found, looks), links)]
@@ -125,13 +126,13 @@ class PrimeRL(JsonlFormat):
         found = []
         for part in run.parts:
             if Path(part.path).is_file():
-                found.append(Source(path=part.path, name=Path(part.path).name, split="train"))
+                found.append(Source(path=part.path, name=Path(part.path).name, root=links_of(run), split="train"))
                 continue
             listed = _rank_files(part.path, links_of(run))
-            listed = listed or [(entry.path, None) for entry in files(part.path, links_of(run))]
-            for path, step in listed:
+            listed = listed or [(entry.location, None) for entry in files(part.path, links_of(run))]
+            for (path, root), step in listed:
                 name = Path(path).relative_to(run.root).as_posix()
-                found.append(Source(path=path, name=name, split="train", step=step))
+                found.append(Source(path=path, name=name, root=root, split="train", step=step))
         return found
 
     series_keys = frozenset(ARRAYS - {"tokens", "token_ids"})
@@ -175,8 +176,6 @@ class PrimeRL(JsonlFormat):
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `JsonlFormat`."""
         columns = columns_of(record)
-        series = [TokenSeries(name="loss_mask", values=columns.mask.astype(np.float64).tolist())]
-        series += [TokenSeries(name=name, values=values.tolist()) for name, values in series_of(columns).items()]
         notes = [NO_TEXT, *columns.notes, *absences_of(columns)]
         return Sample(
             key=row.key,
@@ -186,7 +185,7 @@ class PrimeRL(JsonlFormat):
             prompt_text=row.prompt,
             response_text=row.response,
             token_ids=columns.ids,
-            series=series,
+            series=token_series_of(columns),
             extra={key: fields.showable(value) for key, value in record.items() if not _is_shown(key, value)},
             notes=notes,
         )
@@ -214,20 +213,20 @@ def _is_shown(key: str, value: object) -> bool:
     return fields.integer(value) is not None
 
 
-def _rank_files(folder: str, links: str) -> list[tuple[str, int | None]]:
-    """Paths and steps of the files of ranks, in the order of steps."""
-    found: list[tuple[str, int | None]] = [(path, None) for path in _ranks(files(folder, links))]
+def _rank_files(folder: str, links: str) -> list[tuple[Location, int | None]]:
+    """The files of ranks, in the order of steps."""
+    found: list[tuple[Location, int | None]] = [(one, None) for one in _ranks(files(folder, links))]
     for below in folders(folder, links):
         if match := _STEP.fullmatch(below.name):
-            found += [(path, int(match["step"])) for path in _ranks(files(below.path, links))]
+            found += [(one, int(match["step"])) for one in _ranks(files(below.path, links))]
     return sorted(found, key=lambda one: (one[1] or 0, one[0]))
 
 
-def _ranks(listed: list[Entry]) -> list[str]:
-    return [entry.path for entry in listed if _RANK.fullmatch(plain_name(entry.name))]
+def _ranks(listed: list[Entry]) -> list[Location]:
+    return [entry.location for entry in listed if _RANK.fullmatch(plain_name(entry.name))]
 
 
-def _described(found: list[tuple[str, int | None]], looks: list[Look]) -> str:
+def _described(found: list[tuple[Location, int | None]], looks: list[Look]) -> str:
     steps = {step for _, step in found if step is not None}
     number = f"{len(found)} file{'s' if len(found) != 1 else ''} of ranks"
     places = f" in {len(steps)} step{'s' if len(steps) != 1 else ''}" if steps else ""
@@ -250,7 +249,7 @@ def _state(folder: str, links: str) -> str:
     keys = {key for _, seen in look_into(paths) for record in seen.objects for key in record}
     if not keys or ("training_mode" in keys and "export_step" not in keys):  # before #2641 there was no STABLE
         return ""
-    quiet_s = time.time() - max((_changed_s(path) for path in paths), default=0.0)
+    quiet_s = time.time() - max((_changed_s(one.path) for one in paths), default=0.0)
     return "incomplete" if quiet_s > QUIET_S else "being written"
 
 

@@ -18,11 +18,12 @@ from rolloupe.formats import _episodes as episodes
 from rolloupe.formats import _fields as fields
 from rolloupe.formats import _trainer_files as trainer
 from rolloupe.formats._episodes import Branch, as_dict
-from rolloupe.formats._files import Entry, file_of, files, links_of, stem
+from rolloupe.formats._files import Entry, alone, file_of, files, links_of, stem
 from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable, step_of
 from rolloupe.formats._sniff import Look, look, look_into
 from rolloupe.model import (
     Annotation,
+    Location,
     Locator,
     MetricRow,
     Problem,
@@ -53,6 +54,7 @@ class PrimeRLTraces(JsonlFormat):
 
     name = "prime_rl_traces"
     title = "prime-rl trace streams"
+    series_in_samples = True
     recognises = (
         "A folder with files in `monitors/file/traces/stream/` (or, for a day in 2026, a file `stream.jsonl` there); a "
         "folder `traces/`, or a file of its stream, whose rows hold `traces`."
@@ -99,11 +101,11 @@ class PrimeRLTraces(JsonlFormat):
         links = link_root or str(path.resolve())
         if path.is_file():
             named = path.parent.name == STREAM or stem(path.name) == STREAM
-            fits = forced or (named and _fits([look(str(path))]))
+            fits = forced or (named and _fits([look(alone(path))]))
             return [self._run(path, path, "one file, rows have traces", "")] if fits else []
         for folder in (path / MONITORS / TRACES, path):
             found = _stream_files(str(folder), links)
-            looks = [seen for _, seen in look_into([entry.path for entry in found])]
+            looks = [seen for _, seen in look_into([entry.location for entry in found])]
             placed = folder != path or (folder.name == TRACES and Path(folder, ANNOTATIONS).is_dir())
             if found and (forced or placed or _fits(looks)):
                 number = f"{len(found)} chunk{'s' if len(found) > 1 else ''} of a stream of episodes"
@@ -123,10 +125,10 @@ class PrimeRLTraces(JsonlFormat):
         found = []
         for part in run.parts:
             if Path(part.path).is_file():
-                found.append(Source(path=part.path, name=Path(part.path).name))
+                found.append(Source(path=part.path, name=Path(part.path).name, root=links_of(run)))
                 continue
             listed = _stream_files(part.path, links_of(run)) or files(part.path, links_of(run))
-            found += [Source(path=e.path, name=os.path.relpath(e.path, part.path)) for e in listed]
+            found += [Source(path=e.path, name=os.path.relpath(e.path, part.path), root=e.root) for e in listed]
         return found + _annotation_sources(run)
 
     def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
@@ -207,7 +209,7 @@ class PrimeRLTraces(JsonlFormat):
         return trainer.json_sources(run.root, [_metrics_file(run)])
 
 
-def _metrics_file(run: RunInfo) -> str:
+def _metrics_file(run: RunInfo) -> Location | None:
     return file_of(str(Path(run.root, MONITORS)), "metrics.jsonl", links_of(run))
 
 
@@ -232,7 +234,7 @@ def _annotation_sources(run: RunInfo) -> list[Source]:
     if folder is None:
         return []
     return [
-        Source(path=entry.path, name=os.path.relpath(entry.path, Path(folder).parent), annotates=True)
+        Source(path=entry.path, name=os.path.relpath(entry.path, Path(folder).parent), root=entry.root, annotates=True)
         for stream in annotations.streams(folder, links_of(run))
         for _, entry in sorted(stream.chunks.items())
     ]

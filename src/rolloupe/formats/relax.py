@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from rolloupe.formats import _fields as fields
-from rolloupe.formats._files import files, links_of, plain_name, stem
+from rolloupe.formats._files import alone, files, links_of, plain_name, stem
 from rolloupe.formats._jsonl import JsonlFormat, Record, step_of
 from rolloupe.formats._sniff import Look, look, look_into
-from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleRow, Source
+from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source
 
 NUMBERED = re.compile(r"[0-9]+\.jsonl")
 RESULT = "rollout_result"
@@ -35,6 +35,8 @@ _PLACED = {
     "label": fields.as_text,
     "agent_turns": fields.count,
     "advantage": fields.number,
+    "uid": fields.name,
+    "trace_id": fields.name,
     "discarded": fields.reason,
     **{key: fields.count for keys in _COUNTS.values() for key in keys},
 }
@@ -75,6 +77,7 @@ class Relax(JsonlFormat):
         ("`label`", "ground truth"),
         ("`advantage`", "the advantage, which `rolloupe convert` writes; Relax itself stores none"),
         ("`discarded`", "why it was not trained on, a text that `rolloupe convert` writes"),
+        ("`uid`, `trace_id`", "what other frameworks call the sample and its trace, which `rolloupe convert` writes"),
         ("any other number", "sample metric (`image_count`, `image_token_count`, `multimodal_token_count`, ...)"),
         ("any other key", "extra (`weight_versions`, `multimodal_inputs`, `latency_trace`, ...)"),
     )
@@ -94,32 +97,32 @@ class Relax(JsonlFormat):
         return self._flat_folder(path, links, forced=forced)
 
     def _one_file(self, path: Path, *, forced: bool) -> list[RunInfo]:
-        if not forced and not _fits([look(str(path))], placed=False):
+        if not forced and not _fits([look(alone(path))], placed=False):
             return []
         part = RunPart(str(path), path.parent.name if path.parent.name in SPLITS else None)
         return [self._run(path, stem(path.name), "one file, rows have rollout_id and sample_index", [part], "")]
 
     def _result_folder(self, folder: Path, links: str, *, forced: bool) -> RunInfo | None:
         found = {split: _numbered(str(folder / split), links) for split in SPLITS}
-        paths = [path for listed in found.values() for path in listed]
-        if not paths:
+        number = sum(map(len, found.values()))
+        if not number:
             return None
         looks = [seen for split in SPLITS for _, seen in look_into(found[split])]
         if not (forced or _fits(looks, placed=True) or (not looks and folder.name == RESULT)):
             return None
         keys = _keys_seen(looks)
         places = " and ".join(f"{split}/" for split in SPLITS if found[split])
-        named = f"{len(paths)} file{'s' if len(paths) > 1 else ''} named {{step}}.jsonl below {places}"
+        named = f"{number} file{'s' if number > 1 else ''} named {{step}}.jsonl below {places}"
         parts = [RunPart(str(folder / split), split) for split in SPLITS]
         return self._run(folder, _name_of(folder), f"{named}, {keys}", parts, links)
 
     def _flat_folder(self, folder: Path, links: str, *, forced: bool) -> list[RunInfo]:
         split = folder.name if folder.name in SPLITS else None
-        paths = _numbered(str(folder), links)
-        looks = [seen for _, seen in look_into(paths)]
+        listed = _numbered(str(folder), links)
+        looks = [seen for _, seen in look_into(listed)]
         parts = [RunPart(str(folder), split)]
-        named = f"{len(paths)} file{'s' if len(paths) > 1 else ''} named {{step}}.jsonl, {_keys_seen(looks)}"
-        if forced and not paths:
+        named = f"{len(listed)} file{'s' if len(listed) > 1 else ''} named {{step}}.jsonl, {_keys_seen(looks)}"
+        if forced and not listed:
             parts = [RunPart(entry.path, split) for entry in files(str(folder), links, (".jsonl",))]
             named = f"{len(parts)} files read as a person asked"
         elif not forced and not _fits(looks, placed=False):
@@ -134,11 +137,12 @@ class Relax(JsonlFormat):
         found = []
         for part in run.parts:
             named = plain_name(part.path).endswith(".jsonl") and Path(part.path).is_file()
-            paths = [part.path] if named else _numbered(part.path, links_of(run))
-            for path in paths:
+            listed = [Location(part.path, links_of(run))] if named else _numbered(part.path, links_of(run))
+            for path, root in listed:
                 file = Path(path)
                 name = file.name if path == run.root else file.relative_to(run.root).as_posix()
-                found.append(Source(path=path, name=name, split=part.split, step=fields.integer(stem(file.name))))
+                step = fields.integer(stem(file.name))
+                found.append(Source(path=path, name=name, root=root, split=part.split, step=step))
         return found
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
@@ -167,6 +171,8 @@ class Relax(JsonlFormat):
             response_tokens=counts["response_tokens"],
             total_tokens=counts["total_tokens"],
             env=fields.name(record.get("dataset")) or "",
+            uid=fields.name(record.get("uid")) or "",
+            trace_id=fields.name(record.get("trace_id")) or "",
             discarded=fields.reason(record.get("discarded")) or "",
             metrics=_metrics(record) | reward.metrics,
             tags=reward.tags,
@@ -183,15 +189,17 @@ class Relax(JsonlFormat):
             turns=fields.prompt_turns(record.get("prompt")) + fields.response_turns(record.get("response")),
             prompt_text=row.prompt,
             response_text=row.response,
+            prompt_messages=fields.messages(record.get("prompt")),
+            response_messages=fields.messages(record.get("response")),
             label=fields.as_text(record.get("label")),
             extra=_extra(record, row),
         )
 
 
-def _numbered(folder: str, link_root: str) -> list[str]:
-    """Paths of the files named by a number, in the order of the numbers."""
+def _numbered(folder: str, link_root: str) -> list[Location]:
+    """The files named by a number, in the order of the numbers."""
     found = [e for e in files(folder, link_root, (".jsonl",)) if NUMBERED.fullmatch(plain_name(e.name))]
-    return [e.path for e in sorted(found, key=lambda e: (len(stem(e.name).lstrip("0")), stem(e.name).lstrip("0")))]
+    return [e.location for e in sorted(found, key=lambda e: (len(stem(e.name).lstrip("0")), stem(e.name).lstrip("0")))]
 
 
 def _fits(looks: list[Look], *, placed: bool) -> bool:

@@ -4,7 +4,6 @@ Source: HarderThenHarder/RLLoggingBoard, its README and its reader. Any trainer 
 ranks write one each, and the rows of all are merged by their `step`.
 """
 
-import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,10 +14,11 @@ import numpy as np
 
 from rolloupe import tokens
 from rolloupe.formats import _fields as fields
-from rolloupe.formats._files import files, is_below, links_of, stem
-from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable
-from rolloupe.formats._sniff import Look, look, look_into
+from rolloupe.formats._files import alone, files, links_of, stem
+from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable, step_of
+from rolloupe.formats._sniff import Look, look_into
 from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleRow, Source, TokenSeries
+from rolloupe.storage import is_below
 
 PAD_TOKEN = "<PAD>"  # noqa: S105
 """The board's default. It pads prompts on the left and responses on the right."""
@@ -97,14 +97,12 @@ class RLLoggingBoard(JsonlFormat):
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
         links = link_root or str(path.resolve())
-        if path.is_file():
-            paths, looks = [str(path)], [look(str(path))]
-        else:
-            paths = [entry.path for entry in files(str(path), links, SUFFIX)]
-            looks = [seen for _, seen in look_into(paths)]
-        if not paths or not (forced or any(_fits(seen) for seen in looks)):
+        in_folder = [] if path.is_file() else files(str(path), links, SUFFIX)
+        listed = [alone(path)] if path.is_file() else [entry.location for entry in in_folder]
+        looks = [seen for _, seen in look_into(listed)]
+        if not listed or not (forced or any(_fits(seen) for seen in looks)):
             return []
-        number = f"{len(paths)} file{'s' if len(paths) > 1 else ''}"
+        number = f"{len(listed)} file{'s' if len(listed) > 1 else ''}"
         reason = f"{number} of JSON lines, rows have prompt, response, reward and step"
         name = stem(path.name) if path.is_file() else path.name
         part = RunPart(str(path))
@@ -116,11 +114,11 @@ class RLLoggingBoard(JsonlFormat):
         for part in run.parts:
             folder = Path(part.path)
             if folder.is_file():
-                found.append(Source(path=part.path, name=folder.name, split=part.split))
+                found.append(Source(path=part.path, name=folder.name, root=links_of(run), split=part.split))
                 continue
             prefix = "" if part.path == run.root else f"{folder.name}/"
             found += [
-                Source(path=entry.path, name=prefix + entry.name, split=part.split)
+                Source(path=entry.path, name=prefix + entry.name, root=entry.root, split=part.split)
                 for entry in files(part.path, _links(run, part.path), SUFFIX)
             ]
         return found
@@ -136,7 +134,7 @@ class RLLoggingBoard(JsonlFormat):
         if record.keys().isdisjoint(("prompt", "response", "reward", "response_tokens")):
             raise Unusable("an object without prompt, response or reward is no sample")
         name = stem(os.path.basename(source.path))
-        step = _step(record.get("step"))
+        step = step_of(record.get("step"))
         prompt = _unpadded(fields.joined(record.get("prompt")))
         reward = fields.reward(record.get("reward"))
         pieces = record.get("response_tokens")
@@ -168,8 +166,8 @@ class RLLoggingBoard(JsonlFormat):
             padding = fields.joined(record.get(key)).count(PAD_TOKEN)
             if padding:
                 notes.append(f"{padding} pad token{'s' if padding > 1 else ''} {PAD_TOKEN} dropped from the {key}")
-        if _step(record.get("step")) is None:
-            notes.append(f"no usable step in the record: listed under step {row.step}")
+        if record.get("step") is None:
+            notes.append(f"no step in the record: listed under step {row.step}")
         reference = record.get("ref_response")
         return Sample(
             key=row.key,
@@ -179,6 +177,8 @@ class RLLoggingBoard(JsonlFormat):
             + fields.response_turns(_shown(record, "response", row.response)),
             prompt_text=row.prompt,
             response_text=row.response,
+            prompt_messages=fields.messages(record.get("prompt")),
+            response_messages=fields.messages(record.get("response")),
             label=fields.as_text(record.get("ground_truth")),
             ref_turns=fields.response_turns(_unpadded(reference) if isinstance(reference, str) else reference),
             ref_reward=fields.number(record.get("ref_reward")),
@@ -192,7 +192,7 @@ class RLLoggingBoard(JsonlFormat):
 def _links(run: RunInfo, folder: str) -> str:
     """Where links of a part may lead: an evaluation lies beside the run's own folder, and is its own root."""
     links = links_of(run)
-    return links if is_below(os.path.realpath(folder), links) else os.path.realpath(folder)
+    return links if is_below(folder, links) else folder
 
 
 def join_eval(runs: Sequence[RunInfo]) -> list[RunInfo]:
@@ -224,12 +224,6 @@ def _is_row(keys: Any, whole: bool) -> bool:
     if not keys >= _REQUIRED or {"rollout_id", "sample_index"} <= keys:
         return False
     return not _OWN.isdisjoint(keys) or _FOREIGN.isdisjoint(keys)
-
-
-def _step(value: object) -> int | None:
-    """Read a step as the board does, which passes it through `int()`."""
-    whole = float(math.trunc(value)) if isinstance(value, float) and math.isfinite(value) else value
-    return fields.integer(whole)
 
 
 def _unpadded(value: str) -> str:
@@ -338,7 +332,7 @@ def _is_shown(key: str, value: object) -> bool:
     if key == "reward":
         return fields.is_shown_reward(value)
     if key == "step":
-        return _step(value) is not None
+        return fields.integer(value) is not None
     if key == "discarded":
         return fields.reason(value) is not None
     return key != "response_tokens" or isinstance(value, list)

@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from rolloupe.errors import SourceChanged
+from rolloupe.formats._files import alone
 from rolloupe.formats._jsonl import Unusable
 from rolloupe.formats._telescope_archives import (
     FOLDERS,
@@ -26,9 +27,11 @@ from rolloupe.formats._telescope_archives import (
 from rolloupe.formats._telescope_rows import sampled
 from rolloupe.formats._telescope_run import TelescopeFiles, ranges_of
 from rolloupe.formats._telescope_tables import KINDS, Facts, Kept, kind_of, name_of
-from rolloupe.formats._telescope_turns import Texts, as_json
+from rolloupe.formats._telescope_texts import Texts
+from rolloupe.formats._telescope_turns import as_json
 from rolloupe.formats._zipped_tables import Unreadable, integers
-from rolloupe.model import Locator, Problem, RunInfo, RunPart, Sample, Scanned, Source
+from rolloupe.model import Location, Locator, Problem, RunInfo, RunPart, Sample, Scanned, Source
+from rolloupe.storage import open_file
 
 CHUNK_ROWS = 4096
 """So many rows about samples are looked up at a time."""
@@ -70,7 +73,13 @@ class Telescope(TelescopeFiles):
             "sample metrics",
         ),
         ("`prompts`", "the turns of the system and the user, environment, token counts"),
-        ("`generations`, `env_responses`, `tool_calls`", "turns; the cards of calls, their results and errors"),
+        (
+            "`generations`, `env_responses`, `tool_calls`",
+            (
+                "turns; the cards of calls and their errors. One message may answer several calls; the `result` of a "
+                "call is a turn only where the generation has no message"
+            ),
+        ),
         ("`rollouts_metrics`, `turn_metrics`", "sample metrics; metrics of turns"),
         ("`golden_answers`, `sample_tags`, `info_turns`", "the ground truth, tags, logs of turns"),
         ("`raw_string`, any other column", "extra"),
@@ -91,11 +100,11 @@ class Telescope(TelescopeFiles):
         """See `Format`."""
         links = link_root or str(path.resolve())
         if path.is_file():
-            fits = path.suffix == ".zip" and (forced or _fits(str(path)))
+            fits = path.suffix == ".zip" and (forced or _fits(alone(path)))
             return [self._run(path, "one archive", "")] if fits else []
         found = {folder: zips(str(path / folder), links, folder) for folder in FOLDERS}
-        paths = [entry.path for listed in found.values() for entry in listed]
-        if not paths or not (forced or any(map(_fits, paths[:4]))):
+        archives = [entry.location for listed in found.values() for entry in listed]
+        if not archives or not (forced or any(map(_fits, archives[:4]))):
             return []
         places = ", ".join(f"{len(listed)} in {folder}/" for folder, listed in found.items() if listed)
         return [self._run(path, f"archives of Telescope: {places}", links)]
@@ -128,7 +137,7 @@ class Telescope(TelescopeFiles):
         if start or stop <= start:
             return
         try:
-            tables = tables_of(source.path)
+            tables = tables_of(source.location)
         except Unreadable as error:
             yield Problem(source=source.name, reason=str(error), start=0, transient=True)
             return
@@ -159,16 +168,16 @@ class Telescope(TelescopeFiles):
     def read(self, source: Source, start: int, length: int) -> bytes:
         """See `Format`. The bytes of the archive itself."""
         try:
-            with open(source.path, "rb") as file:
+            with open_file(source.location) as file:
                 file.seek(start)
                 return file.read(length)
         except OSError as error:
             raise _changed(source, start, error.strerror or str(error)) from None
 
 
-def _fits(path: str) -> bool:
+def _fits(location: Location) -> bool:
     try:
-        tables = tables_of(path)
+        tables = tables_of(location)
     except Unreadable:
         return False
     return bool(kinds_in(tables)) and any(tables.has(name_of("prompts", kind)) for kind in KINDS)
@@ -218,7 +227,7 @@ def _kept(source: Source, locator: Locator) -> Kept:
     """The tables that a locator is of. Raises `SourceChanged`."""
     kind = kind_of(locator.part)
     try:
-        tables = tables_of(source.path)
+        tables = tables_of(source.location)
     except Unreadable as error:
         raise _changed(source, locator.start, str(error)) from None
     kept = tables.derived(locator.part, partial(Kept, tables, kind)) if kind else None

@@ -12,7 +12,7 @@ from typing import Any
 
 from rolloupe.formats import _fields as fields
 from rolloupe.formats import _tinker_steps as steps
-from rolloupe.formats._files import files, links_of
+from rolloupe.formats._files import alone, files, links_of
 from rolloupe.formats._generic_keys import has_sample, roles_of
 from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable, parse, step_of, strip_bom
 from rolloupe.formats._logtree import turns_of
@@ -32,7 +32,7 @@ from rolloupe.formats._tinker_names import (
 )
 from rolloupe.formats._tinker_run import TinkerFiles, has_log, tied_to
 from rolloupe.formats._trainer_files import read_bytes
-from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleRow, Source, Turn
+from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source, Turn
 
 SUFFIX = (".jsonl",)
 
@@ -133,7 +133,7 @@ class Tinker(TinkerFiles, JsonlFormat):
         )
 
     def _one_file(self, path: Path, *, forced: bool) -> list[RunInfo]:
-        seen = look(str(path))
+        seen = look(alone(path))
         if path.name.endswith(METRICS) and _are_metrics(seen):
             name = _name_of(path.name.removesuffix(METRICS), path.parent)
             return [self._run(path, name, "metrics of the cookbook, one file", [path], "")]
@@ -146,18 +146,18 @@ class Tinker(TinkerFiles, JsonlFormat):
         rollouts = [named for named in found if named.kind == "rollouts"]
         if not found or (ITERATION.fullmatch(folder.name) and not rollouts):
             return []
-        looks = [seen for _, seen in look_into([named.path for named in rollouts])]
+        looks = [seen for _, seen in look_into([Location(named.path, named.root) for named in rollouts])]
         if not (forced or _fits(looks) or not any(seen.objects for seen in looks)):
             return []
         return [self._run(folder, folder.name, _reason(found), [folder], links)]
 
     def _other_names(self, folder: Path, links: str, *, forced: bool) -> list[RunInfo]:
-        paths = _unknown_lines(str(folder), links)
-        if not paths or not (forced or _fits([seen for _, seen in look_into(paths)])):
+        listed = _unknown_lines(str(folder), links)
+        if not listed or not (forced or _fits([seen for _, seen in look_into(listed)])):
             return []
-        number = f"{len(paths)} file{'s' if len(paths) > 1 else ''}"
+        number = f"{len(listed)} file{'s' if len(listed) > 1 else ''}"
         reason = f"{number} of JSON lines, rows have group_idx, traj_idx and total_reward"
-        return [self._run(folder, folder.name, reason, [Path(path) for path in paths], links)]
+        return [self._run(folder, folder.name, reason, [Path(one.path) for one in listed], links)]
 
     def _without_rollouts(self, folder: Path, links: str) -> list[RunInfo]:
         if any(_holds_samples(seen) for _, seen in look_into(_unknown_lines(str(folder), links))):
@@ -165,7 +165,8 @@ class Tinker(TinkerFiles, JsonlFormat):
         begun = prefixes(str(folder), links)
         found = []
         for prefix in [""] if "" in begun else begun:
-            if _are_metrics(look(str(folder / (prefix + METRICS)))) or _are_ours(folder, prefix, links):
+            place = Location(str(folder / (prefix + METRICS)), links)
+            if _are_metrics(look(place)) or _are_ours(folder, prefix, links):
                 root = folder / (prefix + METRICS) if prefix else folder
                 reason = f"{prefix}{METRICS} of the cookbook, no rollouts so far"
                 found.append(self._run(root, _name_of(prefix, folder), reason, [root], links))
@@ -181,7 +182,7 @@ class Tinker(TinkerFiles, JsonlFormat):
         for part in run.parts:
             if Path(part.path).is_file():
                 if not part.path.endswith(NOT_SAMPLES):
-                    found.append(of_file(Path(part.path)))
+                    found.append(of_file(Path(part.path), links_of(run)))
             else:
                 found += find(part.path, links_of(run), ("rollouts",))
         newer = {(named.split, named.step) for named in found if not named.flat}
@@ -191,6 +192,7 @@ class Tinker(TinkerFiles, JsonlFormat):
                 name=f"./{named.name}" if named.flat and (named.split, named.step) in newer else named.name,
                 split=named.split,
                 step=named.step,
+                root=named.root,
             )
             for named in found
         ]
@@ -233,6 +235,7 @@ class Tinker(TinkerFiles, JsonlFormat):
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `JsonlFormat`."""
         turns, placed = _turns(record)
+        asked, answered = _messages(record, turns)
         return Sample(
             key=row.key,
             row=row,
@@ -240,6 +243,8 @@ class Tinker(TinkerFiles, JsonlFormat):
             turns=turns,
             prompt_text=row.prompt,
             response_text=row.response,
+            prompt_messages=asked,
+            response_messages=answered,
             label=label if isinstance(label := record.get("label"), str) else "",
             extra=_extra(record, row) | ({} if placed else {"steps": fields.showable(record.get("steps"))}),
             notes=[] if placed else ["the conversation has fewer answers than there are steps: see the extra fields"],
@@ -279,15 +284,17 @@ def _are_ours(folder: Path, prefix: str, links: str) -> bool:
     names = {entry.name for entry in files(str(folder), links, (CONFIG, CHECKPOINTS, DIFF))}
     if not prefix and not names.isdisjoint((CONFIG, CHECKPOINTS)):
         return True
-    saved = look(str(folder / (prefix + CHECKPOINTS))).objects if prefix + CHECKPOINTS in names else ()
+    place = Location(str(folder / (prefix + CHECKPOINTS)), links)
+    saved = look(place).objects if prefix + CHECKPOINTS in names else ()
     if any(str(value).startswith(_SERVICE) for record in saved for value in record.values()):
         return True
-    return prefix + DIFF in names and read_bytes(str(folder / (prefix + DIFF)), 16).startswith(_DIFF_BEGINS)
+    diff = Location(str(folder / (prefix + DIFF)), links)
+    return prefix + DIFF in names and read_bytes(diff, 16).startswith(_DIFF_BEGINS)
 
 
-def _unknown_lines(folder: str, links: str) -> list[str]:
-    """Paths of the files of JSON lines that are not the trainer's own."""
-    return [entry.path for entry in files(folder, links, SUFFIX) if not entry.name.endswith(NOT_SAMPLES)]
+def _unknown_lines(folder: str, links: str) -> list[Location]:
+    """The files of JSON lines that are not the trainer's own."""
+    return [entry.location for entry in files(folder, links, SUFFIX) if not entry.name.endswith(NOT_SAMPLES)]
 
 
 def _holds_samples(seen: Look) -> bool:
@@ -363,6 +370,18 @@ def _turns(record: Record) -> tuple[list[Turn], bool]:
         for turn in turns[first:]:
             turn.origin = "response"
     return turns, placed or not taken
+
+
+def _messages(record: Record, turns: list[Turn]) -> tuple[list[Any] | None, list[Any] | None]:
+    """Return the messages of the prompt and of the response, where a conversation has one for each turn."""
+    conversation = fields.messages(record.get("conversation"))
+    if conversation is None or len(conversation) != len(turns):
+        return None, None
+    asked, answered = (
+        [one for one, turn in zip(conversation, turns, strict=True) if turn.origin == origin]
+        for origin in ("prompt", "response")
+    )
+    return asked or None, answered or None
 
 
 def _texts(record: Record) -> tuple[str, str]:

@@ -1,10 +1,10 @@
 """The index: sources scanned into immutable Parquet segments, kept up to date while a run grows."""
 
 from rolloupe.index.columns import column_of, metric_column, tag_column
-from rolloupe.index.extremes import Extreme
+from rolloupe.index.extremes import Extreme, most_extreme
 from rolloupe.index.library import Library
 from rolloupe.index.run import OpenRun
-from rolloupe.index.sketch import Sketch
+from rolloupe.index.sketch import Sketch, merged_moments
 from rolloupe.index.snapshot import Piece, Segment, Snapshot, StepKey, extreme_tokens
 
 __all__ = [
@@ -18,6 +18,8 @@ __all__ = [
     "StepKey",
     "column_of",
     "extreme_tokens",
+    "merged_moments",
     "metric_column",
+    "most_extreme",
     "tag_column",
 ]

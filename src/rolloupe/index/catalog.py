@@ -162,7 +162,7 @@ class Catalog:
             return False
         seen = (meta.fingerprint, place.state)
         if self._checked.get(key) != seen:
-            if not still_holds(place.source.path, *seen):
+            if not still_holds(place.source.location, *seen):
                 return False
             self._checked[key] = seen
         return True
@@ -176,7 +176,7 @@ class Catalog:
         lost = [
             key
             for key, place in places.items()
-            if not still_holds(place.source.path, self._tails[key].fingerprint, place.state)
+            if not still_holds(place.source.location, self._tails[key].fingerprint, place.state)
         ]
         if lost:
             with self._lock:

@@ -81,7 +81,7 @@ class Due:
 
     def _is_whole(self, place: Place, part: int) -> bool:
         if self._is_open(place):
-            return reaches(place.source.path, part)
+            return reaches(place.source.location, part)
         return self._splittable and place.state.size >= grid_span(part)[1]
 
     def _is_open(self, place: Place) -> bool:

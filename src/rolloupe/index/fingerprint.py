@@ -14,6 +14,9 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
+from rolloupe.model import Location
+from rolloupe.storage import open_file
+
 SPAN = 4096
 
 BETWEEN = 16
@@ -65,16 +68,16 @@ def take(file: BinaryIO, state: FileState, stop: int) -> Fingerprint:
     return Fingerprint(state, stop, *_ends(file, stop), _between(file, stop))
 
 
-def take_of(path: str, state: FileState) -> Fingerprint:
+def take_of(location: Location, state: FileState) -> Fingerprint:
     """Fingerprint the whole of a file; where it cannot be read, so that it does not hold once it changes."""
     try:
-        with open(path, "rb") as file:
+        with open_file(location) as file:
             return take(file, state, state.size)
     except OSError:
         return Fingerprint(state, state.size, b"", b"", b"")
 
 
-def still_holds(path: str, print_: Fingerprint, now: FileState) -> bool:
+def still_holds(location: Location, print_: Fingerprint, now: FileState) -> bool:
     """True where the bytes that were scanned are, for all that can be told cheaply, still there."""
     if now == print_.state:
         return True
@@ -83,7 +86,7 @@ def still_holds(path: str, print_: Fingerprint, now: FileState) -> bool:
     if now.size == print_.state.size and now.mtime_ns != print_.state.mtime_ns:  # written again in place
         return False
     try:
-        with open(path, "rb") as file:
+        with open_file(location) as file:
             return _ends(file, print_.stop) == (print_.head, print_.tail) and (
                 print_.is_of(now) or _between(file, print_.stop) == print_.between
             )

@@ -37,8 +37,8 @@ class Library:
     """The runs found at some paths; their indexes are brought up to date in the background from the start.
 
     `processes` scan, as many as there are cores unless told; `budget_bytes` is what the index may take, texts of the
-    oldest steps going first. Raises `UnreadablePath` for a path that is missing, `NotRecognised` for a forced format
-    that does not fit.
+    oldest steps going first. Runs are looked for as long as `look_s`, at the most. Raises `UnreadablePath` for a path
+    that is missing, `NotRecognised` for a forced format that does not fit.
     """
 
     def __init__(
@@ -50,6 +50,7 @@ class Library:
         reading: Reading = AS_FOUND,
         processes: int | None = None,
         budget_bytes: int | None = None,
+        look_s: float | None = None,
     ) -> None:
         self.index_dir = Path(index_dir) if index_dir else default_index_dir()
         self._paths = [Path(p) for p in paths]
@@ -57,7 +58,7 @@ class Library:
         self._callbacks: list[Callback] = []
         self._lock = threading.Lock()
         self._closed = threading.Event()
-        found = discover(self._paths, reading)
+        found = discover(self._paths, reading, look_s)
         self.notes: list[Note] = found.notes
         _make_folder(self.index_dir)
         self._workers = Workers(processes or worker_count())

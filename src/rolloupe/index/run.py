@@ -6,7 +6,7 @@ catalog is changed by this thread alone.
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent import futures
 from pathlib import Path
 from typing import NamedTuple
@@ -87,6 +87,7 @@ class OpenRun:
         self._inline_left = INLINE_BYTES
         self._thread: threading.Thread | None = None
         self._idle = True
+        self._follows = False
         self._rebuild = threading.Event()
         self._damaged: list[Path] = []
         self._lacking: list[Path] = []
@@ -118,15 +119,18 @@ class OpenRun:
 
     def problems(self) -> list[Problem]:
         """Every record that could not be read, and every part that could not be scanned."""
-        return [*self.failures(), *self.snapshot().problems]
+        return [*self.failures(texts=True), *self.snapshot().problems]
 
     def problem_count(self) -> int:
         """How many problems there are, those beyond what a segment lists included."""
-        return len(self._failures) + self.snapshot().problem_count
+        return len(self.failures(texts=True)) + self.snapshot().problem_count
 
-    def failures(self) -> list[Problem]:
-        """The parts of files that could not be indexed at all: answers lack what they hold."""
-        return list(self._failures.values())
+    def failures(self, *, texts: bool = False) -> list[Problem]:
+        """The parts of files that could not be indexed at all: answers lack what they hold.
+
+        With `texts` also those whose texts could not be written: answers are complete without them, but slower.
+        """
+        return [*self._failures.values(), *(self._texts.failures() if texts else ())]
 
     def source(self, name: str) -> Source | None:
         """The source of that name."""
@@ -152,7 +156,8 @@ class OpenRun:
 
     def start(self, *, follow: bool) -> None:
         """Begin to index, and to follow the run if asked."""
-        self._thread = threading.Thread(target=self._loop, args=(follow,), name=f"index {self.id}", daemon=True)
+        self._follows = follow
+        self._thread = threading.Thread(target=self._loop, name=f"index {self.id}", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
@@ -188,7 +193,7 @@ class OpenRun:
         """Note a segment without texts that can be read: where it had some, they are written again."""
         self._lacking.append(path)
 
-    def _loop(self, follow: bool) -> None:
+    def _loop(self) -> None:
         self._guarded(lambda: self.catalog.read(self.info.format))
         while not self._stop.is_set():
             began = time.monotonic()
@@ -202,7 +207,7 @@ class OpenRun:
             if not self._stop.is_set():
                 self._guarded(self._index_text)
             self._settled.set()
-            if not follow:
+            if not self._follows:
                 break
             self._stop.wait(max(POLL_S, min(POLL_SHARE * took_s, MAX_REST_S)))
         self._ready.set()
@@ -220,20 +225,18 @@ class OpenRun:
         if self._rebuild.is_set():
             self._rebuild.clear()
             self.catalog.drop(self.catalog.parts(), remove=True)
-            self._texts.forget()
+            self._texts.forget_all()
             self._packs.forget()
             self._failures.clear()
         self._looked_s = time.monotonic()
         self._drop_damaged()
         is_first = not self._sources.has_looked
         changed, lost = self._sources.look()
-        self._idle = not (changed or lost)
+        retried = self._take_back_failures(changed)
+        self._idle = not (changed or lost or retried)
         if changed and self._had_lost:  # what was gone for a moment, as a network folder may be, is still indexed
             self.catalog.read(self.info.format)
         self._had_lost = bool(lost) or (self._had_lost and not changed)
-        again = time.monotonic() - self._failed_s > RETRY_S
-        for key in [key for key in self._failures if key[0] in changed or not key[0] or again]:
-            del self._failures[key]
         self._look_at_states()
         self._look_at_ending()
         if self._idle and not is_first:
@@ -247,6 +250,17 @@ class OpenRun:
             self._due.scanned(key, 0)
         self._update("scalars")
         self._on_change(self)
+
+    def _take_back_failures(self, changed: Collection[str]) -> bool:
+        """Forget the failures of parts that are due again: their source changed, or time has passed."""
+        again = time.monotonic() - self._failed_s > RETRY_S
+        due = [key for key in self._failures if key[0] in changed or not key[0] or again]
+        for key in due:
+            del self._failures[key]
+        if again and self._texts.retry():
+            self._failed_s = time.monotonic()
+            return True
+        return bool(due)
 
     def _look_at_states(self) -> None:
         states = self.format.step_states(self.info) if isinstance(self.format, StepStates) else {}
@@ -344,7 +358,7 @@ class OpenRun:
         start = tail.stop if tail else held.meta.stop
         stop = self._due.span(place, part)[1]
         # before it is scanned: what is written again meanwhile then no longer holds
-        print_ = fingerprint.take_of(place.source.path, place.state)
+        print_ = fingerprint.take_of(place.source.location, place.state)
         found = scan(self.info, place.source, start, stop)
         self._due.scanned(key, place.state.size)
         if found.named or found.problems or any(p.transient for p in (tail or held.meta).problems):
@@ -371,17 +385,18 @@ class OpenRun:
             self._update("text")
             self._on_change(self)
         sources = {name: place.source for name, place in self._sources.all().items()}
-        self._texts.trouble = ""
+        before = self._texts.failures()
         whole = self._texts.write(due, segments, sources, self._goes_on)
-        if self._texts.trouble:
-            self._fail(("texts", 0), self._texts.trouble)
+        if self._texts.failures() != before:
+            self._failed_s = time.monotonic()
+            self.catalog.touch()
         if whole and self._progress.phase != "ready":
             self._update("ready")
             self._on_change(self)
 
     def _goes_on(self) -> bool:
-        """True while nothing new waits: new samples come before old texts."""
-        if time.monotonic() - self._looked_s > LOOK_S:
+        """True while nothing new waits: in a run that is followed, new samples come before old texts."""
+        if self._follows and time.monotonic() - self._looked_s > LOOK_S:
             self._look()
             if not self._idle:
                 return False

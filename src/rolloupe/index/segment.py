@@ -26,9 +26,10 @@ from rolloupe.index.columns import annotations_of, names_of, table_of, text_tabl
 from rolloupe.index.entry import Entry, entry_of
 from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.sketch import Sketch, sketches_of
-from rolloupe.model import Annotation, Problem, RunInfo, SampleRow, Source
+from rolloupe.model import Annotation, Location, Problem, RunInfo, SampleRow, Source
+from rolloupe.storage import open_file
 
-VERSION = 14
+VERSION = 15
 """Raise it when the shape of a segment, or what a format makes of a line, changes: older ones are then rebuilt."""
 
 GRID_BYTES = 16 * 2**20
@@ -44,7 +45,7 @@ ANNOTATION_ROWS = 8192
 """So many annotations, sorted by uid, are a row group: by its least and greatest uid a question passes it over."""
 
 MAX_PROBLEMS = 10_000
-"""Problems that a segment lists; more are counted."""
+"""Problems that a segment lists: the first, and the last, which says why nothing follows; more are counted."""
 
 
 class SegmentMeta(Struct, kw_only=True):
@@ -128,11 +129,11 @@ def grid_span(part: int) -> tuple[int, int]:
     return part * GRID_BYTES, (part + 1) * GRID_BYTES
 
 
-def reaches(path: str, part: int) -> bool:
+def reaches(location: Location, part: int) -> bool:
     """Tell whether the stream of a compressed file reaches to the end of a part."""
     stop = grid_span(part)[1]
     try:
-        return extent(path, stop).stop == stop
+        return extent(location, stop).stop == stop
     except OSError:
         return False
 
@@ -176,11 +177,11 @@ def build(folder: Path, run: RunInfo, source: Source, part: int) -> SegmentMeta 
     is_open = has_open_grid(splittable, source.path)
     start, stop = span_of(splittable, source.path, part, state.size)
     # how far a stream reaches is asked before it is scanned: what comes between the two is scanned again, never lost
-    reached, file_bytes = extent(source.path, stop) if is_open else (stop, None)
+    reached, file_bytes = extent(source.location, stop) if is_open else (stop, None)
     found = scan(run, source, start, stop)
     stop = reached
     covered = found.stop if found.unfinished else max(found.stop, stop)
-    with open(source.path, "rb") as file:
+    with open_file(source.location) as file:
         print_ = fingerprint.take(file, state, min(covered if file_bytes is None else file_bytes, state.size))
     meta = _meta(run, source, part, found, print_)
     meta.start, meta.stop = start, covered
@@ -195,7 +196,7 @@ def build(folder: Path, run: RunInfo, source: Source, part: int) -> SegmentMeta 
 def build_text(folder: Path, run: RunInfo, source: Source, meta: SegmentMeta) -> bool:
     """Write the text of a segment whose scalars stand. False where the file no longer is what was scanned."""
     state = fingerprint.state_of(source.path)
-    if state is None or not fingerprint.still_holds(source.path, meta.fingerprint, state):
+    if state is None or not fingerprint.still_holds(source.location, meta.fingerprint, state):
         return False
     rows = _rows(run, source, meta)
     if len(rows) == meta.rows:
@@ -223,10 +224,14 @@ def _meta(run: RunInfo, source: Source, part: int, found: Scan, print_: Fingerpr
     return SegmentMeta(
         version=VERSION, format=run.format, source=source.name, part=part, start=0, stop=0, complete=False,
         rows=len(found.rows), duplicates=has_duplicates(found.rows), fingerprint=print_,
-        sketches=sketches_of(found.rows), metrics=metrics, tags=tags, problems=problems[:MAX_PROBLEMS],
+        sketches=sketches_of(found.rows), metrics=metrics, tags=tags, problems=_listed(problems),
         problem_count=len(problems), scalar_bytes=0, annotates=source.annotates, depends=source.depends,
         says_discarded=says_discarded(found.annotations),
     )  # fmt: skip
+
+
+def _listed(problems: list[Problem]) -> list[Problem]:
+    return problems if len(problems) <= MAX_PROBLEMS else [*problems[: MAX_PROBLEMS - 1], problems[-1]]
 
 
 def says_discarded(annotations: Sequence[Annotation]) -> bool:

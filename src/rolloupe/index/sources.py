@@ -117,7 +117,7 @@ class Sources:
         held = self._lengths.get(place.source.name)
         if held is None or held[0] != place.state:
             try:
-                length = known_length(place.source.path)
+                length = known_length(place.source.location)
             except OSError:
                 length = None
             held = self._lengths[place.source.name] = (place.state, length)

@@ -78,7 +78,7 @@ def _scanned(
     state = None if source is None else state_of(source.path)
     if source is None or state is None:
         raise SourceChanged(f"{piece.source} is gone, and the index has no texts of it")
-    if piece.fingerprint is not None and not still_holds(source.path, piece.fingerprint, state):
+    if piece.fingerprint is not None and not still_holds(source.location, piece.fingerprint, state):
         raise SourceChanged(f"{piece.source} was written again, and is being read anew: ask again")
     held: list[SampleRow] = []
     first, number, size_bytes = done, 0, 0

@@ -8,7 +8,7 @@ from rolloupe.index.budget import Budget, Text
 from rolloupe.index.segment import TEXT
 from rolloupe.index.snapshot import Segment
 from rolloupe.index.worker import Answer, Job, Workers, perform
-from rolloupe.model import RunInfo, Source
+from rolloupe.model import Problem, RunInfo, Source
 
 WAIT_S = 0.5
 INLINE_BYTES = 8 * 2**20
@@ -24,16 +24,37 @@ class Texts:
         self._workers = workers
         self._budget = budget
         self._inline_left = INLINE_BYTES
-        self.trouble = ""
-        """Why the last text that could not be written could not."""
+        self._failed: dict[Path, Problem] = {}
+        """Why the texts of some segments could not be written, in the order in which that was tried."""
+        self._probe: Path | None = None
+        """The failed segment that is tried again."""
         self._done: dict[Path, bool] = {}
         """The segments that are not looked at any more; True where their texts were there."""
-        self._writing: dict[futures.Future[Answer], Path] = {}
+        self._writing: dict[futures.Future[Answer], Segment] = {}
 
-    def forget(self, paths: Iterable[Path] | None = None) -> None:
-        """Look at these segments again, or at all."""
-        for path in list(self._done) if paths is None else paths:
+    def failures(self) -> list[Problem]:
+        """The segments whose texts could not be written, and why."""
+        return list(self._failed.values())
+
+    def retry(self) -> bool:
+        """Try the segment that failed longest ago again; once its texts are written, the others follow.
+
+        On a disk that is still full, this costs the scan of one part, however many failed. Returns whether any did.
+        """
+        self._probe = next(iter(self._failed), None)
+        if self._probe is not None:
+            self.forget([self._probe])
+        return self._probe is not None
+
+    def forget(self, paths: Iterable[Path]) -> None:
+        """Look at these segments again."""
+        for path in paths:
             self._done.pop(path, None)
+
+    def forget_all(self) -> None:
+        """Look at all segments again, as if for the first time."""
+        self._done.clear()
+        self._failed.clear()
 
     def lost(self, paths: Iterable[Path]) -> None:
         """Look again at those of these segments whose texts were there: for others there was no room."""
@@ -41,6 +62,10 @@ class Texts:
 
     def due(self, segments: Iterable[Segment]) -> list[Segment]:
         """The segments without texts, newest step first."""
+        segments = list(segments)
+        if self._failed:
+            held = {segment.path for segment in segments}
+            self._failed = {path: failure for path, failure in self._failed.items() if path in held}
         lacking = [s for s in segments if s.path not in self._done and not self._is_done(s)]
         return sorted(lacking, key=age_of, reverse=True)
 
@@ -65,9 +90,9 @@ class Texts:
             job = Job(folder=str(self._folder), run=self._info, source=source, part=meta.part, meta=meta)
             if self._inline_left >= meta.stop - meta.start:
                 self._inline_left -= meta.stop - meta.start
-                self._wrote(segment.path, perform(job))
+                self._wrote(segment, perform(job))
                 continue
-            self._writing[self._workers.submit(job)] = segment.path
+            self._writing[self._workers.submit(job)] = segment
             while len(self._writing) > self._workers.count and go_on():
                 self._land()
         while self._writing and go_on():
@@ -78,16 +103,21 @@ class Texts:
         for future in futures.wait(self._writing, WAIT_S, futures.FIRST_COMPLETED).done:
             self._wrote(self._writing.pop(future), Answer() if future.cancelled() else future.result())
 
-    def _wrote(self, path: Path, answer: Answer) -> None:
+    def _wrote(self, segment: Segment, answer: Answer) -> None:
+        path, meta = segment.path, segment.meta
         self._budget.wrote(text_of(path))
         self._done[path] = answer.meta is not None
+        self._failed.pop(path, None)
         if answer.error:
-            self.trouble = answer.error
+            self._failed[path] = Problem(source=meta.source, reason=f"texts of part {meta.part}: {answer.error}")
+        elif path == self._probe:
+            self.forget(self._failed)
 
     def _is_done(self, segment: Segment) -> bool:
         is_done = not segment.meta.rows or text_of(segment.path).exists()
         if is_done:
             self._done[segment.path] = True
+            self._failed.pop(segment.path, None)
         return is_done
 
 

@@ -75,6 +75,10 @@ def perform(job: Job | Packing) -> Answer:
         return Answer(meta=job.meta if done else None)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
+        if isinstance(job, Job) and error.filename == job.source.path:
+            reason = error.strerror or reason
+            step = "" if "Next:" in reason else ". Next: see to that"
+            return Answer(error=f"the file could not be read: {reason}{step}")
         return Answer(error=f"the index could not be written: {reason}. Next: see to that, or name another --index-dir")
     except Exception as error:  # a defect in a format must cost one part, not the index
         return Answer(error=f"{type(error).__name__}: {error}")

@@ -41,7 +41,7 @@ from rolloupe.query.records import (
     StepSummary,
 )
 from rolloupe.query.recurring import Recurrence, problem_of, recurring
-from rolloupe.query.single import neighbours, raw, read, sample, sample_and_group
+from rolloupe.query.single import locate, neighbours, raw, read, sample, sample_and_group
 from rolloupe.query.summaries import columns, groups, series, splits, steps, token_series_names, value_names
 from rolloupe.query.whole import Reader, whole
 
@@ -104,6 +104,7 @@ __all__ = [
     "has_column",
     "in_scope",
     "judges",
+    "locate",
     "logtree",
     "logtrees",
     "metric_names",

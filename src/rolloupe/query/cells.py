@@ -18,7 +18,7 @@ from rolloupe.query.judge import Bar, Judge
 from rolloupe.query.kept import Kept
 from rolloupe.query.names import free
 from rolloupe.query.rows import Column, quote
-from rolloupe.query.terms import current, said_of
+from rolloupe.query.terms import said_of
 
 KEPT_BYTES = 128 * 2**20
 
@@ -82,13 +82,13 @@ def _asked(run: OpenRun, snapshot: Snapshot, split: str, metric: str, bar: Bar) 
     if REFERENCE in snapshot.metrics:
         own, column = value_of(snapshot, REFERENCE)
         reference, named = f"max({own}) FILTER (isfinite({own}))", list(dict.fromkeys([*named, *column]))
-    sql = f"""{current(snapshot, "split = ?")}
+    sql = f"""
     SELECT problem, step, count({value}) FILTER (isfinite({value}::DOUBLE)),
            count(*) FILTER (isfinite({value}::DOUBLE) AND {bar.sql(value)}),
            coalesce(sum({value}::DOUBLE) FILTER (isfinite({value}::DOUBLE)), 0),
            max(reward) FILTER (isfinite(reward)), {reference},
            count(*) FILTER ({value} IS NULL OR NOT isfinite({value}::DOUBLE)), min(ordinal)
-    FROM own GROUP BY problem, step"""
+    FROM rows WHERE split = ? GROUP BY problem, step"""
     said = said_of(snapshot, [metric if metric in NUMERIC else free(metric, "metric"), REFERENCE])
     table = engine.table(run, Question(snapshot.holding([split]), sql, [split], named, said=said))
     problems, steps, n, c, total, best, ref, without, ordinal = (

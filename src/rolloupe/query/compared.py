@@ -15,7 +15,7 @@ from rolloupe.errors import NotFound, RolloupeError
 from rolloupe.index import OpenRun
 from rolloupe.model import Part, Sample, SampleKey, Turn
 from rolloupe.query import said
-from rolloupe.query.single import Row, group_keys, group_rows
+from rolloupe.query.single import Row, counted, group_keys, group_rows
 
 MOST = 64
 """Answers that are read at a time."""
@@ -101,7 +101,8 @@ def compared(
         if wanted not in held:
             raise NotFound(f"no sample {wanted} in this group of run {run.id!r}: load the list again")
     named, shown = set(asked), set(only)  # a group may have a hundred thousand samples
-    current = [pair for pair in pairs if not pair[0].attempt or pair[0] in named]
+    counts = counted(run, key, rows)
+    current = [pair for pair, is_counted in zip(pairs, counts, strict=True) if is_counted or pair[0] in named]
     chosen = [pair for pair in current if pair[0] in shown] if shown else current
     place = next((n for n, (own, _) in enumerate(chosen) if own == key), 0)
     offset = place // MOST * MOST

@@ -19,7 +19,8 @@ from rolloupe.query.cells import Cells, cells_of, value_of
 from rolloupe.query.engine import Question
 from rolloupe.query.judge import Bar, evaluations, judge_of
 from rolloupe.query.passing import ks_of, mean, pass_all, pass_at
-from rolloupe.query.terms import FILE_ORDER, current, said_of
+from rolloupe.query.shown import KEY, ORDER, attempts_of
+from rolloupe.query.terms import FILE_ORDER, said_of
 
 Verdict = Literal["solved", "lost", "always", "never", "mixed"]
 VERDICTS: tuple[Verdict, ...] = ("solved", "lost", "mixed", "never", "always")
@@ -280,12 +281,18 @@ def answers(
         raise NotFound(f"no problem {problem[:40]!r} at step {step} of {split!r}")
     judge = judge_of(run, split, metric, threshold)
     value, named = value_of(snapshot, judge.metric)
-    sql = f"""{current(snapshot, "split = ?")}
-    SELECT grp, idx, {value}, CASE WHEN isfinite({value}::DOUBLE) THEN {judge.bar.sql(value)} END, discarded, status,
+    sql = f"""
+    SELECT (row_number() OVER (ORDER BY {FILE_ORDER})) - 1 AS nth, {", ".join((*KEY, *ORDER))}, {value} AS judged,
+           CASE WHEN isfinite({value}::DOUBLE) THEN {judge.bar.sql(value)} END AS is_right, discarded, status,
            response_preview
-    FROM own WHERE step = ? AND problem = ? ORDER BY {FILE_ORDER} LIMIT 1000"""
+    FROM rows WHERE split = ? AND step = ? AND problem = ? ORDER BY nth LIMIT 1000"""
     said = said_of(snapshot, [judge.metric, "discarded"])
-    rows = engine.ask(run, Question(pieces, sql, [split, step, name], named, said=said))
-    if not rows:
+    rows = engine.table(run, Question(pieces, sql, [split, step, name], named, said=said))
+    if not len(rows):
         raise NotFound(f"no problem {problem!r} at step {step} of {split!r}")
-    return [Answer(SampleKey(split, step, group, index), *rest) for group, index, *rest in rows]
+    attempts = attempts_of(run, snapshot, rows)
+    shown = ("nth", "grp", "idx", "judged", "is_right", "discarded", "status", "response_preview")
+    return [
+        Answer(SampleKey(split, step, group, index, attempts.get(nth, 0)), *rest)
+        for nth, group, index, *rest in zip(*(rows[one].to_pylist() for one in shown), strict=True)
+    ]

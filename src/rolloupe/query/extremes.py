@@ -3,16 +3,25 @@
 import pyarrow as pa
 
 from rolloupe.errors import NotFound
+from rolloupe.formats.base import SeriesInSamples
 from rolloupe.index import Extreme, OpenRun, Snapshot, StepKey, extreme_tokens
 from rolloupe.model import SampleKey
 from rolloupe.query import engine
 from rolloupe.query.engine import Question
+from rolloupe.query.kept import Kept
 from rolloupe.query.records import ExtremeToken, StepSeries
+from rolloupe.query.series_of_samples import of_samples
 from rolloupe.query.shown import KEY, ORDER, attempts_of
 from rolloupe.query.summaries import stats_of
+from rolloupe.query.whole import whole
 
 Place = tuple[str, int, str]
 """Source, first byte and part: what tells one row of the index from any other."""
+
+KEPT_SERIES = 4_000
+"""Token series of steps whose samples were read for them."""
+
+_kept: Kept[list[StepSeries]] = Kept(KEPT_SERIES, len)
 
 ROWS = f"""
 SELECT (row_number() OVER ()) - 1 AS nth, {", ".join((*KEY, *ORDER))}
@@ -21,11 +30,17 @@ FROM rows SEMI JOIN places USING (source, byte_start, part) WHERE split = ? AND 
 
 
 def token_series(run: OpenRun, split: str, step: int) -> list[StepSeries]:
-    """Every token series of a step. Raises `NotFound` where the step has no sample; empty where it has no series."""
+    """Every token series of a step. Raises `NotFound` where the step has no sample; empty where it has no series.
+
+    Where a format knows its series from whole samples alone, all of the step are read, once as long as the run stays as
+    it is; then `SourceChanged` is raised where a file was rewritten meanwhile.
+    """
     snapshot, key = run.snapshot(), (split, step)
     sketch = snapshot.steps.get(key)
     if sketch is None:
         raise NotFound(f"no samples at step {step} of split {split!r} in run {run.id!r}")
+    if not sketch.series and isinstance(run.format, SeriesInSamples):
+        return _kept.get(run, snapshot, key, lambda: of_samples(whole(run, split, step)))
     extremes = {name: extreme_tokens(snapshot, key, name) for name in sketch.series}
     keys = _keys(run, snapshot, key, [one for pair in extremes.values() for some in pair for one in some])
     found = []

@@ -40,7 +40,7 @@ _lock = threading.Lock()
 
 def problems(run: OpenRun) -> list[Problem]:
     """Every record that could not be read, what lies beside samples too, and annotations of no sample."""
-    return [*run.failures(), *unmatched(run), *beside(run), *run.snapshot().problems]
+    return [*run.failures(texts=True), *unmatched(run), *beside(run), *run.snapshot().problems]
 
 
 def problem_count(run: OpenRun) -> int:

@@ -52,6 +52,8 @@ class SplitSummary(NamedTuple):
     reward: Stats
     superseded: int = 0
     """Samples of steps that a later launch recorded again; they are in no other number."""
+    discarded: int | None = 0
+    """How many of the samples were not trained on: `reward` is of the others. None where `quick` cannot tell."""
 
 
 class StepSummary(NamedTuple):

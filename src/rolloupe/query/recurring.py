@@ -14,7 +14,7 @@ from rolloupe.query import engine
 from rolloupe.query.engine import Question
 from rolloupe.query.kept import Kept
 from rolloupe.query.records import Stats
-from rolloupe.query.terms import FILE_ORDER, current, said_discarded
+from rolloupe.query.terms import FILE_ORDER, said_discarded
 
 MOST = 5000
 KEPT = 50_000
@@ -40,7 +40,7 @@ SELECT split, step, arg_min(grp, row({FILE_ORDER})), arg_min(idx, row({FILE_ORDE
        count(*) FILTER (discarded <> ''), avg(response_tokens), count(reward) FILTER (isfinite(reward)),
        avg(reward) FILTER (isfinite(reward)), stddev_pop(reward) FILTER (isfinite(reward)),
        min(reward) FILTER (isfinite(reward)), max(reward) FILTER (isfinite(reward))
-FROM own GROUP BY split, step ORDER BY split <> 'train', split, step LIMIT {MOST + 1}
+FROM rows WHERE problem = ? GROUP BY split, step ORDER BY split <> 'train', split, step LIMIT {MOST + 1}
 """
 
 _kept: Kept[list[Recurrence]] = Kept(KEPT, len)
@@ -67,7 +67,7 @@ def recurring(run: OpenRun, problem: int) -> list[Recurrence]:
 
 def _found(run: OpenRun, snapshot: Snapshot, problem: int) -> list[Recurrence]:
     pieces = snapshot.holding()
-    sql = current(snapshot, "problem = ?") + FOUND
+    sql = FOUND
     question = Question(pieces, sql, [problem], said=said_discarded(snapshot))
     return [_recurrence(record) for record in engine.ask(run, question)] if pieces else []
 

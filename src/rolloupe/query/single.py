@@ -59,6 +59,12 @@ def group_keys(run: OpenRun, key: SampleKey, rows: list[Row]) -> list[SampleKey]
     return [SampleKey(key.split, key.step, key.group, row.index, attempts[n]) for n, row in enumerate(rows)]
 
 
+def counted(run: OpenRun, key: SampleKey, rows: list[Row]) -> list[bool]:
+    """Of each row of a group, whether it counts: what older launches recorded of the step does not."""
+    newest = _newest(run, key)
+    return [row.launch in (0, newest) for row in rows]
+
+
 def _newest(run: OpenRun, key: SampleKey) -> int:
     """The launch that recorded a step last; 0 where none is told."""
     sketch = run.snapshot().steps.get((key.split, key.step))
@@ -97,11 +103,9 @@ def sample(run: OpenRun, key: SampleKey) -> Sample:
 def sample_and_group(run: OpenRun, key: SampleKey) -> tuple[Sample, list[SampleKey]]:
     """One sample as `sample`, and its group as lists have it, in order, itself among them."""
     rows = group_rows(run, key)
-    row, newest = _chosen(run, key, rows), _newest(run, key)
-    group = [
-        one for one, of in zip(group_keys(run, key, rows), rows, strict=True) if of.launch in (0, newest) or of is row
-    ]
-    return _loaded(run, key, row), group
+    row = _chosen(run, key, rows)
+    keys = zip(group_keys(run, key, rows), rows, counted(run, key, rows), strict=True)
+    return _loaded(run, key, row), [one for one, of, counts in keys if counts or of is row]
 
 
 def raw(run: OpenRun, key: SampleKey) -> tuple[Locator, bytes]:

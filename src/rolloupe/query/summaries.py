@@ -63,7 +63,8 @@ def _token_point(sketch: Sketch, name: str) -> SeriesPoint:
 def splits(run: OpenRun, *, quick: bool = False) -> list[SplitSummary]:
     """The splits of a run: `train` first, the others by name. Rewards are of what was trained on, as those of steps.
 
-    `quick` looks at no sample: `groups` is -1, and what annotations say of rewards and discards is left aside.
+    `quick` looks at no sample: `groups` is -1, and what annotations say of rewards and discards is left aside, so that
+    where they say what was discarded `discarded` is None, and `reward` is of those samples too.
     """
     snapshot = run.snapshot()
     by_split: dict[str, list[Sketch]] = defaultdict(list)
@@ -89,6 +90,7 @@ def splits(run: OpenRun, *, quick: bool = False) -> list[SplitSummary]:
                 max(numbers),
                 stats_of(reward, count),
                 sum(s.superseded for s in members),
+                None if quick and snapshot.says_discarded else rows - count,
             )
         )
     return found

@@ -13,7 +13,7 @@ from rolloupe.query.rows import Column, Said
 
 FILE_ORDER = "source, ordinal, byte_start, part"
 ATTEMPT_ORDER = f"launch, {FILE_ORDER}"
-"""The order of samples that share a key: the last is the current one."""
+"""The order of samples that share a key. Each of them counts; the last has the plain id, the others carry numbers."""
 
 
 class Terms(NamedTuple):
@@ -79,13 +79,6 @@ def _names(snapshot: Snapshot, query: SampleQuery) -> list[str]:
         if isinstance(one, Condition) and isinstance(one.value, str) and is_number(snapshot, one.column):
             found.append(one.value)
     return found
-
-
-def current(snapshot: Snapshot, condition: str) -> str:
-    """The table `own`: the rows that fulfil a condition, of several attempts the current one alone."""
-    backwards = ", ".join(f"{name} DESC" for name in ATTEMPT_ORDER.split(", "))
-    last = f" QUALIFY row_number() OVER (PARTITION BY split, step, grp, idx ORDER BY {backwards}) = 1"
-    return f", own AS (SELECT * FROM rows WHERE {condition}{last if snapshot.duplicates else ''})"
 
 
 def is_one_step(query: SampleQuery) -> bool:

@@ -19,13 +19,14 @@ PAGE = 500
 """Samples that are looked up at a time; one alone is held whole."""
 
 PLACES = f"""
-, found AS (SELECT rows.*, nth FROM rows JOIN asked ON grp = asked.own_group AND idx = asked.own_index
-            WHERE split = ? AND step = ?)
-SELECT nth, arg_max(source, place), arg_max(byte_start, place), arg_max(byte_length, place), arg_max(part, place),
-       arg_max(uid, place)
-FROM (SELECT *, row({ATTEMPT_ORDER}) AS place FROM found) GROUP BY nth ORDER BY nth
+, numbered AS (SELECT base.*, row_number() OVER (of_key ORDER BY {ATTEMPT_ORDER}) AS n, count(*) OVER of_key AS most
+               FROM base SEMI JOIN asked ON grp = own_group AND idx = own_index
+               WHERE split = ? AND step = ? WINDOW of_key AS (PARTITION BY grp, idx))
+SELECT nth, source, byte_start, byte_length, part, uid
+FROM asked JOIN numbered ON grp = own_group AND idx = own_index AND n = if(own_attempt = 0, most, own_attempt)
+ORDER BY nth
 """
-"""Where the samples of a page lie; of several attempts the last."""
+"""Where the samples of a page lie."""
 
 
 OF_STEP = f"""
@@ -92,7 +93,7 @@ class Reader:
 
 
 def whole(run: OpenRun, split: str, step: int) -> Iterator[Sample]:
-    """Yield the samples of a step, read from their files, those of a group side by side; earlier attempts aside.
+    """Yield the samples of a step, read from their files, those of a group side by side: all that its means count.
 
     What annotations say of a sample (advantage, why it was discarded, metrics, tags) is in its row. Raises
     `SourceChanged` where a file was rewritten meanwhile.
@@ -101,7 +102,7 @@ def whole(run: OpenRun, split: str, step: int) -> Iterator[Sample]:
     while True:
         query = SampleQuery(splits=(split,), step_min=step, step_max=step, offset=offset, limit=PAGE)
         page = samples(run, query).samples
-        yield from _read(run, [item for item in page if not item.key.attempt])
+        yield from _read(run, page)
         offset += len(page)
         if len(page) < PAGE:
             return
@@ -114,7 +115,7 @@ def _read(run: OpenRun, items: Sequence[SampleItem]) -> Iterator[Sample]:
     pieces = run.snapshot().holding([key.split], key.step, key.step)
     asked = pa.table({
         "nth": range(len(items)), "own_group": [item.key.group for item in items],
-        "own_index": [item.key.index for item in items],
+        "own_index": [item.key.index for item in items], "own_attempt": [item.key.attempt for item in items],
     })  # fmt: skip
     places = engine.ask(run, Question(pieces, PLACES, [key.split, key.step], tables={"asked": asked}))
     noted = said.places(run, [place[-1] for place in places])

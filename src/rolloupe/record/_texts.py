@@ -1,7 +1,7 @@
 """The transcript of a sample as layouts store it: one text, or a list of messages.
 
-Of the ways to write a transcript the first is taken whose reading gives the same turns back: the text as it is, the
-value that it is the JSON of, messages, and last a text in ChatML.
+Of the ways to write a transcript the first is taken whose reading comes closest to its turns: the messages as they were
+stored, the text as it is, the value that it is the JSON of, messages made of the turns, and last a text in ChatML.
 """
 
 import json
@@ -9,9 +9,22 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rolloupe.model import Part, Sample, Turn
-from rolloupe.record._fitting import said
+from rolloupe.record._wording import calls, said
+from rolloupe.record.logtree.messages import messages_of
+from rolloupe.text import from_messages
 
 Read = Callable[[object], list[Turn]]
+
+
+def conversation_of(sample: Sample) -> list[dict[str, Any]]:
+    """Prompt and response as one list of messages, as they were stored where each of them was one of a turn."""
+    if [turn.origin for turn in sample.turns] != sorted(turn.origin for turn in sample.turns):
+        return messages_of(sample.turns)
+    found: list[dict[str, Any]] = []
+    for origin, own in (("prompt", sample.prompt_messages), ("response", sample.response_messages)):
+        turns = [turn for turn in sample.turns if turn.origin == origin]
+        found += own if own is not None and _told(from_messages(own)) == _told(turns) else messages_of(turns)
+    return found
 
 
 def prompt_of(sample: Sample, *, messages: bool) -> Any:
@@ -19,7 +32,8 @@ def prompt_of(sample: Sample, *, messages: bool) -> Any:
     from rolloupe.formats import _fields as fields
 
     turns = [turn for turn in sample.turns if turn.origin == "prompt"]
-    return _first_that_fits(sample.prompt_text, turns, fields.prompt_turns, messages=messages, header=True)
+    own = sample.prompt_messages if messages else None
+    return _first_that_fits(own, sample.prompt_text, turns, fields.prompt_turns, messages=messages, header=True)
 
 
 def response_of(sample: Sample, *, messages: bool = False) -> Any:
@@ -27,34 +41,58 @@ def response_of(sample: Sample, *, messages: bool = False) -> Any:
     from rolloupe.formats import _fields as fields
 
     turns = [turn for turn in sample.turns if turn.origin == "response"]
-    return _first_that_fits(sample.response_text, turns, fields.response_turns, messages=messages, header=False)
+    own = sample.response_messages if messages else None
+    return _first_that_fits(own, sample.response_text, turns, fields.response_turns, messages=messages, header=False)
 
 
-def reference_of(sample: Sample) -> Any:
-    """The response of the reference model as text; None where there is none."""
+def reference_of(sample: Sample, *, messages: bool = False) -> Any:
+    """The response of the reference model likewise; None where there is none."""
     from rolloupe.formats import _fields as fields
 
     if not sample.ref_turns:
         return None
     verbatim = "".join(_raw(part) for turn in sample.ref_turns for part in turn.parts)
-    return _first_that_fits(verbatim, sample.ref_turns, fields.response_turns, messages=False, header=False)
+    return _first_that_fits(None, verbatim, sample.ref_turns, fields.response_turns, messages=messages, header=False)
 
 
-def _first_that_fits(text: str, turns: list[Turn], read: Read, *, messages: bool, header: bool) -> Any:
-    for written in _ways(text, turns, messages=messages, header=header):
-        found = read(written)
-        if [turn.role for turn in found] == [turn.role for turn in turns] and said(found) == said(turns):
-            return written
-    return text
+def _first_that_fits(
+    own: list[Any] | None, text: str, turns: list[Turn], read: Read, *, messages: bool, header: bool
+) -> Any:
+    best, fit = text, 0
+    for written in _ways(own, text, turns, messages=messages, header=header):
+        if (found := _fit(read(written), turns)) > fit:
+            best, fit = written, found
+        if fit == SAME:
+            break
+    return best
 
 
-def _ways(text: str, turns: list[Turn], *, messages: bool, header: bool) -> Iterator[Any]:
+SAME = 4
+
+
+def _fit(found: list[Turn], turns: list[Turn]) -> int:
+    """How well turns that were read are those that were written: to the letter, by what they say, by who says it."""
+    if _told(found) == _told(turns):
+        return SAME
+    if [turn.role for turn in found] != [turn.role for turn in turns]:
+        return 0
+    return 3 if said(found) == said(turns) else 2 if calls(found) == calls(turns) else 1
+
+
+def _told(turns: list[Turn]) -> list[Any]:
+    return [(turn.role, turn.parts, turn.name, turn.tool_call_id, turn.stop_reason) for turn in turns]
+
+
+def _ways(own: list[Any] | None, text: str, turns: list[Turn], *, messages: bool, header: bool) -> Iterator[Any]:
+    if own is not None:
+        yield own
     yield text
     if any(part.kind == "json" for turn in turns for part in turn.parts):
         decoded = _decoded(text)
         if not isinstance(decoded, str):
             yield decoded
     if messages:
+        yield messages_of(turns)
         yield [_message(turn) for turn in turns]
     yield "".join(_chatml(turns, header))
 

@@ -71,6 +71,7 @@ class Background:
         self.producer = producer
         self.dropped = 0
         """Token series that did not fit."""
+        self._lost = 0
         self._capacity = capacity_bytes
         self._block = block
         self._seen = seen
@@ -92,6 +93,18 @@ class Background:
         return sum(file.vanished for file in self._files.values())
 
     @property
+    def lost(self) -> int:
+        """How many lines and token series were given and are in no file, nor will be."""
+        with self._changed:
+            return self._lost + self.dropped
+
+    def _lose(self, reason: BaseException | str, count: int = 1) -> None:
+        """Report lines that are in no file."""
+        with self._changed:
+            self._lost += count
+        self._trouble.report(reason, count)
+
+    @property
     def waiting(self) -> int:
         """How many lines are not written yet."""
         return self._given - self._done
@@ -110,7 +123,7 @@ class Background:
                 elif not self._shed(item):
                     break
             if not self._block and self._queue and self._queued_bytes + item.size_bytes > LINES_SHARE * self._capacity:
-                self._trouble.report(f"{item.kind}: nothing was written for so long that there is no room for more")
+                self._lose(f"{item.kind}: nothing was written for so long that there is no room for more")
                 return
             self._queue.append(item)
             if item.series:
@@ -173,7 +186,7 @@ class Background:
                 try:
                     self._write(group)
                 except BaseException as error:  # whatever it is, whoever waits must not wait for ever
-                    self._trouble.report(error, len(group))
+                    self._lose(error, len(group))
                 finally:
                     with self._changed:
                         self._queued_bytes -= sum(item.size_bytes for item in group)
@@ -222,7 +235,7 @@ class Background:
         self._part += 1
         path = self.root / "tokens" / self.producer / f"{self._part:06d}.parquet"
         try:
-            write_part(path, [(item.record["uid"], item.series) for item in items])
+            write_part(path, [(item.record.get("uid", ""), item.series) for item in items])
         except Exception as error:
             self._trouble.report(error, len(items), "token series")
             for item in items:
@@ -238,11 +251,11 @@ class Background:
             try:
                 lines.append(encoded(item.record, separators=COMPACT, nan=True))
             except Exception as error:
-                self._trouble.report(error)
+                self._lose(error)
         try:
             file.append(lines)
         except Exception as error:
-            self._trouble.report(error, len(lines))
+            self._lose(error, len(lines))
 
 
 def _batches(items: list[Item]) -> list[list[Item]]:

@@ -1,18 +1,39 @@
 """Runs of any layout written in the native one."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import msgspec
 import numpy as np
 
 from rolloupe.model import Checkpoint, MetricRow, Sample
+from rolloupe.record._fitting import Tally, read_back
+from rolloupe.record._losses import lost
+from rolloupe.record.arrays import Array
 from rolloupe.record.base import Left
 from rolloupe.record.folder import Folder
+from rolloupe.record.given import name
 from rolloupe.record.of_model import given_of
 from rolloupe.record.recorder import Recorder
+from rolloupe.record.samples import IDS, facts
+
+if TYPE_CHECKING:
+    from rolloupe.record.background import Item
+
+SAMPLES = "samples/rank0.jsonl"
+
+
+class Copier(Recorder):
+    """A recorder of samples that were recorded elsewhere: one without a uid stays without, and the last one is held."""
+
+    last: "Item"
+    """The line of the last sample, and its token series."""
+
+    def _uid(self, given: object) -> str:
+        return name(given)
+
+    def _sent(self, item: "Item") -> None:
+        self.last = item
 
 
 class Writer:
@@ -21,15 +42,15 @@ class Writer:
     name: ClassVar[str] = "native"
 
     def __init__(self, path: str | Path) -> None:
-        self.recorder = Recorder(path, code=None, strict=True, on_full="block")
+        self.recorder = Copier(path, code=None, strict=True, on_full="block")
 
     def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
         """See `Writer` of `base`."""
-        left: Counter[str] = Counter()
+        tally = Tally()
         for sample in samples:
             self.recorder.sample(**{**given_of(sample), "split": split, "step": step})
-            left.update(_left(sample))
-        return left
+            tally.add(lost(sample, _held(self.recorder.last)))
+        return tally.found
 
     def metrics(self, rows: Sequence[MetricRow]) -> Left:
         """See `Writer` of `base`."""
@@ -54,24 +75,18 @@ class Writer:
         self.recorder.close()
 
 
-def _left(sample: Sample) -> dict[str, int]:
-    """What the layout does not hold of a sample."""
-    bare = {"role", "parts", "origin", "name", "tool_call_id"}
-    told = any(
-        {name for name, value in msgspec.structs.asdict(turn).items() if value not in (None, "", {})} - bare
-        for turn in sample.turns
-    )
-    fine = any(_is_fine(one.values) for one in sample.series)
-    row = sample.row
-    summed = (
-        None if row.prompt_tokens is None or row.response_tokens is None else row.prompt_tokens + row.response_tokens
-    )
-    other = row.total_tokens not in (None, summed)
-    found = {"facts of single turns": told, "tokens in all": other, "digits beyond float32 of token series": fine}
-    return {what: 1 for what, is_left in found.items() if is_left}
+def _held(item: "Item") -> Sample | None:
+    """What Rolloupe reads of a sample that was recorded, its token series among it."""
+    from rolloupe.formats.native import Native, add_arrays
+
+    series = {"part": 0, "row": 0, "facts": facts(item.series)} if item.series else None
+    record = {**item.record, **({"series": series} if series else {})}
+    sample = read_back(Native(), record, SAMPLES, None, 0, nan=True)
+    if sample is not None:
+        add_arrays(sample, *_arrays(item.series))
+    return sample
 
 
-def _is_fine(values: list[float]) -> bool:
-    exact = np.asarray(values, dtype=np.float64)
-    with np.errstate(over="ignore"):
-        return not np.array_equal(exact, exact.astype(np.float32), equal_nan=True)
+def _arrays(series: Mapping[str, Array]) -> tuple[list[int], dict[str, Any]]:
+    floats = {name: values.astype(np.float64) for name, values in series.items() if name != IDS}
+    return [int(one) for one in series[IDS]] if IDS in series else [], floats

@@ -1,19 +1,19 @@
 """A sample of the common model, as what `Recorder.sample` takes."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from rolloupe import text
-from rolloupe.model import Sample, Turn
+from rolloupe import tokens
+from rolloupe.model import Sample, TokenSeries
+from rolloupe.record._alignment import spread
 from rolloupe.record._fitting import own_status
-from rolloupe.record.logtree.messages import messages_of
+from rolloupe.record._losses import stored
+from rolloupe.record._texts import prompt_of, reference_of, response_of
 
 
 def given_of(sample: Sample) -> dict[str, Any]:
     """Return the arguments that record a sample as it is; its step and split among them."""
     row = sample.row
-    prompt = [turn for turn in sample.turns if turn.origin == "prompt"]
-    response = [turn for turn in sample.turns if turn.origin == "response"]
-    asked = text.split_prompt(sample.prompt_text) if sample.prompt_text else []
     status = own_status(row) or ("" if row.status == "unknown" else row.status)
     own_word = {} if row.status_raw in ("", status) else {"status_raw": row.status_raw}
     return {
@@ -22,14 +22,16 @@ def given_of(sample: Sample) -> dict[str, Any]:
         "status": status, "env": row.env,
         "metrics": row.metrics, "tags": row.tags, "turns": row.turns, "prompt_tokens": row.prompt_tokens,
         "response_tokens": row.response_tokens, "ref_reward": sample.ref_reward, "tokens": sample.tokens or None,
-        "prompt": _side(prompt, sample.prompt_text, asked),
-        "response": _side(response, sample.response_text, text.split_response(sample.response_text)),
-        "ref_response": messages_of(sample.ref_turns) if sample.ref_turns else None,
-        "token_ids": sample.token_ids or None, "series": {one.name: one.values for one in sample.series},
+        "prompt": prompt_of(sample, messages=True), "response": response_of(sample, messages=True),
+        "ref_response": reference_of(sample, messages=True),
+        "token_ids": sample.token_ids or None,
+        "series": {one.name: _aligned(stored(one), len(sample.token_ids)) for one in sample.series},
         "extra": own_word | sample.extra,
     }  # fmt: skip
 
 
-def _side(turns: list[Turn], verbatim: str, of_text: list[Turn]) -> Any:
-    """A prompt or a response: the text where it says all that its turns do, else messages."""
-    return verbatim if turns == of_text else messages_of(turns)
+def _aligned(series: TokenSeries, count: int) -> Sequence[float] | tokens.Floats:
+    """The values such that they are of the same tokens when they are taken for those of the last `count` tokens."""
+    if series.offset == max(0, count - len(series.values)):
+        return series.values
+    return spread(series, max(count, series.offset + len(series.values)))

@@ -50,11 +50,12 @@ class Steps:
         """Remember a sample. Returns what another one of a step that goes on has, too: `uid`, `place` or nothing."""
         place = (*known.key, group, index)
         with self._lock:
-            twice = "uid" if uid in self._samples else "place" if place in self._places else ""
+            twice = "uid" if uid and uid in self._samples else "place" if place in self._places else ""
             self._places[place] = None
             while len(self._places) > MAX_SAMPLES:
                 self._places.popitem(last=False)
-            self._samples[uid] = known
+            if uid:
+                self._samples[uid] = known
             while len(self._samples) > MAX_SAMPLES:
                 self._samples.popitem(last=False)
         return twice

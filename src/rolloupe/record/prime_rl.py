@@ -16,8 +16,10 @@ import numpy as np
 
 from rolloupe import tokens
 from rolloupe.model import MetricRow, Sample, TokenSeries
+from rolloupe.record._alignment import spread
 from rolloupe.record._arrays import numbers
-from rolloupe.record._fitting import Tally, lost, read_back
+from rolloupe.record._fitting import Tally, read_back
+from rolloupe.record._losses import lost, stored
 from rolloupe.record._packed import FLAGS, NUMBERS, VERSIONS, WEIGHTS, Loss, Packed, objects
 from rolloupe.record._steps import EXPORTS, Place
 from rolloupe.record.base import Left
@@ -316,7 +318,7 @@ def _head(step: int, sample: Sample, used: dict[int, set[int]]) -> dict[str, Any
         "step": step if trainer_step is None else trainer_step, "export_step": step, "rank": rank,
         "micro_step": micro_step, "micro_sequence_idx": number if place is None else place,
         "export_sequence_idx": number, "run_id": row.tags.get("run_id"), "env_name": row.env or None,
-        "training_mode": row.tags.get("training_mode", "rl"),
+        "training_mode": row.tags.get("training_mode"),
     }  # fmt: skip
 
 
@@ -330,15 +332,12 @@ def _columns(sample: Sample) -> dict[str, list[Any]]:
     series = {one.name: one for one in sample.series}
 
     def column(name: str) -> tokens.Floats:
-        found = np.full(size, np.nan)
-        if one := series.get(name):
-            cut = one.values[: max(0, size - one.offset)]
-            found[one.offset : one.offset + len(cut)] = cut
-        return found
+        return spread(stored(series[name]), size) if name in series else np.full(size, np.nan)
 
     mask = column("loss_mask") == 1 if "loss_mask" in series else _mask(sample, size)
     sampled = next((name for name in AT_SAMPLING if name in series), "")
-    sampler = np.where(mask, column(sampled), 0.0)
+    sampler = column(sampled)
+    sampler = np.where(~mask & np.isnan(sampler), 0.0, sampler)  # as the trainer has it of what it did not sample
     found: dict[str, list[Any]] = {
         "token_ids": sample.token_ids,
         "position_ids": list(range(size)),

@@ -127,7 +127,7 @@ class Recorder:
             except OSError as error:
                 self.trouble.met(error)
                 break
-        self._vanished = 0
+        self._vanished = self._removed = self._acknowledged = 0
         self._began_s = time.monotonic()
         processes.at_the_end(self.close)
 
@@ -210,7 +210,7 @@ class Recorder:
         asked, answer = messages(prompt), messages(response)
         own = name(group) if group is not None else ""
         record: dict[str, Any] = {
-            "uid": name(uid) or secrets.token_hex(8), "launch": self._launched, "split": split, "step": number_of_step,
+            "uid": self._uid(uid), "launch": self._launched, "split": split, "step": number_of_step,
             "group": own or text.digest(text.joined(asked) if isinstance(asked, list) else word(asked)),
         }  # fmt: skip
         record |= {
@@ -228,6 +228,10 @@ class Recorder:
         self._put("samples", record, arrays, lengths)
         return str(record["uid"])
 
+    def _uid(self, given: object) -> str:
+        """A sample's own name, or one made up: annotations are joined by it."""
+        return name(given) or secrets.token_hex(8)
+
     def _put(self, kind: str, record: dict[str, Any], arrays: Mapping[str, Array], lengths: frozenset[int]) -> None:
         """Have a line written, without what nothing is said of."""
         record["uneven"] = uneven(arrays, lengths)
@@ -237,7 +241,12 @@ class Recorder:
             ("", {}, []) if kind == "samples" else ({}, [])
         )  # an annotation may take a reason back
         said = {key: value for key, value in record.items() if value is not None and value not in nothing}
-        self._background.put(Item(kind, said, arrays, weight(said)))
+        item = Item(kind, said, arrays, weight(said))
+        self._sent(item)
+        self._background.put(item)
+
+    def _sent(self, item: Item) -> None:
+        """Called with each line of a sample or an annotation before it is written."""
 
     def _tell_of_two(self, twice: str, record: Mapping[str, Any]) -> None:
         """Say once that two samples are called the same, which only their ids would show."""
@@ -354,16 +363,26 @@ class Recorder:
         """Return the checkpoint that was recorded last: its `extra` is the loop state."""
         return self._folder.last_checkpoint()
 
-    @guarded(lambda: None)
-    def step_end(self, step: SupportsIndex) -> None:
-        """End a step: add the metrics that follow from its samples, and wait until all of it is written."""
+    @guarded(bool)
+    def step_end(self, step: SupportsIndex) -> bool:
+        """End a step: add the metrics that follow from its samples, and wait until all of it is written.
+
+        Returns True where the files of the run hold every line and every token series that this process recorded since
+        the last `step_end`, whichever thread recorded it, and the metrics of this step: they survive the death of the
+        process then, though not that of the machine. False where some of it was lost, as on a full disk or because
+        writing did not keep up: `failures` says what, and recording goes on. A value that could not be read counts in
+        `failures` alone.
+        """
+        before = self._acknowledged
         self._background.flush()
         try:
             self._end(step_of(step))
         finally:
             self._background.flush()
             self._look_around()
+            lost = self._acknowledged = self._background.lost + self._removed
         self.trouble.raise_met()
+        return lost == before
 
     def _end(self, step: int) -> None:
         values = {"progress/batch": float(step), "time/total": time.monotonic() - self._began_s}
@@ -443,6 +462,7 @@ class Recorder:
             self._keep(unkept)
         if self._background.vanished > self._vanished or not self._folder.is_made():
             self._vanished = self._background.vanished
+            self._removed += 1
             self.trouble.report("files of the run are gone that were written before: what they held is lost")
             self._keep(lambda: self._folder.make(self._ranges))
             self._keep(self._note)

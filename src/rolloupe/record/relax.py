@@ -260,7 +260,8 @@ class RelaxWriter:
 
     def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
         """See `Writer`."""
-        from rolloupe.record._fitting import Tally, lost
+        from rolloupe.record._fitting import Tally
+        from rolloupe.record._losses import lost
 
         tally = Tally()
         folder = "train" if split == "train" else "eval"

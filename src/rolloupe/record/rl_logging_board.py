@@ -137,7 +137,9 @@ class RLLoggingBoardWriter:
 
     def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
         """See `Writer`."""
-        from rolloupe.record._fitting import Tally, lost
+        from rolloupe.record._alignment import response_of
+        from rolloupe.record._fitting import Tally
+        from rolloupe.record._losses import lost
 
         tally = Tally()
         folder = self._folder(split)
@@ -149,7 +151,8 @@ class RLLoggingBoardWriter:
             self._has_train = self._has_train or split == "train"
             record, held = _fitted(sample, split if split == "train" or split == self._joined else "train", step)
             append(target, encoded(record, nan=True))
-            tally.add(lost(sample, held, _arrays(sample)))
+            names = {own: one.name for own, one in _arrays(sample).items()}
+            tally.add(lost(sample, held, names, response_of(sample).start))
         return tally.found
 
     def _folder(self, split: str) -> str:
@@ -215,26 +218,17 @@ def _pieces(sample: Sample) -> list[str] | None:
 
 
 def _arrays(sample: Sample) -> dict[str, TokenSeries]:
-    """The token series that the layout has, of the response alone, by their names in the sample."""
+    """The token series that the layout has, by their names in the sample: a value for each token of the response.
+
+    What was not sampled keeps its place among the tokens, and its values are NaN.
+    """
+    from rolloupe.record._alignment import response_of, spread
+
     series = {one.name: one for one in sample.series if one.values}
-    mask = series.get("loss_mask")
     named = {} if "logprobs" in series else {"trainer_logprobs": "logprobs"}
-    begin = _begin(sample)
+    start, stop = response_of(sample)
     found = {}
     for own, name in {**named, **{own: own for own in ARRAYS}}.items():
-        if (one := series.get(own)) is None:
-            continue
-        values, offset = one.values, one.offset
-        if mask is not None and (len(values), offset) == (len(mask.values), mask.offset):
-            values = [value for value, sampled in zip(values, mask.values, strict=True) if sampled == 1]
-            offset = 0
-        else:
-            values, offset = values[max(0, begin - offset) :], max(0, offset - begin)
-        found[own] = TokenSeries(name=name, values=values, offset=offset)
+        if own in series and len(values := spread(series[own], stop - start, start)):
+            found[own] = TokenSeries(name=name, values=values.tolist(), offset=start)
     return found
-
-
-def _begin(sample: Sample) -> int:
-    """Where the response begins among the token ids; 0 where that is not known."""
-    size, answer = len(sample.token_ids), sample.row.response_tokens
-    return max(0, size - answer) if size and answer is not None else 0

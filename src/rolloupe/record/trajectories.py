@@ -2,8 +2,10 @@
 
 A trajectory is a list of transitions: an observation of tokens, an action of tokens with logprobs, a reward. Where each
 observation begins with all that was before it the trajectory is one sequence; where one does not, another sequence
-begins there, and the trajectory is several samples. Text is what `decode` makes of the tokens, else what the
-environment logged of each step, as the reader of the cookbook's files takes it.
+begins there, and the trajectory is several samples. The last of them has the reward and the metrics, since the
+trajectory ends there: means over samples count each trajectory once. All of them have its advantage. Text is what
+`decode` makes of the tokens, else what the environment logged of each step, as the reader of the cookbook's files takes
+it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,16 +33,20 @@ def samples_of(group: Any, decode: Decode | None) -> Iterator[dict[str, Any]]:
             _number(finals[number]) if number < len(finals) else _number(member(trajectory, "final_reward", None))
         )
         known = [reward for reward in rewards if reward is not None]
-        shared: dict[str, Any] = {
+        paid: dict[str, Any] = {
             "reward": sum(known) if known else None,
             "metrics": _metrics(transitions) | dict(metrics[number] if number < len(metrics) else {}),
+        }
+        shared: dict[str, Any] = {
             "advantage": _number(advantages[number]) if number < len(advantages) else None,
             "tags": tags,
             "status": _ended(trajectory, transitions),
         }
-        for place, sequence in enumerate(_sequences(transitions)):
+        sequences = _sequences(transitions)
+        for place, sequence in enumerate(sequences):
             index = f"{number}.{place}" if place else str(number)
-            yield {**shared, "index": index, **sequence.sample(decode)}
+            ends = paid if place == len(sequences) - 1 else {}
+            yield {**shared, **ends, "index": index, **sequence.sample(decode)}
 
 
 def _number(value: Any) -> float | None:

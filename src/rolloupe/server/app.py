@@ -95,7 +95,7 @@ ERRORS: dict[type[RolloupeError], tuple[int, str]] = {
     BadPattern: (400, "Change the expression, or search for it as plain text."),
     SourceChanged: (409, "Load the list again: the file was rewritten."),
     UnreadablePath: (404, "Look at the path on the machine where the server runs."),
-    NotWritable: (503, "Try again in a moment."),
+    NotWritable: (503, "See to that, then try again."),
     Stopping: (503, "Start it again."),
     TooMany: (503, "Wait for one of them to end."),
     NotRecognised: (404, "Run `rolloupe doctor` on the path to see why."),

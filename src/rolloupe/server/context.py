@@ -28,6 +28,9 @@ from rolloupe.state import State
 QUERY_THREADS = 4
 """DuckDB uses several cores for one query; more at a time would only make each of them wait longer."""
 
+LARGE_BYTES = 2**20
+"""Larger records are read one after another: many of them at once would hold up all that is quick."""
+
 LATELY = 6
 LATELY_BYTES = 24 * 2**20
 """Bytes of records; what is made of them takes several times as much."""
@@ -103,6 +106,9 @@ class Context:
         self.hub = Hub(self)
         self.searches = Searches()
         self._threads = ThreadPoolExecutor(QUERY_THREADS, thread_name_prefix="query")
+        self._reading_thread = ThreadPoolExecutor(1, thread_name_prefix="reading")
+        self._size_thread = ThreadPoolExecutor(1, thread_name_prefix="record size")
+        self._reading: set[Future[Any]] = set()
         self._waiting: set[asyncio.Future[Any]] = set()
         self._running: set[Future[Any]] = set()
         self._files = asyncio.Semaphore(FILES)
@@ -134,12 +140,22 @@ class Context:
         """Do blocking work in one of few threads. Raises `Stopping` where the server ends meanwhile."""
         return await self._in(self._threads, work)
 
-    async def _in(self, threads: ThreadPoolExecutor, work: Callable[[], T]) -> T:
+    async def _read(self, work: Callable[[], T], size_bytes: Callable[[], int]) -> T:
+        """Read a record: in the thread for records, unless that is busy and the record small. Raises as `in_thread`."""
+        if self._reading and await self._in(self._size_thread, size_bytes) <= LARGE_BYTES:
+            return await self.in_thread(work)
+        return await self._in(self._reading_thread, work, self._reading)
+
+    async def _in(
+        self, threads: ThreadPoolExecutor, work: Callable[[], T], among: "set[Future[Any]] | None" = None
+    ) -> T:
+        """Do work in some threads. It stands in `among`, too, until it is done, whether anybody still waits or not."""
         if self._is_closed:
             raise Stopping
         future = threads.submit(work)
-        self._running.add(future)
-        future.add_done_callback(self._running.discard)
+        for held in (self._running, *([] if among is None else [among])):
+            held.add(future)
+            future.add_done_callback(held.discard)
         return await self._wait(future)
 
     async def _wait(self, future: "Future[T]") -> T:
@@ -163,8 +179,12 @@ class Context:
         finally:
             self._waiting.discard(waiter)
 
-    async def answer(self, request: Request, version: str, make: Callable[[], Made]) -> Response:
+    async def answer(
+        self, request: Request, version: str, make: Callable[[], Made], size_bytes: Callable[[], int] | None = None
+    ) -> Response:
         """Reply with what `make` makes, which follows from the version and the address alone.
+
+        `size_bytes` tells how large the record is that it reads, where it reads one.
 
         The version must have been read before: what is newer than it says will be asked for again, what is older
         would never be.
@@ -177,7 +197,8 @@ class Context:
         key = (version, *place)
         reply = self.cache.get(key)
         if reply is None:
-            reply = await self.in_thread(lambda: encoded(make()))
+            made = lambda: encoded(make())  # noqa: E731
+            reply = await (self.in_thread(made) if size_bytes is None else self._read(made, size_bytes))
             self.cache.put(key, reply)
         return await self.send(request, reply, caching)
 
@@ -218,6 +239,8 @@ class Context:
                 waiter.set_exception(Stopping())
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._file_threads.shutdown(wait=False, cancel_futures=True)
+        self._reading_thread.shutdown(wait=False, cancel_futures=True)
+        self._size_thread.shutdown(wait=False, cancel_futures=True)
         if self._state is not None:
             self._state.close()
 

@@ -1,5 +1,7 @@
 """Reading the query part of an address: what cannot be read is a `BadQuery` that says what would do."""
 
+from collections.abc import Iterable
+
 from starlette.datastructures import QueryParams
 
 from rolloupe.errors import BadQuery, NotFound
@@ -8,6 +10,9 @@ from rolloupe.query import SampleQuery
 from rolloupe.query.where import conditions
 
 INT64 = 2**63
+
+MAX_RUNS = 1000
+"""So many runs may be named in one request."""
 
 
 def word(params: QueryParams, name: str) -> str:
@@ -62,6 +67,14 @@ def sample_query(params: QueryParams) -> SampleQuery:
         sort=params.get("sort") or "index",
         descending=flag(params, "descending"),
     )
+
+
+def run_ids(given: Iterable[str]) -> list[str]:
+    """The runs that a request names, each once. Raises `BadQuery` for more than `MAX_RUNS`."""
+    found = list(dict.fromkeys(given))
+    if len(found) > MAX_RUNS:
+        raise BadQuery(f"{len(found):,} runs are named; at most {MAX_RUNS:,} are taken at once. None stands for all")
+    return found
 
 
 def sample_key(text: str) -> SampleKey:

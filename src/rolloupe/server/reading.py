@@ -23,7 +23,7 @@ async def answered(request: Request, make: Callable[[OpenRun, SampleKey], Made])
     """Reply about the sample that the address names."""
     context, run = context_of(request), await context_of(request).run(request)
     key, version = params.sample_key(params.word(request.query_params, "id")), run.version
-    return await context.answer(request, version, lambda: make(run, key))
+    return await context.answer(request, version, lambda: make(run, key), lambda: query.locate(run, key).length)
 
 
 def loaded(request: Request, run: OpenRun, key: SampleKey) -> Sample:

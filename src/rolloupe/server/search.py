@@ -35,7 +35,7 @@ async def search(request: Request) -> Response:
     if context.searches.is_full:
         return error_reply(503, "too many searches are running", "Wait for some of them.")
     library = await context.library()
-    runs = [library.run(run_id) for run_id in asked.runs] or list(library.runs)
+    runs = [library.run(run_id) for run_id in params.run_ids(asked.runs)] or list(library.runs)
     running = await context.in_thread(lambda: _begun(runs, asked))
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     return StreamingResponse(context.searches.stream(asked.tab, running), headers=headers, media_type=NDJSON)
@@ -101,7 +101,7 @@ def _spans(pattern: Pattern, turns: Sequence[Turn]) -> Iterator[wire.Span]:
 def text_query(asked: wire.TextSearch) -> TextQuery:
     """What is looked for, as queries have it."""
     return TextQuery(
-        text=asked.text, regex=asked.regex, case=asked.case, word=asked.word, roles=tuple(asked.roles)
+        text=asked.text, regex=asked.regex, case=asked.case, word=asked.word, roles=tuple(dict.fromkeys(asked.roles))
     )  # fmt: skip
 
 

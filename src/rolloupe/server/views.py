@@ -53,6 +53,7 @@ def split_items(run: OpenRun) -> list[wire.SplitItem]:
             name=split.name,
             steps=split.steps,
             samples=split.samples,
+            discarded=split.discarded,
             first_step=split.first_step,
             last_step=split.last_step,
             reward_min=number(split.reward.min),

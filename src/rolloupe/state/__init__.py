@@ -1,8 +1,8 @@
 """What a person adds: names, colours and notes of runs, bookmarks and notes on samples, settings.
 
 Owns one small SQLite database in the user's data directory. It is no part of the index, which may be deleted at any
-time, and nothing in it is ever needed to look at a run: where it cannot be kept, that is said, and it lives as long as
-the process.
+time, and nothing in it is ever needed to look at a run. A change that cannot be kept is refused; it
+may be tried again.
 """
 
 from rolloupe.state.identity import Identity, identity_of

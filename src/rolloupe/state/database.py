@@ -39,8 +39,8 @@ class TooNew(Exception):
     """Raised for a file that a later version of this program wrote."""
 
 
-def open_file(path: Path) -> sqlite3.Connection:
-    """Open the file, made where it is missing, readable by its owner alone.
+def open_file(path: Path, *, check: bool = False) -> sqlite3.Connection:
+    """Open the file, made where it is missing, readable by its owner alone; with `check`, look through all of it first.
 
     Raises `OSError`, `sqlite3.Error` or `TooNew` where it cannot be used.
     """
@@ -48,6 +48,8 @@ def open_file(path: Path) -> sqlite3.Connection:
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     connection = _connected(str(path))
     try:
+        if check:
+            _check(connection)
         connection.execute("PRAGMA journal_mode = WAL").fetchone()
         connection.execute("PRAGMA synchronous = NORMAL")
         migrate(connection)
@@ -55,6 +57,12 @@ def open_file(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _check(connection: sqlite3.Connection) -> None:
+    found = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if found != ("ok",):
+        raise sqlite3.DatabaseError(f"the file is damaged: {found[0] if found else 'nothing can be read'}")
 
 
 def in_memory(path: Path | None = None) -> sqlite3.Connection:

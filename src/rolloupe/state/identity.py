@@ -9,6 +9,8 @@ import os
 from typing import NamedTuple
 
 from rolloupe.index import OpenRun
+from rolloupe.model import Location
+from rolloupe.storage import open_file
 
 FILES = 8
 """So many files, the first by name, are looked at."""
@@ -36,14 +38,14 @@ def prints_of(run: OpenRun) -> frozenset[str]:
     """The fingerprints of the run's first files. A beginning that may still grow has none yet."""
     names = [file.name for file in run.sample_files() if file.what == "samples"][:FILES]
     sources = [source for name in names if (source := run.source(name)) is not None]
-    heads = [_head(source.path) for source in sources]
+    heads = [_head(source.location) for source in sources]
     return frozenset(_print(run.info.format, head) for head in heads if head)
 
 
-def _head(path: str) -> bytes:
+def _head(location: Location) -> bytes:
     """The first line of a file, its first bytes where that is long; empty where it is not whole yet."""
     try:
-        with open(path, "rb") as file:
+        with open_file(location) as file:
             head = file.read(HEAD_BYTES)
     except OSError:
         return b""

@@ -1,7 +1,8 @@
 """`State`: what a person added, read and changed.
 
 A change names the version of the item that the person saw. Where that is no longer the newest, nothing is written, and
-the answer is the item as another tab or another viewer left it: concurrent changes are told, never lost.
+the answer is the item as another tab or another viewer left it: the caller learns of concurrent changes. A change
+that is not in the file raises: a returned answer is stored.
 """
 
 import contextlib
@@ -31,6 +32,9 @@ ROW_CHARS = 200
 
 ITEM = "kind, owner, name, value, version, changed_s"
 
+FAILURES = (OSError, sqlite3.Error, database.TooNew)
+"""What is raised where the file cannot be used."""
+
 T = TypeVar("T")
 
 
@@ -50,7 +54,8 @@ class Held(NamedTuple):
 class State:
     """The state in a folder, the user's data directory unless told. May be used from several threads.
 
-    `trouble` says why the file cannot be used, in which case everything lives in memory; else it is empty.
+    `trouble` says why the file cannot be used, else it is empty. What could be read of it is shown all the same, from a
+    copy in memory where need be; nothing is changed there, and each change tries the file again.
     """
 
     def __init__(self, folder: Path | str | None = None) -> None:
@@ -58,10 +63,11 @@ class State:
         self.trouble = ""
         self._lock = threading.Lock()
         self._owners = Owners()
+        self._is_copy = False
         try:
             self._connection = database.open_file(self.path)
-        except (OSError, sqlite3.Error, database.TooNew) as error:
-            self._connection = self._memory(error)
+        except FAILURES as error:
+            self._connection = self._copied(error)
         self._seen = self._asked(self._data_version)
         self._places = database.places_of(self.path)
 
@@ -142,7 +148,8 @@ class State:
     def write(self, change: Change, run: OpenRun | None = None, owner: str = "") -> Written:
         """Make a change, of what is said of a run (one that is open, or the key of one that is not), or of a setting.
 
-        Raises `BadQuery` for what cannot be kept, `NotWritable` where another process holds the file for long.
+        Raises `BadQuery` for what cannot be kept, `NotWritable` where the file cannot be written or another process
+        holds it for long: nothing is changed then, and the same change may be tried again.
         """
         check(change)
         value = None if change.value is None else _encoded(change.value)
@@ -150,13 +157,15 @@ class State:
             raise BadQuery(f"a setting may have {MAX_SETTING_CHARS:,} characters: keep less in it")
         identity = identity_of(run) if run else None
 
-        def put() -> Written:
-            self._return()
-            with database.transaction(self._connection):
-                key = self._key(change, identity, owner)
-                return self._put(change, key, value)
-
-        return self._asked(put)
+        with self._lock:
+            try:
+                self._return()
+                with database.transaction(self._connection):
+                    return self._put(change, self._key(change, identity, owner), value)
+            except FAILURES as error:
+                self._check_busy(error)
+                self.trouble = f"{self.path}: {error}"
+                raise NotWritable(f"this is not kept, for the file cannot be written: {self.trouble}") from None
 
     def _put(self, change: Change, key: str, value: str | None) -> Written:
         place = (change.kind, key, change.name)
@@ -192,40 +201,42 @@ class State:
         return self._connection.execute(sql, values).fetchall()
 
     def _asked(self, work: Callable[[], T]) -> T:
-        """Do it, one thread at a time; where the file fails, go on in memory and do it there."""
+        """Read, one thread at a time; where the file fails, read on from a copy in memory."""
         with self._lock:
             try:
                 return work()
             except (sqlite3.DatabaseError, OSError) as error:
-                if database.is_busy(error):
-                    raise NotWritable(f"{self.path} is held by another process: try again in a moment") from None
-                if self.trouble:
+                self._check_busy(error)
+                if self._is_copy:
                     raise
-                broken, self._connection = self._connection, self._memory(error)
+                broken, self._connection = self._connection, self._copied(error)
                 broken.close()
                 return work()
 
+    def _check_busy(self, error: Exception) -> None:
+        if database.is_busy(error):
+            raise NotWritable(f"{self.path} is held by another process: try again in a moment") from None
+
     def _return(self) -> None:
-        """Where the file was removed, or another lies there by now, go on in that, with what is held added to it."""
-        if self.trouble or database.places_of(self.path)[0] == self._places[0]:
+        """Open the file again after trouble; where another lies there by now, with what is held added to it.
+
+        Raises what `database.open_file` does; what is held stays then.
+        """
+        is_same = database.places_of(self.path)[0] == self._places[0]
+        if is_same and not self.trouble:
             return
         held = self._connection
-        try:
-            self._connection = database.reopened(self.path, held, self._places)
-        except (OSError, sqlite3.Error, database.TooNew) as error:
-            if database.is_busy(error):
-                raise
-            self._connection = self._memory(error, held)
+        self._connection = (
+            database.open_file(self.path, check=True) if is_same else database.reopened(self.path, held, self._places)
+        )
         held.close()
+        self.trouble, self._is_copy = "", False
         self._places, self._owners, self._seen = database.places_of(self.path), Owners(), -1
 
-    def _memory(self, error: Exception, held: sqlite3.Connection | None = None) -> sqlite3.Connection:
-        self.trouble = f"{self.path}: {error}"
-        if held is None:
-            return database.in_memory(self.path)
-        connection = database.in_memory()
-        held.backup(connection)
-        return connection
+    def _copied(self, error: Exception) -> sqlite3.Connection:
+        """What can be read of the file, in memory."""
+        self.trouble, self._is_copy = f"{self.path}: {error}", True
+        return database.in_memory(self.path)
 
 
 def _encoded(value: Value) -> str:

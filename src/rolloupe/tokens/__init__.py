@@ -4,7 +4,7 @@ Owns formulas and the alignment of per-token arrays; reads no files and knows no
 not count are absent, never zero.
 """
 
-from rolloupe.tokens.arrays import Floats, finite, length, read_floats, same_end, under_mask, unpadded_length
+from rolloupe.tokens.arrays import Floats, beside, finite, length, read_floats, same_end, under_mask, unpadded_length
 from rolloupe.tokens.facts import facts_of
 from rolloupe.tokens.ratios import (
     DPPO,
@@ -28,6 +28,7 @@ __all__ = [
     "DPPO_MASK",
     "Flags",
     "Floats",
+    "beside",
     "board_kl",
     "dppo_flags",
     "facts_of",

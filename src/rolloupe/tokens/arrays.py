@@ -70,6 +70,13 @@ def under_mask(values: NDArray[Any], mask: NDArray[Any] | None) -> Floats:
     return found
 
 
+def beside(values: NDArray[Any], shown: NDArray[Any]) -> "array[float] | None":
+    """Return what a file holds in full where a mask hides some of it; None where all that there is is shown."""
+    if np.count_nonzero(~np.isnan(values)) == np.count_nonzero(~np.isnan(shown)):
+        return None
+    return array("d", values.astype(np.float64, copy=False).tobytes())
+
+
 def same_end(one: Floats, other: Floats) -> tuple[Floats, Floats]:
     """Return two arrays cut to the length of the shorter one, aligned at their ends."""
     length = min(len(one), len(other))

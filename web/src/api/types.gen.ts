@@ -8,6 +8,8 @@ export interface SplitItem {
   name: string;
   steps: number;
   samples: number;
+  /** How many of the samples were not trained on: the rewards are of the others. None where annotations decide. */
+  discarded: number | null;
   first_step: number | null;
   last_step: number | null;
   /** Of the finite rewards, as `reward_max`. */
@@ -830,7 +832,7 @@ export interface StateReply {
   owners: StateOwner[];
   /** The file that it is kept in. */
   place: string;
-  /** Why that file cannot be used, so that all is kept for this session alone; empty where it can. */
+  /** Why that file cannot be used, so that changes are refused until it can; empty where it can. */
   trouble: string;
 }
 

@@ -9,6 +9,10 @@ describe("results of calls", () => {
     const turns = [turn("assistant", [part("text", "x"), call("a"), call("b")]), turn("tool", [], { tool_call_id: "b" }), turn("tool", [], { tool_call_id: "a" })];
     expect([...results(turns, 10)]).toEqual([["10.2", 11], ["10.1", 12]]);
   });
+  it("are one message for several calls where it names them all", () => {
+    const turns = [turn("assistant", [call("a"), call("b"), call("c")]), turn("tool", [], { tool_call_id: "a, b" }), turn("tool", [], { tool_call_id: "c" })];
+    expect([...results(turns, 0)]).toEqual([["0.0", 1], ["0.1", 1], ["0.2", 2]]);
+  });
   it("are found in their order where nothing has an id", () => {
     const turns = [turn("assistant", [call(""), call("")]), turn("tool", []), turn("tool", []), turn("tool", [])];
     expect([...results(turns, 0)]).toEqual([["0.0", 1], ["0.1", 2]]);

@@ -1,4 +1,4 @@
-/** Which turn answers which call of a tool: by the id of the call, else in the order in which they stand. */
+/** Which turn answers which calls of tools: by the ids of the calls, else in the order in which they stand. */
 
 import type { TurnView } from "../api/types.gen";
 
@@ -10,11 +10,13 @@ export function results(turns: readonly TurnView[], from: number): ReadonlyMap<s
     const calls = turn.parts.flatMap((part, place) => (part.kind === "tool_call" ? [{ at: `${from + i}.${place}`, id: part.call?.id ?? "" }] : []));
     if (calls.length > 0) open = calls;
     else if (turn.role === "tool") {
-      const named = turn.tool_call_id === "" ? -1 : open.findIndex((call) => call.id === turn.tool_call_id);
-      // A result that names a call which is not there belongs to none; one that names nothing, to the next call.
-      const which = named >= 0 ? named : turn.tool_call_id === "" || open.every((call) => call.id === "") ? 0 : -1;
-      const [call] = which < 0 ? [] : open.splice(which, 1);
-      if (call !== undefined) found.set(call.at, from + i);
+      // A result that names calls which are not there belongs to none; one that names nothing, to the next call.
+      const ids = open.some((call) => call.id === turn.tool_call_id) ? [turn.tool_call_id] : turn.tool_call_id.split(", ");
+      const named = ids.flatMap((id) => open.find((call) => id !== "" && call.id === id) ?? []);
+      const isNext = turn.tool_call_id === "" || open.every((call) => call.id === "");
+      const answered = named.length > 0 ? named : open.slice(0, isNext ? 1 : 0);
+      for (const call of answered) found.set(call.at, from + i);
+      open = open.filter((call) => !answered.includes(call));
     } else if (turn.role === "user") open = [];
   }
   return found;

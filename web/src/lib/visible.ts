@@ -1,10 +1,10 @@
 /** What nobody sees in a text, made visible: newlines, tabs, controls, characters without width or that turn writing around. */
 
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
-const HIDDEN = /[\u0000-\u001f\u007f-\u00a0\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
+const HIDDEN = /[\u0000-\u001f\u007f-\u00a0\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 
 function shown(sign: string): string {
-  const code = sign.charCodeAt(0);
+  const code = sign.codePointAt(0) ?? 0;
   if (code === 10) return "↵\n";
   if (code === 9) return "→\t";
   if (code < 32) return String.fromCharCode(0x2400 + code);
@@ -15,6 +15,14 @@ function shown(sign: string): string {
 /** The text with marks for all that is hidden in it. */
 export function visible(text: string): string {
   return text.replaceAll(HIDDEN, shown);
+}
+
+/** White space that looks like any other, and the hyphen that shows where a line ends at it. */
+const PLAIN: ReadonlySet<string> = new Set(["\n", "\t", "\u00a0", "\u00ad"]);
+
+/** A text for where no element can keep it from its neighbours (a tooltip, an option, the title of the tab): what could turn writing around is made visible. */
+export function harmless(text: string): string {
+  return text.replaceAll(HIDDEN, (sign) => (PLAIN.has(sign) ? sign : shown(sign)));
 }
 
 /** Where a place in a text is after `visible`. */

@@ -3,6 +3,7 @@
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { type ApiError, getSample, getTurns } from "../api";
 import type { SampleReply, TurnsReply } from "../api/types.gen";
+import { cutsLines } from "../lib/chunks";
 import { Lru } from "../lib/lru";
 import { forgetBlocks, refreshBlocks, startBlocks } from "./blocks";
 import { place } from "./place";
@@ -55,8 +56,10 @@ export function pageOf(reply: SampleReply): Page {
 /** So much text a browser finds its way through by itself. */
 export const NATIVE_CHARS = 1_000_000;
 
-/** True where all of a sample is in the page, what is folded too, so that the browser's own find finds it. */
-export const isNative = computed(() => sample.value !== null && sample.value.chars <= NATIVE_CHARS && sample.value.turn_total <= sample.value.turns.length);
+/** True where all of a sample is in the page, what is folded too, and no line of it in two boxes, so that the browser's own find finds it. */
+export const isNative = computed(
+  () => sample.value !== null && sample.value.chars <= NATIVE_CHARS && sample.value.turn_total <= sample.value.turns.length && !sample.value.turns.some(({ parts }) => parts.some(({ text }) => cutsLines(text))),
+);
 
 export type Page = Pick<TurnsReply, "turns" | "turn_from" | "turn_total">;
 

@@ -10,6 +10,7 @@ import { HTML_TAGS, isSafeLink, MATH_TAGS, type Node, type Rendered } from "../l
 import { spansOf } from "../state/highlights";
 import { richness } from "../state/render";
 import { draw } from "./renderer";
+import { Divided } from "./Divided";
 import { Text } from "./Text";
 import style from "./Rich.module.css";
 
@@ -93,7 +94,7 @@ function Piece({ text, how, isOne }: { text: string; how: How; isOne: boolean })
       style={isOne ? undefined : { containIntrinsicBlockSize: `auto ${lines(text, LINE_CHARS) * LINE_PX}px` }}
       class={`${isOne ? "" : style["piece"]} ${style["rich"]} ${how.markdown ? style["markdown"] : style["verbatim"]}`}
     >
-      {rendered === null ? <div class={style["verbatim"]}>{text}</div> : "refused" in rendered ? <Verbatim text={text} why={rendered.refused} /> : <Drawn nodes={rendered.nodes} />}
+      {rendered === null ? <div class={style["verbatim"]}><Divided text={text} /></div> : "refused" in rendered ? <Verbatim text={text} why={rendered.refused} /> : <Drawn nodes={rendered.nodes} />}
     </div>
   );
 }

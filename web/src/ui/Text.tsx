@@ -1,17 +1,15 @@
-/** Text of any length, verbatim, in text nodes: what is very long is laid out piece by piece as it is scrolled to. */
+/** Text of any length, verbatim, in text nodes, with its places marked. */
 
 import { useComputed } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Span } from "../api/types.gen";
-import { chunks, lines, WHOLE_CHARS } from "../lib/chunks";
+import { WHOLE_CHARS } from "../lib/chunks";
 import { specials, visible, visiblePlace } from "../lib/visible";
 import { spansOf, target } from "../state/highlights";
 import { render } from "../state/render";
+import { Divided, isPlain } from "./Divided";
 import { paint, type Place, rangesOf, show } from "./paint";
-import style from "./Text.module.css";
-
-const LINE_CHARS = 100;
-const LINE_PX = 24;
+import "./Text.module.css";
 
 /** More marks than so many in one text are not painted: they take time, and nobody looks at them all. */
 const MAX_MARKS = 3000;
@@ -27,19 +25,9 @@ interface Props {
 export function Text({ text, at, shift = 0 }: Props) {
   const isVisible = render.value.visible;
   const drawn = useMemo(() => (isVisible ? visible(text) : text), [text, isVisible]);
-  const pieces = useMemo(() => (drawn.length > WHOLE_CHARS ? chunks(drawn) : null), [drawn]);
-  const body =
-    pieces === null
-      ? drawn
-      : pieces.map((piece, i) => (
-          // The pieces of a text never change their order: their place is their identity.
-          // oxlint-disable-next-line react/no-array-index-key
-          <div key={i} class={style["piece"]} style={{ containIntrinsicBlockSize: `auto ${lines(piece, LINE_CHARS) * LINE_PX}px` }}>
-            {piece}
-          </div>
-        ));
+  const body = isPlain(drawn) ? drawn : <Divided text={drawn} />;
   if (at === undefined && !isVisible) return <>{body}</>;
-  return <Marked at={at ?? ""} shift={shift} text={text} drawn={drawn} isVisible={isVisible} isLong={pieces !== null}>{body}</Marked>;
+  return <Marked at={at ?? ""} shift={shift} text={text} drawn={drawn} isVisible={isVisible}>{body}</Marked>;
 }
 
 interface MarkedProps {
@@ -48,12 +36,11 @@ interface MarkedProps {
   text: string;
   drawn: string;
   isVisible: boolean;
-  isLong: boolean;
   children: preact.ComponentChildren;
 }
 
 /** A text in which places are marked. */
-function Marked({ at, shift, text, drawn, isVisible, isLong, children }: MarkedProps) {
+function Marked({ at, shift, text, drawn, isVisible, children }: MarkedProps) {
   const root = useRef<HTMLElement>(null);
   // Of thousands of texts only those that a change is about are looked at again.
   const found = useComputed(() => spansOf(at, "find")).value;
@@ -84,7 +71,7 @@ function Marked({ at, shift, text, drawn, isVisible, isLong, children }: MarkedP
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [here]);
 
-  return isLong ? <div ref={root as preact.Ref<HTMLDivElement>}>{children}</div> : <span ref={root as preact.Ref<HTMLSpanElement>}>{children}</span>;
+  return <span ref={root}>{children}</span>;
 }
 
 /** Where a place of a part stands in its text as it is drawn; `hidden` is the text where what is hidden in it is made visible. */

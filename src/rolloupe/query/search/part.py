@@ -1,5 +1,6 @@
 """Pieces of a run searched, in a thread of its own; what was found is taken from them while it goes on."""
 
+import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,6 +15,7 @@ from rolloupe.index.text_reading import TextBatch, read_texts
 from rolloupe.query import engine
 from rolloupe.query.engine import Question
 from rolloupe.query.rows import PLACE, Place
+from rolloupe.query.search.pace import Pace, Stopped
 from rolloupe.query.search.pattern import COLUMNS, Mask, Pattern
 from rolloupe.query.search.roles import Spoken
 from rolloupe.query.search.scope import Rows
@@ -79,8 +81,11 @@ class Count:
 class Part:
     """The search of one piece. `search_parts` works through it; `take` has what was found since."""
 
-    def __init__(self, opened: OpenRun, pattern: Pattern, piece: Piece, rows: Rows | None, count: Count) -> None:
+    def __init__(
+        self, opened: OpenRun, pattern: Pattern, piece: Piece, rows: Rows | None, count: Count, pace: Pace
+    ) -> None:
         self.piece = piece
+        self.pace = pace
         self._pattern = pattern
         self._opened = opened
         self._rows = rows
@@ -91,13 +96,15 @@ class Part:
         self._held: list[Row] = []
         self._samples, self._bytes = piece.rows, piece.stop - piece.start
 
-    def texts(self) -> Iterator[Texts]:
-        """Yield what is searched, as far as it can be read."""
+    def texts(self, go_on: Callable[[], bool]) -> Iterator[Texts]:
+        """Yield what is searched, as far as it can be read. Raises `Stopped` where `go_on` says no."""
         if self._rows is not None and not len(self._rows):
             return
         source = self._opened.source(self.piece.source)
         try:
             for batch in read_texts(self._opened.info, source, self.piece, self._names):
+                if not go_on():
+                    raise Stopped
                 if batch.is_scanned and self.piece.path is not None:
                     self._opened.lacks_texts(self.piece.path)
                 yield self._asked(batch)
@@ -114,9 +121,9 @@ class Part:
             columns = [column.take(pa.array(numbers - batch.first)) for column in columns]
         return Texts(numbers, columns, len(batch), batch.is_scanned)
 
-    def masks(self, columns: Sequence[pa.Array]) -> list[Mask]:
-        """Tell which texts of each column may hold what is looked for; where no role was asked for they do."""
-        return [self._pattern.possibly(one) if self._spoken else self._pattern.within(one) for one in columns]
+    def mask(self, column: pa.Array) -> Mask:
+        """Tell which texts of a column may hold what is looked for; where no role was asked for they do."""
+        return self._pattern.possibly(column) if self._spoken else self._pattern.within(column)
 
     def look(self, texts: Texts, masks: Sequence[Mask], listing: Callable[[], bool], go_on: Callable[[], bool]) -> None:
         """Keep the rows in which something was found, as far as they are listed, and count them all."""
@@ -125,7 +132,13 @@ class Part:
             rows = self._of_roles(texts.numbers[places], go_on)
             found = len(rows)
         else:
-            rows = [self._row(texts, masks, int(place)) for place in places if listing()]
+            rows = []
+            for place in places:
+                if not listing():
+                    break
+                if not go_on():
+                    raise Stopped
+                rows.append(self._row(texts, masks, int(place)))
             found = len(places)
         self._held += rows
         share = (self.piece.stop - self.piece.start) * texts.read // self.piece.rows
@@ -186,14 +199,13 @@ def _encoded(column: pa.Array, place: int) -> bytes:
 
 def search_parts(parts: Sequence[Part], listing: Callable[[], bool], go_on: Callable[[], bool]) -> None:
     """Search pieces until the end, or until `go_on` says no; snippets are made while `listing` says yes."""
-    for some in _together((part, texts) for part in parts for texts in part.texts()):
-        for (part, texts), masks in zip(some, _masks(some), strict=True):
-            if not go_on():
-                return
-            part.look(texts, masks, listing, go_on)
-    for part in parts:
-        if go_on():
-            part.end()
+    with contextlib.suppress(Stopped):
+        for some in _together((part, texts) for part in parts for texts in part.texts(go_on)):
+            for (part, texts), masks in zip(some, _masks(some, go_on), strict=True):
+                part.look(texts, masks, listing, go_on)
+        for part in parts:
+            if go_on():
+                part.end()
 
 
 def _together(found: Iterable[tuple[Part, Texts]]) -> Iterator[list[tuple[Part, Texts]]]:
@@ -209,9 +221,10 @@ def _together(found: Iterable[tuple[Part, Texts]]) -> Iterator[list[tuple[Part, 
         yield some
 
 
-def _masks(some: Sequence[tuple[Part, Texts]]) -> list[list[Mask]]:
-    """For each the masks of its columns."""
+def _masks(some: Sequence[tuple[Part, Texts]], go_on: Callable[[], bool]) -> list[list[Mask]]:
+    """For each the masks of its columns. Raises `Stopped` where `go_on` says no."""
     columns = [pa.concat_arrays(own) for own in zip(*(texts.columns for _, texts in some), strict=True)]
     ends = np.cumsum([len(texts.numbers) for _, texts in some])[:-1]
-    masks = [np.split(mask, ends) for mask in some[0][0].masks(columns)]
+    part = some[0][0]
+    masks = [np.split(part.pace.mapped(part.mask, column, go_on), ends) for column in columns]
     return [list(own) for own in zip(*masks, strict=True)]

@@ -19,6 +19,7 @@ from rolloupe.query import shown
 from rolloupe.query.listing import in_known_splits
 from rolloupe.query.records import SampleItem, SampleQuery
 from rolloupe.query.rows import Place
+from rolloupe.query.search.pace import Pace
 from rolloupe.query.search.part import TOGETHER_BYTES, Count, Part, Row, search_parts
 from rolloupe.query.search.pattern import Pattern, TextQuery
 from rolloupe.query.search.scope import pieces_of, rows_in, scoped
@@ -113,6 +114,7 @@ class Search(Iterator[Found]):
         self._known_bytes = sum(_share(piece, rows_in(piece, self._query)) for piece in pieces)
         self._bytes = sum(piece.stop - piece.start for piece in pieces)
         self._count = Count()
+        self._pace = Pace()
         self._passed = 0
         self._waiting: list[Row] = []
         self._scoped = scoped(run, self._snapshot, self._query, pieces)
@@ -159,7 +161,7 @@ class Search(Iterator[Found]):
         some: list[Part] = []
         size_bytes = 0
         while size_bytes < TOGETHER_BYTES and len(some) < TOGETHER and (due := next(self._scoped, None)) is not None:
-            some.append(Part(self._run, self._pattern, *due, self._count))
+            some.append(Part(self._run, self._pattern, *due, self._count, self._pace))
             size_bytes += due[0].stop - due[0].start
         return some
 

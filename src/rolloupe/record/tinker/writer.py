@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 from rolloupe.model import Checkpoint, MetricRow, Sample, SampleRow, Turn
 from rolloupe.record import whole_files
 from rolloupe.record.base import Left
-from rolloupe.record.logtree.messages import messages_of
 from rolloupe.record.tinker.log import Log
 from rolloupe.record.tinker.names import ROLLOUTS, Layout
 from rolloupe.record.tinker.outline import log_group
@@ -40,20 +39,26 @@ class Writer:
 
     def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
         """See `Writer` of `base`. One sample is held at a time, and those of the groups that are logged."""
-        left: dict[str, int] = {}
-        numbers = _Places()
+        from rolloupe.formats.tinker import Tinker
+        from rolloupe.record._fitting import Tally, read_back
+        from rolloupe.record._losses import lost
+
+        tally, numbers = Tally(), _Places()
         logged: dict[Any, list[Record]] = {}
-        with whole_files.replacing(self.log.path(split, step, ROLLOUTS)) as file:
+        place = self.log.path(split, step, ROLLOUTS)
+        with whole_files.replacing(place) as file:
             for sample in samples:
-                record = _record(self.log.split(split), step, sample, numbers, left)
+                record = _record(self.log.split(split), step, sample, numbers)
                 file.write(as_line(record))
+                held = read_back(Tinker(), jsonable(record), place.name, self.log.split(split), step, nan=True)
+                tally.add(lost(sample, held))
                 if record["group_idx"] in logged or len(logged) < self.log.num_groups_to_log:
                     logged.setdefault(record["group_idx"], []).append(jsonable(record))
         if logged:
             with self.log.trace(split, step):
                 for records in logged.values():
                     log_group(records)
-        return left
+        return tally.found
 
     def metrics(self, rows: Sequence[MetricRow]) -> Left:
         """See `Writer` of `base`."""
@@ -109,7 +114,9 @@ class _Places:
         return self._groups.of(group), self._indices.setdefault(group, _Numbers()).of(index)
 
 
-def _record(split: str, step: int, sample: Sample, numbers: _Places, left: dict[str, int]) -> Record:
+def _record(split: str, step: int, sample: Sample, numbers: _Places) -> Record:
+    from rolloupe.record._texts import conversation_of
+
     row = sample.row
     group, index = numbers.of(sample.key.group, sample.key.index)
     answers = [turn for turn in sample.turns if turn.origin == "response" and turn.role == "assistant"]
@@ -131,9 +138,10 @@ def _record(split: str, step: int, sample: Sample, numbers: _Places, left: dict[
         "trajectory_metrics": metrics,
         "steps": steps,
         "final_ob_len": sample.extra.get("final_ob_len", 0),
-        "conversation": messages_of(sample.turns),
+        "conversation": conversation_of(sample),
     }
-    _count_left(sample, record, left)
+    if not record["conversation"]:
+        del record["conversation"]
     return record | _status(sample) | _extra(sample)
 
 
@@ -205,23 +213,3 @@ def _added(sample: Sample) -> Record:
         "label": sample.label, "named_tags": _named_tags(row),
     }  # fmt: skip
     return {key: value for key, value in named.items() if value not in ("", None, {})}
-
-
-def _count_left(sample: Sample, record: Record, left: dict[str, int]) -> None:
-    """Count what a record does not hold."""
-    row, steps = sample.row, record["steps"]
-    renumbered = (str(record["group_idx"]), str(record["traj_idx"])) != (sample.key.group, sample.key.index)
-    clashing = [key for key in sample.extra if key in _OF_THE_LAYOUT and key not in ("schema_version", "final_ob_len")]
-    clashing += [key for key, value in _added(sample).items() if sample.extra.get(key, value) != value]
-    found = {
-        "names of groups and samples (numbered)": renumbered,
-        "token ids": bool(sample.token_ids),
-        "token strings": bool(sample.tokens),
-        "token series": len(sample.series),
-        "reference responses": bool(sample.ref_turns) or sample.ref_reward is not None,
-        "token counts": row.response_tokens is not None and any(one["ac_len"] is None for one in steps),
-        "extra fields": len(clashing),
-    }
-    for what, number in found.items():
-        if number:
-            left[what] = left.get(what, 0) + int(number)

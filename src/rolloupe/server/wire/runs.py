@@ -11,6 +11,8 @@ class SplitItem(Struct, kw_only=True):
     name: str
     steps: int
     samples: int
+    discarded: int | None
+    """How many of the samples were not trained on: the rewards are of the others. None where annotations decide."""
     first_step: int | None
     last_step: int | None
     reward_min: Number

@@ -66,7 +66,7 @@ class StateReply(Struct, kw_only=True):
     place: str
     """The file that it is kept in."""
     trouble: str
-    """Why that file cannot be used, so that all is kept for this session alone; empty where it can."""
+    """Why that file cannot be used, so that changes are refused until it can; empty where it can."""
 
 
 class StateChange(Struct, kw_only=True):

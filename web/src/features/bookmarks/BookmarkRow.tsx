@@ -8,6 +8,7 @@ import { colourOf, nameOf, ofSample, put } from "../../state/marks";
 import { href, onLink, place } from "../../state/place";
 import { runs } from "../../state/runs";
 import { Icon } from "../../ui/Icon";
+import { Text } from "../../ui/Text";
 import style from "./BookmarksPage.module.css";
 
 interface Props {
@@ -32,13 +33,13 @@ export function BookmarkRow({ item, owner, now, hasRun }: Props) {
     <li class={style["row"]}>
       <p class={style["where"]}>
         {mark.bookmarked && <Icon sign="marked" size={14} />}
-        {open === undefined || scope === null ? <span>{id}</span> : <a href={href(to)} onClick={onLink(to)}>{id}</a>}
+        {open === undefined || scope === null ? <span><Text text={id} /></span> : <a href={href(to)} onClick={onLink(to)}><Text text={id} /></a>}
         {sample !== null && <span class={style["reward"]}>reward <b>{score(sample.reward, "none")}</b></span>}
-        {sample !== null && sample.status !== "completed" && sample.status !== "unknown" && <span>{sample.status}</span>}
+        {sample !== null && sample.status !== "completed" && sample.status !== "unknown" && <span><Text text={sample.status} /></span>}
         {hasRun && (
           <span class={style["of"]} title={owner?.path}>
             {open !== undefined && <i style={{ background: `var(--run-${colourOf(open.id)})` }} />}
-            {open === undefined ? (owner?.name ?? "a run") : nameOf(open)}
+            <Text text={open === undefined ? (owner?.name ?? "a run") : nameOf(open)} />
           </span>
         )}
         {open === undefined && <span class={style["gone"]} title={owner?.path}>not open here</span>}
@@ -53,8 +54,8 @@ export function BookmarkRow({ item, owner, now, hasRun }: Props) {
           Remove
         </button>
       </p>
-      {mark.note !== "" && <p class={style["note"]}>{mark.note}</p>}
-      {start.text !== "" && <p class={style["start"]}>{start.text}</p>}
+      {mark.note !== "" && <p class={style["note"]}><Text text={mark.note} /></p>}
+      {start.text !== "" && <p class={style["start"]}><Text text={start.text} /></p>}
     </li>
   );
 }

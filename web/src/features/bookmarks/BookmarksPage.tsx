@@ -42,7 +42,7 @@ export function BookmarksPage() {
   return (
     <main class={style["page"]}>
       <h1>Bookmarks and notes</h1>
-      {trouble.value !== "" && <p class={style["trouble"]}>These are kept for this session alone: {trouble.value}</p>}
+      {trouble.value !== "" && <p class={style["trouble"]}>Changes cannot be kept: {trouble.value}</p>}
       <div class={style["tools"]}>
         <input
           class={`field ${style["field"]}`}

@@ -5,6 +5,7 @@ import { MAX_CHARTS } from "../../lib/address";
 import { figure, score } from "../../lib/numbers";
 import { getMetricNames } from "../../api";
 import type { RunItem, StepsReply, WireNumber } from "../../api/types.gen";
+import { harmless } from "../../lib/visible";
 import { columns, label } from "../../state/columns";
 import { colourOf, nameOf } from "../../state/marks";
 import { overlays, toggleOverlay } from "../../state/overlays";
@@ -110,13 +111,13 @@ function More() {
         <option value="">Add a chart …</option>
         <optgroup label="Of the samples">
           {offered.map(({ name }) => (
-            <option key={name} value={name}>{label(name)}</option>
+            <option key={name} value={name}>{harmless(label(name))}</option>
           ))}
         </optgroup>
         {logged.length > 0 && (
           <optgroup label="Logged by the trainer">
             {logged.map((name) => (
-              <option key={name} value={name}>{name.slice(OF_TRAINER.length)}</option>
+              <option key={name} value={name}>{harmless(name.slice(OF_TRAINER.length))}</option>
             ))}
           </optgroup>
         )}

@@ -5,6 +5,7 @@ import { nearest } from "../../lib/rows";
 import { go, href, onLink, place } from "../../state/place";
 import { steps } from "../../state/steps";
 import { State } from "../../ui/State";
+import { Text } from "../../ui/Text";
 
 export function NothingDiscarded() {
   const { step, split } = place.value;
@@ -14,7 +15,7 @@ export function NothingDiscarded() {
   return (
     <State title={to === undefined ? "Nothing was discarded" : `Nothing was discarded at step ${figure(step)}`}>
       {to === undefined ? (
-        <p>Of {split} the files name no sample that was not trained on. Not every trainer writes them down.</p>
+        <p>Of <Text text={split ?? ""} /> the files name no sample that was not trained on. Not every trainer writes them down.</p>
       ) : (
         <p>
           <button type="button" class="button" onClick={() => go({ step: to })}>Go to step {figure(to)}, the nearest with some</button>

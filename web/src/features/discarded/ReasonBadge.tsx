@@ -1,11 +1,12 @@
 /** Why samples were not trained on, in the trainer's own word. */
 
+import { harmless } from "../../lib/visible";
 import { Text } from "../../ui/Text";
 import style from "./Discarded.module.css";
 
 export function ReasonBadge({ reason }: { reason: string }) {
   return (
-    <span class={style["badge"]} title={`Not trained on: ${reason}`}>
+    <span class={style["badge"]} title={harmless(`Not trained on: ${reason}`)}>
       <Text text={reason} />
     </span>
   );

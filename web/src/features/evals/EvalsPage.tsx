@@ -3,6 +3,7 @@
 import { getEvals } from "../../api";
 import type { EvalsReply } from "../../api/types.gen";
 import { score } from "../../lib/numbers";
+import { harmless } from "../../lib/visible";
 import { run } from "../../state/runs";
 import { Alone, Failure, Loading, State } from "../../ui/State";
 import { useLoaded } from "../../ui/useLoaded";
@@ -67,7 +68,7 @@ function Controls({ reply }: { reply: EvalsReply | null }) {
         Right by
         <select class="field" value={chosen} onChange={(event) => ask({ metric: event.currentTarget.value, bar: "" })}>
           <option value="">what fits each</option>
-          {metrics.map((name) => <option key={name} value={name}>{name}</option>)}
+          {metrics.map((name) => <option key={name} value={name}>{harmless(name)}</option>)}
         </select>
       </label>
       <Typed label="from" name="bar" hint={bars.length === 1 ? (bars[0] ?? "") : "declared"} title="The value from which on an answer is right; empty: as it says below" />

@@ -4,6 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 import { type ApiError, getGrid } from "../../api";
 import type { GridReply, ProblemRow } from "../../api/types.gen";
 import { count, figure, whole } from "../../lib/numbers";
+import { harmless } from "../../lib/visible";
 import { go, place } from "../../state/place";
 import { run } from "../../state/runs";
 import { asApiError } from "../../state/session";
@@ -36,7 +37,7 @@ export function GridSection({ split, splits }: { split: string; splits: readonly
         <label>
           <span class="hidden">Of which split</span>
           <select class="field" value={split} onChange={(event) => ask({ of: event.currentTarget.value, only: "" })}>
-            {splits.map((name) => <option key={name} value={name}>{name === "train" ? "training prompts that came again" : name}</option>)}
+            {splits.map((name) => <option key={name} value={name}>{name === "train" ? "training prompts that came again" : harmless(name)}</option>)}
           </select>
         </label>
         <label>

@@ -10,6 +10,7 @@ import { href, onLink } from "../../state/place";
 import { Score } from "../../ui/Score";
 import { nameOf } from "./names";
 import { Pieces } from "./Pieces";
+import { Text } from "../../ui/Text";
 import style from "./Columns.module.css";
 
 interface Props {
@@ -45,8 +46,8 @@ export function ColumnHead({ answer, item, items, children }: { answer: MemberTe
       <div class={style["name"]}>
         <a href={href(alone)} onClick={onLink(alone)} title={`${answer.id}: read it alone`}>{nameOf(items, answer.id)}</a>
         {item !== undefined && <Score value={item.reward} />}
-        {item !== undefined && item.status !== "completed" && item.status !== "unknown" && <span class={`${style["tag"]} ${style["warn"]}`}>{item.status}</span>}
-        {item !== undefined && item.discarded !== "" && <span class={`${style["tag"]} ${style["warn"]}`} title="not trained on">{item.discarded}</span>}
+        {item !== undefined && item.status !== "completed" && item.status !== "unknown" && <span class={`${style["tag"]} ${style["warn"]}`}><Text text={item.status} /></span>}
+        {item !== undefined && item.discarded !== "" && <span class={`${style["tag"]} ${style["warn"]}`} title="not trained on"><Text text={item.discarded} /></span>}
       </div>
       <dl class={style["facts"]}>
         {item !== undefined && item.advantage !== null && (
@@ -77,7 +78,7 @@ function Verdict({ answer, other, to }: { answer: MemberText; other: string; to:
 }
 
 function Body({ answer }: { answer: MemberText }) {
-  if (answer.verdict === "error") return <p class={`${style["none"]} ${style["error"]}`}>{answer.error}</p>;
+  if (answer.verdict === "error") return <p class={`${style["none"]} ${style["error"]}`}><Text text={answer.error} /></p>;
   if (answer.chars === 0) return <p class={style["none"]}>There is no answer.</p>;
   return (
     <div class={style["body"]}>

@@ -9,7 +9,7 @@ import { compare } from "../../ui/differ";
 import { State } from "../../ui/State";
 import { Text } from "../../ui/Text";
 import { ColumnHead } from "./Column";
-import { Block, Gradual, Long } from "./Gradual";
+import { Block, Gradual } from "./Gradual";
 import { nameOf } from "./names";
 import { Pieces, Turns } from "./Pieces";
 import columns from "./Columns.module.css";
@@ -87,13 +87,13 @@ function Stretches({ stretches: all }: { stretches: readonly Stretch[] }) {
 
 function stretch({ text, isSame }: { text: string; isSame: boolean }, i: number) {
   // oxlint-disable-next-line react/no-array-index-key -- the stretches of a text never change their order
-  return isSame ? <Same key={i} text={text} /> : <mark key={i} class={style["own"]}><Long text={text} /></mark>;
+  return isSame ? <Same key={i} text={text} /> : <mark key={i} class={style["own"]}><Text text={text} /></mark>;
 }
 
 /** What is the same in both; of much the middle is folded, as nobody is looking for it. */
 function Same({ text }: { text: string }) {
   const [isOpen, open] = useState(false);
-  if (isOpen || text.length < 4 * ENDS_CHARS) return <span class={style["same"]}><Long text={text} /></span>;
+  if (isOpen || text.length < 4 * ENDS_CHARS) return <span class={style["same"]}><Text text={text} /></span>;
   const head = opens(text, ENDS_CHARS);
   const tail = opens(text, text.length - ENDS_CHARS);
   return (

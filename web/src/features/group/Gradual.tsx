@@ -1,27 +1,12 @@
 /** What is long stands in blocks, which a browser lays out as they come near, and many blocks come frame by frame. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
-import { chunks, lines } from "../../lib/chunks";
-import { Text } from "../../ui/Text";
+import { useEffect, useState } from "preact/hooks";
+import { lines } from "../../lib/chunks";
 import style from "./Pieces.module.css";
 
-/** Characters in one block. */
-const BLOCK_CHARS = 8000;
 const LINE_CHARS = 45;
 const LINE_PX = 24;
-
-/** Verbatim text of any length. */
-export function Long({ text }: { text: string }) {
-  const [first = "", ...rest] = useMemo(() => chunks(text, BLOCK_CHARS), [text]);
-  return (
-    <>
-      <Text text={first} />
-      {/* oxlint-disable-next-line react/no-array-index-key -- the parts of a text never change their order */}
-      {rest.map((part, i) => <Block key={i} chars={part}><Text text={part} /></Block>)}
-    </>
-  );
-}
 
 /** A block that is as high as its text may be until it is laid out. */
 export function Block({ chars, children }: { chars: string; children: ComponentChildren }) {

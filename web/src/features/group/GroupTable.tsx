@@ -9,6 +9,8 @@ import { label, scale } from "../../state/columns";
 import { members, membersHere } from "../../state/group";
 import { go, href, onLink, place } from "../../state/place";
 import { nameOf } from "./names";
+import { Text } from "../../ui/Text";
+import { harmless } from "../../lib/visible";
 import style from "./GroupTable.module.css";
 
 /** So many more are drawn at a time. */
@@ -101,7 +103,7 @@ function Row({ item, items, shown, isPicked, isHere, pick }: RowProps) {
         {item.status !== "unknown" && <span class={item.status === "completed" ? undefined : style["warn"]}>{item.status}</span>}
         {item.discarded !== "" && <span class={style["warn"]} title="not trained on"> {item.discarded}</span>}
       </td>
-      <td class={style["text"]}><span title={item.preview}>{item.preview}</span></td>
+      <td class={style["text"]}><span title={harmless(item.preview)}><Text text={item.preview} /></span></td>
     </tr>
   );
 }

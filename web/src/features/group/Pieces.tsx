@@ -5,7 +5,7 @@ import { useMemo } from "preact/hooks";
 import type { MemberPiece } from "../../api/types.gen";
 import { render } from "../../state/render";
 import { Text } from "../../ui/Text";
-import { Gradual, Long } from "./Gradual";
+import { Gradual } from "./Gradual";
 import { roleOf } from "./names";
 import style from "./Pieces.module.css";
 
@@ -31,9 +31,9 @@ export function Pieces({ pieces, isMarked }: { pieces: readonly MemberPiece[]; i
       pieces={shown}
       renderPiece={(piece, i) => (
         <>
-          {piece.common !== "" && <span class={style["common"]}><Long text={piece.common} /></span>}
-          {piece.shared !== "" && <Long text={piece.shared} />}
-          {i === first ? <Parting text={piece.own} /> : piece.own !== "" && <Long text={piece.own} />}
+          {piece.common !== "" && <span class={style["common"]}><Text text={piece.common} /></span>}
+          {piece.shared !== "" && <Text text={piece.shared} />}
+          {i === first ? <Parting text={piece.own} /> : piece.own !== "" && <Text text={piece.own} />}
         </>
       )}
     />
@@ -57,7 +57,7 @@ function Parting({ text }: { text: string }) {
   return (
     <>
       <mark class={style["parting"]} title="Here they part"><Text text={word} /></mark>
-      <Long text={text.slice(word.length)} />
+      <Text text={text.slice(word.length)} />
     </>
   );
 }
@@ -81,7 +81,7 @@ export function Turns<P extends Stretch>({ pieces, renderPiece }: { pieces: read
 function Stretched({ piece, isNew, children }: { piece: Stretch; isNew: boolean; children: ComponentChildren }) {
   return (
     <>
-      {isNew && <h2 class={style["role"]}>{roleOf(piece.role)}{piece.name !== "" && <small> {piece.name}</small>}</h2>}
+      {isNew && <h2 class={style["role"]}><Text text={roleOf(piece.role)} />{piece.name !== "" && <small> <Text text={piece.name} /></small>}</h2>}
       <div class={`${style["piece"]} ${style[KINDS.get(piece.kind) ?? "text"]}`}>
         {piece.kind === "think" && <small class={style["label"]}>Thought</small>}
         {children}

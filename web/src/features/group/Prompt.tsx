@@ -18,7 +18,7 @@ export function Gist() {
   const [first] = membersHere.value;
   return (
     <p class={style["short"]}>
-      <b>Prompt</b> <span class={style["gist"]}>{first?.prompt ?? "…"}</span>
+      <b>Prompt</b> <span class={style["gist"]}><Text text={first?.prompt ?? "…"} /></span>
     </p>
   );
 }
@@ -32,7 +32,7 @@ export function Prompt({ reply }: { reply: MembersReply }) {
     <>
       <details class={style["prompt"]} onToggle={(event) => open(event.currentTarget.open)}>
         <summary>
-          <b>Prompt</b> {!isOpen && <span class={style["gist"]}>{asked === undefined ? "(none)" : opening(asked.own, OPENING_CHARS)}</span>}
+          <b>Prompt</b> {!isOpen && <span class={style["gist"]}><Text text={asked === undefined ? "(none)" : opening(asked.own, OPENING_CHARS)} /></span>}
         </summary>
         {isOpen && (
           <div class={style["text"]}>

@@ -10,6 +10,8 @@ import { go, href, place } from "../../state/place";
 import { view } from "../../state/view";
 import { Icon } from "../../ui/Icon";
 import { ReasonBadge } from "../discarded/ReasonBadge";
+import { Text } from "../../ui/Text";
+import { harmless } from "../../lib/visible";
 import style from "./Row.module.css";
 
 /** More cells than these cannot be told apart: a group's other samples are in the list of samples. */
@@ -57,13 +59,13 @@ export function GroupRow({ group, columns, isHere, at, canFocus, isOfSteps, box 
         class={`${style["link"]} ${style["group"]}`}
         aria-current={isHere ? "true" : undefined}
         tabIndex={canFocus ? 0 : -1}
-        title={view.value.hasTooltips ? bare(group.prompt) : undefined}
+        title={view.value.hasTooltips ? harmless(bare(group.prompt)) : undefined}
         onClick={onClick}
       >
         <span class={style["prompt"]}>
           {isOfSteps && <small>step {figure(group.step)} · </small>}
           {place.value.discarded && group.discarded !== "" && <ReasonBadge reason={group.discarded} />}
-          {group.prompt.trim() === "" ? <span class="quiet">(no prompt)</span> : bare(group.prompt)}
+          {group.prompt.trim() === "" ? <span class="quiet">(no prompt)</span> : <Text text={bare(group.prompt)} />}
         </span>
         <span class={style["strips"]}>
           {columns.map((name, column) => (
@@ -74,7 +76,7 @@ export function GroupRow({ group, columns, isHere, at, canFocus, isOfSteps, box 
           <span class={style["mean"]} title={`${count(group.samples, "sample")}, mean ${label(first)} ${exact(mean)}`}>
             <b style={{ color: inkOf(scale(first), toNumber(mean)) }}>{score(mean, "–")}</b>
             <small>
-              {!isReward && <span class={style["of"]}>{label(first)}</span>} n {figure(group.samples)}
+              {!isReward && <span class={style["of"]}><Text text={label(first)} /></span>} n {figure(group.samples)}
               {isReward && group.samples > 1 && group.reward_std !== null && ` ±${score(group.reward_std)}`}
             </small>
           </span>

@@ -18,6 +18,7 @@ import { NothingDiscarded } from "../discarded/NothingDiscarded";
 import { GroupRow, groupPx } from "./GroupRow";
 import { SAMPLE_PX, SampleRow } from "./SampleRow";
 import { ROW_PX, TableHead, TableRow, tableColumns } from "./Table";
+import { Text } from "../../ui/Text";
 import style from "./List.module.css";
 
 export function Rows() {
@@ -220,7 +221,7 @@ function Empty({ list }: { list: Listing }) {
   const isInScope = newest !== null && scope.value !== null && holds(scope.value, newest);
   return (
     <State title={list.scope.step === null ? "No samples in these steps" : `No samples at step ${figure(step)}`}>
-      <p>{split} holds nothing {list.scope.step === null ? "there" : "for this step"}.</p>
+      <p><Text text={split ?? ""} /> holds nothing {list.scope.step === null ? "there" : "for this step"}.</p>
       {newest !== null && !isInScope && (steps.value?.steps.length ?? 0) > 0 && (
         <p>
           <button type="button" class="button" onClick={() => go({ step: newest, extent: "step" })}>

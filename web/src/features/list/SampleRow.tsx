@@ -7,6 +7,8 @@ import { offerFilter } from "../../state/filter";
 import { go, href, place } from "../../state/place";
 import { isWide, type Preview, view } from "../../state/view";
 import { Value } from "./Value";
+import { Text } from "../../ui/Text";
+import { harmless } from "../../lib/visible";
 import style from "./Row.module.css";
 
 export const SAMPLE_PX = 48;
@@ -57,18 +59,18 @@ export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, box }: P
         class={`${style["link"]} ${style["sample"]}`}
         aria-current={isHere ? "true" : undefined}
         tabIndex={canFocus ? 0 : -1}
-        title={view.value.hasTooltips ? `${bare(item.prompt)}\n\n${bare(item.preview)}${item.end === "" ? "" : `\n…\n${bare(item.end)}`}` : undefined}
+        title={view.value.hasTooltips ? harmless(`${bare(item.prompt)}\n\n${bare(item.preview)}${item.end === "" ? "" : `\n…\n${bare(item.end)}`}`) : undefined}
         onClick={onRow(item.id, valueOf)}
       >
         {first === undefined ? <span /> : <Value name={first} value={valueOf(first)} isFirst />}
         <span class={style["preview"]}>
           <span class={style["line"]}>
-            {mark !== "" && <em data-column={item.discarded === "" ? "status" : "discarded"}>{mark} </em>}
+            {mark !== "" && <em data-column={item.discarded === "" ? "status" : "discarded"}><Text text={mark} /> </em>}
             <Excerpt item={item} shown={shown} />
           </span>
           <small class={style["line"]}>
             {isOfSteps && <span data-column="step">step {figure(item.step)} · </span>}
-            {others.length > 0 ? others.map((name) => <Value key={name} name={name} value={valueOf(name)} />) : shown === "prompt" ? preview(item.preview).text : item.prompt}
+            {others.length > 0 ? others.map((name) => <Value key={name} name={name} value={valueOf(name)} />) : shown === "prompt" ? <Text text={preview(item.preview).text} /> : <Text text={item.prompt} />}
           </small>
         </span>
         <span class={style["length"]} title={`${figure(length)} ${unit}`}>
@@ -88,7 +90,7 @@ function Excerpt({ item, shown }: { item: SampleItem; shown: Preview }) {
       <>
         {item.end !== "" && "…"}
         <span class={style["end"]}>
-          <span>{text}</span>
+          <span><Text text={text} /></span>
         </span>
       </>
     );
@@ -96,7 +98,7 @@ function Excerpt({ item, shown }: { item: SampleItem; shown: Preview }) {
   return (
     <>
       {isThought && <i class={style["thought"]} title="begins with a thought">▸ </i>}
-      {text}
+      <Text text={text} />
     </>
   );
 }

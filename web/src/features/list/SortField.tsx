@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { ColumnItem } from "../../api/types.gen";
+import { harmless } from "../../lib/visible";
 import { columns, label } from "../../state/columns";
 import { go, place } from "../../state/place";
 import style from "./List.module.css";
@@ -31,7 +32,7 @@ export function SortField() {
       <select class="field" aria-label="Sort by" value={sort} onPointerEnter={() => setNear(true)} onFocus={() => setNear(true)} onChange={(event) => go({ sort: event.currentTarget.value, descending: event.currentTarget.value !== "index" })}>
         <option value="index">In order</option>
         <option value="length">Response length</option>
-        {!isDrawn && <option value={sort}>{WORDS.get(sort) ?? label(sort)}</option>}
+        {!isDrawn && <option value={sort}>{WORDS.get(sort) ?? harmless(label(sort))}</option>}
         {first.map(option)}
         {isNear && rest.length > 0 && <optgroup label="All columns">{rest.map(option)}</optgroup>}
       </select>
@@ -45,7 +46,7 @@ export function SortField() {
 function option({ name }: ColumnItem) {
   return (
     <option key={name} value={name}>
-      {WORDS.get(name) ?? label(name)}
+      {WORDS.get(name) ?? harmless(label(name))}
     </option>
   );
 }

@@ -10,6 +10,8 @@ import { chooseView, view, WIDTH } from "../../state/view";
 import { Divider } from "../../ui/Divider";
 import { onRow } from "./SampleRow";
 import { said } from "./Value";
+import { Text } from "../../ui/Text";
+import { harmless } from "../../lib/visible";
 import style from "./Table.module.css";
 
 export const ROW_PX = 28;
@@ -92,7 +94,7 @@ export function TableRow({ item, columns, isHere, canFocus, box }: Props) {
         {asked.map((name) => (
           <Cell key={name} name={name} value={valueOf(name)} />
         ))}
-        <span class={style["text"]} title={view.value.hasTooltips ? bare(item.preview) : undefined}>{bare(item.preview)}</span>
+        <span class={style["text"]} title={view.value.hasTooltips ? harmless(bare(item.preview)) : undefined}><Text text={bare(item.preview)} /></span>
       </a>
     </li>
   );
@@ -104,7 +106,7 @@ function Cell({ name, value }: { name: string; value: WireNumber }) {
   return (
     <span class={isText ? style["text"] : style["number"]} title={exact(value)}>
       {!isText && background !== null && <i style={{ background }} />}
-      <span data-column={name} class="clip">{said(name, value)}</span>
+      <span data-column={name} class="clip"><Text text={said(name, value)} /></span>
     </span>
   );
 }

@@ -4,6 +4,7 @@ import type { WireNumber } from "../../api/types.gen";
 import { exact, figure, score, signed, toNumber } from "../../lib/numbers";
 import { cellColour } from "../../lib/scales";
 import { columnOf, label, scale } from "../../state/columns";
+import { Text } from "../../ui/Text";
 import style from "./Row.module.css";
 
 /** A value in words, as its column has it. */
@@ -24,8 +25,8 @@ export function Value({ name, value, isFirst = false }: { name: string; value: W
   return (
     <span class={`${style["value"]} ${isFirst ? style["first"] : ""}`} data-column={name} title={`${label(name)}: ${exact(value)}. Press to filter by it`}>
       {columnOf(name)?.kind !== "text" && <i class={background === null ? style["none"] : undefined} style={background === null ? undefined : { background }} />}
-      {!isFirst && <span class="quiet">{short(name)} </span>}
-      {said(name, value)}
+      {!isFirst && <span class="quiet"><Text text={short(name)} /> </span>}
+      <Text text={said(name, value)} />
     </span>
   );
 }

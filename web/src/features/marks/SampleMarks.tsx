@@ -107,7 +107,7 @@ function NoteField({ draftOf, note, save }: { draftOf: string; note: string; sav
           <kbd>Ctrl Enter</kbd> keeps, <kbd>Esc</kbd> puts aside
         </small>
         {draft !== undefined && draft !== note && <small>as it was put aside</small>}
-        {trouble.value !== "" && <small class={style["trouble"]}>Kept for this session alone: see Settings</small>}
+        {trouble.value !== "" && <small class={style["trouble"]}>Cannot be kept: see Settings</small>}
       </span>
     </div>
   );

@@ -7,6 +7,7 @@ import { count, figure, size } from "../../lib/numbers";
 import { run } from "../../state/runs";
 import { asApiError } from "../../state/session";
 import { Alone, Failure, Loading, State } from "../../ui/State";
+import { Text } from "../../ui/Text";
 import style from "./ProblemsPage.module.css";
 
 const PAGE = 100;
@@ -81,14 +82,14 @@ function Problem({ problem: { file, start, stop, reason, excerpt } }: { problem:
   return (
     <>
       <p class={style["place"]}>
-        {file}
+        <Text text={file} />
         {start !== null && ` · bytes ${figure(start)}${stop === null ? " on" : `–${figure(stop)} (${size(stop - start)})`}`}
         {excerpt !== "" && start !== null && stop !== null && (
           <> · <a href={problemRaw(id, file, start, stop)} download>Download</a></>
         )}
       </p>
-      <p>{reason}</p>
-      {excerpt !== "" && <pre class={style["excerpt"]}>{excerpt}</pre>}
+      <p><Text text={reason} /></p>
+      {excerpt !== "" && <pre class={style["excerpt"]}><Text text={excerpt} /></pre>}
     </>
   );
 }

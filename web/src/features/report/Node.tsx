@@ -39,7 +39,7 @@ function Fold({ node, depth }: { node: ReportNode; depth: number }) {
   return (
     <details class={`${style["fold"]} ${node.kind === "exception" ? style["exception"] : ""}`} open={isOpen} onToggle={(event) => open(event.currentTarget.open)}>
       <summary>
-        <b>{node.title || "Details"}</b> <span class="quiet">{facts.join(" · ")}</span>
+        <b><Text text={node.title || "Details"} /></b> <span class="quiet"><Text text={facts.join(" · ")} /></span>
       </summary>
       {isOpen && (
         <div class={style["body"]}>
@@ -70,19 +70,19 @@ function Table({ node: { title, header, rows } }: { node: ReportNode }) {
   const [shown, show] = useState(ROWS);
   return (
     <figure class={style["table"]}>
-      {title !== "" && <figcaption>{title}</figcaption>}
+      {title !== "" && <figcaption><Text text={title} /></figcaption>}
       <div class={style["scroll"]}>
         <table>
           {header.length > 0 && (
             <thead>
               {/* oxlint-disable-next-line react/no-array-index-key -- two columns may bear one name */}
-              <tr>{header.map((cell, i) => <th key={`${i} ${cell}`}>{cell}</th>)}</tr>
+              <tr>{header.map((cell, i) => <th key={`${i} ${cell}`}><Text text={cell} /></th>)}</tr>
             </thead>
           )}
           <tbody>
             {rows.slice(0, shown).map((row, i) => (
               // oxlint-disable-next-line react/no-array-index-key
-              <tr key={i}>{row.map((cell, j) => <td key={`${j} ${cell}`}>{cell}</td>)}</tr>
+              <tr key={i}>{row.map((cell, j) => <td key={`${j} ${cell}`}><Text text={cell} /></td>)}</tr>
             ))}
           </tbody>
         </table>

@@ -9,6 +9,7 @@ import { run } from "../../state/runs";
 import { Alone, Failure, Loading, State } from "../../ui/State";
 import { useLoaded } from "../../ui/useLoaded";
 import { Node } from "./Node";
+import { Text } from "../../ui/Text";
 import style from "./ReportPage.module.css";
 
 export function ReportPage() {
@@ -53,7 +54,7 @@ export function ReportPage() {
   return (
     <main class={style["page"]} aria-label="Report">
       {run.value?.splits.length === 0 && <Others reports={about.value.reports} />}
-      <h1>{root.title || `${split} ${step}`}</h1>
+      <h1><Text text={root.title || `${split} ${step}`} /></h1>
       {root.children.map((node, i) => (
         // The pieces of a report never change their order.
         // oxlint-disable-next-line react/no-array-index-key
@@ -73,7 +74,7 @@ function Others({ reports }: Pick<AboutReply, "reports">) {
     <ul class={style["others"]}>
       {reports.map((one) => (
         <li key={one.split}>
-          {one.split}:{" "}
+          <Text text={one.split} />:{" "}
           {one.steps.slice(-MOST_STEPS).map((other) => (
             <button key={other} type="button" class="action" aria-pressed={one.split === split && other === step} onClick={() => go({ split: one.split, step: other })}>{figure(other)}</button>
           ))}

@@ -27,11 +27,11 @@ export function RunPage() {
   if (last === null) return <Alone heading="Run"><Loading /></Alone>;
   return (
     <main class={style["page"]} aria-label="Run">
-      <h1>{item?.name}</h1>
+      <h1><Text text={item?.name ?? ""} /></h1>
       <p class="quiet">
-        <code>{last.path}</code> <Copy label="Copy path" what="the path" text={() => last.path} />
+        <code><Text text={last.path} /></code> <Copy label="Copy path" what="the path" text={() => last.path} />
         <br />
-        {last.format}: {last.reason}
+        {last.format}: <Text text={last.reason} />
       </p>
       <p>
         <a href={href({ page: "problems" })} onClick={onLink({ page: "problems" })}>
@@ -74,7 +74,7 @@ function Config({ config }: { config: unknown }) {
           <dl class={style["tree"]}>
             {found.slice(0, most).map(({ path, text }) => (
               <div key={path}>
-                <dt>{path}</dt>
+                <dt><Text text={path} /></dt>
                 <dd><Text text={text} /></dd>
               </div>
             ))}
@@ -99,9 +99,9 @@ function Checkpoints({ checkpoints }: { checkpoints: readonly CheckpointItem[] }
               {checkpoints.map(({ name, step, paths, extra }, i) => (
                 // oxlint-disable-next-line react/no-array-index-key -- a name may be used again
                 <tr key={`${i} ${name}`}>
-                  <td>{name}</td>
+                  <td><Text text={name} /></td>
                   <td>{step === null ? "" : figure(step)}</td>
-                  <td>{Object.entries(paths).map(([kind, path]) => <span key={kind} class={style["where"]}><small>{kind}</small> {path}</span>)}</td>
+                  <td>{Object.entries(paths).map(([kind, path]) => <span key={kind} class={style["where"]}><small><Text text={kind} /></small> <Text text={path} /></span>)}</td>
                   <td><small>{Object.keys(extra ?? {}).length === 0 ? "" : shown(extra)}</small></td>
                 </tr>
               ))}
@@ -132,7 +132,7 @@ function Files({ files, left }: { files: readonly FileItem[]; left: number }) {
           <tbody>
             {files.slice(0, most).map(({ name, size_bytes, changed_s, what }) => (
               <tr key={name}>
-                <td><code>{name}</code></td>
+                <td><code><Text text={name} /></code></td>
                 <td class={style["number"]}>{size(size_bytes)}</td>
                 <td><small>{new Date(changed_s * 1000).toLocaleString()}</small></td>
                 <td><small>{what}</small></td>
@@ -151,7 +151,7 @@ function Part({ title, note, isOpen: opens = true, children }: { title: string; 
   const [isOpen, open] = useState(opens);
   return (
     <details class={style["part"]} open={isOpen} onToggle={(event) => open(event.currentTarget.open)}>
-      <summary><b>{title}</b> <span class="quiet">{note}</span></summary>
+      <summary><b>{title}</b> <span class="quiet"><Text text={note} /></span></summary>
       {isOpen && children}
     </details>
   );

@@ -43,7 +43,7 @@ export function RunEditor({ item, done }: { item: RunItem; done: () => void }) {
         <input type="checkbox" checked={hidden} onChange={(event) => set({ hidden: event.currentTarget.checked })} />
         Hide it in the list of runs
       </label>
-      {trouble.value !== "" && <p class={style["trouble"]}>Kept for this session alone: see Settings.</p>}
+      {trouble.value !== "" && <p class={style["trouble"]}>Cannot be kept: see Settings.</p>}
     </div>
   );
 }

@@ -13,6 +13,7 @@ import { PAGE_TITLES } from "../frame/pages";
 import { RunEditor } from "./RunEditor";
 import { RunRow } from "./RunRow";
 import { sought } from "./sought";
+import { Text } from "../../ui/Text";
 import style from "./RunPicker.module.css";
 
 const ROW_PX = 36;
@@ -23,7 +24,7 @@ export function RunPicker() {
   const button = (
     <>
       <i class={style["dot"]} style={{ background: `var(--run-${colourOf(item.id)})` }} />
-      <span class={`clip ${style["name"]}`}>{nameOf(item)}</span>
+      <span class={`clip ${style["name"]}`}><Text text={nameOf(item)} /></span>
       <small>{count(samplesOf(item), "sample")}</small>
       {place.value.over.length > 0 && <small class={style["more"]} title="Runs drawn over its curves">+{place.value.over.length}</small>}
       <Icon sign="down" size={14} />

@@ -9,6 +9,8 @@ import { href, onLink, place } from "../../state/place";
 import { toggleOverlay } from "../../state/overlays";
 import { samplesOf } from "../../state/runs";
 import { Icon } from "../../ui/Icon";
+import { Text } from "../../ui/Text";
+import { harmless } from "../../lib/visible";
 import style from "./RunPicker.module.css";
 
 interface Props {
@@ -42,13 +44,13 @@ export function RunRow({ item, row, top, close, edit }: Props) {
       <a
         href={href({ run: item.id })}
         aria-current={isHere ? "true" : undefined}
-        title={[item.path, note].filter((text) => text !== "").join("\n\n")}
+        title={harmless([item.path, note].filter((text) => text !== "").join("\n\n"))}
         onClick={(event) => {
           onLink({ run: item.id })(event);
           if (event.defaultPrevented) close();
         }}
       >
-        <span class={`clip ${hidden ? "quiet" : ""}`}>{name}</span>
+        <span class={`clip ${hidden ? "quiet" : ""}`}><Text text={name} /></span>
         {note !== "" && <Icon sign="note" size={12} />}
         <small>
           {activityOf(item) === "running" && <i class={style["live"]} title="Running" />}

@@ -97,6 +97,7 @@ function Run({ item }: { item: RunItem }) {
             <dt>{split.name}</dt>
             <dd>
               {count(split.steps, "step")} · {count(split.samples, "sample")}
+              {split.discarded !== null && split.discarded > 0 && <> · {figure(split.discarded)} discarded</>}
             </dd>
           </div>
         ))}

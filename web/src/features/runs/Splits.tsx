@@ -1,6 +1,7 @@
 /** The splits of the run: side by side where there are few, else in a list. */
 
 import { count } from "../../lib/numbers";
+import { harmless } from "../../lib/visible";
 import { go, place } from "../../state/place";
 import { run } from "../../state/runs";
 import { Segments } from "../../ui/Segments";
@@ -33,7 +34,7 @@ export function Splits({ inList = false }: { inList?: boolean }) {
       <select class={`field ${style["select"]}`} aria-label="Split" value={split} onChange={(event) => choose(event.currentTarget.value)}>
         {options.map(({ value, title }) => (
           <option key={value} value={value} title={title}>
-            {value}
+            {harmless(value)}
           </option>
         ))}
       </select>

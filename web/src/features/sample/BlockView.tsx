@@ -34,7 +34,7 @@ export function BlockView({ block, turn, isThoughtOpen }: Props) {
     case "markers":
       return (
         <div class={style["markers"]} title="markers of the chat template">
-          {block.parts.map((one) => (one.raw ?? one.text).trim()).join(" ")}
+          <Text text={block.parts.map((one) => (one.raw ?? one.text).trim()).join(" ")} />
         </div>
       );
     case "json":
@@ -55,7 +55,7 @@ function Inline({ part, at }: { part: Piece; at: string }) {
     case "placeholder":
       return <Placeholder part={part} />;
     case "image":
-      return part.image ? <Picture at={at} what={part.text} /> : <span class={style["image"]} title="an image that the record only names">{part.text}</span>;
+      return part.image ? <Picture at={at} what={part.text} /> : <span class={style["image"]} title="an image that the record only names"><Text text={part.text} /></span>;
     case "answer":
       return (
         <span class={style["answer"]} title={part.closed ? "the answer that the model marked as such" : "an answer that was never closed"}>

@@ -18,12 +18,12 @@ export function Call({ part, at }: { part: PartView; at: string }) {
   return (
     <div class={style["call"]} role="group" aria-label={`Call of ${call.name}`}>
       <div class={style["head"]}>
-        <b>{call.name || "(no name)"}</b>
-        {call.id !== "" && <small>{call.id}</small>}
+        <b><Text text={call.name || "(no name)"} /></b>
+        {call.id !== "" && <small><Text text={call.id} /></small>}
         {!part.closed && <small>cut off</small>}
       </div>
       {call.arguments !== "" && <div class={style["arguments"]}><Text text={call.arguments} at={at} /></div>}
-      {call.error !== "" && <div class={style["error"]}>{call.error}</div>}
+      {call.error !== "" && <div class={style["error"]}><Text text={call.error} /></div>}
       <Answer at={at} />
     </div>
   );
@@ -40,7 +40,7 @@ function Answer({ at }: { at: string }) {
   const go = (): void => void goTo({ at: `${number}.${Math.max(0, place)}`, start: 0, stop: 1 });
   return (
     <button type="button" class={`${style["answer"]} ${error === "" ? "" : style["error"]}`} title="Go to the result" onClick={go}>
-      → {error !== "" && error !== "error" ? error : gist(turn)}
+      → <Text text={error !== "" && error !== "error" ? error : gist(turn)} />
     </button>
   );
 }

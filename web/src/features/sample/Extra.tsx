@@ -26,7 +26,7 @@ export function Extra({ extra, images }: { extra: unknown; images: readonly stri
         <dl>
           {fields.map(([name, value]) => (
             <div key={name}>
-              <dt>{name}</dt>
+              <dt><Text text={name} /></dt>
               <dd><Text text={shown(value)} /></dd>
             </div>
           ))}

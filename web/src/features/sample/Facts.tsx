@@ -8,6 +8,8 @@ import { share, shareOf, stop } from "../../lib/reward";
 import { metricRanges, range } from "../../state/ranges";
 import { columnOf } from "../../state/columns";
 import { offerFilter } from "../../state/filter";
+import { Text } from "../../ui/Text";
+import { harmless } from "../../lib/visible";
 import style from "./Facts.module.css";
 
 /** Three lines of the widest screen hold no more. */
@@ -38,8 +40,8 @@ export function Facts({ reply }: { reply: SampleReply }) {
         {facts.slice(0, shown).map((fact, i) => (
           // Two facts may bear one name; their order is theirs.
           // oxlint-disable-next-line react/no-array-index-key
-          <div key={`${i} ${fact.label}`} title={`${fact.label}: ${fact.title}`}>
-            <dt>{fact.label}</dt>
+          <div key={`${i} ${fact.label}`} title={harmless(`${fact.label}: ${fact.title}`)}>
+            <dt><Text text={fact.label} /></dt>
             <dd class={fact.tone === "warn" ? style["warn"] : fact.tone === "tag" ? style["tag"] : undefined} style={{ color: ink(fact) }}>
               <Value fact={fact} />
             </dd>
@@ -62,10 +64,10 @@ export function Facts({ reply }: { reply: SampleReply }) {
 
 /** A value; where filters know its figure, a press offers to filter the list by it. */
 function Value({ fact: { text, field, by } }: { fact: Labelled }) {
-  if (field === undefined || by === undefined || columnOf(field) === null) return <>{text}</>;
+  if (field === undefined || by === undefined || columnOf(field) === null) return <Text text={text} />;
   return (
     <button type="button" class={style["pick"]} aria-haspopup="menu" onClick={(event) => offerFilter(field, by, event.currentTarget)}>
-      {text}
+      <Text text={text} />
     </button>
   );
 }

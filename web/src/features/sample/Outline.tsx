@@ -6,6 +6,7 @@ import { Section } from "./Section";
 import header from "./Header.module.css";
 import facts from "./Facts.module.css";
 import pane from "./SamplePane.module.css";
+import { Text } from "../../ui/Text";
 
 export function Outline({ id, item }: { id: string; item: SampleItem | null }) {
   return (
@@ -25,8 +26,8 @@ export function Outline({ id, item }: { id: string; item: SampleItem | null }) {
       <div class={pane["doc"]}>
         {item !== null && (
           <>
-            <Section name="User" role="user"><span class="quiet">{item.prompt}</span></Section>
-            <Section name="Assistant" role="assistant"><span class="quiet">{item.preview} …</span></Section>
+            <Section name="User" role="user"><span class="quiet"><Text text={item.prompt} /></span></Section>
+            <Section name="Assistant" role="assistant"><span class="quiet"><Text text={item.preview} /> …</span></Section>
           </>
         )}
       </div>

@@ -10,7 +10,7 @@ export function Placeholder({ part }: { part: PartView }) {
   return (
     <>
       <button type="button" class={style["mark"]} aria-expanded={isOpen} title={isOpen ? "Fold" : "Show as written"} onClick={() => open(!isOpen)}>
-        {part.text}
+        <Text text={part.text} />
       </button>
       {isOpen && <span class={style["raw"]}><Text text={part.raw ?? part.text} /></span>}
     </>

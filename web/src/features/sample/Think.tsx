@@ -7,6 +7,7 @@ import { isNative } from "../../state/sample";
 import { Hidden } from "../../ui/Hidden";
 import { Rich } from "../../ui/Rich";
 import { useFold } from "./folds";
+import { Text } from "../../ui/Text";
 import style from "./Think.module.css";
 
 const OPENING_CHARS = 80;
@@ -22,7 +23,7 @@ export function Think({ part, at, isUsuallyOpen }: { part: PartView; at: string;
         {end}
         {!isOpen && text !== "" && (
           <>
-            : “<span>{opening(text, OPENING_CHARS)}</span>”
+            : “<span><Text text={opening(text, OPENING_CHARS)} /></span>”
           </>
         )}
       </button>

@@ -12,6 +12,7 @@ import { Extra } from "./Extra";
 import { Golden } from "./Golden";
 import { ReferenceSection } from "./ReferenceSection";
 import { Turn } from "./Turn";
+import { Text } from "../../ui/Text";
 import style from "./Transcript.module.css";
 
 const AT_ONCE = 40;
@@ -49,7 +50,7 @@ export function Transcript({ reply }: { reply: SampleReply }) {
         <>
           <Extra extra={reply.extra} images={reply.extra_images} />
           <footer class={style["source"]}>
-            {source.file} · {whereIn(source)}
+            <Text text={source.file} /> · {whereIn(source)}
           </footer>
         </>
       )}
@@ -62,10 +63,10 @@ const REPORT = "the report";
 
 /** What the reader of the files says of a sample; where that ends with the report of the step, it leads there. */
 function Noted({ note, to }: { note: string; to: Partial<Place> }) {
-  if (!note.endsWith(` is in ${REPORT}`)) return <>{note}</>;
+  if (!note.endsWith(` is in ${REPORT}`)) return <Text text={note} />;
   return (
     <>
-      {note.slice(0, -REPORT.length)}
+      <Text text={note.slice(0, -REPORT.length)} />
       <a href={href(to)} onClick={onLink(to)}>{REPORT}</a>
     </>
   );

@@ -49,15 +49,15 @@ export function Turn({ turn, at, number }: Props) {
       tool={<Copy class={style["copy"]} what={`the text of this turn (${name})`} text={() => verbatim(turn)} />}
       margin={
         <>
-          {turn.name !== "" && <span>{turn.name}</span>}
+          {turn.name !== "" && <span><Text text={turn.name} /></span>}
           {number !== null && <span>turn {number}</span>}
           <span>{turn.tokens === null ? count(turn.chars, "character") : count(Number(turn.tokens), "token")}</span>
           {turn.reward !== null && <span>reward {score(turn.reward)}</span>}
           {errorOf(turn.logs) !== "" && <span class={style["error"]}>error</span>}
-          {turn.stop_reason !== "" && <span>{turn.stop_reason}</span>}
-          {turn.tool_call_id !== "" && <span class={style["call"]}>{turn.tool_call_id}</span>}
+          {turn.stop_reason !== "" && <span><Text text={turn.stop_reason} /></span>}
+          {turn.tool_call_id !== "" && <span class={style["call"]}><Text text={turn.tool_call_id} /></span>}
           {metrics.slice(0, METRICS).map(([metric, value]) => (
-            <span key={metric}>{metric} {figure(value, "none")}</span>
+            <span key={metric}><Text text={metric} /> {figure(value, "none")}</span>
           ))}
           {metrics.length > METRICS && <span>{figure(metrics.length - METRICS)} more in the raw record</span>}
         </>
@@ -65,7 +65,7 @@ export function Turn({ turn, at, number }: Props) {
     >
       {!isOpen && (
         <button type="button" class={style["gist"]} title="Unfold" onClick={() => open(true)}>
-          {gist(turn)}
+          <Text text={gist(turn)} />
         </button>
       )}
       {(isOpen || isNative.value) && (
@@ -102,7 +102,7 @@ function Logs({ logs }: { logs: unknown }) {
   if (names.length === 0) return null;
   return (
     <details class={style["logs"]} onToggle={(event) => open(event.currentTarget.open)}>
-      <summary>Logs <span class="quiet">{names.slice(0, 8).join(", ")}</span></summary>
+      <summary>Logs <span class="quiet"><Text text={names.slice(0, 8).join(", ")} /></span></summary>
       {isOpen && <pre><Text text={shown(logs)} /></pre>}
     </details>
   );

@@ -36,10 +36,10 @@ export function Hit({ hit, isNewStep, isFirst, hasRun, onKey }: Props) {
           {hasRun && (
             <span class={style["of"]}>
               <i style={{ background: `var(--run-${colourOf(hit.run)})` }} />
-              {of === undefined ? hit.run : nameOf(of)}
+              <Text text={of === undefined ? hit.run : nameOf(of)} />
             </span>
           )}
-          {hit.split} · step {figure(hit.step)}
+          <Text text={hit.split} /> · step {figure(hit.step)}
         </h2>
       )}
       <a
@@ -59,7 +59,7 @@ export function Hit({ hit, isNewStep, isFirst, hasRun, onKey }: Props) {
         <span class={style["where"]}>
           <code class="clip"><Text text={`${hit.group}/${hit.index}`} /></code>
           <span class="quiet">reward <b>{score(hit.reward, "none")}</b></span>
-          {hit.status !== "completed" && hit.status !== "unknown" && <span class={style["status"]}>{hit.status}</span>}
+          {hit.status !== "completed" && hit.status !== "unknown" && <span class={style["status"]}><Text text={hit.status} /></span>}
           {hit.discarded !== "" && <ReasonBadge reason={hit.discarded} />}
           {hit.more && <span class="quiet">and more</span>}
         </span>
@@ -75,7 +75,7 @@ export function Hit({ hit, isNewStep, isFirst, hasRun, onKey }: Props) {
 function Snippet({ snippet: { role, pieces, is_start: isStart, is_end: isEnd } }: { snippet: SnippetView }) {
   return (
     <span class={style["snippet"]}>
-      <span class={style["role"]}>{role}</span>
+      <span class={style["role"]}><Text text={role} /></span>
       <span class={style["text"]}>
         {!isStart && "…"}
         {pieces.map((piece, i) =>

@@ -74,8 +74,8 @@ export function SettingsPage() {
         <p class={style["path"]}>{statePlace.value}</p>
         {trouble.value !== "" && (
           <p class={style["trouble"]} role="alert">
-            That file cannot be used, so all of it is kept for this session alone. {trouble.value}. Mend or move the file, or start the server
-            with --state-dir, and it is kept again.
+            That file cannot be written, so changes are not kept. {trouble.value}. Free space, mend or move the file, or start the server with
+            --state-dir; the next change tries again.
           </p>
         )}
       </section>

@@ -1,5 +1,6 @@
 /** A text, drawn as a person chose, within bounds: whatever does not keep to them stays verbatim, and says so. */
 
+import { bounded } from "./bounded";
 import { codeBlock } from "./code";
 import { type How, isHidden, isTooDeep, markdown } from "./markdown";
 import { drawn, formulas } from "./math";
@@ -16,11 +17,11 @@ export function rich(text: string, how: How): Rendered {
   if (text.length > MAX_CHARS) return { refused: "it is too long and has no paragraphs" };
   if (how.latex && (text.match(/\$|\\[[(]/g)?.length ?? 0) > 2 * MAX_FORMULAS) return { refused: "it holds too many formulas" };
   try {
-    const nodes = how.markdown ? markdown(text, how) : how.code ? fenced(text, how) : spaced(text, how);
-    const size = sizeOf(nodes);
+    const found = how.markdown ? markdown(text, how) : how.code ? fenced(text, how) : spaced(text, how);
+    const size = sizeOf(found);
     if (size > MAX_NODES) return { refused: "it has too many parts" };
-    if (depthOf(nodes) > MAX_DEPTH) return { refused: "it is nested too deeply" };
-    return { nodes, size };
+    if (depthOf(found) > MAX_DEPTH) return { refused: "it is nested too deeply" };
+    return { nodes: bounded(found), size };
   } catch (error) {
     if (isHidden(error)) return { refused: "Markdown would leave words of it out" };
     return { refused: isTooDeep(error) ? "it is nested too deeply" : "the renderer failed on it" };

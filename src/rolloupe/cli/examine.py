@@ -1,0 +1,175 @@
+"""What `rolloupe doctor` has to say, gathered within a time that is set: whatever a path holds, it answers.
+
+A thread gathers; whoever waits for it goes on when time is over, with what there is by then. So neither a slow file
+system nor a file that takes for ever to read holds up the answer.
+"""
+
+import atexit
+import contextlib
+import os
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rolloupe.cli.frame import UNREADABLE
+from rolloupe.cli.options import Place, check_reward_key, require_complete
+from rolloupe.errors import IncompleteIndex
+
+if TYPE_CHECKING:
+    from rolloupe.api import Run, Runs
+    from rolloupe.formats import Note
+    from rolloupe.model import Problem
+    from rolloupe.query import Judge, SplitSummary
+
+LIMIT_S = 5.0
+"""Of the ten seconds that the command promises, the rest is for starting and ending on a busy machine."""
+
+LOOK_SHARE = 0.4
+"""Of the time, so much goes to looking for runs at the most."""
+
+INDEX_SHARE = 0.8
+"""At this share of the time the index is taken as it is."""
+
+CLOSE_S = 0.3
+
+
+@dataclass(frozen=True)
+class Findings:
+    """One run: what is read of it, and how."""
+
+    id: str
+    path: str
+    format: str
+    reason: str
+    splits: "Sequence[SplitSummary]"
+    judges: "Sequence[Judge]"
+    problem_count: int
+    problems: "Sequence[Problem]"
+    missing_bytes: int
+    """Bytes of the run's files that were not looked at, for time was over."""
+    total_bytes: int
+    is_counted: bool = True
+    """False where there was no time to ask the run for what it holds."""
+
+
+@dataclass
+class Report:
+    """What was found so far. `doing` says what was going on when time was over; it is empty once all is done."""
+
+    within_s: float
+    doing: str = "looking for runs"
+    notes: "list[Note]" = field(default_factory=list)
+    runs: list[Findings] = field(default_factory=list)
+    index_dir: str = ""
+    index_bytes: int | None = None
+    error: Exception | None = None
+    """What ended the examination."""
+    incomplete: IncompleteIndex | None = None
+    """Which parts of the index could not be made."""
+
+    def as_it_is(self) -> "Report":
+        """Return a copy that the thread which gathers can no longer change."""
+        return replace(self, notes=list(self.notes), runs=list(self.runs))
+
+    def not_looked_at(self) -> list[str]:
+        """Say what is missing, a line each; nothing where all was looked at."""
+        lines = [
+            f"{run.id}: {run.missing_bytes:,} of {run.total_bytes:,} bytes" for run in self.runs if run.missing_bytes
+        ]
+        lines += [f"{note.path}: {note.reason.partition('. Next:')[0]}" for note in self.notes if note.is_late]
+        if self.doing:
+            left = sum(not run.is_counted for run in self.runs)
+            runs = f", {left} run{'' if left == 1 else 's'} left" if left else ""
+            lines.append(f"time was over while {self.doing}{runs}")
+        return lines
+
+
+def examine(place: Place) -> Report:
+    """Gather a report within `LIMIT_S`. Raises what opening the place raises."""
+    report = Report(LIMIT_S)
+    opened: list[Runs] = []
+    thread = threading.Thread(target=_gather, args=(report, opened, place), daemon=True)
+    thread.start()
+    thread.join(report.within_s)
+    report = report.as_it_is()  # before the runs are closed: what comes after that is about closed runs
+    closing = threading.Thread(target=_close, args=(opened,), daemon=True)
+    closing.start()
+    closing.join(CLOSE_S)
+    if thread.is_alive():
+        atexit.register(_leave, thread)
+    if report.error is not None:
+        raise report.error
+    return report
+
+
+def _leave(thread: threading.Thread) -> None:
+    """End the process at once where the thread still works: in native code it would be torn down with an abort."""
+    if thread.is_alive():
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(UNREADABLE)
+
+
+def _close(opened: "list[Runs]") -> None:
+    for runs in opened:
+        runs.close()
+
+
+def _gather(report: Report, opened: "list[Runs]", place: Place) -> None:
+    try:
+        _examine(report, opened, place)
+    except Exception as error:
+        report.error = error
+    report.doing = ""
+
+
+def _examine(report: Report, opened: "list[Runs]", place: Place) -> None:
+    from rolloupe import api
+
+    began = time.monotonic()
+    runs = api.runs_at(
+        [Path(path) for path in place.paths],
+        index_dir=place.index_dir,
+        reading=place.reading,
+        wait=False,
+        look_s=LOOK_SHARE * report.within_s,
+    )
+    opened.append(runs)
+    report.notes, report.index_dir = list(runs.notes), str(runs.index_dir)
+    report.runs = [_recognised(run) for run in runs]
+    report.doing = "indexing"
+    for run in runs:
+        run.wait(max(0.0, began + INDEX_SHARE * report.within_s - time.monotonic()))
+    if all(run.wait(0) for run in runs):
+        check_reward_key(runs, place.reading.reward_key)
+    try:
+        require_complete(runs, None)
+    except IncompleteIndex as error:
+        report.incomplete = error
+    for number, run in enumerate(runs):
+        report.doing = f"asking {run.id}"
+        report.runs[number] = _findings(run)
+    report.doing = "measuring the index"
+    report.index_bytes = runs.index_bytes()
+
+
+def _recognised(run: "Run") -> Findings:
+    """Return what is known of a run before it is asked for anything."""
+    return Findings(
+        id=run.id, path=run.path, format=run.format, reason=run.reason, splits=(), judges=(), problem_count=0,
+        problems=(), missing_bytes=0, total_bytes=0, is_counted=False,
+    )  # fmt: skip
+
+
+def _findings(run: "Run") -> Findings:
+    indexed, total = run.indexed_bytes()
+    return Findings(
+        id=run.id, path=run.path, format=run.format, reason=run.reason, splits=list(run.splits()), judges=run.judges(),
+        problem_count=run.problem_count(), problems=run.problems(),
+        missing_bytes=0 if run.wait(0) else max(1, total - indexed), total_bytes=total,
+    )  # fmt: skip

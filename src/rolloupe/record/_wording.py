@@ -1,0 +1,50 @@
+"""What a person reads of turns, apart from how a layout writes it: for comparing two ways to write one transcript."""
+
+import json
+from collections.abc import Iterator
+
+from rolloupe.model import Part, ToolCall, Turn
+
+
+def said(turns: list[Turn]) -> list[tuple[str, str]]:
+    """Return kind and text of the parts of turns; template markers and blank ends aside."""
+    found = []
+    for turn in turns:
+        for kind, text in _joined(turn.parts):
+            if stripped := text.strip():
+                found.append((kind, stripped))
+    return found
+
+
+def calls(turns: list[Turn]) -> list[ToolCall]:
+    """Return the tool calls of turns."""
+    return [part.call for turn in turns for part in turn.parts if part.call is not None]
+
+
+def media(turns: list[Turn]) -> list[str]:
+    """Return what turns hold of images."""
+    return [part.media for turn in turns for part in turn.parts if part.media]
+
+
+def _joined(parts: list[Part]) -> Iterator[tuple[str, str]]:
+    """Parts without markers, neighbouring texts as one."""
+    text = ""
+    for part in parts:
+        if part.kind == "text":
+            text += part.text
+        elif part.kind != "marker":
+            yield "text", text
+            text = ""
+            yield part.kind, _call(part)
+    yield "text", text
+
+
+def _call(part: Part) -> str:
+    return f"{part.call.name} {_canonical(part.call.arguments)}" if part.call else part.text
+
+
+def _canonical(arguments: str) -> str:
+    try:
+        return json.dumps(json.loads(arguments), sort_keys=True)
+    except (ValueError, RecursionError):
+        return arguments

@@ -1,0 +1,142 @@
+"""Local files: what is opened is a regular file below the root, whatever took its place in the meantime.
+
+A path is only a name: between a check of the name and the opening, a link may be swapped in. So the check comes
+after the opening, and asks the descriptor what it holds: where its file lies, and that it is no pipe and no device.
+Opening does not wait either, since a pipe without a writer would wait for ever.
+"""
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from rolloupe.model import Location
+
+try:
+    import fcntl
+
+    GETPATH: int | None = getattr(fcntl, "F_GETPATH", None)
+except ImportError:
+    GETPATH = None
+
+DESCRIPTORS = "/proc/self/fd"
+MAX_PATH_BYTES = 1024
+"""What `F_GETPATH` of macOS fills at most."""
+
+TRIES = 3
+"""A file that is replaced while it is opened is opened again, so many times in all."""
+
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+
+
+def is_below(path: str, root: str) -> bool:
+    """Tell whether a real path is that real root, or lies below it."""
+    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
+
+
+def open_file(location: Location, buffering: int = -1) -> BinaryIO:
+    """Open a regular file for reading. Raises OSError, also where a link leads out of the root."""
+    descriptor = open_descriptor(location)
+    try:
+        return os.fdopen(descriptor, "rb", buffering=buffering)
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def open_descriptor(location: Location) -> int:
+    """Open a regular file for reading and return its descriptor. Raises OSError as `open_file` does."""
+    descriptor, state = _opened(location)
+    if stat.S_ISREG(state.st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise OSError(errno.EINVAL, "not a regular file", location.path)
+
+
+def file_state(location: Location) -> os.stat_result:
+    """Return the state of a regular file. Raises OSError where `open_file` does."""
+    descriptor = open_descriptor(location)
+    try:
+        return os.fstat(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def folder_entries(location: Location) -> Iterator[Iterator["os.DirEntry[str]"]]:
+    """List a folder; an entry knows its name and its kind, not its path. Raises OSError."""
+    descriptor, state = _opened(location)
+    try:
+        if not stat.S_ISDIR(state.st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        with os.scandir(descriptor) as listing:
+            yield listing
+    finally:
+        os.close(descriptor)
+
+
+def real_path(path: str) -> str:
+    """Return a path without links, written as the file system writes it. Raises OSError where there is nothing."""
+    real = os.path.realpath(path, strict=True)
+    descriptor = os.open(real, _FLAGS)
+    try:
+        return _path_of(descriptor, real)
+    finally:
+        os.close(descriptor)
+
+
+def _opened(location: Location) -> tuple[int, os.stat_result]:
+    """Open whatever stands at a location. Raises OSError where it lies outside of the root."""
+    for _ in range(TRIES):
+        descriptor = os.open(location.path, _FLAGS)
+        try:
+            state = os.fstat(descriptor)
+            if location.root == os.sep or is_below(path := _path_of(descriptor, location.path), location.root):
+                return descriptor, state
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+        if state.st_nlink:
+            reason = f"a link out of the root, to {printable(path)}: not followed. Next: --follow-symlinks"
+            raise PermissionError(errno.EACCES, reason, location.path)
+    raise FileNotFoundError(errno.ENOENT, "replaced again and again while it was opened", location.path)
+
+
+def _path_of(descriptor: int, path: str) -> str:
+    """Return where the file of a descriptor lies. A deleted file yields a path that does not exist."""
+    with contextlib.suppress(OSError):
+        return os.readlink(f"{DESCRIPTORS}/{descriptor}")
+    if GETPATH is not None:
+        return os.fsdecode(fcntl.fcntl(descriptor, GETPATH, bytes(MAX_PATH_BYTES)).rstrip(b"\0"))
+    real = os.path.realpath(path, strict=True)  # a system that cannot tell: the name again, if it still means this file
+    if os.path.samestat(_state_without_links(real), os.fstat(descriptor)):
+        return real
+    raise FileNotFoundError(errno.ENOENT, "replaced while it was opened")
+
+
+def _state_without_links(path: str) -> os.stat_result:
+    """Return the state of what stands at an absolute path. Raises OSError where a part of it is a link by now.
+
+    `lstat` alone looks at the last part only, and follows a link swapped in for a folder above. Where folders cannot
+    be opened (Windows), it has to do.
+    """
+    if os.stat not in os.supports_dir_fd:
+        return os.lstat(path)
+    *folders, name = path.lstrip(os.sep).split(os.sep)
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY
+    descriptor = os.open(os.sep, flags)
+    try:
+        for folder in folders:
+            above, descriptor = descriptor, os.open(folder, flags, dir_fd=descriptor)
+            os.close(above)
+        return os.stat(name or ".", dir_fd=descriptor, follow_symlinks=False)
+    finally:
+        os.close(descriptor)
+
+
+def printable(path: str) -> str:
+    """Return a path as text, bytes that are not UTF-8 as escapes."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -1,0 +1,140 @@
+"""Of every format that is read, in every layout that is written: whatever differs afterwards was said."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rolloupe.formats import by_name, discover
+from rolloupe.formats._compressed import read_bytes
+from rolloupe.formats._files import alone
+from rolloupe.model import Reading, Sample, SampleRow
+from rolloupe.record.writers import WRITERS, writer_of
+from tests.export.oracle import differences, named
+from tests.formats.support import load, samples
+
+DATA = Path(__file__).parents[1] / "data"
+DEMO = ("relax", "rl_logging_board/gen_train_toy", "rl_logging_board/eval_poem_task", "tiny_grpo", "verl_math")
+OTHERS = (
+    "prime_rl/exports/v4_pr2641", "prime_rl/exports/v6_pr3189", "prime_rl/mini/v1_pr2551", "prime_rl/mini/v2_pr2592",
+    "prime_rl/mini/v4_pr2641", "prime_rl/mini/v7_head", "prime_rl/traces", "tinker/sync_run", "tinker/async_run",
+    "tinker/flat_run", "tinker/quirks", "generic/verl", "generic/verl_v1", "generic/verifiers", "generic/skyrl",
+    "generic/areal", "telescope/run_default",
+)  # fmt: skip
+MOST = 80
+"""Of a larger run so many samples, evenly spread."""
+
+ORDERS: dict[str, Callable[[Sample], Any]] = {
+    "prime_rl": lambda one: (one.row.step, one.row.metrics.get("rank", 0.0)),
+    "relax": lambda one: (one.row.split == "train", one.row.step),
+    "tinker": lambda one: (one.row.split.replace("/", "_"), one.row.step),
+}
+"""How files sort samples; within, they stand as they were written."""
+
+Trip = tuple[list[Sample], list[Sample], Counter[str]]
+"""Samples as they were, as they are read afterwards, and what was said."""
+
+
+def held(place: Path, reading: Reading | None = None) -> list[Sample]:
+    return [one for run in discover([place], reading or Reading()).runs for one in samples(run)]
+
+
+@cache
+def some_of(place: Path) -> list[Sample]:
+    found = [
+        (by_name(run.format), run, source, row)
+        for run in discover([place]).runs
+        for source in by_name(run.format).sources(run)
+        for row in by_name(run.format).scan(run, source, 0, 2**62)
+        if isinstance(row, SampleRow) and row.step >= 0
+    ]
+    return [load(*one) for one in found[:: -(-len(found) // MOST)]]
+
+
+def trip(before: list[Sample], layout: str, folder: Path) -> Trip:
+    """Write samples, a step of a split at a time, and read them."""
+    writer, left, kept = writer_of(layout, folder), Counter[str](), []
+    for split, step in dict.fromkeys((one.row.split, one.row.step) for one in before):
+        some = [one for one in before if (one.row.split, one.row.step) == (split, step)]
+        left.update(writer.write(split, step, some))
+        kept += [one for one in some if layout != "prime_rl" or (split == "train" and one.token_ids)]
+    writer.close()
+    after = held(folder, Reading(format=layout)) if kept else []
+    whole = sum(count for word, count in left.items() if word.startswith("samples "))
+    assert len(kept) == len(after) == len(before) - whole
+    order = ORDERS.get(layout, lambda _: 0)
+    return sorted(kept, key=order), sorted(after, key=order), left
+
+
+def check(before: list[Sample], after: list[Sample], left: Counter[str], layout: str) -> None:
+    """Hold against each other what differs and what was said."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for mine, its in zip(before, after, strict=True):
+        for name, how in dict(differences(mine, its, layout)).items():
+            found[name].append(how)
+    unsaid = {
+        name: (how[0], len(how), named(name, left)) for name, how in found.items() if len(how) > named(name, left)
+    }
+    assert not unsaid, unsaid
+
+
+def place_of(demo_runs: Path, name: str) -> Path:
+    return demo_runs / name if name in DEMO else DATA / name
+
+
+@pytest.mark.parametrize("layout", WRITERS)
+@pytest.mark.parametrize("name", [*DEMO, *OTHERS])
+def test_whatever_differs_was_said(name: str, layout: str, demo_runs: Path, tmp_path: Path) -> None:
+    before = some_of(place_of(demo_runs, name))
+    if layout == "rl_logging_board":  # another split is another folder
+        before = [one for one in before if one.row.split == before[0].row.split]
+    check(*trip(before, layout, tmp_path / "out"), layout)
+
+
+@pytest.mark.parametrize(
+    ("name", "middle", "said"),
+    [
+        ("relax", "native", set()), ("relax", "relax", set()), ("prime_rl/exports/v4_pr2641", "prime_rl", set()),
+        ("rl_logging_board/eval_poem_task", "native", set()), ("tiny_grpo", "native", set()),
+    ],
+)  # fmt: skip
+def test_of_these_nothing_is_lost(name: str, middle: str, said: set[str], demo_runs: Path, tmp_path: Path) -> None:
+    *_, left = trip(some_of(place_of(demo_runs, name)), middle, tmp_path / "out")
+    assert set(left) == said
+
+
+def lines(folder: Path) -> list[dict[str, Any]]:
+    """All rows of a folder, as the files hold them."""
+    places = [alone(path) for path in sorted(folder.rglob("*.jsonl*"))]
+    return [json.loads(line) for place in places for line in read_bytes(place, 2**24).splitlines()]
+
+
+@pytest.mark.parametrize("middle", ["native", "relax"])
+def test_rows_of_relax_come_back_to_the_letter(middle: str, demo_runs: Path, tmp_path: Path) -> None:
+    """Prompts that are lists of messages among them; nothing is added, no uid either."""
+    first = trip(held(demo_runs / "relax"), middle, tmp_path / "middle")
+    trip(first[1], "relax", tmp_path / "relax")
+    theirs = lines(demo_runs / "relax")
+    assert sum(isinstance(row["prompt"], list) for row in theirs) == 26
+    assert lines(tmp_path / "relax") == theirs
+
+
+@pytest.mark.parametrize("middle", ["native", "prime_rl"])
+@pytest.mark.parametrize("name", ["exports/v4_pr2641", "mini/v4_pr2641"])
+def test_rows_of_prime_rl_come_back_to_the_letter(name: str, middle: str, tmp_path: Path) -> None:
+    """What lies outside of the loss mask, which nobody is ever shown, among them."""
+    first = trip(held(DATA / "prime_rl" / name), middle, tmp_path / "middle")
+    trip(first[1], "prime_rl", tmp_path / "prime_rl")
+    assert lines(tmp_path / "prime_rl") == lines(DATA / "prime_rl" / name)
+
+
+@pytest.mark.parametrize("middle", ["native", "rl_logging_board"])
+def test_rows_of_the_board_come_back_to_the_letter(middle: str, demo_runs: Path, tmp_path: Path) -> None:
+    place = demo_runs / "rl_logging_board/eval_poem_task"
+    first = trip(held(place)[:100], middle, tmp_path / "middle")
+    trip(first[1], "rl_logging_board", tmp_path / "board")
+    assert lines(tmp_path / "board") == lines(place)[:100]
