@@ -20,7 +20,7 @@ DERIVED = {
                  "importance_ratio", "log_importance_ratio", "abs_log_importance_ratio", "mismatch_kl",
                  "mismatch_kl_max", "prob_delta", "trainer_logprobs", "is_masked", "is_masked_high", "is_masked_low",
                  "ce_only"},
-    "tinker": {"final_reward"},
+    "tinker": set(),
     "relax": set(),
 }  # fmt: skip
 """Sample metrics that a reader computes from what a record holds, or that every record of the layout has."""
@@ -161,19 +161,12 @@ def _named(what: str, before: dict[str, Any], after: dict[str, Any], free: set[s
 
 
 def _free_metrics(before: Sample, after: Sample, layout: str) -> set[str]:
-    """Metrics that a reader computes: of the layout, and the means of series that both samples hold alike."""
-    own, its = _values(before.series), _values(after.series)
-    means = {name for name in own if name in its and plain(own[name]) == plain(its[name])}
+    """Metrics that a reader computes of what a record holds, and that the sample did not have."""
+    its = _values(after.series)
     added = {name for name in its if layout == "native"} - before.row.metrics.keys()
     if layout == "tinker":  # its reader takes the mean over the turns
         added |= {name for turn in before.turns for name in turn.metrics} - before.row.metrics.keys()
-    return (DERIVED[layout] - before.row.metrics.keys()) | {m for m in means if _is_mean(before, m)} | added
-
-
-def _is_mean(sample: Sample, name: str) -> bool:
-    values = [v for one in sample.series if one.name == name for v in one.values if math.isfinite(v)]
-    told = sample.row.metrics.get(name)
-    return told is not None and bool(values) and math.isclose(told, sum(values) / len(values), rel_tol=1e-6)
+    return (DERIVED[layout] - before.row.metrics.keys()) | added
 
 
 def _values(series: list[TokenSeries], *, stored: bool = False) -> dict[str, dict[int, float]]:

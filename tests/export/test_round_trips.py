@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from rolloupe.formats import by_name, discover
 from rolloupe.formats._compressed import read_bytes
@@ -138,3 +139,19 @@ def test_rows_of_the_board_come_back_to_the_letter(middle: str, demo_runs: Path,
     first = trip(held(place)[:100], middle, tmp_path / "middle")
     trip(first[1], "rl_logging_board", tmp_path / "board")
     assert lines(tmp_path / "board") == lines(place)[:100]
+
+
+def test_groups_that_become_one_are_said(demo_runs: Path, tmp_path: Path) -> None:
+    """The board has no group: rows of one prompt are one."""
+    first = some_of(demo_runs / "relax")[0]
+    rows = [replace(first.row, group=group, index=str(n)) for n, group in enumerate(["a", "a", "b", "b", "b"])]
+    *_, left = trip([replace(first, row=row) for row in rows], "rl_logging_board", tmp_path / "board")
+    assert left["group (joined with another)"] == 3
+    *_, left = trip([replace(first, row=row) for row in rows], "relax", tmp_path / "relax")
+    assert "group (joined with another)" not in left
+
+
+def test_a_final_reward_that_was_not_there_is_said(demo_runs: Path, tmp_path: Path) -> None:
+    before = some_of(demo_runs / "relax")
+    *_, left = trip(before, "tinker", tmp_path / "tinker")
+    assert left["sample metric final_reward (added)"] == len(before)

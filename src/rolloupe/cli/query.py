@@ -140,6 +140,7 @@ def query(
             if limit is None and shown == TABLE_LIMIT:
                 _say_left(among, asked, offset + shown)
         if not shown:
+            options.require_complete(runs, run_id)
             complain("No sample matches." + _where_there_are(among))
         return OK if shown else NOTHING
 

@@ -15,6 +15,7 @@ COUNTED = {
 
 PLAIN = {
     "group": "the group's own name",
+    "group (joined with another)": "which group: those of the same prompt become one",
     "status": "how the sample ended",
     "own word for the status": "the framework's own word for how the sample ended",
     "sample number": "the sample's own number in its group",

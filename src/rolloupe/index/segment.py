@@ -44,7 +44,7 @@ PACK = ".pack.parquet"
 ANNOTATION_ROWS = 8192
 """So many annotations, sorted by uid, are a row group: by its least and greatest uid a question passes it over."""
 
-MAX_PROBLEMS = 10_000
+MAX_PROBLEMS = 1_000
 """Problems that a segment lists: the first, and the last, which says why nothing follows; more are counted."""
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rolloupe.model import Locator, Sample, SampleRow, Source
-from rolloupe.record._losses import follows, is_kept, named
+from rolloupe.record._losses import is_kept, lost, named
 
 if TYPE_CHECKING:
     from rolloupe.formats._jsonl import JsonlFormat
@@ -18,6 +18,7 @@ MAX_WORDS = 400
 
 MAX_WORD_CHARS = 80
 THE_REST = "further fields"
+JOINED = "group (joined with another)"
 
 
 class Tally:
@@ -25,6 +26,16 @@ class Tally:
 
     def __init__(self) -> None:
         self.found: Counter[str] = Counter()
+        self._groups: dict[str, str] = {}
+
+    def compare(
+        self, sample: Sample, held: Sample | None, names: Mapping[str, str] | None = None, start: int = 0
+    ) -> None:
+        """Count what differs between a sample and what was read back of it; the arguments are those of `lost`."""
+        words = list(lost(sample, held, names, start))
+        if held is not None and self._groups.setdefault(held.row.group, sample.row.group) != sample.row.group:
+            words.append(JOINED)
+        self.add(words)
 
     def add(self, words: Iterable[str]) -> None:
         """Count what one sample lost."""
@@ -64,12 +75,11 @@ def extended(record: dict[str, Any], sample: Sample, held: Sample | None, taken:
     """Return a record with what is not held of a sample as further keys, none of them `taken`."""
     if held is None:
         return record
-    row, series = sample.row, {one.name for one in held.series}
+    row = sample.row
     free: dict[str, Any] = {name: mine for name, mine, its in named(row, held.row) if mine not in (None, "", its)}
     free |= {**sample.extra, **row.tags, **row.metrics}
     return record | {
         name: value
         for name, value in free.items()
         if name not in record and name not in taken and not is_kept(name, value, held)
-        if not (name in row.metrics and follows(sample, name) and name in series)
     }

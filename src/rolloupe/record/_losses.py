@@ -52,7 +52,7 @@ def lost(sample: Sample, held: Sample | None, names: Mapping[str, str] | None = 
     yield from _of_turns(sample.turns, held.turns)
     if _written(sample.ref_turns) != _written(held.ref_turns):
         yield "response of the reference" if said(sample.ref_turns) != said(held.ref_turns) else "form of the reference"
-    yield from _of_fields(sample, held, names or {}, start)
+    yield from _of_fields(sample, held)
     yield from _of_series(sample, held, names or {}, start)
 
 
@@ -153,7 +153,7 @@ def _differ(mine: list[Any], its: list[Any]) -> bool:
     return bool(beyond) or not same(mine[:shorter], its[:shorter])
 
 
-def _of_fields(sample: Sample, held: Sample, names: Mapping[str, str], start: int) -> Iterator[str]:
+def _of_fields(sample: Sample, held: Sample) -> Iterator[str]:
     """Sample metrics, tags and other fields."""
     for word, mine, its in (
         ("sample metric", sample.row.metrics, held.row.metrics),
@@ -161,28 +161,11 @@ def _of_fields(sample: Sample, held: Sample, names: Mapping[str, str], start: in
         ("field", sample.extra, held.extra),
     ):
         for name, value in mine.items():
-            if name in its and same(value, its[name]):
-                continue
-            if (
-                word == "sample metric"
-                and follows(sample, name)
-                and not list(_of_one(sample, held, name, names, start))
-            ):
-                continue
-            yield f"{word} {name}{FIELD if is_kept(name, value, held) else ''}"
+            if name not in its or not same(value, its[name]):
+                yield f"{word} {name}{FIELD if is_kept(name, value, held) else ''}"
     for name in held.row.tags.keys() - sample.row.tags.keys():
         if not is_kept(name, held.row.tags[name], sample):
             yield f"tag {name}{ADDED}"
-
-
-def follows(sample: Sample, name: str) -> bool:
-    """Tell whether a sample metric is nothing but the mean of the series of its name."""
-    one = next((one for one in sample.series if one.name == name), None)
-    if one is None or name not in sample.row.metrics:
-        return False
-    values = np.asarray(one.values, dtype=np.float64)
-    values = values[np.isfinite(values)]
-    return bool(values.size) and math.isclose(sample.row.metrics[name], float(values.mean()), rel_tol=CLOSE)
 
 
 def _of_series(sample: Sample, held: Sample, names: Mapping[str, str], start: int) -> Iterator[str]:

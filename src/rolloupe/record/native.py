@@ -8,7 +8,6 @@ import numpy as np
 
 from rolloupe.model import Checkpoint, MetricRow, Sample
 from rolloupe.record._fitting import Tally, read_back
-from rolloupe.record._losses import lost
 from rolloupe.record.arrays import Array
 from rolloupe.record.base import Left
 from rolloupe.record.folder import Folder
@@ -49,7 +48,7 @@ class Writer:
         tally = Tally()
         for sample in samples:
             self.recorder.sample(**{**given_of(sample), "split": split, "step": step})
-            tally.add(lost(sample, _held(self.recorder.last)))
+            tally.compare(sample, _held(self.recorder.last))
         return tally.found
 
     def metrics(self, rows: Sequence[MetricRow]) -> Left:

@@ -19,7 +19,7 @@ from rolloupe.model import MetricRow, Sample, TokenSeries
 from rolloupe.record._alignment import spread
 from rolloupe.record._arrays import numbers
 from rolloupe.record._fitting import Tally, read_back
-from rolloupe.record._losses import lost, stored
+from rolloupe.record._losses import stored
 from rolloupe.record._packed import FLAGS, NUMBERS, VERSIONS, WEIGHTS, Loss, Packed, objects
 from rolloupe.record._steps import EXPORTS, Place
 from rolloupe.record.base import Left
@@ -279,19 +279,19 @@ class PrimeRLWriter:
             elif not sample.token_ids:
                 tally.add_whole("samples without token ids")
             else:
-                tally.add(self._write(step, sample, used))
+                tally.compare(sample, self._write(step, sample, used))
         for rank in used:
             self._place(rank).end(step)
         return tally.found
 
-    def _write(self, step: int, sample: Sample, used: dict[int, set[int]]) -> Iterable[str]:
+    def _write(self, step: int, sample: Sample, used: dict[int, set[int]]) -> Sample | None:
         from rolloupe.formats.prime_rl import PrimeRL
 
         head = _head(step, sample, used)
         record = _record(4, head, _columns(sample))
         self._place(head["rank"]).write(step, encoded(record, separators=COMPACT))
         name = f"{EXPORTS}/step_{step}/rank_{head['rank']}.jsonl"
-        return lost(sample, read_back(PrimeRL(), record, name, "train", step))
+        return read_back(PrimeRL(), record, name, "train", step)
 
     def _place(self, rank: int) -> Place:
         return self._places.setdefault(rank, Place(self._path, rank, 1, 4, None))

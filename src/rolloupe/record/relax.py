@@ -261,7 +261,6 @@ class RelaxWriter:
     def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
         """See `Writer`."""
         from rolloupe.record._fitting import Tally
-        from rolloupe.record._losses import lost
 
         tally = Tally()
         folder = "train" if split == "train" else "eval"
@@ -277,7 +276,7 @@ class RelaxWriter:
                 target.unlink(missing_ok=True)
                 self._begun.add(target)
             append(target, encoded(record))
-            tally.add(lost(sample, held))
+            tally.compare(sample, held)
         return tally.found
 
     def metrics(self, rows: Sequence[MetricRow]) -> Left:

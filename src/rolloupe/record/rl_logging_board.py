@@ -139,7 +139,6 @@ class RLLoggingBoardWriter:
         """See `Writer`."""
         from rolloupe.record._alignment import response_of
         from rolloupe.record._fitting import Tally
-        from rolloupe.record._losses import lost
 
         tally = Tally()
         folder = self._folder(split)
@@ -152,7 +151,7 @@ class RLLoggingBoardWriter:
             record, held = _fitted(sample, split if split == "train" or split == self._joined else "train", step)
             append(target, encoded(record, nan=True))
             names = {own: one.name for own, one in _arrays(sample).items()}
-            tally.add(lost(sample, held, names, response_of(sample).start))
+            tally.compare(sample, held, names, response_of(sample).start)
         return tally.found
 
     def _folder(self, split: str) -> str:

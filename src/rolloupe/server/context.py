@@ -112,6 +112,7 @@ class Context:
         self._waiting: set[asyncio.Future[Any]] = set()
         self._running: set[Future[Any]] = set()
         self._files = asyncio.Semaphore(FILES)
+        self._beginning = 0
         self._file_threads = ThreadPoolExecutor(FILES, thread_name_prefix="file")
         self._is_closed = False
         self._library = library
@@ -215,10 +216,18 @@ class Context:
         headers = {"cache-control": "no-store", "vary": "accept-encoding"}
         return await self.send(request, await self.in_thread(lambda: encoded(make())), headers)
 
-    def file(self, request: Request, pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-        """What to send as a file: few at a time, and no faster than it is read. Raises `TooMany`."""
-        if self._files.locked():
+    async def file(self, request: Request, begin: Callable[[], Iterator[bytes]]) -> AsyncIterator[bytes]:
+        """What to send as a file: few at a time, and no faster than it is read.
+
+        `begin` finds what is wrong before anything is sent. Raises what it raises, and `TooMany`.
+        """
+        if self._files.locked() or self._beginning >= FILES:
             raise TooMany
+        self._beginning += 1
+        try:
+            pieces = await self._in(self._file_threads, begin)
+        finally:
+            self._beginning -= 1
         request.scope.setdefault("state", {})[IS_FILE] = True
         return self._sent(pieces)
 

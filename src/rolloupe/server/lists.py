@@ -11,7 +11,7 @@ from starlette.responses import Response, StreamingResponse
 from rolloupe import export, query
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
-from rolloupe.query import Group, SampleItem, SampleQuery
+from rolloupe.query import Group, SampleQuery
 from rolloupe.query.where import pointing
 from rolloupe.server import params, replies, views, wire
 from rolloupe.server.context import context_of
@@ -160,14 +160,14 @@ async def as_csv(request: Request) -> Response:
     scope = asked(given) if given.get("limit") else replace(asked(given), offset=0, limit=None)
     names = columns_of(given) or ["reward", "status", "response_tokens"]
 
-    def begun() -> Iterator[SampleItem]:
+    def begin() -> Iterator[bytes]:
         with pointing(given.get("where", "")):
             found = query.every(run, sorted_by(run, scope))
             first = next(found, None)
-        return found if first is None else chain([first], found)
+        items = found if first is None else chain([first], found)
+        rows = ([str(item.key), *(query.value_of(item, name) for name in names)] for item in items)
+        return export.csv_lines(["id", *names], rows)
 
-    items = await context.in_thread(begun)
-    rows = ([str(item.key), *(query.value_of(item, name) for name in names)] for item in items)
-    found = context.file(request, export.csv_lines(["id", *names], rows))
+    found = await context.file(request, begin)
     headers = replies.attachment(f"{run.info.name}.csv")
     return StreamingResponse(found, media_type=export.KINDS["csv"], headers=headers)

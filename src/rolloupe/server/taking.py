@@ -37,18 +37,20 @@ async def export(request: Request) -> Response:
     kind, texts, of = params.word(given, "to"), given.get("texts", "start"), given.get("of", "samples")
     if kind not in tables.KINDS or texts not in ("start", "whole") or of not in ("samples", "bookmarks"):
         raise BadQuery(f"to= is one of {', '.join(tables.KINDS)}, texts= start or whole, of= samples or bookmarks")
-    if of == "bookmarks":
-        state = await context.state()
-        taken = await context.in_thread(lambda: bookmarks(run, state))
-    else:
-        asked = params.sample_query(given)
-        taken = await context.in_thread(lambda: selected(run, asked))
-    is_whole = texts == "whole"
-    columns = tables.columns_of(*query.value_names(run), has_notes=taken.notes is not None, is_whole=is_whole)
-    read = query.Reader(run) if is_whole else None
-    found = tables.written(kind, columns, tables.rows(run.id, taken.items, columns, read, taken.notes))
+    state = await context.state() if of == "bookmarks" else None
+    asked = params.sample_query(given)
+
+    def begin() -> Iterator[bytes]:
+        taken = selected(run, asked) if state is None else bookmarks(run, state)
+        columns = tables.columns_of(
+            *query.value_names(run), has_notes=taken.notes is not None, is_whole=texts == "whole"
+        )
+        read = query.Reader(run) if texts == "whole" else None
+        return tables.written(kind, columns, tables.rows(run.id, taken.items, columns, read, taken.notes))
+
+    found = await context.file(request, begin)
     headers = replies.attachment(f"{run.id}.{of}.{kind}")
-    return StreamingResponse(context.file(request, found), media_type=tables.KINDS[kind], headers=headers)
+    return StreamingResponse(found, media_type=tables.KINDS[kind], headers=headers)
 
 
 def selected(run: OpenRun, asked: SampleQuery) -> Taken:

@@ -16,7 +16,10 @@ from rolloupe.record.values import as_line, jsonable
 MAX_DIGITS = 11
 """Longer names of digits may be hashes of prompts."""
 
-_OWN = {"final_reward", "sampling_client_step"}
+FINAL = "final_reward"
+"""What the steps of a sample did not earn of its reward. Every record has it."""
+
+_OWN = {FINAL, "sampling_client_step"}
 """Sample metrics that have a key of their own in a record."""
 
 _OF_THE_LAYOUT = {
@@ -41,7 +44,7 @@ class Writer:
         """See `Writer` of `base`. One sample is held at a time, and those of the groups that are logged."""
         from rolloupe.formats.tinker import Tinker
         from rolloupe.record._fitting import Tally, read_back
-        from rolloupe.record._losses import lost
+        from rolloupe.record._losses import ADDED
 
         tally, numbers = Tally(), _Places()
         logged: dict[Any, list[Record]] = {}
@@ -51,7 +54,9 @@ class Writer:
                 record = _record(self.log.split(split), step, sample, numbers)
                 file.write(as_line(record))
                 held = read_back(Tinker(), jsonable(record), place.name, self.log.split(split), step, nan=True)
-                tally.add(lost(sample, held))
+                tally.compare(sample, held)
+                if FINAL not in sample.row.metrics:
+                    tally.add([f"sample metric {FINAL}{ADDED}"])
                 if record["group_idx"] in logged or len(logged) < self.log.num_groups_to_log:
                     logged.setdefault(record["group_idx"], []).append(jsonable(record))
         if logged:
