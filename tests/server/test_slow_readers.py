@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import pytest
 
+from rolloupe.server.context import FILES
 from rolloupe.server.engine import MAX_CONNECTIONS, MAX_UNSENT_BYTES
 from tests.server.process import Process
 from tests.server.support import lines, relax_run, row
@@ -132,7 +133,8 @@ def settled(server: Process) -> None:
         before_s, now_s = now_s, cpu_s(server.pid)
 
 
-def run_campaign(tmp_path: Path, for_s: float, ways: Sequence[bool]) -> None:
+def run_campaign(tmp_path: Path, for_s: float, ways: Sequence[bool], *, at_once: bool) -> None:
+    """Look at the time that other requests take; `at_once` from the moment that the readers have asked."""
     with Process([large_run(tmp_path / "run")], tmp_path / "index", port=0, cache_memory_mb=8) as server:
         while [run["progress"]["phase"] for run in server.json("/api/runs")["runs"]] != ["ready"]:
             time.sleep(0.1)
@@ -142,7 +144,8 @@ def run_campaign(tmp_path: Path, for_s: float, ways: Sequence[bool]) -> None:
         before = memory_bytes(server.pid)
         for is_silent in ways:
             with slow_readers(server, requests(server), is_silent=is_silent):
-                settled(server)
+                if not at_once:
+                    settled(server)
                 longest, most = check(server, path, for_s, before)
             assert longest <= ANSWER_S
             assert most <= GROWTH_BYTES
@@ -195,10 +198,25 @@ def test_half_open_and_idle_connections_keep_nobody_out(tmp_path: Path) -> None:
         assert len(list(Path(f"/proc/{server.pid}/fd").iterdir())) < MAX_CONNECTIONS + 60
 
 
+def test_files_that_fifty_ask_for_at_once_are_begun_few_at_a_time(tmp_path: Path) -> None:
+    with Process([large_run(tmp_path / "run")], tmp_path / "index", port=0) as server, ExitStack() as stack:
+        while [run["progress"]["phase"] for run in server.json("/api/runs")["runs"]] != ["ready"]:
+            time.sleep(0.1)
+        target = f"/api/runs/{quote(server.json('/api/runs')['runs'][0]['id'], safe='')}/samples.csv?split=train&step=1"
+        asked = [silent(stack, server, server.request(target) * 3) for _ in range(READERS)]
+        began_s = time.monotonic()
+        assert server.send("/api/runs").startswith(b"HTTP/1.1 200")
+        assert time.monotonic() - began_s <= ANSWER_S
+        settled(server)
+        begun = [line.recv(15, socket.MSG_PEEK) for line in asked]
+        assert begun.count(b"HTTP/1.1 200 OK") == FILES
+        assert begun.count(b"HTTP/1.1 503 Se") == READERS - FILES
+
+
 @pytest.mark.slow
 def test_fifty_slow_readers_for_half_a_minute_hold_up_nobody(tmp_path: Path) -> None:
-    run_campaign(tmp_path, 30.0, (True, False))
+    run_campaign(tmp_path, 30.0, (True, False), at_once=True)
 
 
 def test_fifty_slow_readers_hold_up_nobody(tmp_path: Path) -> None:
-    run_campaign(tmp_path, 3.0, (False,))
+    run_campaign(tmp_path, 3.0, (False,), at_once=False)
