@@ -1,7 +1,9 @@
 """The files of a folder, with links that lead out of the opened root left aside. Looks at names, opens nothing."""
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,13 +31,35 @@ class Entry(NamedTuple):
         return Location(self.path, self.root)
 
 
+_listed: ContextVar[dict[tuple[str, str], list[Entry]] | None] = ContextVar("listed", default=None)
+
+
 def links_of(run: RunInfo) -> str:
     """Return the folder below which the links of a run may lead."""
     return run.link_root or run.root
 
 
+@contextmanager
+def listing_once() -> Iterator[None]:
+    """List each folder once within this, however many formats ask what is in it."""
+    token = _listed.set({})
+    try:
+        yield
+    finally:
+        _listed.reset(token)
+
+
 def entries(folder: str, link_root: str) -> list[Entry]:
     """List what is in a folder in the order of the names. Raises OSError where the folder cannot be read."""
+    listed = _listed.get()
+    if listed is None:
+        return _entries(folder, link_root)
+    if (folder, link_root) not in listed:
+        listed[folder, link_root] = _entries(folder, link_root)
+    return listed[folder, link_root]
+
+
+def _entries(folder: str, link_root: str) -> list[Entry]:
     found = []
     with folder_entries(Location(folder, link_root)) as listing:
         for entry in listing:

@@ -16,7 +16,7 @@ import msgspec
 
 from rolloupe.errors import NotRecognised, UnreadablePath
 from rolloupe.formats import _unread
-from rolloupe.formats._files import Entry, alone, entries, is_utf8, stem
+from rolloupe.formats._files import Entry, alone, entries, is_utf8, listing_once, stem
 from rolloupe.formats.base import Format, TrainerFiles
 from rolloupe.formats.generic import Generic
 from rolloupe.formats.native import FOLDERS, Native
@@ -146,7 +146,8 @@ class _Walk:
                     str(path), f"more than {MAX_FOLDERS} folders: the rest was not looked at. Next: name a folder below"
                 )
                 break
-            below = self._visit(folder)
+            with listing_once():
+                below = self._visit(folder)
             if depth < MAX_DEPTH:
                 waiting += [(name, depth + 1) for name in reversed(below)]
             elif below:
