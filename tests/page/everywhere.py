@@ -144,7 +144,7 @@ def rendered(page: Page) -> None:
 
 def undrawn(page: Page) -> None:
     """What `rendered` chose, taken back."""
-    page.get_by_role("button", name="Render (").first.click()
+    page.get_by_role("button", name="How text is shown").first.click()
     for name in ("Markdown", "LaTeX", "Code highlighting"):
         page.get_by_role("checkbox", name=name).uncheck()
     page.keyboard.press("Escape")

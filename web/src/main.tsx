@@ -25,6 +25,7 @@ import { startSearch } from "./state/search";
 import { startSession } from "./state/session";
 import { startSettings } from "./state/settings";
 import { startSteps } from "./state/steps";
+import { startUsualCharts } from "./state/usualCharts";
 import { startView } from "./state/view";
 import { startVisible } from "./state/visible";
 
@@ -42,6 +43,7 @@ async function start(root: Element): Promise<void> {
   startGroup();
   startColumns();
   startView();
+  startUsualCharts();
   startSample();
   startFolds();
   startFind();

@@ -132,7 +132,14 @@ async def columns(request: Request) -> Response:
             )
             for one in found.columns
         ]
-        return wire.ColumnsReply(run=run.id, split=split, version=version, columns=items, group_size=found.group_size)
+        return wire.ColumnsReply(
+            run=run.id,
+            split=split,
+            version=version,
+            columns=items,
+            series=query.token_series_names(run),
+            group_size=found.group_size,
+        )
 
     return await context.answer(request, version, make)
 

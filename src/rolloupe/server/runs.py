@@ -25,6 +25,10 @@ OF_TRAINER = "trainer."
 """What the name of a curve begins with where it is one of the trainer's metrics."""
 
 
+DISCARDED = "discarded"
+"""The curve of this name is the share of samples that were not trained on."""
+
+
 async def runs(request: Request) -> Response:
     """`GET /api/runs`."""
     context = context_of(request)
@@ -75,8 +79,10 @@ async def curve(request: Request) -> Response:
         if of_trainer:
             found = [(point.step, point.value, None) for point in query.metrics(run, own)]
         else:
-            points = [point for point in query.series(run, name, split) if point.stats.count]
+            points = [] if name == DISCARDED else [point for point in query.series(run, name, split) if point.stats.count]
             found = [(point.step, point.stats.mean, point.stats.std) for point in points]
+            if name == DISCARDED:
+                found = [(one.step, one.discarded / one.samples, None) for one in query.steps(run, split) if one.samples]
         return wire.CurveReply(
             run=run.id,
             split=split,

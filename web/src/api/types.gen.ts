@@ -320,6 +320,8 @@ export interface ColumnsReply {
   split: string;
   version: string;
   columns: ColumnItem[];
+  /** The token series that samples of the run have: their means over tokens have curves by step. */
+  series: string[];
   /** How many samples a group has, at most; 0 where that is not known. */
   group_size: number;
 }

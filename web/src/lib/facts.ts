@@ -1,6 +1,7 @@
 /** The figures of a sample, in the order in which they are read. */
 
 import type { SampleReply, SourceInfo, WireNumber } from "../api/types.gen";
+import { bareName, commonPrefix } from "./metricNames";
 import { exact, figure, finite, score, signed, size } from "./numbers";
 
 /** `tone`: which scale gives the value its colour. */
@@ -9,6 +10,8 @@ export interface Labelled {
   text: string;
   /** All its digits, and what the label leaves out. */
   title: string;
+  /** The whole name, where the label is a part of it. */
+  name?: string;
   tone?: "reward" | "advantage" | "metric" | "warn" | "tag";
   value?: number | null;
   /** The name that a filter knows the figure by. */
@@ -21,7 +24,15 @@ export interface Labelled {
 const SAID: ReadonlySet<string> = new Set(["reward", "advantage", "lag", "policy_lag", "version_lag", "staleness", "policy_version", "weight_version", "model_version"]);
 const FINE: ReadonlySet<string> = new Set(["completed", "unknown"]);
 
+/** The last part of names under which trainers log what the reward is, too. */
+const SCORES: ReadonlySet<string> = new Set(["reward", "score", "total", "total_reward", "final_reward"]);
+
+/** True for a metric that is the reward once more, under another name. */
+const isReward = (name: string, value: unknown, { reward }: SampleReply): boolean => value !== null && value === reward && SCORES.has(name.split(/[./]/).at(-1) ?? "");
+
 export function labelled(reply: SampleReply): Labelled[] {
+  const metrics = reply.facts.filter(({ name, kind, value }) => kind === "metric" && !SAID.has(name) && !isReward(name, value, reply));
+  const prefix = commonPrefix(metrics.map(({ name }) => name));
   return [
     { label: "Reward", text: score(reply.reward, "none"), title: exact(reply.reward), tone: "reward", value: finite(reply.reward), ...filter("reward", reply.reward) },
     ...given("Advantage", reply.advantage, (value) => ({ text: signed(value), tone: "advantage", value: finite(value), ...filter("advantage", value) })),
@@ -30,9 +41,7 @@ export function labelled(reply: SampleReply): Labelled[] {
     ...tokens(reply),
     { label: "Turns", text: figure(reply.turn_count), title: exact(reply.turn_count), ...filter("turns", reply.turn_count) },
     ...policy(reply),
-    ...reply.facts
-      .filter(({ name, kind }) => kind === "metric" && !SAID.has(name))
-      .flatMap(({ name, value }) => given(name, value, () => ({ text: figure(value), tone: "metric", value: finite(value), ...filter(name, value) }))),
+    ...metrics.flatMap(({ name, value }) => given(bareName(name, prefix), value, () => ({ text: figure(value), name, tone: "metric", value: finite(value), ...filter(name, value) }))),
     ...word("Env", reply.env, "env"),
     ...word("Id", reply.uid, "uid", "tag"),
     ...reply.facts.filter(({ kind }) => kind !== "metric").flatMap(({ name, value }) => word(name, String(value ?? ""), name, "tag")),

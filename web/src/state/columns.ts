@@ -3,6 +3,7 @@
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { getColumns } from "../api";
 import type { ColumnItem, ColumnsReply } from "../api/types.gen";
+import { bareName, commonPrefix } from "../lib/metricNames";
 import { NONE, type Scale, scaleOf } from "../lib/scales";
 import { listing } from "./list";
 import { place } from "./place";
@@ -17,6 +18,11 @@ const reply = computed<ColumnsReply | null>(() => {
 });
 
 export const columns = computed<readonly ColumnItem[]>(() => reply.value?.columns ?? []);
+
+export const tokenSeries = computed<readonly string[]>(() => reply.value?.series ?? []);
+
+/** How many samples a group has, at most; 0 where that is not known. */
+export const groupSize = computed(() => reply.value?.group_size ?? 0);
 
 const byName = computed(() => new Map(columns.value.map((column) => [column.name, column])));
 
@@ -44,6 +50,11 @@ const KNOWN: ReadonlyMap<string, string> = new Map([
 
 /** A column in words. */
 export const label = (name: string): string => KNOWN.get(name) ?? name;
+
+const prefix = computed(() => commonPrefix(columns.value.filter(({ source, kind }) => source === "metric" && kind === "number").map(({ name }) => name)));
+
+/** A column in words, without what the names of all sample metrics begin with. */
+export const shortLabel = (name: string): string => KNOWN.get(name) ?? (columnOf(name)?.source === "metric" ? bareName(name, prefix.value) : name);
 
 /** Asked for when the run or the split is another, and when the list was loaded anew: never for every line that is written. */
 export function startColumns(): void {

@@ -4,8 +4,10 @@ import { computed, signal } from "@preact/signals";
 import { fields, share } from "./kept";
 
 export interface Render {
-  /** Thoughts fold and are marked off; else they are text between tags, as written. */
+  /** Thoughts are marked off; else they are text between tags, as written. */
   think: boolean;
+  /** Thoughts are folded to a line each until they are opened. */
+  folded: boolean;
   markdown: boolean;
   latex: boolean;
   code: boolean;
@@ -15,7 +17,7 @@ export interface Render {
   visible: boolean;
 }
 
-const USUAL: Render = { think: true, markdown: false, latex: false, code: false, markers: true, visible: false };
+const USUAL: Render = { think: true, folded: false, markdown: false, latex: false, code: false, markers: true, visible: false };
 const KEY = "rolloupe.render";
 /** The longest token that a prompt may be cut after. */
 const TOKEN_CHARS = 200;
@@ -51,6 +53,7 @@ export function restored(text: string | null): Choice {
   const flag = (name: keyof Render): boolean => (typeof given[name] === "boolean" ? given[name] : USUAL[name]);
   return {
     think: flag("think"),
+    folded: flag("folded"),
     markdown: flag("markdown"),
     latex: flag("latex"),
     code: flag("code"),

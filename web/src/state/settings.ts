@@ -12,6 +12,8 @@ export interface Settings {
   rightWidth: number;
   leftOpen: boolean;
   rightOpen: boolean;
+  /** Words stand below the signs of the rail. */
+  railOpen: boolean;
 }
 
 export const LEFT = { usual: 344, least: 240, most: 640 };
@@ -25,10 +27,11 @@ const USUAL: Settings = {
   rightWidth: RIGHT.usual,
   leftOpen: true,
   rightOpen: true,
+  railOpen: true,
 };
 
 /** What belongs to this browser's window; all else follows the person. */
-export const OF_BROWSER: readonly (keyof Settings)[] = ["leftWidth", "rightWidth", "leftOpen", "rightOpen"];
+export const OF_BROWSER: readonly (keyof Settings)[] = ["leftWidth", "rightWidth", "leftOpen", "rightOpen", "railOpen"];
 
 /** Read by public/theme.js too, before the first paint. */
 const KEY = "rolloupe.settings";
@@ -63,6 +66,7 @@ export function restored(text: string | null): Settings {
     rightWidth: width(given.rightWidth, RIGHT),
     leftOpen: given.leftOpen !== false,
     rightOpen: given.rightOpen !== false,
+    railOpen: given.railOpen !== false,
   };
 }
 

@@ -13,8 +13,8 @@ export interface ListView {
   columns: readonly string[];
   /** Columns of the table, beside the id, which says step and group. */
   table: readonly string[];
-  /** What is drawn by step below the reward. */
-  charts: readonly string[];
+  /** What is drawn by step below the reward; null for what is usual. */
+  charts: readonly string[] | null;
   preview: Preview;
   hasTooltips: boolean;
   /** Of the table's columns, in pixels, by name. */
@@ -24,7 +24,7 @@ export interface ListView {
 const USUAL: ListView = {
   columns: ["reward"],
   table: ["reward", "advantage", "status", "response_tokens", "turns"],
-  charts: [],
+  charts: null,
   preview: "response",
   hasTooltips: true,
   widths: {},
@@ -41,10 +41,11 @@ export const shownColumns = computed<readonly string[]>(() => {
   return columns ?? (mode === "table" ? view.value.table : view.value.columns);
 });
 
-/** What is drawn by step below the reward now: what the address says, else the reader's own choice. */
-export const shownCharts = computed<readonly string[]>(() => place.value.charts ?? view.value.charts);
+/** True while the table has the columns that it has for everybody. */
+export const isUsualTable = computed(() => place.value.columns === null && view.value.table.join("\n") === USUAL.table.join("\n"));
 
-export function chooseCharts(charts: readonly string[]): void {
+/** Draw these from now on; null for the usual ones. */
+export function chooseCharts(charts: readonly string[] | null): void {
   chooseView({ charts });
   go({ charts: null }, "replace");
 }
@@ -76,7 +77,7 @@ export function restored(text: string | null): ListView {
   return {
     columns: names(given.columns, USUAL.columns),
     table: names(given.table, USUAL.table),
-    charts: names(given.charts, USUAL.charts).slice(0, MAX_CHARTS),
+    charts: Array.isArray(given.charts) ? names(given.charts, []).slice(0, MAX_CHARTS) : null,
     preview: given.preview === "prompt" || given.preview === "end" ? given.preview : "response",
     hasTooltips: given.hasTooltips !== false,
     widths: Object.fromEntries(widths.filter(([, px]) => typeof px === "number" && px >= WIDTH.least && px <= WIDTH.most)),
@@ -88,7 +89,7 @@ export function startView(): void {
   keep(KEY, view);
   effect(() => {
     const { page, charts, sample } = place.value;
-    if (page === "rollouts" && charts === null && sample !== null && view.value.charts.length > 0) go({ charts: view.value.charts }, "replace");
+    if (page === "rollouts" && charts === null && sample !== null && view.value.charts !== null && view.value.charts.length > 0) go({ charts: view.value.charts }, "replace");
   });
   effect(() => {
     const { page, columns, sample, mode } = place.value;

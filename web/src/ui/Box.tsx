@@ -6,8 +6,8 @@ import { settings } from "../state/settings";
 import { STAY } from "./paint";
 import style from "./Box.module.css";
 
-/** Text that is hardly longer than the box is not long: the box grows instead. */
-const SLACK_PX = 320;
+/** Text of fewer screens is not long: it is shown whole, and the page scrolls. */
+const SCREENS = 3;
 
 /** What a reader does to move: from then on the box stays where it is put. */
 const MOVES = ["wheel", "pointerdown", "keydown", "touchstart", STAY] as const;
@@ -33,9 +33,7 @@ export function Box({ label, children, class: className = "" }: Props) {
     const content = inner.current;
     if (element === null || content === null) return undefined;
     const observer = new ResizeObserver(() => {
-      const isOver = element.scrollHeight > element.clientHeight + SLACK_PX;
-      element.style.maxHeight = !isOver && element.scrollHeight > element.clientHeight + 1 ? "none" : "";
-      setLong(isOver);
+      setLong(content.offsetHeight > SCREENS * innerHeight);
       if (isAtEnd.current) element.scrollTop = element.scrollHeight;
     });
     observer.observe(element);
@@ -66,7 +64,7 @@ export function Box({ label, children, class: className = "" }: Props) {
       )}
       <div
         ref={box}
-        class={`${style["box"]} ${isWhole ? style["whole"] : ""} ${isScrolling ? style["long"] : ""} ${className}`}
+        class={`${style["box"]} ${isScrolling ? style["long"] : ""} ${className}`}
         tabIndex={isScrolling ? 0 : undefined}
         role={isScrolling ? "region" : undefined}
         aria-label={isScrolling ? label : undefined}

@@ -72,6 +72,8 @@ class ColumnsReply(Struct, kw_only=True):
     split: str
     version: str
     columns: list[ColumnItem]
+    series: list[str]
+    """The token series that samples of the run have: their means over tokens have curves by step."""
     group_size: int
     """How many samples a group has, at most; 0 where that is not known."""
 

@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { MAX_CHARTS } from "../../lib/address";
 import { figure, score } from "../../lib/numbers";
+import { OF_TRAINER } from "../../lib/usualCharts";
 import { getMetricNames } from "../../api";
 import type { RunItem, StepsReply, WireNumber } from "../../api/types.gen";
 import { harmless } from "../../lib/visible";
@@ -13,10 +14,11 @@ import { place } from "../../state/place";
 import { run } from "../../state/runs";
 import { choose } from "../../state/settings";
 import { stepIndex, steps, stepsError } from "../../state/steps";
-import { chooseCharts, shownCharts } from "../../state/view";
+import { shownCharts } from "../../state/usualCharts";
+import { chooseCharts, view } from "../../state/view";
 import { CurveChart, SPAN } from "./CurveChart";
 import { type Curve, rewardOf } from "./curvesOf";
-import { MetricChart, OF_TRAINER } from "./MetricChart";
+import { MetricChart } from "./MetricChart";
 import { useLoaded } from "../../ui/useLoaded";
 import style from "./Charts.module.css";
 
@@ -56,12 +58,12 @@ export function Charts({ isAside = true }: { isAside?: boolean }) {
       <div class={style["list"]} data-scroll="charts">
         <section class={style["chart"]} aria-label="Reward by step">
           <h3>
-            Reward <small>mean ± std{pointed === null ? "" : ` · step ${figure(pointed)}`}</small>
+            Reward <small>{known?.steps.length === 1 ? "mean, one step" : "mean ± std"}{pointed === null ? "" : ` · step ${figure(pointed)}`}</small>
             <b>{at === null ? "" : score(known?.reward_mean[at], "none")}</b>
           </h3>
           {known === null || curve === null || known.steps.length === 0 ? (
             <p class={style["empty"]}>{stepsError.value?.message ?? (known === null ? "" : "No step yet.")}</p>
-          ) : (
+          ) : known.steps.length === 1 && overlays.value.length === 0 ? null : (
             <CurveChart
               what="mean reward"
               curve={curve}
@@ -122,6 +124,7 @@ function More() {
           </optgroup>
         )}
       </select>
+      {view.value.charts !== null && <button type="button" class="action" onClick={() => chooseCharts(null)}>The usual charts</button>}
     </p>
   );
 }

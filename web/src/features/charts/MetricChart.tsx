@@ -4,19 +4,18 @@ import { useState } from "preact/hooks";
 import { getCurve } from "../../api";
 import type { CurveReply } from "../../api/types.gen";
 import { figure, score } from "../../lib/numbers";
-import { label } from "../../state/columns";
+import { OF_TRAINER } from "../../lib/usualCharts";
+import { label, shortLabel } from "../../state/columns";
 import { colourOf } from "../../state/marks";
 import { overlaid } from "../../state/overlays";
 import { place } from "../../state/place";
 import { run } from "../../state/runs";
 import { lastStep } from "../../state/steps";
+import { harmless } from "../../lib/visible";
 import { Text } from "../../ui/Text";
 import { useLoaded } from "../../ui/useLoaded";
 import { CurveChart } from "./CurveChart";
 import style from "./Charts.module.css";
-
-/** What a chart is called whose numbers the trainer logged. */
-export const OF_TRAINER = "trainer.";
 
 interface Props {
   name: string;
@@ -47,14 +46,17 @@ export function MetricChart({ name, remove, raise }: Props) {
   const others = over.map(({ id }, i) => ({ curve: found.value?.[i + 1] ?? null, colour: colourOf(id) }));
   const at = curve === null ? -1 : curve.steps.indexOf(pointed ?? step ?? NaN);
   const words = isOfTrainer ? name.slice(OF_TRAINER.length) : label(name);
+  const short = isOfTrainer ? words : shortLabel(name);
   const none = isOfTrainer ? "The trainer of this run logged no such metric." : "No sample of this run has such a number.";
   return (
     <section class={style["chart"]} aria-label={`${words} by step`}>
       <h3>
-        <span class="clip" title={words}><Text text={words} /></span> <small>{isOfTrainer ? "trainer" : "mean ± std"}{pointed === null ? "" : ` · step ${figure(pointed)}`}</small>
+        <span class="clip" title={harmless(words)}><Text text={short} /></span> <small>{isOfTrainer ? "trainer" : name === "discarded" ? "share" : curve !== null && curve.steps.length === 1 ? "mean, one step" : "mean ± std"}{pointed === null ? "" : ` · step ${figure(pointed)}`}</small>
         <b>{at < 0 ? "" : score(curve?.mean[at], "none")}</b>
-        {raise !== null && <button type="button" class="action" aria-label={`Move ${words} up`} title="Move up" onClick={raise}>↑</button>}
-        <button type="button" class="action" aria-label={`Take ${words} away`} title="Take away" onClick={remove}>×</button>
+        <span class={style["tools"]}>
+          {raise !== null && <button type="button" class="action" aria-label={`Move ${words} up`} title="Move up" onClick={raise}>↑</button>}
+          <button type="button" class="action" aria-label={`Take ${words} away`} title="Take away" onClick={remove}>×</button>
+        </span>
       </h3>
       {found.error !== null ? (
         <p class={style["empty"]}>{found.error.status === 400 ? none : found.error.message}</p>
@@ -62,7 +64,7 @@ export function MetricChart({ name, remove, raise }: Props) {
         <p class={style["empty"]} />
       ) : curve.steps.length === 0 ? (
         <p class={style["empty"]}>No step has such a number.</p>
-      ) : (
+      ) : curve.steps.length === 1 && over.length === 0 ? null : (
         <CurveChart what={isOfTrainer ? words : `mean ${words}`} curve={curve} colour={colourOf(own.id)} others={others} current={step} hover={point} />
       )}
     </section>

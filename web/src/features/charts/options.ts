@@ -54,7 +54,7 @@ export function optionsOf({ width, inks, current, hover, open }: Given): uPlot.O
   return {
     width,
     height: HEIGHT_PX,
-    padding: [8, 6, 0, 0],
+    padding: [8, 12, 0, 0],
     legend: { show: false },
     cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
     scales: {
@@ -62,7 +62,7 @@ export function optionsOf({ width, inks, current, hover, open }: Given): uPlot.O
       y: { range: (_, low, high) => (low === null || high === null ? [0, 1] : low === high ? apart(low, high) : uPlot.rangeNum(low, high, 0.1, true)) },
     },
     axes: [
-      { ...axis, grid: { show: false }, size: 22, gap: 6, incrs: [...WHOLE_STEPS], values: (_, ticks) => ticks.map((tick) => String(tick)) },
+      { ...axis, grid: { show: false }, size: 22, gap: 6, incrs: [...WHOLE_STEPS], splits: ends, values: (_, ticks) => ticks.map((tick) => String(tick)) },
       { ...axis, grid: { stroke: inks.grid, width: 1 }, size: AXIS_PX, gap: 4, splits: thirds, values: (_, ticks) => ticks.map(tickOf) },
     ],
     series: [
@@ -92,6 +92,16 @@ function apart(low: number, high: number): [number, number] {
 /** The points that no line leads to: they are drawn by themselves. */
 function alone(plot: uPlot, series: number): number[] {
   return lonely(plot.data[series] ?? []);
+}
+
+/** The first and the last step are named, and round ones between them that are far enough from both. */
+function ends(plot: uPlot, _: number, low: number, high: number, between: number): number[] {
+  const steps = plot.data[0];
+  const first = Math.max(low, steps[0] ?? low);
+  const last = Math.min(high, steps.at(-1) ?? high);
+  const round: number[] = [];
+  for (let at = Math.ceil(first / between) * between; at < last; at += between) if (at - first > between * 0.6 && last - at > between * 0.6) round.push(at);
+  return [first, ...round, ...(last > first ? [last] : [])];
 }
 
 /** Three grid lines: at the bottom, in the middle, at the top. */

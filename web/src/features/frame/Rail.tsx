@@ -2,6 +2,7 @@
 
 import type { Place } from "../../lib/address";
 import { onLink, href, place } from "../../state/place";
+import { choose, settings } from "../../state/settings";
 import { Icon, type Sign } from "../../ui/Icon";
 import { helpOpen } from "../help/help";
 import { paletteOpen } from "../palette/palette";
@@ -10,17 +11,23 @@ import style from "./Rail.module.css";
 
 export function Rail() {
   const { page: here, list, discarded: isDiscarded } = place.value;
+  const { railOpen } = settings.value;
   return (
-    <nav class={style["rail"]} aria-label="Pages">
-      {pages().flatMap(({ page, discarded = false, sign, label, more, badge = 0 }) => [
-        <Item key={label} sign={sign} label={`${label}: ${more}`} to={{ page, discarded, list: false }} isHere={here === page && discarded === (isDiscarded && page === "rollouts") && !(page === "rollouts" && list)} badge={badge} />,
-        page === "rollouts" && !discarded && <Item key="list" sign="list" label="Samples" to={{ page: "rollouts", list: true }} isHere={here === "rollouts" && list} isNarrow />,
+    <nav class={`${style["rail"]} ${railOpen ? "" : style["slim"]}`} aria-label="Pages">
+      {pages().flatMap(({ page, discarded = false, sign, label, more, badge = 0, isEmpty = false }) => [
+        <Item key={label} sign={sign} word={label} label={`${label}: ${more}`} isEmpty={isEmpty} to={{ page, discarded, list: false }} isHere={here === page && discarded === (isDiscarded && page === "rollouts") && !(page === "rollouts" && list)} badge={badge} />,
+        page === "rollouts" && !discarded && <Item key="list" sign="list" word="Samples" label="Samples" to={{ page: "rollouts", list: true }} isHere={here === "rollouts" && list} isNarrow />,
       ])}
       <button type="button" class={`${style["item"]} ${style["narrow"]}`} aria-label="Find anything by name" title="Find anything by name, and all that can be done" onClick={() => (paletteOpen.value = true)}>
         <Icon sign="more" />
+        <span class={style["word"]}>More</span>
       </button>
       <button type="button" class={`${style["item"]} ${style["help"]}`} aria-label="?: the map of keys" title="Keys (?)" onClick={() => (helpOpen.value = true)}>
-        ?
+        <kbd>?</kbd>
+        <span class={style["word"]}>Keys</span>
+      </button>
+      <button type="button" class={`${style["item"]} ${style["slimmer"]}`} aria-label={railOpen ? "Fold the words away" : "Show the words"} title={railOpen ? "Fold the words away" : "Show the words"} aria-expanded={railOpen} onClick={() => choose({ railOpen: !railOpen })}>
+        {railOpen ? "‹" : "›"}
       </button>
     </nav>
   );
@@ -28,17 +35,20 @@ export function Rail() {
 
 interface ItemProps {
   sign: Sign;
+  /** What stands below the sign. */
+  word: string;
   label: string;
   to: Partial<Place>;
   isHere: boolean;
   isNarrow?: boolean;
   badge?: number;
+  isEmpty?: boolean;
 }
 
-function Item({ sign, label, to, isHere, isNarrow = false, badge = 0 }: ItemProps) {
+function Item({ sign, word, label, to, isHere, isNarrow = false, badge = 0, isEmpty = false }: ItemProps) {
   return (
     <a
-      class={`${style["item"]} ${isNarrow ? style["narrow"] : ""}`}
+      class={`${style["item"]} ${isNarrow ? style["narrow"] : ""} ${isEmpty ? style["empty"] : ""}`}
       href={href(to)}
       onClick={onLink(to)}
       aria-current={isHere ? "page" : undefined}
@@ -46,6 +56,7 @@ function Item({ sign, label, to, isHere, isNarrow = false, badge = 0 }: ItemProp
       title={label}
     >
       <Icon sign={sign} />
+      <span class={style["word"]}>{word}</span>
       {badge > 0 && <span class={style["badge"]}>{badge > 99 ? "99+" : badge}</span>}
     </a>
   );

@@ -16,6 +16,8 @@ export interface PageEntry {
   more: string;
   /** A count at its sign, 0 for none. */
   badge?: number;
+  /** True where the run has nothing for it. */
+  isEmpty?: boolean;
 }
 
 /** What stands where the name of a run would, on pages that have none. */
@@ -24,13 +26,16 @@ export const PAGE_TITLES: Partial<Record<Page, string>> = { settings: "Settings"
 /** Those of a run are there only while one is looked at. */
 export function pages(): PageEntry[] {
   const problems = run.value?.problems ?? 0;
+  const splits = run.value?.splits ?? [];
+  const hasDiscarded = splits.some(({ discarded }) => discarded !== 0);
+  const hasEvals = splits.some(({ name }) => name.startsWith("eval"));
   const ofRun: PageEntry[] = [
     { page: "rollouts", sign: "rollouts", label: "Rollouts", more: "what the model wrote" },
-    { page: "rollouts", discarded: true, sign: "discarded", label: "Discarded", more: "what was not trained on" },
-    { page: "evals", sign: "evals", label: "Evals", more: "scores by step, problems by steps" },
+    { page: "rollouts", discarded: true, sign: "discarded", label: "Discarded", more: hasDiscarded ? "what was not trained on" : "nothing", isEmpty: !hasDiscarded },
+    { page: "evals", sign: "evals", label: "Evals", more: "scores by step, problems by steps", isEmpty: !hasEvals },
     { page: "report", sign: "report", label: "Report", more: "what the trainer logged for the step" },
     { page: "run", sign: "run", label: "Run", more: "configuration, checkpoints, code, files" },
-    { page: "problems", sign: "problems", label: "Problems", more: problems === 0 ? "none" : figure(problems), badge: problems },
+    { page: "problems", sign: "problems", label: "Problems", more: problems === 0 ? "none" : figure(problems), badge: problems, isEmpty: problems === 0 },
   ];
   return [
     ...(place.value.run === null ? [] : ofRun),

@@ -1,11 +1,12 @@
 /** A group in the list: two lines of its prompt, a strip of cells a column, a cell a sample; means and spread of the first. */
 
 import type { GroupItem, WireNumber } from "../../api/types.gen";
+import { without } from "../../lib/alike";
 import { bare } from "../../lib/preview";
 import { groupIds } from "../../lib/listing";
 import { count, exact, figure, score, toNumber } from "../../lib/numbers";
 import { cellColour, inkOf } from "../../lib/scales";
-import { label, scale } from "../../state/columns";
+import { groupSize, label, scale } from "../../state/columns";
 import { go, href, place } from "../../state/place";
 import { view } from "../../state/view";
 import { Icon } from "../../ui/Icon";
@@ -23,6 +24,9 @@ const CELL_PX = 10;
 const MOST_PX = 128;
 const REST_PX = 40;
 
+/** The width of a strip of so many cells. */
+export const stripPx = (samples: number): number => Math.min(MOST_PX, samples * CELL_PX) + (samples > MOST_CELLS ? REST_PX : 0);
+
 /** The height of a row with so many strips. */
 export const groupPx = (strips: number): number => Math.max(52, 16 + 18 * strips);
 
@@ -35,10 +39,24 @@ interface Props {
   at: number | null;
   canFocus: boolean;
   isOfSteps: boolean;
+  /** So many characters all prompts around it begin with. */
+  start: number;
   box: { transform: string; height: string };
 }
 
-export function GroupRow({ group, columns, isHere, at, canFocus, isOfSteps, box }: Props) {
+/** What stands in the columns of the rows below. */
+export function GroupHead({ columns }: { columns: readonly string[] }) {
+  const [first] = columns;
+  return (
+    <div class={`${style["group"]} ${style["head"]}`} aria-hidden="true">
+      <span>Prompt</span>
+      <span>{first === undefined ? "" : columns.length > 1 ? "Samples" : label(first)}</span>
+      {first !== undefined && <span>{first === "reward" ? "Mean ± std" : "Mean"}</span>}
+    </div>
+  );
+}
+
+export function GroupRow({ group, columns, isHere, at, canFocus, isOfSteps, start, box }: Props) {
   if (group === undefined) return <li class={style["row"]} style={box} aria-busy="true" />;
   const ids = groupIds(group);
   const here = at === null ? -1 : at - group.first;
@@ -65,7 +83,7 @@ export function GroupRow({ group, columns, isHere, at, canFocus, isOfSteps, box 
         <span class={style["prompt"]}>
           {isOfSteps && <small>step {figure(group.step)} · </small>}
           {place.value.discarded && group.discarded !== "" && <ReasonBadge reason={group.discarded} />}
-          {group.prompt.trim() === "" ? <span class="quiet">(no prompt)</span> : <Text text={bare(group.prompt)} />}
+          {group.prompt.trim() === "" ? <span class="quiet">(no prompt)</span> : <Text text={without(bare(group.prompt), start)} />}
         </span>
         <span class={style["strips"]}>
           {columns.map((name, column) => (
@@ -76,7 +94,7 @@ export function GroupRow({ group, columns, isHere, at, canFocus, isOfSteps, box 
           <span class={style["mean"]} title={`${count(group.samples, "sample")}, mean ${label(first)} ${exact(mean)}`}>
             <b style={{ color: inkOf(scale(first), toNumber(mean)) }}>{score(mean, "–")}</b>
             <small>
-              {!isReward && <span class={style["of"]}><Text text={label(first)} /></span>} n {figure(group.samples)}
+              {!isReward && <span class={style["of"]}><Text text={label(first)} /></span>} {group.samples !== groupSize.value && `n ${figure(group.samples)}`}
               {isReward && group.samples > 1 && group.reward_std !== null && ` ±${score(group.reward_std)}`}
             </small>
           </span>
@@ -92,7 +110,7 @@ export function GroupRow({ group, columns, isHere, at, canFocus, isOfSteps, box 
 function Strip({ name, values, here, samples }: { name: string; values: readonly WireNumber[]; here: number; samples: number }) {
   const drawn = values.slice(0, MOST_CELLS);
   return (
-    <span title={label(name)} class={`${style["strip"]} ${drawn.length > MOST_APART ? style["dense"] : ""}`} style={{ width: `${Math.min(MOST_PX, drawn.length * CELL_PX) + (samples > drawn.length ? REST_PX : 0)}px` }}>
+    <span title={label(name)} class={`${style["strip"]} ${drawn.length > MOST_APART ? style["dense"] : ""}`} style={{ width: `${stripPx(samples)}px` }}>
       {drawn.map((value, member) => {
         const background = cellColour(scale(name), toNumber(value));
         return (

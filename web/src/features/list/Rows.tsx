@@ -3,8 +3,11 @@
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { getAbout, getMetricNames } from "../../api";
 import { groupAt, holds, type Listing } from "../../lib/listing";
+import { startOf } from "../../lib/alike";
 import { asksForReason } from "../../lib/filter";
 import { count, figure } from "../../lib/numbers";
+import { bare, preview } from "../../lib/preview";
+import { groupSize } from "../../state/columns";
 import { activityOf } from "../../state/activity";
 import { filterBy, widen } from "../../state/filter";
 import { goToRow, isBehind, itemAt, listing, listingError, need, PAGE, position, reload, rowHere, scope } from "../../state/list";
@@ -15,7 +18,7 @@ import { Failure, Missing, State } from "../../ui/State";
 import { useLoaded } from "../../ui/useLoaded";
 import { useRows } from "../../ui/useRows";
 import { NothingDiscarded } from "../discarded/NothingDiscarded";
-import { GroupRow, groupPx } from "./GroupRow";
+import { GroupHead, GroupRow, groupPx, stripPx } from "./GroupRow";
 import { SAMPLE_PX, SampleRow } from "./SampleRow";
 import { ROW_PX, TableHead, TableRow, tableColumns } from "./Table";
 import { Text } from "../../ui/Text";
@@ -76,6 +79,7 @@ function Drawn({ list }: { list: Listing }) {
   };
 
   const columns = mode === "table" ? tableColumns(list.scope.columns) : null;
+  const starts = startsOf(list);
   const inRow = here ?? 0;
   const focusable = drawn.rows.some(({ index }) => index === inRow) ? inRow : first;
   return (
@@ -87,19 +91,31 @@ function Drawn({ list }: { list: Listing }) {
       onFocusCapture={() => (hasFocus.current = true)}
       onBlurCapture={(event) => (hasFocus.current = event.relatedTarget === null && document.hasFocus())}
       role="presentation"
+      style={{ "--strip": `${stripPx(groupSize.value)}px` }}
     >
       {columns !== null && <TableHead columns={columns} />}
+      {mode === "groups" && <GroupHead columns={list.scope.columns} />}
       <ul ref={rows} tabIndex={-1} class={style["space"]} style={{ height: `${drawn.spacePx}px`, minWidth: columns?.minWidth }} aria-label={mode === "groups" ? "Groups" : "Samples"}>
         {drawn.rows.map(({ index, top }) => {
           const box = { transform: `translateY(${top}px)`, height: `${rowPx}px` };
           const common = { isHere: index === here, canFocus: index === focusable, box };
-          if (mode === "groups") return <GroupRow key={index} {...common} group={groupAt(list, index)} columns={list.scope.columns} at={index === here ? position.value : null} isOfSteps={list.scope.step === null} />;
-          if (columns !== null) return <TableRow key={index} {...common} item={itemAt(list, index)} columns={columns} />;
-          return <SampleRow key={index} {...common} item={itemAt(list, index)} columns={list.scope.columns} isOfSteps={list.scope.step === null} />;
+          if (mode === "groups") return <GroupRow key={index} {...common} group={groupAt(list, index)} columns={list.scope.columns} start={starts.groups} at={index === here ? position.value : null} isOfSteps={list.scope.step === null} />;
+          if (columns !== null) return <TableRow key={index} {...common} item={itemAt(list, index)} columns={columns} start={starts.samples} />;
+          return <SampleRow key={index} {...common} item={itemAt(list, index)} columns={list.scope.columns} start={starts.samples} isOfSteps={list.scope.step === null} />;
         })}
       </ul>
     </div>
   );
+}
+
+/** What all rows of the first page that is there begin with: later pages move none of them. */
+function startsOf(list: Listing): { groups: number; samples: number } {
+  const [groups] = list.groups.values();
+  const [samples] = list.pages.values();
+  return {
+    groups: groups === undefined ? 0 : startOf(groups, ({ prompt }) => bare(prompt)),
+    samples: samples === undefined ? 0 : startOf(samples, ({ preview: text }) => preview(text).text),
+  };
 }
 
 function target(key: string, here: number | null, rows: number, inView: number): number | null {

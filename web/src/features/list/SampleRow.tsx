@@ -1,6 +1,7 @@
 /** A sample in the list: its values in colour, how its response or its prompt begins, how long it is. */
 
 import type { SampleItem, WireNumber } from "../../api/types.gen";
+import { without } from "../../lib/alike";
 import { figure } from "../../lib/numbers";
 import { bare, ending, preview } from "../../lib/preview";
 import { offerFilter } from "../../state/filter";
@@ -20,6 +21,8 @@ interface Props {
   isHere: boolean;
   canFocus: boolean;
   isOfSteps: boolean;
+  /** So many characters all responses around it begin with. */
+  start: number;
   box: { transform: string; height: string };
 }
 
@@ -43,7 +46,7 @@ export function onRow(id: string, valueOf: (column: string) => WireNumber): (eve
   };
 }
 
-export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, box }: Props) {
+export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, start, box }: Props) {
   if (item === undefined) return <li class={style["row"]} style={box} aria-busy="true" />;
   const mark = item.discarded === "" ? (FINE.has(item.status) ? "" : item.status) : place.value.discarded ? unfinished(item) : `discarded: ${item.discarded}`;
   const shown = view.value.preview;
@@ -66,7 +69,7 @@ export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, box }: P
         <span class={style["preview"]}>
           <span class={style["line"]}>
             {mark !== "" && <em data-column={item.discarded === "" ? "status" : "discarded"}><Text text={mark} /> </em>}
-            <Excerpt item={item} shown={shown} />
+            <Excerpt item={item} shown={shown} start={start} />
           </span>
           <small class={style["line"]}>
             {isOfSteps && <span data-column="step">step {figure(item.step)} · </span>}
@@ -81,9 +84,11 @@ export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, box }: P
   );
 }
 
+const from = ({ text, isThought }: { text: string; isThought: boolean }, start: number): { text: string; isThought: boolean } => ({ text: without(text, start), isThought });
+
 /** What the reader wants to see of a sample; the end of a response keeps to the end of its line, cut at the left. */
-function Excerpt({ item, shown }: { item: SampleItem; shown: Preview }) {
-  const { text, isThought } = shown === "response" ? preview(item.preview) : { text: shown === "end" ? ending(item) : item.prompt, isThought: false };
+function Excerpt({ item, shown, start }: { item: SampleItem; shown: Preview; start: number }) {
+  const { text, isThought } = shown === "response" ? from(preview(item.preview), start) : { text: shown === "end" ? ending(item) : item.prompt, isThought: false };
   if (text.trim() === "") return <span class="quiet">(empty)</span>;
   if (shown === "end") {
     return (

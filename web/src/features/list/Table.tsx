@@ -1,12 +1,13 @@
 /** The table of samples: any columns, sorted by a press on a heading, as wide as the reader likes. */
 
-import { bare } from "../../lib/preview";
+import { without } from "../../lib/alike";
+import { bare, preview } from "../../lib/preview";
 import type { SampleItem, WireNumber } from "../../api/types.gen";
 import { exact, toNumber } from "../../lib/numbers";
 import { cellColour } from "../../lib/scales";
 import { columnOf, label, scale } from "../../state/columns";
 import { go, href, place } from "../../state/place";
-import { chooseView, view, WIDTH } from "../../state/view";
+import { chooseView, isUsualTable, view, WIDTH } from "../../state/view";
 import { Divider } from "../../ui/Divider";
 import { onRow } from "./SampleRow";
 import { said } from "./Value";
@@ -20,6 +21,8 @@ const ID_PX = 180;
 const USUAL_PX = 112;
 
 export interface TableColumns {
+  /** What the list was asked for: values come in this order. */
+  asked: readonly string[];
   names: readonly string[];
   /** For `grid-template-columns`. */
   template: string;
@@ -29,11 +32,15 @@ export interface TableColumns {
 const usualOf = (name: string): number => (name === "id" ? ID_PX : name === "response" ? TEXT_PX : USUAL_PX);
 const widthOf = (name: string): number => (Object.hasOwn(view.value.widths, name) ? view.value.widths[name] : undefined) ?? usualOf(name);
 
+/** True for a column that nobody asked for and that no sample has. */
+const isIdle = (name: string): boolean => isUsualTable.value && name !== place.value.sort && columnOf(name)?.kind === "number" && columnOf(name)?.low === null;
+
 /** The columns of the table: the id leads, how the response begins ends it. */
-export function tableColumns(chosen: readonly string[]): TableColumns {
-  const names = ["id", ...chosen, "response"];
+export function tableColumns(asked: readonly string[]): TableColumns {
+  const names = ["id", ...asked.filter((name) => !isIdle(name)), "response"];
   const widths = names.map(widthOf);
   return {
+    asked,
     names,
     template: widths.map((px, i) => (i === widths.length - 1 ? `minmax(${px}px, 1fr)` : `${px}px`)).join(" "),
     minWidth: `${widths.reduce((sum, px) => sum + px, 0)}px`,
@@ -73,13 +80,14 @@ interface Props {
   columns: TableColumns;
   isHere: boolean;
   canFocus: boolean;
+  /** So many characters all responses around it begin with. */
+  start: number;
   box: { transform: string; height: string };
 }
 
-export function TableRow({ item, columns, isHere, canFocus, box }: Props) {
+export function TableRow({ item, columns, isHere, canFocus, start, box }: Props) {
   if (item === undefined) return <li class={style["row"]} style={box} aria-busy="true" />;
-  const asked = columns.names.slice(1, -1);
-  const valueOf = (name: string): WireNumber => item.values[asked.indexOf(name)] ?? null;
+  const valueOf = (name: string): WireNumber => item.values[columns.asked.indexOf(name)] ?? null;
   return (
     <li class={style["row"]} style={box}>
       <a
@@ -91,10 +99,10 @@ export function TableRow({ item, columns, isHere, canFocus, box }: Props) {
         onClick={onRow(item.id, valueOf)}
       >
         <span class={style["id"]}>{item.id}</span>
-        {asked.map((name) => (
+        {columns.names.slice(1, -1).map((name) => (
           <Cell key={name} name={name} value={valueOf(name)} />
         ))}
-        <span class={style["text"]} title={view.value.hasTooltips ? harmless(bare(item.preview)) : undefined}><Text text={bare(item.preview)} /></span>
+        <span class={style["text"]} title={view.value.hasTooltips ? harmless(bare(item.preview)) : undefined}><Text text={without(preview(item.preview).text, start)} /></span>
       </a>
     </li>
   );

@@ -13,16 +13,16 @@ interface Props {
   block: Block;
   /** The name of the turn: parts are named after it. */
   turn: string;
-  isThoughtOpen: boolean;
+  isThoughtAlone: boolean;
 }
 
-export function BlockView({ block, turn, isThoughtOpen }: Props) {
+export function BlockView({ block, turn, isThoughtAlone }: Props) {
   const part = block.parts[0];
   if (part === undefined) return null;
   const at = `${turn}.${part.place}`;
   switch (block.kind) {
     case "think":
-      return <Think part={part} at={at} isUsuallyOpen={isThoughtOpen} />;
+      return <Think part={part} at={at} isAlone={isThoughtAlone} />;
     case "tool_call":
       return <Call part={part} at={at} />;
     case "tool_result":

@@ -40,7 +40,7 @@ export function Facts({ reply }: { reply: SampleReply }) {
         {facts.slice(0, shown).map((fact, i) => (
           // Two facts may bear one name; their order is theirs.
           // oxlint-disable-next-line react/no-array-index-key
-          <div key={`${i} ${fact.label}`} title={harmless(`${fact.label}: ${fact.title}`)}>
+          <div key={`${i} ${fact.label}`} title={harmless(`${fact.name ?? fact.label}: ${fact.title}`)}>
             <dt><Text text={fact.label} /></dt>
             <dd class={fact.tone === "warn" ? style["warn"] : fact.tone === "tag" ? style["tag"] : undefined} style={{ color: ink(fact) }}>
               <Value fact={fact} />
@@ -72,9 +72,9 @@ function Value({ fact: { text, field, by } }: { fact: Labelled }) {
   );
 }
 
-function ink({ label, tone, value = null }: Labelled): string | undefined {
+function ink({ label, name = label, tone, value = null }: Labelled): string | undefined {
   if (tone === "advantage" && value) return `var(--advantage-ink-${value > 0 ? "pos" : "neg"})`;
-  const own = tone === "metric" ? metricRanges.value.get(label) : undefined;
+  const own = tone === "metric" ? metricRanges.value.get(name) : undefined;
   const at = own ? shareOf(value, own.worst, own.best) : tone === "reward" ? share(value, range.value) : null;
   return at === null ? undefined : `var(--reward-ink-${stop(at)})`;
 }

@@ -3,6 +3,7 @@
 import type { SampleReply } from "../../api/types.gen";
 import { go, place } from "../../state/place";
 import { Copy } from "../../ui/Copy";
+import { Icon } from "../../ui/Icon";
 import { copyLink } from "../../ui/link";
 import { Segments } from "../../ui/Segments";
 import { MarkButtons, Note } from "../marks/SampleMarks";
@@ -15,6 +16,7 @@ import style from "./Header.module.css";
 
 export function Header({ reply }: { reply: SampleReply }) {
   const { view } = place.value;
+  const all = willExpand.value ? "Expand all" : "Collapse all";
   return (
     <header class={style["header"]}>
       <div class={style["first"]}>
@@ -22,24 +24,24 @@ export function Header({ reply }: { reply: SampleReply }) {
           Sample {reply.position} of {reply.group_size}
         </h1>
         <Copy class={style["id"]} label={reply.id} what="(copy the id)" text={() => reply.id} />
-        <span class={style["tools"]}>
+        <span class={style["tools"]} role="group" aria-label="What can be done with this sample">
           {view === "transcript" && <RenderMenu />}
           {view === "transcript" && (
-            <button type="button" class="action" title="Find in this sample (F)" aria-pressed={isFinding.value} onClick={isFinding.value ? closeFind : openFind}>
-              Find
+            <button type="button" class="action" aria-label="Find" title="Find in this sample (F)" aria-pressed={isFinding.value} onClick={isFinding.value ? closeFind : openFind}>
+              <Icon sign="search" size={16} />
             </button>
           )}
           {view === "transcript" && (
-            <button type="button" class="action" title={`${willExpand.value ? "Expand" : "Collapse"} all (e)`} onClick={turnFolds}>
-              {willExpand.value ? "Expand all" : "Collapse all"}
+            <button type="button" class="action" aria-label={all} title={`${all} (e)`} onClick={turnFolds}>
+              <Icon sign={willExpand.value ? "unfold" : "fold"} size={16} />
             </button>
           )}
           <MarkButtons run={reply.run} id={reply.id} />
-          <button type="button" class="action" aria-label="Copy link to this sample" onClick={() => void copyLink()}>
-            Copy link
+          <button type="button" class="action" aria-label="Copy link to this sample" title="Copy link to this sample (y)" onClick={() => void copyLink()}>
+            <Icon sign="link" size={16} />
           </button>
-          <Segments label="View" options={VIEWS} value={view} choose={(next) => go({ view: next })} />
         </span>
+        <Segments label="View" options={VIEWS} value={view} choose={(next) => go({ view: next })} />
       </div>
       <Facts reply={reply} />
       <Note run={reply.run} id={reply.id} />

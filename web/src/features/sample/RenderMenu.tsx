@@ -1,11 +1,13 @@
 /** How text is shown: each choice by itself, remembered in this browser. As long as none is made, all text is verbatim. */
 
 import { changes, chooseRender, render, type Render } from "../../state/render";
+import { Icon } from "../../ui/Icon";
 import { Popover } from "../../ui/Popover";
 import style from "./RenderMenu.module.css";
 
 const CHOICES: readonly { name: keyof Render; label: string; words: string }[] = [
-  { name: "think", label: "Think blocks", words: "Folded and marked off; else text between its tags" },
+  { name: "think", label: "Think blocks", words: "Marked off; else text between its tags" },
+  { name: "folded", label: "Fold thoughts", words: "To a line each, until opened" },
   { name: "markdown", label: "Markdown", words: "Headings, lists, tables, links" },
   { name: "latex", label: "LaTeX", words: "Formulas between $ or \\( and \\)" },
   { name: "code", label: "Code highlighting", words: "Blocks whose fence names a language" },
@@ -17,7 +19,7 @@ export function RenderMenu() {
   const chosen = render.value;
   const count = changes.value;
   return (
-    <Popover label="How text is shown" title="How text is shown" align="right" buttonClass="action" button={count === 0 ? "Render" : `Render (${count})`}>
+    <Popover label="How text is shown" title="How text is shown" align="right" buttonClass="action" button={<><Icon sign="render" size={16} />{count > 0 && <small>{count}</small>}</>}>
       {() => (
         <div class={style["menu"]}>
           {CHOICES.map(({ name, label, words }) => (
@@ -25,7 +27,7 @@ export function RenderMenu() {
               <input
                 type="checkbox"
                 checked={chosen[name]}
-                disabled={chosen.visible && (name === "markdown" || name === "latex" || name === "code")}
+                disabled={(chosen.visible && (name === "markdown" || name === "latex" || name === "code")) || (name === "folded" && !chosen.think)}
                 onChange={(event) => chooseRender({ [name]: event.currentTarget.checked })}
               />
               <span>

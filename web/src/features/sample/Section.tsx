@@ -12,7 +12,7 @@ interface Props {
   role: string;
   /** Lines below the name. */
   margin?: ComponentChildren;
-  /** What stands beside the name. */
+  /** What can be done with it, below those lines. */
   tool?: ComponentChildren;
   children: ComponentChildren;
   fold?: { isOpen: boolean; open: (isOpen: boolean) => void };
@@ -24,24 +24,22 @@ export function Section({ name, label = name, role, margin, tool, children, fold
   return (
     <div class={`${style["section"]} ${className}`} role="group" aria-label={label}>
       <div class={style["margin"]}>
-        <div class={style["head"]}>
-          {fold === undefined ? (
-            <b style={tint} class={style["name"]}>{name}</b>
-          ) : (
-            <button
-              type="button"
-              class={`${style["name"]} ${style["fold"]}`}
-              style={tint}
-              aria-expanded={fold.isOpen}
-              title={fold.isOpen ? "Fold" : "Unfold"}
-              onClick={() => fold.open(!fold.isOpen)}
-            >
-              {name}
-            </button>
-          )}
-          {tool}
-        </div>
+        {fold === undefined ? (
+          <b style={tint} class={style["name"]} title={name}>{name}</b>
+        ) : (
+          <button
+            type="button"
+            class={`${style["name"]} ${style["fold"]}`}
+            style={tint}
+            aria-expanded={fold.isOpen}
+            title={`${fold.isOpen ? "Fold" : "Unfold"} (${name})`}
+            onClick={() => fold.open(!fold.isOpen)}
+          >
+            {name}
+          </button>
+        )}
         {margin}
+        {tool}
       </div>
       <div class={style["text"]}>{children}</div>
     </div>

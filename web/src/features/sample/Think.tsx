@@ -1,8 +1,9 @@
-/** A thought: folded to one line that says how long it is and how it begins. */
+/** A thought: open, in its quiet colour. A long one folds to a line that says how it begins; all do, if the reader likes that. */
 
 import type { PartView } from "../../api/types.gen";
 import { count } from "../../lib/numbers";
 import { opening } from "../../lib/parts";
+import { render } from "../../state/render";
 import { isNative } from "../../state/sample";
 import { Hidden } from "../../ui/Hidden";
 import { Rich } from "../../ui/Rich";
@@ -12,21 +13,29 @@ import style from "./Think.module.css";
 
 const OPENING_CHARS = 80;
 
-export function Think({ part, at, isUsuallyOpen }: { part: PartView; at: string; isUsuallyOpen: boolean }) {
-  const [isOpen, open] = useFold(isUsuallyOpen, at);
+/** About a screen: a shorter thought offers no folding by itself. */
+const LONG_CHARS = 2_400;
+const LONG_LINES = 30;
+
+const isLong = (text: string): boolean => text.length > LONG_CHARS || text.split("\n", LONG_LINES + 1).length > LONG_LINES;
+
+/** `isAlone`: a turn that is nothing but this thought stays open whatever the reader likes. */
+export function Think({ part, at, isAlone }: { part: PartView; at: string; isAlone: boolean }) {
+  const [isOpen, open] = useFold(isAlone || !render.value.folded, at);
   const { text } = part;
-  const end = part.closed ? "" : ", without an end";
+  const words = `Thought · ${count(text.trim().length, "character")}${part.closed ? "" : ", without an end"}`;
   return (
     <div class={style["think"]}>
-      <button type="button" class={style["summary"]} aria-expanded={isOpen} onClick={() => open(!isOpen)}>
-        <span class={style["mark"]} aria-hidden="true">{isOpen ? "▾" : "▸"}</span> Thought for {count(text.trim().length, "character")}
-        {end}
-        {!isOpen && text !== "" && (
-          <>
-            : “<span><Text text={opening(text, OPENING_CHARS)} /></span>”
-          </>
-        )}
-      </button>
+      {isOpen && !isLong(text) && !render.value.folded ? <span class={style["summary"]}>{words}</span> : (
+        <button type="button" class={style["summary"]} aria-expanded={isOpen} onClick={() => open(!isOpen)}>
+          <span class={style["mark"]} aria-hidden="true">{isOpen ? "▾" : "▸"}</span> {words}
+          {!isOpen && text !== "" && (
+            <>
+              : “<span><Text text={opening(text, OPENING_CHARS)} /></span>”
+            </>
+          )}
+        </button>
+      )}
       {(isOpen || isNative.value) && (
         <Hidden isHidden={!isOpen} found={() => open(true)}>
           <div class={style["text"]}><Rich text={text} at={at} /></div>

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { START } from "../../lib/address";
 import { place } from "../../state/place";
+import { chooseRender } from "../../state/render";
 import { sample } from "../../state/sample";
 import { button, drawn, part, reply, settled, turn } from "../../testing";
 import { startFolds, turnFolds } from "./folds";
@@ -25,10 +26,23 @@ describe("a transcript", () => {
     expect(host.textContent.split("onerror").length).toBeGreaterThan(20);
   });
 
-  it("folds thoughts to a line that says how long they are, unless there is nothing else", async () => {
+  it("shows thoughts, and offers to fold those that are longer than a screen", async () => {
+    const of = (text: string) => reply({ turns: [turn("assistant", [part("think", text), part("text", "It is 6.")])] });
+    const short = await drawn(<Transcript reply={of("law of cosines ".repeat(30))} />);
+    expect(short.textContent).toContain("law of cosines ".repeat(30).trim());
+    expect(short.querySelector("[hidden]")).toBeNull();
+    expect([...short.querySelectorAll("button")].filter((one) => one.textContent.includes("Thought"))).toEqual([]);
+    const long = await drawn(<Transcript reply={of("law of cosines ".repeat(300))} />);
+    expect(long.textContent).toContain("law of cosines ".repeat(300).trim());
+    button(long, /^▾ Thought · 4,499 characters/).click();
+    await vi.waitFor(() => expect(long.querySelectorAll("[hidden]")).toHaveLength(1), 20_000);
+  });
+
+  it("folds thoughts for a reader who likes that, unless there is nothing else", async () => {
+    chooseRender({ folded: true });
     const thought = part("think", "law of cosines ".repeat(30));
     const host = await drawn(<Transcript reply={reply({ turns: [turn("assistant", [thought, part("text", "It is 6.")])] })} />);
-    expect(host.textContent).toContain("Thought for 449 characters: “law of cosines");
+    expect(host.textContent).toContain("Thought · 449 characters: “law of cosines");
     const folded = [...host.querySelectorAll("[hidden]")];
     expect(folded.map((one) => [one.getAttribute("hidden"), one.textContent.trim()])).toEqual([["until-found", thought.text.trim()]]);
     button(host, /^▸ Thought/).click();
@@ -39,6 +53,7 @@ describe("a transcript", () => {
     const alone = await drawn(<Transcript reply={reply({ turns: [turn("assistant", [{ ...thought, closed: false }])] })} />);
     expect(alone.textContent).toContain("without an end");
     expect(alone.textContent).toContain("law of cosines ".repeat(20));
+    chooseRender({ folded: false });
   });
 
   it("expands and collapses all", async () => {

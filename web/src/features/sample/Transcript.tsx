@@ -28,7 +28,7 @@ export function Transcript({ reply }: { reply: SampleReply }) {
   const { turns, turn_from: from, turn_total: total } = shown;
   const drawn = useMore(turns);
   const numbers = useMemo(() => numbersOf(turns, total), [turns, total]);
-  const blocks = useMemo<Blocks>(() => ({ turns, numbers, from, nodes: [] }), [turns, numbers, from]);
+  const blocks = useMemo<Blocks>(() => ({ turns: turns.length === total ? counted(turns, reply) : turns, numbers, from, nodes: [] }), [turns, total, reply, numbers, from]);
   const isEnd = from + turns.length >= total;
   return (
     <article class={style["transcript"]}>
@@ -56,6 +56,13 @@ export function Transcript({ reply }: { reply: SampleReply }) {
       )}
     </article>
   );
+}
+
+/** The turns with their tokens, where those of a whole part of the sample are those of its only turn. */
+function counted(turns: readonly TurnView[], { prompt_tokens, response_tokens }: SampleReply): readonly TurnView[] {
+  const only = (origin: string): TurnView | undefined => (turns.filter((turn) => turn.origin === origin).length === 1 ? turns.find((turn) => turn.origin === origin) : undefined);
+  const known = new Map([[only("prompt"), prompt_tokens], [only("response"), response_tokens]]);
+  return turns.map((turn) => (turn.tokens === null && (known.get(turn) ?? null) !== null ? { ...turn, tokens: known.get(turn) ?? null } : turn));
 }
 
 /** How a reader of files says that there is more where the trainer logged the step. */

@@ -5,6 +5,7 @@ import type { TurnView } from "../../api/types.gen";
 import { shown } from "../../lib/json";
 import { count, figure, score } from "../../lib/numbers";
 import { blocks, gist, isAllThought, verbatim } from "../../lib/parts";
+import { bareName, commonPrefix } from "../../lib/metricNames";
 import { errorOf } from "../../lib/results";
 import { render } from "../../state/render";
 import { isNative } from "../../state/sample";
@@ -12,6 +13,7 @@ import { Box } from "../../ui/Box";
 import { Copy } from "../../ui/Copy";
 import { Hidden } from "../../ui/Hidden";
 import { Text } from "../../ui/Text";
+import { harmless } from "../../lib/visible";
 import { BlockView } from "./BlockView";
 import { useFold } from "./folds";
 import { Section } from "./Section";
@@ -38,6 +40,7 @@ export function Turn({ turn, at, number }: Props) {
   const isUsuallyOpen = turn.role !== "system" || turn.chars <= SYSTEM_CHARS;
   const [isOpen, open] = useFold(isUsuallyOpen, at);
   const metrics = Object.entries(turn.metrics);
+  const prefix = commonPrefix(Object.keys(turn.metrics));
   const name = NAMES.get(turn.role) ?? (turn.role || "Text");
   return (
     <Section
@@ -49,7 +52,7 @@ export function Turn({ turn, at, number }: Props) {
       tool={<Copy class={style["copy"]} what={`the text of this turn (${name})`} text={() => verbatim(turn)} />}
       margin={
         <>
-          {turn.name !== "" && <span><Text text={turn.name} /></span>}
+          {turn.name !== "" && <span title={harmless(turn.name)}><Text text={turn.name} /></span>}
           {number !== null && <span>turn {number}</span>}
           <span>{turn.tokens === null ? count(turn.chars, "character") : count(Number(turn.tokens), "token")}</span>
           {turn.reward !== null && <span>reward {score(turn.reward)}</span>}
@@ -57,7 +60,7 @@ export function Turn({ turn, at, number }: Props) {
           {turn.stop_reason !== "" && <span><Text text={turn.stop_reason} /></span>}
           {turn.tool_call_id !== "" && <span class={style["call"]}><Text text={turn.tool_call_id} /></span>}
           {metrics.slice(0, METRICS).map(([metric, value]) => (
-            <span key={metric}><Text text={metric} /> {figure(value, "none")}</span>
+            <span key={metric} title={harmless(`${metric} ${figure(value, "none")}`)}><Text text={bareName(metric, prefix)} /> {figure(value, "none")}</span>
           ))}
           {metrics.length > METRICS && <span>{figure(metrics.length - METRICS)} more in the raw record</span>}
         </>
@@ -86,7 +89,7 @@ function Open({ turn, at, label }: { turn: TurnView; at: string; label: string }
       {found.length === 0 ? <span class="quiet">(empty)</span> : (
         <Box label={label} class={turn.role === "tool" ? style["tool"] : undefined}>
           {found.map((block) => (
-            <BlockView key={block.parts[0]?.place} block={block} turn={at} isThoughtOpen={isAll} />
+            <BlockView key={block.parts[0]?.place} block={block} turn={at} isThoughtAlone={isAll} />
           ))}
         </Box>
       )}

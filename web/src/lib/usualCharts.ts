@@ -1,0 +1,50 @@
+/** Which charts stand beside the rollouts as long as the reader chose none: those that most say how a run goes. */
+
+import type { ColumnItem } from "../api/types.gen";
+
+/** What a chart is called whose numbers the trainer logged. */
+export const OF_TRAINER = "trainer.";
+
+/** With the reward, which is always there, they fill the pane. */
+const MOST = 5;
+
+/** So many parts of the reward at most. */
+const MOST_PARTS = 2;
+
+const KL: readonly RegExp[] = [/^(?:kl|ref_kl|kl_div|kl_loss|approx_kl)$/, /^mismatch_kl$/, /(?:^|[._/])(?:kl|ref_kl|mismatch_kl|approx_kl|kl_div|kl_loss|kl_mean|avg_kl|kl_sample_train_v1)(?:[._/](?:mean|all))?$/];
+const ENTROPY: readonly RegExp[] = [/^entropy$/, /(?:^|[._/])(?:policy_)?entropy(?:_loss)?(?:[._/](?:mean|all))?$/];
+const LOSS: readonly RegExp[] = [/(?:^|[._/])(?:pg_loss|policy_loss|actor_loss|loss)(?:[._/](?:mean|all))?$/];
+const NORM: readonly RegExp[] = [/(?:^|[._/])grad_norm(?:[._/](?:mean|all))?$/];
+
+interface Given {
+  columns: readonly ColumnItem[];
+  /** Token series. */
+  series: readonly string[];
+  /** What the trainer logged. */
+  logged: readonly string[];
+  hasDiscarded: boolean;
+}
+
+/** The names of the charts below the reward, the samples' own first: what the trainer logged comes later, and moves nothing. */
+export function usualCharts({ columns, series, logged, hasDiscarded }: Given): string[] {
+  const numbers = columns.filter(({ kind, low, high }) => kind === "number" && low !== null && low !== high);
+  const names = numbers.map(({ name }) => name);
+  const has = (name: string): boolean => names.includes(name);
+  const own = [...names, ...series];
+  const length = ["response_tokens", "response_chars"].find(has);
+  const reward = columns.find(({ name }) => name === "reward");
+  const parts = numbers.filter(({ name, source, low, high }) => source === "metric" && /reward|score|correct|acc|pass/i.test(name) && !(low === reward?.low && high === reward?.high)).map(({ name }) => name);
+  const chosen = [length, first(KL, own), first(ENTROPY, own), hasDiscarded ? "discarded" : undefined, ...parts.slice(0, MOST_PARTS), has("turns") ? "turns" : undefined];
+  const trainer = [KL, ENTROPY, NORM, LOSS].filter((some) => first(some, own) === undefined).map((some) => first(some, logged));
+  const further = names.filter((name) => /^(?:total_tokens|prompt_tokens)$/.test(name));
+  return [...new Set([...chosen, ...trainer.map((name) => name && OF_TRAINER + name), ...further].filter((name): name is string => name !== undefined))].slice(0, MOST);
+}
+
+/** The first name that the first of the patterns fits that fits any. */
+function first(patterns: readonly RegExp[], names: readonly string[]): string | undefined {
+  for (const pattern of patterns) {
+    const found = names.find((name) => pattern.test(name));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
