@@ -24,6 +24,9 @@ PAGES = (
     "runs/run/report", "runs/run/run", "runs/run/problems", "bookmarks", "settings",
 )  # fmt: skip
 
+SETTLED = """() => document.querySelector('h1') !== null && document.querySelector('[aria-busy=true]') === null
+  && !/Loading|Opening/.test(document.body.innerText)"""
+
 HIDDEN = """() => {
   const found = [];
   for (const turn of document.querySelectorAll('article [role=group][aria-label^="Assistant"]')) {
@@ -88,7 +91,8 @@ def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
 
 def opened(page: Page, viewer: Viewer, where: str) -> None:
     page.goto(viewer.address + where)
-    page.wait_for_load_state("networkidle")
+    page.wait_for_function(SETTLED)
+    page.wait_for_timeout(200)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -143,7 +143,7 @@ def test_hostile_answers_stay_text_side_by_side(page: Page, tmp_path: Path) -> N
                 assert visible.count(True) == 1, "one column, on a narrow screen"
                 page.get_by_role("button", name="Next sample").click()
                 expect(column(page, 3)).to_be_visible()
-                page.get_by_text("Prompt", exact=True).click()
+                page.get_by_role("main").get_by_text("Prompt", exact=True).click()
             elif "table" in more:
                 expect(page.get_by_role("row")).to_have_count(1 + len(HOSTILE))
             else:

@@ -54,8 +54,8 @@ def test_a_cell_of_a_group_opens_its_sample_and_keys_go_on_from_there(page: Page
     expect(groups.locator("[aria-current]")).to_be_focused()
     row = groups.get_by_role("listitem").nth(1)
     row.hover()
-    number, button = row.get_by_text("±").bounding_box(), row.get_by_role("button", name="Side by side").bounding_box()
-    assert number and button and number["x"] + number["width"] <= button["x"]
+    cell, button = row.locator("[data-member]").first.bounding_box(), row.get_by_role("button").bounding_box()
+    assert cell and button and button["x"] + button["width"] <= cell["x"], "it covers neither cells nor figures"
     page.get_by_label("Sort by").select_option("reward")
     expect(groups.get_by_role("listitem").first).to_contain_text("Question 3?")
     page.get_by_label("Steps of the list").select_option("run")

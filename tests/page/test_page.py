@@ -336,7 +336,7 @@ def test_a_reward_has_one_colour_wherever_one_came_from(page: Page, tmp_path: Pa
 def test_a_click_in_the_chart_goes_to_its_step(page: Page, viewer: Viewer) -> None:
     page.goto(viewer.link)
     at(page, 2, 0)
-    plot = page.locator(".u-over")
+    plot = page.get_by_role("region", name="Reward by step").locator(".u-over")
     box = plot.bounding_box()
     assert box is not None
     plot.click(position={"x": 3, "y": box["height"] / 2})

@@ -185,7 +185,7 @@ def test_long_text_opens_at_its_end_unless_one_says_not(wide: Page, viewer: View
 
 
 def test_any_number_is_drawn_by_step_below_the_reward(wide: Page, viewer: Viewer) -> None:
-    wide.goto(viewer.address + "runs/rich?sample=train/4/0/0")
+    wide.goto(viewer.address + "runs/rich?sample=train/4/0/0&chart=turns")
     add = wide.get_by_label("Add a chart")
     add.focus()
     for name in ("response_tokens", "reward.format"):

@@ -1,7 +1,7 @@
 /** The figures of a sample, in the order in which they are read. */
 
 import type { SampleReply, SourceInfo, WireNumber } from "../api/types.gen";
-import { bareName, commonPrefix } from "./metricNames";
+import { bareName, commonPrefix, isScore } from "./metricNames";
 import { exact, figure, finite, score, signed, size } from "./numbers";
 
 /** `tone`: which scale gives the value its colour. */
@@ -24,11 +24,8 @@ export interface Labelled {
 const SAID: ReadonlySet<string> = new Set(["reward", "advantage", "lag", "policy_lag", "version_lag", "staleness", "policy_version", "weight_version", "model_version"]);
 const FINE: ReadonlySet<string> = new Set(["completed", "unknown"]);
 
-/** The last part of names under which trainers log what the reward is, too. */
-const SCORES: ReadonlySet<string> = new Set(["reward", "score", "total", "total_reward", "final_reward"]);
-
 /** True for a metric that is the reward once more, under another name. */
-const isReward = (name: string, value: unknown, { reward }: SampleReply): boolean => value !== null && value === reward && SCORES.has(name.split(/[./]/).at(-1) ?? "");
+const isReward = (name: string, value: unknown, { reward }: SampleReply): boolean => value !== null && value === reward && isScore(name);
 
 export function labelled(reply: SampleReply): Labelled[] {
   const metrics = reply.facts.filter(({ name, kind, value }) => kind === "metric" && !SAID.has(name) && !isReward(name, value, reply));

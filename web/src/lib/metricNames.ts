@@ -14,3 +14,9 @@ export function commonPrefix(names: readonly string[]): string {
 
 /** A name without a prefix, where that leaves something. */
 export const bareName = (name: string, prefix: string): string => (name.length > prefix.length && name.startsWith(prefix) ? name.slice(prefix.length) : name);
+
+/** The last part of names under which trainers log what the reward is, too. */
+const SCORES: ReadonlySet<string> = new Set(["reward", "score", "total", "total_reward", "final_reward"]);
+
+/** True for a metric that is called as the reward is. */
+export const isScore = (name: string): boolean => SCORES.has(name.split(/[./]/).at(-1) ?? "");

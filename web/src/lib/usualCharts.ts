@@ -1,6 +1,7 @@
 /** Which charts stand beside the rollouts as long as the reader chose none: those that most say how a run goes. */
 
 import type { ColumnItem } from "../api/types.gen";
+import { isScore } from "./metricNames";
 
 /** What a chart is called whose numbers the trainer logged. */
 export const OF_TRAINER = "trainer.";
@@ -32,8 +33,7 @@ export function usualCharts({ columns, series, logged, hasDiscarded }: Given): s
   const has = (name: string): boolean => names.includes(name);
   const own = [...names, ...series];
   const length = ["response_tokens", "response_chars"].find(has);
-  const reward = columns.find(({ name }) => name === "reward");
-  const parts = numbers.filter(({ name, source, low, high }) => source === "metric" && /reward|score|correct|acc|pass/i.test(name) && !(low === reward?.low && high === reward?.high)).map(({ name }) => name);
+  const parts = numbers.filter(({ name, source }) => source === "metric" && /reward|score|correct|acc|pass/i.test(name) && !isScore(name)).map(({ name }) => name);
   const chosen = [length, first(KL, own), first(ENTROPY, own), hasDiscarded ? "discarded" : undefined, ...parts.slice(0, MOST_PARTS), has("turns") ? "turns" : undefined];
   const trainer = [KL, ENTROPY, NORM, LOSS].filter((some) => first(some, own) === undefined).map((some) => first(some, logged));
   const further = names.filter((name) => /^(?:total_tokens|prompt_tokens)$/.test(name));

@@ -54,10 +54,10 @@ function Item({ sign, word, label, to, isHere, isNarrow = false, badge = 0, isEm
       aria-current={isHere ? "page" : undefined}
       aria-label={label}
       title={label}
+      data-badge={badge === 0 ? undefined : badge > 99 ? "99+" : badge}
     >
       <Icon sign={sign} />
       <span class={style["word"]}>{word}</span>
-      {badge > 0 && <span class={style["badge"]}>{badge > 99 ? "99+" : badge}</span>}
     </a>
   );
 }
