@@ -1,5 +1,6 @@
 """Exit codes, help, and the page of documentation."""
 
+import importlib
 import os
 from pathlib import Path
 
@@ -82,6 +83,48 @@ def test_what_cannot_be_understood_is_exit_code_two(words: list[str]) -> None:
     done = rolloupe(*words)
     assert done.code == 2
     assert "Usage: rolloupe" in done.err
+
+
+def viewed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """The paths that `rolloupe view` is then asked for, in place of a server."""
+    asked: list[tuple[str, ...]] = []
+    module = importlib.import_module("rolloupe.cli.view")  # the package has the command by this name
+    monkeypatch.setattr(module, "start", lambda place, **_: asked.append(place.paths))
+    return asked
+
+
+@pytest.mark.parametrize("name", ["run", "serch", "sub/run"])
+def test_a_path_without_a_command_is_viewed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / name).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    asked = viewed(monkeypatch)
+    assert rolloupe(name, ".", "--no-browser").code == 0
+    assert rolloupe(tmp_path / name).code == 0
+    assert asked == [(name, "."), (str(tmp_path / name),)]
+
+
+def test_a_command_wins_over_a_path_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ls").mkdir()
+    monkeypatch.chdir(tmp_path)
+    asked = viewed(monkeypatch)
+    assert rolloupe("ls").code == 2
+    assert rolloupe("./ls").code == 0
+    assert asked == [("./ls",)]
+
+
+def test_a_path_without_a_command_that_is_missing_fails_as_view_does(tmp_path: Path) -> None:
+    done = rolloupe(tmp_path / "nothing")
+    assert (done.code, done.out) == (3, "")
+    assert "does not exist" in done.err
+
+
+def test_a_mistyped_command_says_what_may_be_meant() -> None:
+    done = rolloupe("Serch", "runs", "two words")
+    assert done.code == 2
+    assert "'Serch' is no command" in done.err
+    assert "Next: rolloupe search runs 'two words'" in done.err
+    assert "Next: rolloupe --help" in rolloupe("qqqq").err
+    assert "\x1b" not in rolloupe("\x1b[2J").err
 
 
 def test_a_forced_format_that_does_not_fit_matches_nothing(tmp_path: Path) -> None:

@@ -27,7 +27,8 @@ def main() -> None:
     """Read what the model wrote, from the files that the trainer writes.
 
     PATH is a folder, one file, or several of them; a folder may hold many runs. Files are read where they lie and never
-    changed. The index lies in your cache directory and can be deleted at any time.
+    changed. The index lies in your cache directory and can be deleted at any time. Without a COMMAND, `rolloupe PATH`
+    is `rolloupe view PATH`; a PATH that is called like a command is written ./PATH.
 
     Exit codes: 0 done, 1 nothing matched, 2 the command line cannot be understood, 3 a path cannot be read or written,
     or parts of the index are missing, so that the answer may not be whole. Standard error says which, and what to do.

@@ -1,8 +1,10 @@
 """What all commands share: how they fail, what their exit codes are, and examples at the end of their help."""
 
 import contextlib
+import difflib
 import io
 import os
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -39,7 +41,12 @@ class Command(click.Command):
 
 
 class Commands(click.Group):
-    """The group of commands: turns every failure into one line and an exit code."""
+    """The group of commands: turns every failure into one line and an exit code.
+
+    The name of a path in the place of a command stands for `VIEWING` that path.
+    """
+
+    VIEWING = "view"
 
     def main(
         self,
@@ -55,6 +62,17 @@ class Commands(click.Group):
         run = super().main
         sys.exit(_ended(lambda: run(args, prog_name, complete_var, standalone_mode=False, **extra)))
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the first word names, and its arguments. A usage error where it names none and no path."""
+        word = args[0]
+        if self.get_command(ctx, word) is not None or word.startswith("-"):
+            return super().resolve_command(ctx, args)
+        if not _is_path(word):
+            raise click.UsageError(_no_command(word, args[1:], self.list_commands(ctx)), ctx)
+        return self.VIEWING, self.get_command(ctx, self.VIEWING), args
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that was asked for."""
         try:
@@ -65,6 +83,17 @@ class Commands(click.Group):
 
 class ReaderGone(Exception):
     """Raised when whoever read the output has had enough; click would make exit code 1 of a BrokenPipeError."""
+
+
+def _is_path(word: str) -> bool:
+    """True for a path that exists, and for what can be nothing but a path."""
+    return os.sep in word or os.path.lexists(word)
+
+
+def _no_command(word: str, rest: Sequence[str], names: Sequence[str]) -> str:
+    close = difflib.get_close_matches(word.lower(), names, 1)
+    line = shlex.join([close[0], *rest]) if close else "--help"
+    return f"{word!r} is no command, and no path of that name exists. Next: rolloupe {line}"
 
 
 def _ended(run: Callable[[], Any]) -> int:
