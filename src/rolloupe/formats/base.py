@@ -158,3 +158,12 @@ class Endings(Protocol):
     def ending(self, run: RunInfo) -> str:
         """Return `ended`, `open` where the marker of a run's end is not there yet, or empty where none is written."""
         ...
+@runtime_checkable
+class TellsTimes(Protocol):
+    """A format whose files say when their lines were written."""
+
+    def times_s(self, run: RunInfo) -> list[float]:
+        """Return when steps were written, in seconds since the epoch, in any order. Read within bounds."""
+        ...
+
+

@@ -224,6 +224,11 @@ class Native(JsonlFormat):
         flat = [{**_named(row.get("values")), "step": row.get("step"), "time": row.get("time")} for row in rows]
         return trainer.merged_metrics([*_summed(rows), *flat])
 
+    def times_s(self, run: RunInfo) -> list[float]:
+        """See `TellsTimes`: the lines of metrics say when they were written."""
+        rows = (row for one in _metrics_files(run) for row in trainer.records(one))
+        return [time for row in rows if (time := fields.number(row.get("time"))) is not None]
+
     def beside(self, run: RunInfo) -> list[Source]:
         """See `HasBeside`."""
         lines = (_file(run, name) for name in ("checkpoints.jsonl", "attempts.jsonl", "ended.jsonl"))

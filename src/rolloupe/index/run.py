@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rolloupe.formats import by_name
-from rolloupe.formats.base import Endings, Format, StepStates
+from rolloupe.formats.base import Endings, Format, StepStates, TellsTimes
 from rolloupe.index import fingerprint
 from rolloupe.index.budget import Budget
 from rolloupe.index.catalog import Catalog, PartKey
@@ -42,6 +42,9 @@ MAX_REST_S = 10.0
 
 ENDING_S = 2.0
 """So often is looked whether a run has marked its end."""
+
+TIMES_S = 60.0
+"""So often, at the most, is looked when a run says that its steps were written."""
 
 LOOK_S = 0.5
 """While much is being indexed, sources are looked at again this often, so that what is newest comes first."""
@@ -101,6 +104,7 @@ class OpenRun:
         self.ending = ""
         """What the run's own marker of its end says: see `Endings`."""
         self._ending_s = -ENDING_S
+        self._times_s = -TIMES_S
 
     # What a reader asks
 
@@ -143,6 +147,10 @@ class OpenRun:
     def changed_s(self) -> float | None:
         """Seconds since a source last changed."""
         return self._sources.changed_s()
+
+    def quiet_s(self) -> float:
+        """So many quiet seconds are an end, by what is known of the run's rhythm."""
+        return self._sources.rhythm.quiet_s
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Wait until the scalars of all that was there at the start are indexed."""
@@ -239,6 +247,7 @@ class OpenRun:
         self._had_lost = bool(lost) or (self._had_lost and not changed)
         self._look_at_states()
         self._look_at_ending()
+        self._look_at_times()
         if self._idle and not is_first:
             return
         gone, stale = self.catalog.stale(self._sources.all())
@@ -277,6 +286,14 @@ class OpenRun:
         if ending != self.ending:
             self.ending = ending
             self._on_change(self)
+
+    def _look_at_times(self) -> None:
+        """Learn the run's rhythm, where it says more of it than the times of its files."""
+        if not isinstance(self.format, TellsTimes) or time.monotonic() - self._times_s < TIMES_S:
+            return
+        if not self._idle or self._times_s < 0:
+            self._times_s = time.monotonic()
+            self._sources.rhythm.saw_writes(self.format.times_s(self.info))
 
     def _drop_damaged(self) -> None:
         self._texts.lost({self._lacking.pop() for _ in range(len(self._lacking))})

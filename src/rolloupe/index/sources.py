@@ -7,6 +7,7 @@ from typing import NamedTuple
 from rolloupe.formats import known_length
 from rolloupe.formats.base import Format
 from rolloupe.index.fingerprint import FileState, state_of
+from rolloupe.index.rhythm import Rhythm
 from rolloupe.model import RunFile, RunInfo, Source
 
 QUIET_S = 3.0
@@ -45,6 +46,7 @@ class Sources:
         """Of compressed sources: the length of the stream, where it is known beforehand."""
         self.changed_at: dict[str, float] = {}
         """When each was last seen to change, by the clock of this process; 0 at the first look."""
+        self.rhythm = Rhythm()
 
     def look(self) -> Seen:
         """See what they are now."""
@@ -55,6 +57,9 @@ class Sources:
                 places[source.name] = Place(source, state)
         seen = Seen({n for n, p in places.items() if self._places.get(n) != p}, set(self._places) - set(places))
         now = time.monotonic()
+        if seen.changed:
+            self.rhythm.saw_gap(self.changed_s() or 0.0)
+            self.rhythm.saw_writes(place.state.mtime_ns / 1e9 for place in places.values())
         self.changed_at |= dict.fromkeys(seen.changed, now if self.has_looked else 0.0)
         self._places = places
         if self._first_look_s is None:

@@ -14,16 +14,13 @@ from rolloupe.server.transcripts import chars_of, images_of, page, turn_view, wi
 from rolloupe.server.wire import number
 from rolloupe.text import images
 
-LIVE_S = 600.0
-"""A run whose files changed within this time is taken to be going on: steps of large models take minutes."""
-
 MAX_GROUP_IDS = 1000
 MAX_RANGES = 1000
 
 
 def run_item(run: OpenRun) -> wire.RunItem:
     """A run in the list."""
-    version, progress, changed_s = run.version, run.progress(), run.changed_s()
+    version, progress, changed_s, quiet_s = run.version, run.progress(), run.changed_s(), run.quiet_s()
     return wire.RunItem(
         id=run.id,
         name=run.info.name,
@@ -34,9 +31,10 @@ def run_item(run: OpenRun) -> wire.RunItem:
         problems=query.problem_count(run),
         progress=wire.Progress(done_bytes=progress.done_bytes, total_bytes=progress.total_bytes, phase=progress.phase),
         version=version,
-        live=run.ending != "ended" and changed_s is not None and changed_s < LIVE_S,
+        live=run.ending != "ended" and changed_s is not None and changed_s < quiet_s,
         ending=run.ending,
         changed_s=changed_s,
+        quiet_s=quiet_s,
         reward_range=run.info.reading.reward_range or run.info.reward_range,
         metric_ranges=[
             wire.MetricRange(name=name, worst=worst, best=best)

@@ -43,12 +43,14 @@ export interface RunItem {
   problems: number;
   progress: Progress;
   version: string;
-  /** True while its files changed within the last minutes. */
+  /** True while its files changed within the last `quiet_s` seconds and it has not marked its end. */
   live: boolean;
   /** What the run's own marker says: `ended`, `open` where there is none yet; empty where the format has no marker. */
   ending: string;
   /** Seconds since a source last changed, None where unknown. */
   changed_s: number | null;
+  /** So many quiet seconds are an end: three times the run's longest gap between writes, ten minutes at least. */
+  quiet_s: number;
   /** The lowest and the highest reward there can be, where a person or the run says so. */
   reward_range: [number, number] | null;
   metric_ranges: MetricRange[];

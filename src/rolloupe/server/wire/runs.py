@@ -50,11 +50,13 @@ class RunItem(Struct, kw_only=True):
     progress: Progress
     version: str
     live: bool
-    """True while its files changed within the last minutes."""
+    """True while its files changed within the last `quiet_s` seconds and it has not marked its end."""
     ending: str
     """What the run's own marker says: `ended`, `open` where there is none yet; empty where the format has no marker."""
     changed_s: float | None
     """Seconds since a source last changed, None where unknown."""
+    quiet_s: float
+    """So many quiet seconds are an end: three times the run's longest gap between writes, ten minutes at least."""
     reward_range: tuple[float, float] | None
     """The lowest and the highest reward there can be, where a person or the run says so."""
     metric_ranges: list[MetricRange]

@@ -18,6 +18,7 @@ const empty: RunItem = {
   live: true,
   ending: "open",
   changed_s: 240,
+  quiet_s: 600,
   reward_range: null,
   metric_ranges: [],
 };

@@ -1,7 +1,7 @@
 /** How live the run is: a dot, a word and a time. Pressed, the page follows the run. */
 
 import { useEffect, useReducer } from "preact/hooks";
-import { ago } from "../../lib/time";
+import { ago, span } from "../../lib/time";
 import { activityOf } from "../../state/activity";
 import { isConnected, isFollowing, isPaused, toggleFollowing } from "../../state/live";
 import { changedS, run } from "../../state/runs";
@@ -10,9 +10,9 @@ import style from "./LiveDot.module.css";
 const TICK_MS = 1000;
 
 const MEANING = {
-  running: "Its files are being written",
-  stalled: "It has not marked its end, and nothing was written for ten minutes",
-  ended: "It has ended, or was quiet for ten minutes",
+  running: () => "Its files are being written",
+  stalled: (quiet: string) => `It has not marked its end, and nothing was written for ${quiet}`,
+  ended: (quiet: string) => `It has ended, or was quiet for ${quiet}`,
 } as const;
 
 export function LiveDot() {
@@ -37,7 +37,7 @@ export function LiveDot() {
       type="button"
       class={`action ${style["live"]}`}
       aria-pressed={isFollowing.value}
-      title={`${MEANING[doing]}${time === "" ? "" : `; last written ${time}`}. ${title}`}
+      title={`${MEANING[doing](span(item.quiet_s))}${time === "" ? "" : `; last written ${time}`}. ${title}`}
       onClick={toggleFollowing}
     >
       <i class={`${style["dot"]} ${dot} ${isWaiting ? style["paused"] : ""}`} />
