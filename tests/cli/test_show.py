@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rolloupe import Recorder
-from tests.cli.support import rolloupe
+from tests.cli.support import rolloupe, row, write_run
 
 
 def test_a_sample_is_shown_with_its_facts_and_turns(demo_runs: Path) -> None:
@@ -43,6 +43,15 @@ def test_a_note_of_several_lines_keeps_them(tmp_path: Path) -> None:
         place for place, text in enumerate(shown) if text.startswith("    json.decoder.JSONDecodeError: Expecting")
     )
     assert shown[end + 1] == "    \u241b[2J user"
+
+
+@pytest.mark.parametrize("times", [2, 3000])
+def test_placeholders_in_a_row_are_one_with_their_number(times: int, tmp_path: Path) -> None:
+    prompt = f"see {'<|image_pad|>' * times} and <image>"
+    run = write_run(tmp_path, {0: [row(0, prompt=prompt)]})
+    done = rolloupe("show", run, "train/0/0/0")
+    assert f"see <|image_pad|> × {times:,} and <image>" in done.out
+    assert rolloupe("show", run, "train/0/0/0", "--json").json["prompt_text"] == prompt
 
 
 def test_raw_is_the_record_byte_for_byte(run: Path) -> None:

@@ -203,6 +203,15 @@ def test_a_run_of_placeholders_folds_to_one() -> None:
     assert [p.text for p in found if p.kind == "placeholder"] == ["<|image_pad|> × 3,000"]
 
 
+@pytest.mark.parametrize("times", [2, 3])
+def test_two_placeholders_are_a_run_and_give_back_what_was_written(times: int) -> None:
+    written = "<|image_pad|>" * times
+    (part,) = text.parts(written)
+    assert (part.kind, part.text, part.raw) == ("placeholder", f"<|image_pad|> × {times}", written)
+    (alone,) = text.parts("<|image_pad|>")
+    assert alone.text == "<|image_pad|>"
+
+
 def test_messages_keep_thoughts_calls_and_say_what_an_image_is() -> None:
     messages = [
         {

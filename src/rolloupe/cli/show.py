@@ -69,7 +69,8 @@ def show(
     An ID is split/step/group/index, as `rolloupe query` and the address of the page have it.
 
     With --json, the object has id, run and the fields of `rolloupe.Sample`; numbers that JSON lacks are the strings
-    "NaN", "Infinity" and "-Infinity". In the terminal, control characters are shown as signs such as ␛.
+    "NaN", "Infinity" and "-Infinity". In the terminal, control characters are shown as signs such as ␛, and several
+    placeholders of a template in a row as one, with their number.
     """
     if raw + as_bytes + as_json > 1:
         raise click.UsageError("--raw, --bytes and --json exclude each other.", click.get_current_context())
@@ -208,4 +209,6 @@ def _body(turn: "Turn") -> "Text":
 
 
 def _part(part: "Part") -> "Text":
-    return block(part.text if part.raw is None else part.raw, STYLES.get(part.kind, ""))
+    """A part as it was written, but for placeholders of a template: several in a row are one, with their number."""
+    shown = part.text if part.raw is None or part.kind == "placeholder" else part.raw
+    return block(shown, STYLES.get(part.kind, ""))
