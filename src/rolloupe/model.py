@@ -258,6 +258,8 @@ class Turn(Struct, kw_only=True):
     stop_reason: str = ""
     metrics: dict[str, float] = {}
     logs: dict[str, Any] = {}
+    facts: dict[str, str | float] = {}
+    """As in `Sample.facts`."""
 
 
 class TokenSeries(Struct, kw_only=True):
@@ -293,6 +295,8 @@ class Sample(Struct, kw_only=True):
     series: list[TokenSeries] = []
     extra: dict[str, Any] = {}
     """Every field of the record that has no place of its own."""
+    facts: dict[str, str | float] = {}
+    """What stands elsewhere in this record already, in the words of the framework: shown, and never compared."""
     notes: list[str] = []
     """What a reader must know about this sample: arrays cut, values replaced."""
 

@@ -9,6 +9,7 @@ import pytest
 
 from rolloupe.formats import by_name, discover
 from rolloupe.model import RunInfo, SampleRow
+from rolloupe.server import views
 from tests.formats.support import mean_reward, only_run, rows, samples, write
 
 
@@ -167,6 +168,16 @@ def test_counts_under_their_newer_names_are_read(tmp_path: Path) -> None:
 def test_statuses_are_common_words_and_keep_their_own(tmp_path: Path, raw: str, status: str) -> None:
     row = one(tmp_path, status=raw)
     assert (row.status, row.status_raw) == (status, raw)
+
+
+def test_names_and_counts_of_relax_are_facts_as_far_as_a_record_has_them(tmp_path: Path) -> None:
+    keys = {"rollout_id": 7, "sample_index": 12, "group_index": "g", "total_length": 1500, "total_token_count": None}
+    write(tmp_path / "rollout_result/train/7.jsonl", {"response": "r", "prompt": "p", **keys}, {"response": "r"})
+    full, bare = samples(only_run(tmp_path))
+    assert full.facts == {"rollout_id": "7", "sample_index": "12", "group_index": "g", "total_length": 1500}
+    assert (full.extra, bare.facts) == ({}, {})
+    facts = [(fact.name, fact.kind, fact.value) for fact in views.facts(full)]
+    assert ("rollout_id", "own", "7") in facts and ("total_length", "own", 1500) in facts
 
 
 def test_samples_without_a_group_are_grouped_by_their_prompt(tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from rolloupe.formats.tinker import Tinker
 from rolloupe.index import Library
 from rolloupe.model import LogNode, Problem, SampleKey
 from rolloupe.query import sample
+from rolloupe.server import transcripts
+from rolloupe.server.beside import report_node
 from tests.formats.support import as_line, items, only_run, rows, samples, texts, values
 
 DATA = Path(__file__).parents[1] / "data/tinker"
@@ -221,6 +223,16 @@ def test_a_sample_without_text_says_where_to_look(tmp_path: Path) -> None:
     (tmp_path / "train_iteration_000001.html").write_text("<p>What was logged</p>")
     (sample,) = samples(only_run(tmp_path))
     assert sample.notes[0].endswith("what it logged for the step is in the report")
+
+
+def test_which_step_it_is_and_whether_it_was_the_last_are_facts_of_the_turn(tmp_path: Path) -> None:
+    odd = {"step_idx": "x", "episode_done": 1, "ac_len": 2}
+    more = record()["steps"]
+    (sample,) = samples(only_run(one(tmp_path, record(steps=[*more, odd]))))
+    spoken = [turn for turn in sample.turns if turn.role == "assistant"]
+    assert [turn.facts for turn in spoken] == [{"step_idx": 0, "episode_done": "no"}, {"step_idx": 1}, {}]
+    assert "step_idx" not in spoken[0].logs and spoken[2].logs["step_idx"] == "x"
+    assert transcripts.turn_view(spoken[0]).facts == {"step_idx": 0, "episode_done": "no"}
 
 
 def test_names_that_mislead(tmp_path: Path, tinker: Tinker) -> None:

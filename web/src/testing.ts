@@ -9,7 +9,7 @@ export function part(kind: string, text: string, more: Partial<PartView> = {}): 
 
 export function turn(role: string, parts: PartView[], more: Partial<TurnView> = {}): TurnView {
   const chars = parts.reduce((sum, { raw, text }) => sum + (raw ?? text).length, 0);
-  return { role, origin: "prompt", name: "", tool_call_id: "", tokens: null, chars, reward: null, stop_reason: "", metrics: {}, logs: {}, parts, ...more };
+  return { role, origin: "prompt", name: "", tool_call_id: "", tokens: null, chars, reward: null, stop_reason: "", metrics: {}, logs: {}, facts: {}, parts, ...more };
 }
 
 export function reply(more: Partial<SampleReply> = {}): SampleReply {

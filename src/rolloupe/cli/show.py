@@ -182,6 +182,8 @@ def _facts(sample: "Sample") -> Iterator[tuple[str, str]]:
     for name, value in row.metrics.items():
         yield name, number(value)
     yield from row.tags.items()
+    for name, fact in sample.facts.items():
+        yield name, fact if isinstance(fact, str) else number(fact)
     if sample.series:
         yield "token series", ", ".join(f"{series.name} ({len(series.values)})" for series in sample.series)
     yield "source", f"{where.source}, bytes {where.start} to {where.start + where.length}"
@@ -191,7 +193,8 @@ def _transcript(turns: "Sequence[Turn]") -> "Iterator[Text]":
     for turn in turns:
         tokens = "" if turn.tokens is None else f"{turn.tokens} tokens"
         reward = "" if turn.reward is None else f"reward {number(turn.reward)}"
-        yield _heading(turn.role, turn.name, tokens, reward, turn.stop_reason)
+        facts = (f"{name} {fact if isinstance(fact, str) else number(fact)}" for name, fact in turn.facts.items())
+        yield _heading(turn.role, turn.name, tokens, reward, turn.stop_reason, *facts)
         yield _body(turn)
 
 

@@ -151,10 +151,18 @@ def set_facts(turn: Turn, step: Record, number: int, count: int) -> Turn:
     turn.metrics = {key: found for key, value in numbered.items() if (found := fields.number(value)) is not None}
     stops = [key.removeprefix(_STOP) for key in metrics if key.startswith(_STOP) and fields.number(metrics[key])]
     turn.stop_reason = stops[-1] if stops else turn.stop_reason
+    turn.facts = _facts(step)
     turn.logs = _rest(step, number, count) | {
         key: fields.showable(value) for key, value in member(step, "logs").items() if not _is_turn(key, value)
     }
     return turn
+
+
+def _facts(step: Record) -> dict[str, str | float]:
+    """Which step it is, and whether the episode was over after it, in the words of the cookbook."""
+    number, done = fields.count(step.get("step_idx")), step.get("episode_done")
+    facts: dict[str, str | float] = {} if number is None else {"step_idx": number}
+    return facts | ({"episode_done": "yes" if done else "no"} if isinstance(done, bool) else {})
 
 
 def _rest(step: Record, number: int, count: int) -> dict[str, Any]:

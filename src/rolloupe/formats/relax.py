@@ -43,6 +43,10 @@ _PLACED = {
 """The keys that have a place of their own, and how they are read: what cannot be read so is kept as extra."""
 
 
+_NAMES = ("rollout_id", "sample_index", "group_index")
+_SUMS = ("total_length", "total_token_count")
+
+
 class Relax(JsonlFormat):
     """Rollout results of Relax."""
 
@@ -78,6 +82,10 @@ class Relax(JsonlFormat):
         ("`advantage`", "the advantage, which `rolloupe convert` writes; Relax itself stores none"),
         ("`discarded`", "why it was not trained on, a text that `rolloupe convert` writes"),
         ("`uid`, `trace_id`", "what other frameworks call the sample and its trace, which `rolloupe convert` writes"),
+        (
+            "`rollout_id`, `sample_index`, `group_index`, `total_length`",
+            "shown by these names among the sample's facts as well",
+        ),
         ("any other number", "sample metric (`image_count`, `image_token_count`, `multimodal_token_count`, ...)"),
         ("any other key", "extra (`weight_versions`, `multimodal_inputs`, `latency_trace`, ...)"),
     )
@@ -193,6 +201,7 @@ class Relax(JsonlFormat):
             response_messages=fields.messages(record.get("response")),
             label=fields.as_text(record.get("label")),
             extra=_extra(record, row),
+            facts=_facts(record),
         )
 
 
@@ -253,6 +262,13 @@ def _metrics(record: Record) -> dict[str, float]:
         for key, member in record.items()
         if key not in _PLACED and key not in ("reward", "dataset") and (value := fields.number(member)) is not None
     }
+
+
+def _facts(record: Record) -> dict[str, str | float]:
+    """The sample's names and its whole length by Relax's own keys, as far as the record has them."""
+    names = {key: name for key in _NAMES if (name := fields.name(record.get(key))) is not None}
+    sums = {key: count for key in _SUMS if (count := fields.count(record.get(key))) is not None}
+    return {**names, **sums}
 
 
 def _extra(record: Record, row: SampleRow) -> dict[str, Any]:

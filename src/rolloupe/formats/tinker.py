@@ -96,6 +96,7 @@ class Tinker(TinkerFiles, JsonlFormat):
         ),
         ("`stop/{reason}` among them, or `status` and `stop_reason` (schema 2)", "status, and the turn's stop reason"),
         ("`steps`", "one turn of the assistant each, with `reward`, `ob_len`, `ac_len` and its metrics; their number"),
+        ("`steps[].step_idx`, `.episode_done`", "facts of the turn"),
         (
             "`ob_len`, `ac_len`",
             "prompt tokens (the first `ob_len`), response tokens (all `ac_len`), total (the last two)",

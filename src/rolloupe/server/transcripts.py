@@ -66,8 +66,14 @@ def turn_view(turn: Turn) -> wire.TurnView:
         stop_reason=turn.stop_reason,
         metrics={name: number(value) for name, value in turn.metrics.items()},
         logs=plain(turn.logs),
+        facts=facts_view(turn.facts),
         parts=[part_view(part) for part in turn.parts],
     )
+
+
+def facts_view(facts: Mapping[str, str | float]) -> dict[str, wire.Number]:
+    """Facts in the words of a framework: numbers as numbers, names as texts."""
+    return {name: value if isinstance(value, str) else number(value) for name, value in facts.items()}
 
 
 def part_view(part: Part) -> wire.PartView:

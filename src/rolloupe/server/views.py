@@ -10,7 +10,7 @@ from rolloupe.query.search import Hit
 from rolloupe.server import wire
 from rolloupe.server.policy import policy
 from rolloupe.server.replies import is_finite, plain
-from rolloupe.server.transcripts import chars_of, images_of, page, turn_view, without_data
+from rolloupe.server.transcripts import chars_of, facts_view, images_of, page, turn_view, without_data
 from rolloupe.server.wire import number
 from rolloupe.text import images
 
@@ -175,9 +175,10 @@ def sample_reply(run_id: str, sample: Sample, members: list[SampleKey]) -> wire.
 
 
 def facts(sample: Sample) -> list[wire.Fact]:
-    """Every sample metric and tag, labelled."""
+    """Every sample metric and tag, and what the framework calls them otherwise, labelled."""
     metrics = [wire.Fact(name=n, kind="metric", value=number(v)) for n, v in sample.row.metrics.items()]
-    return metrics + [wire.Fact(name=n, kind="tag", value=v) for n, v in sample.row.tags.items()]
+    tags = [wire.Fact(name=n, kind="tag", value=v) for n, v in sample.row.tags.items()]
+    return [*metrics, *tags, *(wire.Fact(name=n, kind="own", value=v) for n, v in facts_view(sample.facts).items())]
 
 
 def reference(sample: Sample) -> wire.Reference | None:

@@ -375,10 +375,12 @@ export interface TurnView {
   metrics: Record<string, WireNumber>;
   /** What else was written about the turn: an object, as JSON. */
   logs: unknown;
+  /** As `Fact` of kind `own`. */
+  facts: Record<string, WireNumber>;
   parts: PartView[];
 }
 
-/** A labelled value of the sample. `kind`: `metric` (a number) or `tag` (text). */
+/** A labelled value of the sample. `kind`: `metric` (a number), `tag` (text), or `own`, in the framework's words. */
 export interface Fact {
   name: string;
   kind: string;

@@ -15,6 +15,11 @@ describe("the figures of a sample", () => {
     expect(found.slice(0, 2).map(({ label }) => label)).toEqual(["Reward", "Advantage"]);
     expect(texts({ advantage: 1.62, facts, env: "math" })).toMatchObject({ Advantage: "+1.62", correct: "1", kl: "0.00213", bench: "NaN", Env: "math" });
   });
+  it("hold what the framework itself calls the sample, which no filter knows", () => {
+    const facts = [{ name: "rollout_id", kind: "own", value: "1200" }, { name: "total_length", kind: "own", value: 1500 }];
+    expect(texts({ facts })).toMatchObject({ rollout_id: "1200", total_length: "1,500" });
+    for (const fact of labelled(reply({ facts })).slice(-2)) expect(fact).not.toHaveProperty("field");
+  });
   it("say what is missing and what is not finite", () => {
     expect(texts({ reward: null })["Reward"]).toBe("none");
     expect(texts({ reward: "-Infinity" })["Reward"]).toBe("\u2212inf");

@@ -41,8 +41,14 @@ export function labelled(reply: SampleReply): Labelled[] {
     ...metrics.flatMap(({ name, value }) => given(bareName(name, prefix), value, () => ({ text: figure(value), name, tone: "metric", value: finite(value), ...filter(name, value) }))),
     ...word("Env", reply.env, "env"),
     ...word("Id", reply.uid, "uid", "tag"),
-    ...reply.facts.filter(({ kind }) => kind !== "metric").flatMap(({ name, value }) => word(name, String(value ?? ""), name, "tag")),
+    ...reply.facts.filter(({ kind }) => kind === "tag").flatMap(({ name, value }) => word(name, String(value ?? ""), name, "tag")),
+    ...reply.facts.filter(({ kind }) => kind === "own").map(({ name, value }): Labelled => ({ label: name, text: factText(value), title: String(value ?? ""), tone: "tag" })),
   ];
+}
+
+/** A fact in the words of the framework: a name as it is, a number with its thousands apart. */
+export function factText(value: WireNumber): string {
+  return typeof value === "number" ? figure(value) : String(value ?? "");
 }
 
 function given(label: string, value: WireNumber, rest: (value: WireNumber) => Omit<Labelled, "label" | "title">): Labelled[] {

@@ -7,7 +7,7 @@ function part(kind: string, text: string, raw: string | null = null): PartView {
 }
 
 function turn(...parts: PartView[]): TurnView {
-  return { role: "assistant", origin: "response", name: "", tool_call_id: "", tokens: null, chars: 0, reward: null, stop_reason: "", metrics: {}, logs: {}, parts };
+  return { role: "assistant", origin: "response", name: "", tool_call_id: "", tokens: null, chars: 0, reward: null, stop_reason: "", metrics: {}, logs: {}, facts: {}, parts };
 }
 
 describe("parts of a turn", () => {

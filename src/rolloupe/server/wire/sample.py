@@ -44,11 +44,13 @@ class TurnView(Struct, kw_only=True):
     metrics: dict[str, Number]
     logs: Any
     """What else was written about the turn: an object, as JSON."""
+    facts: dict[str, Number]
+    """As `Fact` of kind `own`."""
     parts: list[PartView]
 
 
 class Fact(Struct, kw_only=True):
-    """A labelled value of the sample. `kind`: `metric` (a number) or `tag` (text)."""
+    """A labelled value of the sample. `kind`: `metric` (a number), `tag` (text), or `own`, in the framework's words."""
 
     name: str
     kind: str

@@ -2,6 +2,7 @@
 
 import { useMemo, useState } from "preact/hooks";
 import type { TurnView } from "../../api/types.gen";
+import { factText } from "../../lib/facts";
 import { shown } from "../../lib/json";
 import { count, figure, score } from "../../lib/numbers";
 import { blocks, gist, isAllThought, verbatim } from "../../lib/parts";
@@ -59,6 +60,9 @@ export function Turn({ turn, at, number }: Props) {
           {errorOf(turn.logs) !== "" && <span class={style["error"]}>error</span>}
           {turn.stop_reason !== "" && <span><Text text={turn.stop_reason} /></span>}
           {turn.tool_call_id !== "" && <span class={style["call"]}><Text text={turn.tool_call_id} /></span>}
+          {Object.entries(turn.facts).map(([fact, value]) => (
+            <span key={`own ${fact}`}><Text text={fact} /> <Text text={factText(value)} /></span>
+          ))}
           {metrics.slice(0, METRICS).map(([metric, value]) => (
             <span key={metric} title={harmless(`${metric} ${figure(value, "none")}`)}><Text text={bareName(metric, prefix)} /> {figure(value, "none")}</span>
           ))}
