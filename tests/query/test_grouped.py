@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from rolloupe import query
 from rolloupe.errors import BadQuery
@@ -72,6 +73,39 @@ def test_groups_of_any_scope_in_any_order_stand_as_their_firsts_say(
                     for one in page.groups
                 ]  # fmt: skip
                 assert keys == sorted(keys, reverse=descending)
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("steps", [(1, 1), (0, 2)])
+def test_the_samples_of_a_group_stand_by_what_the_groups_are_sorted_by(
+    run: OpenRun, steps: tuple[int, int], descending: bool
+) -> None:
+    wanted = SampleQuery(splits=("train",), step_min=steps[0], step_max=steps[1], descending=descending)
+    for sort in ("reward", "length", "bench"):
+        for group in query.groups_page(run, replace(wanted, sort=sort), [sort, "index"]).groups:
+            values, indices = group.cells
+            assert values == sorted(values, reverse=descending)  # type: ignore[type-var]
+            assert [key.index for key in group.members] == indices
+            for value in set(values):  # equal ones stand as the files do
+                same = [int(str(one)) for one, its in zip(indices, values, strict=True) if its == value]
+                assert same == sorted(same)
+    in_order = query.groups_page(run, replace(wanted, sort="index", descending=descending), ["index"]).groups
+    assert all(group.cells[0] == sorted(group.cells[0], key=lambda one: int(str(one))) for group in in_order)
+
+
+def test_what_has_no_value_stands_last_in_its_group(tmp_path: Path) -> None:
+    train = tmp_path / "run" / "rollout_result" / "train"
+    train.mkdir(parents=True)
+    rewards = (None, 1.0, float("nan"), 3.0, float("inf"), 2.0)
+    (train / "0.jsonl").write_bytes(
+        lines([row(0, n, reward=reward, group_index=0) for n, reward in enumerate(rewards)])
+    )
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        for descending, first in ((False, ["1", "5", "3"]), (True, ["3", "5", "1"])):
+            wanted = step(0, sort="reward", descending=descending)
+            (group,) = query.groups_page(library.runs[0], wanted).groups
+            assert [key.index for key in group.members][:3] == first
+            assert group.members[-1].index == "0"
 
 
 def test_the_page_around_a_sample_has_its_group(run: OpenRun) -> None:

@@ -22,7 +22,7 @@ from rolloupe.query.names import column, is_number
 from rolloupe.query.records import SampleQuery, Stats
 from rolloupe.query.rows import PLACE
 from rolloupe.query.shown import KEY, ORDER, attempts_of
-from rolloupe.query.terms import FILE_ORDER, terms_of
+from rolloupe.query.terms import FILE_ORDER, by_value, terms_of
 
 MAX_MEMBERS = 1000
 """Samples of a group that a page names; of more it tells how many there are."""
@@ -83,9 +83,10 @@ _kept: Kept[Heads] = Kept(KEPT_BYTES, lambda one: one.nbytes)
 def groups_page(
     run: OpenRun, query: SampleQuery, columns: Sequence[str] = ("reward",), around: SampleKey | None = None
 ) -> GroupPage:
-    """A page of groups; `sort` is by the mean of a column, offset and limit count groups. Raises as `samples`.
+    """A page of groups; offset and limit count groups. Raises as `samples`.
 
-    With `around`, the page on which the group of this sample is (the asked-for one where it is on none).
+    `sort` orders the groups by the mean of a column, and the samples of each by the column itself. With `around`, the
+    page on which the group of this sample is (the asked-for one where it is on none).
     """
     snapshot = run.snapshot()
     query = in_known_splits(snapshot, query)
@@ -148,7 +149,9 @@ def _shown(run: OpenRun, snapshot: Snapshot, query: SampleQuery, columns: Sequen
         return []
     own = replace(query, step_min=int(heads.steps.min()), step_max=int(heads.steps.max()), sort="index")
     said = ["discarded"] if snapshot.says_discarded else []
-    terms = terms_of(snapshot, own, by_group=False, also=[*columns, *said])
+    sort = [] if query.sort == "index" else [query.sort]
+    terms = terms_of(snapshot, own, by_group=False, also=[*columns, *said, *sort])
+    inside = ", ".join([*([by_value(snapshot, query)] if sort else []), FILE_ORDER])
     pieces = _pieces(snapshot, query, set(heads.steps.tolist()))
     wanted = pa.table({"nth_group": pa.array(range(len(heads.names)), pa.int64()), "head": heads.names})
     chosen = [column(snapshot, name) for name in columns]
@@ -174,8 +177,8 @@ def _shown(run: OpenRun, snapshot: Snapshot, query: SampleQuery, columns: Sequen
     )
     rows = asked(
         f"""SELECT nth_group, {", ".join(KEY)}, {", ".join(ORDER)}, prompt_preview, env{cells} FROM members
-        QUALIFY row_number() OVER (PARTITION BY nth_group ORDER BY {FILE_ORDER}) <= {MAX_MEMBERS}
-        ORDER BY nth_group, {FILE_ORDER}"""
+        QUALIFY row_number() OVER (PARTITION BY nth_group ORDER BY {inside}) <= {MAX_MEMBERS}
+        ORDER BY nth_group, {inside}"""
     )
     return _groups(run, snapshot, heads, sums, rows)
 

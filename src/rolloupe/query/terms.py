@@ -91,9 +91,15 @@ def _order(snapshot: Snapshot, query: SampleQuery, *, by_group: bool) -> str:
     if query.sort == "index":
         columns = ["split <> 'train'", "split", "step", *(["lead", "grp"] if by_group else []), f"row({FILE_ORDER})"]
         return ", ".join(f"{column} {way}" for column in columns)
+    return f"{by_value(snapshot, query)}, split, step, {FILE_ORDER}"
+
+
+def by_value(snapshot: Snapshot, query: SampleQuery) -> str:
+    """The order of samples by the column that a query sorts by: finite numbers first, what is missing last."""
+    way = "DESC" if query.descending else "ASC"
     own = column(snapshot, query.sort)
     value = f"CASE WHEN isfinite({own}) THEN {own} END" if is_real(snapshot, query.sort) else own
-    return f"{value} {way} NULLS LAST, {own} {way} NULLS LAST, split, step, {FILE_ORDER}"
+    return f"{value} {way} NULLS LAST, {own} {way} NULLS LAST"
 
 
 def number_of(snapshot: Snapshot, name: str) -> str | None:

@@ -122,7 +122,7 @@ export interface GroupItem {
   discarded: string;
   /** How the ids of its samples begin; they end with a part of `members`. */
   prefix: string;
-  /** Its samples in order, at most 1,000 of them. */
+  /** Its samples in the order that `sort` asks for, at most 1,000 of them. */
   members: string[];
   /** By column of the reply, over finite values. */
   means: WireNumber[];
@@ -134,7 +134,7 @@ export interface GroupItem {
  * `GET /api/runs/{run}/groups?split=&step=&trained=&where=&sort=&descending=&column=&offset=&limit=`.
  *
  * The scope is one step, a range (`step_min=`, `step_max=`), or without both the whole split. `sort` is `index`, or a
- * column whose means are compared. `column` may stand several times.
+ * column: groups are compared by its means, the samples of a group by its values. `column` may stand several times.
  */
 export interface GroupsReply {
   run: string;

@@ -22,7 +22,7 @@ class GroupItem(Struct, kw_only=True):
     prefix: str
     """How the ids of its samples begin; they end with a part of `members`."""
     members: list[str]
-    """Its samples in order, at most 1,000 of them."""
+    """Its samples in the order that `sort` asks for, at most 1,000 of them."""
     means: list[Number]
     """By column of the reply, over finite values."""
     cells: list[list[Number]]
@@ -33,7 +33,7 @@ class GroupsReply(Struct, kw_only=True):
     """`GET /api/runs/{run}/groups?split=&step=&trained=&where=&sort=&descending=&column=&offset=&limit=`.
 
     The scope is one step, a range (`step_min=`, `step_max=`), or without both the whole split. `sort` is `index`, or a
-    column whose means are compared. `column` may stand several times.
+    column: groups are compared by its means, the samples of a group by its values. `column` may stand several times.
     """
 
     run: str
