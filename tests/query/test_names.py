@@ -70,6 +70,16 @@ def test_columns_that_a_person_knows_keep_their_names(run: OpenRun) -> None:
     assert found(run, sort="reward") == ["u0", "u1", "u2", "u3"]
 
 
+def test_the_catalogue_offers_metrics_and_tags_that_are_called_like_columns(run: OpenRun) -> None:
+    offered = {one.name: one for one in query.catalogue(run, "train").columns}
+    assert len(offered) == len(query.catalogue(run, "train").columns)
+    for name in TAKEN:
+        of_metric, of_tag = offered[f"metric.{name}"], offered[f"tag.{name}"]
+        assert (of_metric.kind, of_metric.source, of_tag.kind, of_tag.source) == ("number", "metric", "text", "tag")
+        assert (of_metric.low, of_metric.high) == ((None, None) if name == "turns" else (100.0, 103.0))
+    assert (offered["reward"].source, offered["reward"].low, offered["reward"].high) == ("fixed", -3.0, 0.0)
+
+
 def test_every_name_that_is_offered_is_that_of_one_column(run: OpenRun) -> None:
     offered = [one.text for one in query.complete(run, SampleQuery(), "metric.").found]
     assert {f"metric.{name}" for name in TAKEN} <= {*offered}

@@ -1,11 +1,14 @@
 """The columns that a run's samples have: what a person may show, sort and filter by, and what values it may have."""
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple, TypeAlias
 
-from rolloupe.index import OpenRun, Sketch
-from rolloupe.index.columns import NUMERIC
-from rolloupe.query.names import WORDS
+from rolloupe.index import OpenRun
+from rolloupe.index.columns import NUMERIC, SAID
+from rolloupe.index.sketch import Moments
+from rolloupe.query.names import WORDS, free
+
+Range: TypeAlias = tuple[float, float]
 
 
 class ColumnInfo(NamedTuple):
@@ -31,37 +34,37 @@ class Catalogue(NamedTuple):
 
 
 def catalogue(run: OpenRun, split: str | None = None) -> Catalogue:
-    """The columns of a split, or of all. What annotations say is among the names, but not in the ranges."""
+    """The columns of a split, or of all, by the names by which they are asked for.
+
+    What annotations say is among the names, but not in the ranges.
+    """
     snapshot = run.snapshot()
     sketches = [sketch for sketch in snapshot.steps.values() if split in (None, sketch.split)]
-    seen = _seen(sketches)
-    for name in snapshot.annotated():
-        seen.pop(name, None)
+    of_columns = _ranges((sketch.columns for sketch in sketches), SAID if snapshot.annotations else ())
+    of_metrics = _ranges((sketch.metrics for sketch in sketches), snapshot.said_names()[0])
     declared = {name: (worst, best) for name, worst, best in run.info.metric_ranges}
     reward = run.info.reading.reward_range or run.info.reward_range
     if reward is not None:
         declared["reward"] = reward
 
-    def number(name: str, source: str) -> ColumnInfo:
-        return ColumnInfo(name, "number", source, *seen.get(name, (None, None)), *declared.get(name, (None, None)))
+    def number(name: str, source: str, known: Mapping[str, Range], own: str) -> ColumnInfo:
+        return ColumnInfo(name, "number", source, *known.get(own, (None, None)), *declared.get(name, (None, None)))
 
-    fixed = [*NUMERIC, "step"]
-    found = [number(name, "fixed") for name in fixed if name in ("reward", "step", "advantage") or name in seen]
+    fixed = [name for name in (*NUMERIC, "step") if name in ("reward", "step", "advantage") or name in of_columns]
+    found = [number(name, "fixed", of_columns, name) for name in fixed]
     found += [ColumnInfo(name, "text", "fixed") for name in WORDS]
-    taken = {one.name for one in found} | set(NUMERIC)
-    found += [number(name, "metric") for name in snapshot.metrics if name not in taken]
-    taken |= set(snapshot.metrics)
-    found += [ColumnInfo(name, "text", "tag") for name in snapshot.tags if name not in taken]
+    found += [number(free(name, "metric"), "metric", of_metrics, name) for name in snapshot.metrics]
+    found += [ColumnInfo(free(name, "tag", snapshot.metrics), "text", "tag") for name in snapshot.tags]
     sizes = [round(sketch.rows / sketch.groups) for sketch in sketches if sketch.groups > 0]
     return Catalogue(found, max(sizes, default=0))
 
 
-def _seen(sketches: Iterable[Sketch]) -> dict[str, tuple[float, float]]:
-    found: dict[str, tuple[float, float]] = {}
-    for sketch in sketches:
-        for held in (sketch.metrics, sketch.columns):  # a fixed column wins over a metric of its name
-            for name, moments in held.items():
-                if moments.count:
-                    low, high = found.get(name, (moments.min, moments.max))
-                    found[name] = (min(low, moments.min), max(high, moments.max))
+def _ranges(held: Iterable[Mapping[str, Moments]], said: Collection[str]) -> dict[str, Range]:
+    """The lowest and the highest finite value that was seen of each name, but of those that annotations say."""
+    found: dict[str, Range] = {}
+    for one in held:
+        for name, moments in one.items():
+            if moments.count and name not in said:
+                low, high = found.get(name, (moments.min, moments.max))
+                found[name] = (min(low, moments.min), max(high, moments.max))
     return found
