@@ -111,7 +111,11 @@ def test_evaluations_and_one_after_training(run: RunInfo) -> None:
     }
     assert [row for row in found if row.reward is not None] == []
     assert len(found) - len(during) == 16
-    assert {(row.step, row.index.partition("-")[2]) for row in found if "-" in row.index} == {(10, "20261121_005242")}
+    afterwards = [row for row in found if "-" in row.index]
+    assert {(row.step, row.index.partition("-")[2]) for row in afterwards} == {(10, "20261121_005242")}
+    assert Counter(row.split for row in afterwards) == {
+        "eval/countdown_after_training": 12, "eval/shop_agent_after_training": 4,
+    }  # fmt: skip
     assert found[0].prompt and "_equation_reward" in found[0].metrics and found[0].metrics["model_step"] == 0
 
 

@@ -25,6 +25,8 @@ _OF_PROMPT = {
     "sample_id",
 }  # fmt: skip
 _FINISHED = ("final_answer",)
+_AFTERWARDS = "_after_training"
+"""How the split of an evaluation after training ends: it is no part of the evaluation that its step had in training."""
 _LAST = 2**40
 """Samples without a number of their own come after all that have one."""
 
@@ -78,10 +80,9 @@ def _identified(source: Source, kept: Kept, number: int, own: Row) -> SampleRow:
     if fields.is_too_large(step):
         raise Unusable(f"step {step} {TOO_LARGE}")
     if kind.is_eval:
-        name = fields.name(own.get("eval_name"))
-        split = f"eval/{name}" if name else "eval/unnamed"
-        group, index = fields.name(own.get("sample_idx")), fields.name(own.get("completion_idx"))
         stamp = stamp_of(source)
+        split = f"eval/{fields.name(own.get('eval_name')) or 'unnamed'}{_AFTERWARDS if stamp else ''}"
+        group, index = fields.name(own.get("sample_idx")), fields.name(own.get("completion_idx"))
         index = f"{index or '0'}-{stamp}" if stamp else index
     else:
         split, group, index = "train", fields.name(own.get("group_id")), str(sample)

@@ -57,8 +57,8 @@ class Telescope(TelescopeFiles):
     identity: ClassVar[str] = (
         "step = `step`, of samples that were not trained on `trainer_step`; group = `group_id`; index = `sample_id`; "
         "of cancelled samples that were never sent, which have none, `none-{n}`. Evaluations are the split "
-        "`eval/{eval_name}`, group = `sample_idx`, index = `completion_idx`, and of evaluations after training "
-        "`{completion_idx}-{time}`."
+        "`eval/{eval_name}`, group = `sample_idx`, index = `completion_idx`; evaluations after training "
+        "`eval/{eval_name}_after_training`, index = `{completion_idx}-{time}`."
     )
     reads: ClassVar[tuple[tuple[str, str], ...]] = (
         ("`samples_data`, `_kept`", "samples; `_kept` of `events/` only where `steps/` does not have them yet"),
