@@ -343,6 +343,8 @@ class LogNode(Struct, kw_only=True):
     children: "list[LogNode]" = []
     attrs: dict[str, str] = {}
     """What the node says of itself, such as the group and the trajectory that it belongs to."""
+    tag: str = ""
+    """The element that it was logged as, such as `section` or `table`; empty for bare text."""
 
 
 class LoggedTranscript(Struct, kw_only=True):

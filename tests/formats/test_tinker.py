@@ -123,6 +123,23 @@ def test_an_outline_is_text_tables_and_conversations(tinker: Tinker) -> None:
     assert tinker.conversations(info, "train", 99) == []
 
 
+def test_the_pieces_of_an_outline_keep_what_they_were_logged_as(tinker: Tinker, tmp_path: Path) -> None:
+    inner = {"tag": "p", "attrs": {"data-x": "1", "style": "color: red"}, "children": ["hi"]}
+    heading = {"tag": "h2", "attrs": {"id": "top"}, "children": ["Title"]}
+    tree = {
+        "title": "T", "started_at": "2026-11-20T10:00:00", "path": "/logs/" + "x" * 5000,
+        "root": {"tag": "body", "attrs": {"data-run": "a"}, "children": [heading, inner, "bare"]},
+    }  # fmt: skip
+    (tmp_path / "train_iteration_000000_logtree.json").write_text(json.dumps(tree))
+    root = tinker.logtree(only_run(tmp_path), "train", 0)
+    assert root is not None
+    assert (root.tag, root.attrs["data-run"], root.attrs["started_at"]) == ("body", "a", "2026-11-20T10:00:00")
+    assert root.attrs["path"].startswith("/logs/x") and len(root.attrs["path"]) < 5000
+    assert [(one.tag, one.attrs) for one in root.children] == [("h2", {"id": "top"}), ("p", {"data-x": "1"}), ("", {})]
+    shown = report_node(root)
+    assert (shown.tag, shown.children[1].tag) == ("body", "p")
+
+
 def test_where_there_is_only_html_the_outline_is_read_from_it(tinker: Tinker, tmp_path: Path) -> None:
     page = (DATA / "flat_run/eval_test_iteration_000000.html").read_text()
     (tmp_path / "eval_test_iteration_000000.html").write_text(page)
@@ -208,6 +225,16 @@ def test_steps_become_turns(tmp_path: Path) -> None:
     assert "<think>hm</think>Go" in row.response
 
 
+def test_which_step_it_is_and_whether_it_was_the_last_are_facts_of_the_turn(tmp_path: Path) -> None:
+    odd = {"step_idx": "x", "episode_done": 1, "ac_len": 2}
+    more = record()["steps"]
+    (sample,) = samples(only_run(one(tmp_path, record(steps=[*more, odd]))))
+    spoken = [turn for turn in sample.turns if turn.role == "assistant"]
+    assert [turn.facts for turn in spoken] == [{"step_idx": 0, "episode_done": "no"}, {"step_idx": 1}, {}]
+    assert "step_idx" not in spoken[0].logs and spoken[2].logs["step_idx"] == "x"
+    assert transcripts.turn_view(spoken[0]).facts == {"step_idx": 0, "episode_done": "no"}
+
+
 def test_the_conversation_of_a_later_schema_is_the_transcript(tmp_path: Path) -> None:
     talk = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
     (sample,) = samples(only_run(one(tmp_path, record(schema_version=3, conversation=talk, status="timeout"))))
@@ -223,16 +250,6 @@ def test_a_sample_without_text_says_where_to_look(tmp_path: Path) -> None:
     (tmp_path / "train_iteration_000001.html").write_text("<p>What was logged</p>")
     (sample,) = samples(only_run(tmp_path))
     assert sample.notes[0].endswith("what it logged for the step is in the report")
-
-
-def test_which_step_it_is_and_whether_it_was_the_last_are_facts_of_the_turn(tmp_path: Path) -> None:
-    odd = {"step_idx": "x", "episode_done": 1, "ac_len": 2}
-    more = record()["steps"]
-    (sample,) = samples(only_run(one(tmp_path, record(steps=[*more, odd]))))
-    spoken = [turn for turn in sample.turns if turn.role == "assistant"]
-    assert [turn.facts for turn in spoken] == [{"step_idx": 0, "episode_done": "no"}, {"step_idx": 1}, {}]
-    assert "step_idx" not in spoken[0].logs and spoken[2].logs["step_idx"] == "x"
-    assert transcripts.turn_view(spoken[0]).facts == {"step_idx": 0, "episode_done": "no"}
 
 
 def test_names_that_mislead(tmp_path: Path, tinker: Tinker) -> None:

@@ -27,6 +27,8 @@ MAX_DEPTH = 60
 
 MAX_ATTRS = 20
 MAX_ATTR_CHARS = 200
+MAX_PATH_CHARS = 4096
+MAX_TAG_CHARS = 40
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _BLOCKS = {*_HEADINGS, "section", "div", "details", "table", "p", "pre"}
@@ -49,7 +51,7 @@ class Logged(NamedTuple):
 
 def read_tree(location: Location) -> LogNode:
     """Read a `_logtree.json`. Raises `Unusable` where it is no such document, and OSError."""
-    data = _content(location, MAX_BYTES)
+    data = content(location)
     document = parse(strip_bom(data, 0))
     root = document.get("root")
     if not isinstance(root, dict):
@@ -58,12 +60,14 @@ def read_tree(location: Location) -> LogNode:
     node.title = _string(document.get("title")) or node.title
     if isinstance(started := document.get("started_at"), str):
         node.attrs["started_at"] = _string(started)[:MAX_ATTR_CHARS]
+    if isinstance(path := document.get("path"), str):
+        node.attrs["path"] = _string(path)[:MAX_PATH_CHARS]
     return node
 
 
 def read_page(location: Location) -> LogNode:
     """Read a page of the cookbook. Raises `Unusable` where it is too long, and OSError."""
-    return _Outline(escaped=False).root(parse_page(_content(location, MAX_PAGE_BYTES).decode("utf-8", "replace")))
+    return _Outline(escaped=False).root(parse_page(content(location, MAX_PAGE_BYTES).decode("utf-8", "replace")))
 
 
 def conversations(root: LogNode) -> Iterator[Logged]:
@@ -81,7 +85,8 @@ def table_of(node: LogNode) -> dict[str, str]:
     return {row[0]: row[1] for row in node.rows if len(row) == 2}
 
 
-def _content(location: Location, limit: int) -> bytes:
+def content(location: Location, limit: int = MAX_BYTES) -> bytes:
+    """Return the bytes of a file. Raises `Unusable` where there are more, and OSError."""
     with open_binary(location) as file:
         data = file.read(limit + 1)
     if len(data) > limit:
@@ -102,7 +107,7 @@ class _Outline:
 
     def root(self, body: Element) -> LogNode:
         """Make the whole outline."""
-        node = LogNode(kind="root", attrs=_attrs(body))
+        node = LogNode(kind="root", attrs=_attrs(body), tag=_tag(body))
         kept: list[Any] = []
         for child in children(body):
             if _is(child, "h1", "lt-title") and not node.title:
@@ -156,26 +161,28 @@ class _Outline:
         if tag == "table":
             return [self._table(element)]
         if tag in _HEADINGS:
-            return [LogNode(kind="text", title=self._all(element))]
+            return [LogNode(kind="text", title=self._all(element), attrs=_attrs(element), tag=tag)]
         if "lt-conversation" in words(element):
-            return [LogNode(kind="conversation", turns=[_shown_turn(c) for c in children(element) if _is_message(c)])]
+            turns = [_shown_turn(c) for c in children(element) if _is_message(c)]
+            return [LogNode(kind="conversation", turns=turns, attrs=_attrs(element), tag=_tag(element))]
         if not any(tag_of(child) in _BLOCKS for child in children(element)):
             return self._leaf(element)
         attrs = _attrs(element)
         made = self._nodes(children(element), element, depth + 1)
-        return [LogNode(kind="section", attrs=attrs, children=made)] if attrs else made
+        return [LogNode(kind="section", attrs=attrs, children=made, tag=_tag(element))] if attrs else made
 
     def _leaf(self, element: Element) -> list[LogNode]:
         shown = self._all(element)
         kind: LogKind = "code" if tag_of(element) == "pre" else "text"
-        return [LogNode(kind=kind, text=shown, attrs=_attrs(element))] if shown.strip() else []
+        return [LogNode(kind=kind, text=shown, attrs=_attrs(element), tag=_tag(element))] if shown.strip() else []
 
     def _section(self, element: Element, depth: int) -> LogNode:
-        node = LogNode(kind="section", attrs=_attrs(element))
+        node = LogNode(kind="section", attrs=_attrs(element), tag="section")
         return self._filled(node, element, depth, _HEADINGS, "lt-section-body")
 
     def _details(self, element: Element, depth: int) -> LogNode:
-        node = LogNode(kind="exception" if "lt-exc" in words(element) else "details", attrs=_attrs(element))
+        kind: LogKind = "exception" if "lt-exc" in words(element) else "details"
+        node = LogNode(kind=kind, attrs=_attrs(element), tag="details")
         return self._filled(node, element, depth, ("summary",), "lt-details-body")
 
     def _filled(self, node: LogNode, element: Element, depth: int, titles: tuple[str, ...], body: str) -> LogNode:
@@ -194,7 +201,7 @@ class _Outline:
         return node
 
     def _table(self, element: Element) -> LogNode:
-        node = LogNode(kind="table", attrs=_attrs(element))
+        node = LogNode(kind="table", attrs=_attrs(element), tag="table")
         for row in _rows_of(element):
             cells = [child for child in children(row) if tag_of(child) in ("th", "td")]
             self._left -= len(cells) + 1
@@ -223,6 +230,10 @@ def _is(element: Any, tag: str, word: str) -> bool:
     return tag_of(element) == tag and word in words(element)
 
 
+def _tag(element: Element) -> str:
+    return _string(tag_of(element))[:MAX_TAG_CHARS]
+
+
 def _attrs(element: Element) -> dict[str, str]:
     """The attributes that are not there for the looks alone."""
     own = element.get("attrs")
@@ -248,9 +259,9 @@ def _data(element: Element) -> LogNode:
     """The node of what a formatter wrote as data, which is not escaped."""
     data = element["data"]
     if isinstance(data, dict) and data.get("type") == "conversation" and isinstance(data.get("messages"), list):
-        return LogNode(kind="conversation", attrs=_attrs(element), turns=turns_of(data["messages"]))
+        return LogNode(kind="conversation", attrs=_attrs(element), turns=turns_of(data["messages"]), tag=_tag(element))
     shown = json.dumps(fields.showable(data), ensure_ascii=False, indent=1)
-    return LogNode(kind="text", attrs=_attrs(element), text=text.clean(shown))
+    return LogNode(kind="text", attrs=_attrs(element), text=text.clean(shown), tag=_tag(element))
 
 
 def turns_of(messages: list[Any]) -> list[Turn]:

@@ -125,6 +125,15 @@ class TrainerFiles(Protocol):
 
 
 @runtime_checkable
+class HasReports(Protocol):
+    """A format whose outlines are files of their own, that another run of the layout can hold as they are."""
+
+    def report_files(self, run: RunInfo, split: str, step: int) -> dict[str, bytes]:
+        """Return what was logged for a step, by kind: `tree` (JSON), `page` (HTML). What cannot be read is left out."""
+        ...
+
+
+@runtime_checkable
 class HasBeside(Protocol):
     """A format whose `TrainerFiles` are files of JSON: what of them cannot be read is told as a problem of the run."""
 
@@ -152,13 +161,6 @@ class StepStates(Protocol):
 
 
 @runtime_checkable
-class Endings(Protocol):
-    """What some layouts say of the end of a run. Asked for every few seconds, so it must be cheap."""
-
-    def ending(self, run: RunInfo) -> str:
-        """Return `ended`, `open` where the marker of a run's end is not there yet, or empty where none is written."""
-        ...
-@runtime_checkable
 class TellsTimes(Protocol):
     """A format whose files say when their lines were written."""
 
@@ -167,3 +169,10 @@ class TellsTimes(Protocol):
         ...
 
 
+@runtime_checkable
+class Endings(Protocol):
+    """What some layouts say of the end of a run. Asked for every few seconds, so it must be cheap."""
+
+    def ending(self, run: RunInfo) -> str:
+        """Return `ended`, `open` where the marker of a run's end is not there yet, or empty where none is written."""
+        ...

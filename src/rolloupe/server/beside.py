@@ -81,4 +81,5 @@ def report_node(node: LogNode) -> wire.ReportNode:
         turns=[transcripts.turn_view(turn) for turn in node.turns],
         children=[report_node(child) for child in node.children],
         attrs=node.attrs,
+        tag=node.tag,
     )

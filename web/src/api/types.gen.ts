@@ -661,6 +661,8 @@ export interface ReportNode {
   turns: TurnView[];
   children: ReportNode[];
   attrs: Record<string, string>;
+  /** The element that it was logged as; empty for bare text. */
+  tag: string;
 }
 
 /** `GET /api/runs/{run}/report?split=&step=`: what the trainer logged for a step, as an outline. */

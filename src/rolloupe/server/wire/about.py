@@ -92,6 +92,8 @@ class ReportNode(Struct, kw_only=True):
     turns: list[TurnView]
     children: "list[ReportNode]"
     attrs: dict[str, str]
+    tag: str
+    """The element that it was logged as; empty for bare text."""
 
 
 class ReportReply(Struct, kw_only=True):

@@ -1,5 +1,6 @@
 /** A piece of a report: a section that folds, a table, a conversation, a text. Nothing in it is markup. */
 
+import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import type { ReportNode } from "../../api/types.gen";
 import { count } from "../../lib/numbers";
@@ -12,7 +13,26 @@ const OPEN_DEPTH = 2;
 const ROWS = 200;
 const CHILDREN = 100;
 
-export function Node({ node, depth }: { node: ReportNode; depth: number }) {
+/** Each piece says as what it was logged, and all that it says of itself. */
+export const tagsShown = signal(false);
+
+export function Node(of: { node: ReportNode; depth: number }) {
+  return (
+    <>
+      {tagsShown.value && <Tag node={of.node} />}
+      <Piece {...of} />
+    </>
+  );
+}
+
+/** The element that a piece was logged as, with its attributes, as text. */
+export function Tag({ node: { tag, attrs } }: { node: ReportNode }) {
+  const said = Object.entries(attrs).map(([name, value]) => ` ${name}=${JSON.stringify(value)}`);
+  if (tag === "" && said.length === 0) return null;
+  return <code class={style["tag"]}><Text text={`<${tag || "text"}${said.join("")}>`} /></code>;
+}
+
+function Piece({ node, depth }: { node: ReportNode; depth: number }) {
   if (node.kind === "section" || node.kind === "details" || node.kind === "exception") return <Fold node={node} depth={depth} />;
   if (node.kind === "table") return <Table node={node} />;
   if (node.kind === "conversation") {

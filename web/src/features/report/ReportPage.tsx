@@ -8,7 +8,7 @@ import { go, place } from "../../state/place";
 import { run } from "../../state/runs";
 import { Alone, Failure, Loading, State } from "../../ui/State";
 import { useLoaded } from "../../ui/useLoaded";
-import { Node } from "./Node";
+import { Node, Tag, tagsShown } from "./Node";
 import { Text } from "../../ui/Text";
 import style from "./ReportPage.module.css";
 
@@ -55,6 +55,10 @@ export function ReportPage() {
     <main class={style["page"]} aria-label="Report">
       {run.value?.splits.length === 0 && <Others reports={about.value.reports} />}
       <h1><Text text={root.title || `${split} ${step}`} /></h1>
+      <label class={style["choice"]}>
+        <input type="checkbox" checked={tagsShown.value} onChange={(event) => { tagsShown.value = event.currentTarget.checked; }} /> Tags and attributes
+      </label>
+      {tagsShown.value && <Tag node={root} />}
       {root.children.map((node, i) => (
         // The pieces of a report never change their order.
         // oxlint-disable-next-line react/no-array-index-key
