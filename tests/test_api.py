@@ -278,6 +278,16 @@ def test_what_a_run_holds_beside_its_samples() -> None:
         assert [one.name for one in run.checkpoints][-1] == "final" and run.code_diff().startswith("### repo")
         assert run.logtree(0, "eval/test").title == "Running evaluation test 0"
         assert all(one.turns for one in run.conversations(0, "eval/test"))
+        everything = list(run.conversations())
+        assert {(one.split, one.step) for one in everything} <= {*run.logtrees()} and all(
+            one.title for one in everything
+        )
+        assert [one for one in everything if one.split == "eval/test" and not one.sample] == run.conversations(
+            0, "eval/test"
+        )
+        shown = [one for one in everything if one.sample]
+        assert shown and all(run.has(one.sample) for one in shown)
+        assert list(run.conversations(split="eval")) == everything and not list(run.conversations(split="train"))
         with pytest.raises(BadQuery, match="there are: "):
             run.metrics("nothing")
         with pytest.raises(NotFound, match="nothing was logged"):

@@ -348,12 +348,14 @@ class LogNode(Struct, kw_only=True):
 
 
 class LoggedTranscript(Struct, kw_only=True):
-    """Text that was logged for a step and cannot be tied to one sample for certain."""
+    """A conversation that was logged for a step. `title` is made of those of the sections that it stands in."""
 
     split: str
     step: int
     title: str
     turns: list[Turn]
+    sample: str = ""
+    """The id of the sample that shows it, where it is that one's for certain."""
 
 
 class Annotation(Struct, kw_only=True):

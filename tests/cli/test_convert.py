@@ -35,6 +35,33 @@ def test_a_run_arrives_whole(run: Path, tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["deep"]
 
 
+def logged(folder: Path) -> dict[str, bytes]:
+    return {name: data for name, data in tree(folder).items() if name.endswith(("_logtree.json", ".html"))}
+
+
+def test_reports_arrive_as_they_are_where_there_is_a_place_for_them(tmp_path: Path) -> None:
+    """Those of a step without a sample as well; of the others no outline is made anew."""
+    source = shutil.copytree(DATA / "tinker/flat_run", tmp_path / "run")
+    done = rolloupe("convert", source, tmp_path / "out", "--to", "tinker")
+    assert done.code == 0 and "outlines of the trainer" not in done.out
+    before, after = logged(source), logged(tmp_path / "out")
+    assert len(before) == 5 and {name: after[name] for name in before} == before
+    steps = {name.partition(".")[0].removesuffix("_logtree") for name in before}
+    assert not {
+        name for name in after.keys() - before.keys() if name.partition(".")[0].removesuffix("_logtree") in steps
+    }
+    with (
+        package.open(source, index_dir=tmp_path / "a") as mine,
+        package.open(tmp_path / "out", index_dir=tmp_path / "b") as its,
+    ):
+        assert its.logtree(0, "eval/test") == mine.logtree(0, "eval/test")
+        assert its.sample("eval/test/0/0/0").turns == mine.sample("eval/test/0/0/0").turns
+    one = rolloupe("convert", source, tmp_path / "one", "--to", "tinker", "--split", "eval/test", "--steps", "0:0")
+    assert one.code == 0 and logged(tmp_path / "one").keys() == {
+        "eval_test_iteration_000000.html", "eval_test_iteration_000000_logtree.json",
+    }  # fmt: skip
+
+
 def test_what_is_lost_is_said(demo_runs: Path, tmp_path: Path) -> None:
     done = rolloupe("convert", demo_runs / "rl_logging_board/gen_train_toy", tmp_path / "out", "--to", "relax")
     assert done.out.startswith("48 samples of 3 steps, as relax.\nWhat relax cannot hold, or holds in another form:\n")
@@ -64,12 +91,11 @@ def test_samples_that_the_layout_cannot_hold_are_not_counted_as_written(tmp_path
     assert len(samples(only_run(tmp_path / "out"))) == 2
 
 
-@pytest.mark.parametrize("layout", ["native", "tinker", "relax"])
+@pytest.mark.parametrize("layout", ["native", "relax"])
 def test_reports_that_are_not_carried_over_are_said(tmp_path: Path, layout: str) -> None:
     source = DATA / "tinker/flat_run"
     with package.open(source, index_dir=tmp_path / "index") as runs:
-        steps = {(s.key.split, s.key.step) for s in runs.only().samples()}
-        logged = [place for place in runs.only().logtrees() if place in steps]
+        logged = runs.only().logtrees()
     done = rolloupe("convert", source, tmp_path / "out", "--to", layout, "--json")
     assert logged
     assert json.loads(done.out)["left"]["reports of the trainer (logtree)"] == len(logged)

@@ -52,6 +52,9 @@ class Made:
     def logtrees(self) -> list[tuple[str, int]]:
         return []
 
+    def report_files(self, step: int, split: str | None = None) -> dict[str, bytes]:
+        return {}
+
     def whole(self, step: int, split: str | None = None) -> Iterator[Sample]:
         for number in range(self.size):
             if number == self.fails_at:

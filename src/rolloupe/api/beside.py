@@ -1,6 +1,7 @@
 """What a run holds beside its samples: what the trainer wrote, what a person marked, what could not be read."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, overload
 
 from rolloupe.api.answers import Listed
 from rolloupe.api.asked import Asked
@@ -67,10 +68,29 @@ class OfTheRest(Asked):
 
         return query.logtrees(self._ready())
 
-    def conversations(self, step: int, split: str | None = None) -> list[LoggedTranscript]:
-        """The conversations that were logged for a step and cannot be tied to one sample for certain."""
+    def report_files(self, step: int, split: str | None = None) -> dict[str, bytes]:
+        """What the trainer logged for a step as its files hold it: `tree` (JSON) and `page` (HTML), as far as there."""
         from rolloupe import query
 
+        return query.report_files(self._ready(), split or self._first_split(), step)
+
+    @overload
+    def conversations(self, step: int, split: str | None = None) -> list[LoggedTranscript]: ...
+    @overload
+    def conversations(self, step: None = None, split: str | None = None) -> Iterator[LoggedTranscript]: ...
+    def conversations(
+        self, step: int | None = None, split: str | None = None
+    ) -> list[LoggedTranscript] | Iterator[LoggedTranscript]:
+        """The conversations that were logged: `split`, `step`, `title` (the sections it stands in), `turns`.
+
+        Of a step those that cannot be tied to one sample for certain: nothing else shows them. Without a step all of
+        all steps, or of those of a split, one outline after another as they are asked for; of those that are tied,
+        `sample` is the id.
+        """
+        from rolloupe import query
+
+        if step is None:
+            return query.all_conversations(self._ready(), split)
         return query.conversations(self._ready(), split or self._first_split(), step)
 
     def bookmarks(self) -> "Listed[Bookmark]":

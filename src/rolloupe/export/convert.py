@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 from rolloupe.errors import NotFound, NotWritable
 from rolloupe.export.losses import described, whole
 from rolloupe.model import Checkpoint, MetricRow, Sample
-from rolloupe.record.base import Keeper
+from rolloupe.record.base import Keeper, ReportKeeper, Writer
 from rolloupe.record.trouble import RecorderWarning
 from rolloupe.record.writers import check as check_layout
 from rolloupe.record.writers import writer_of
@@ -25,7 +25,7 @@ from rolloupe.record.writers import writer_of
 Steps = tuple[int | None, int | None]
 
 REPORTS = "reports of the trainer (logtree)"
-"""Carried over to no layout: what it logs of a step is not of samples, and the outlines of tinker are written anew."""
+"""Carried over as they are where the layout has a place for them and the run has them as files."""
 
 
 class Named(Protocol):
@@ -96,6 +96,10 @@ class Convertible(Protocol):
         """The splits and steps for which an outline was logged."""
         ...
 
+    def report_files(self, step: int, split: str | None = None) -> Mapping[str, bytes]:
+        """The files of the outline of a step, by kind; empty where it has none of its own."""
+        ...
+
 
 class Conversion(NamedTuple):
     """What was done: how much was read, and what could not be held, by a word for it and a count of samples."""
@@ -160,6 +164,7 @@ def convert(
         writer = writer_of(layout, folder)
         for split, step, _ in todo:
             left.update(writer.write(split, step, counted(run.whole(step, split))))
+        left[REPORTS] = sum(not _reported(run, writer, *place) for place in _reports(run, splits, steps))
         left.update(writer.metrics([row for row in run.metric_rows() if _is_within(row.step, steps)]))
         more = run.config, run.checkpoints, run.code_diff()
         left.update(writer.keep(*more) if isinstance(writer, Keeper) else _not_kept(*more))
@@ -168,8 +173,6 @@ def convert(
             told = (described(word, count) for word, count in left.most_common(5) if count)
             said = "; ".join(f"{of}: {what}" for of, what in told)
             raise NotFound(f"{layout} can hold none of the {done:,} samples: {said}")
-    chosen = {(split, step) for split, step, _ in todo}
-    left[REPORTS] = sum(place in chosen for place in run.logtrees())
     if total > done:
         left["earlier attempts at a sample"] = total - done
     found = {word: count for word, count in left.most_common() if count}
@@ -198,9 +201,25 @@ def _steps(run: Convertible, splits: Sequence[str], steps: Steps) -> list[tuple[
     for asked in splits:
         if asked not in names and not (asked == "eval" and any(name.startswith("eval/") for name in names)):
             raise NotFound(f"run {run.id!r} has no split {asked!r}; there are: {', '.join(names[:40]) or 'none'}")
-    wanted = [name for name in names if not splits or name in splits or ("eval" in splits and name.startswith("eval/"))]
-    listed = ((name, found) for name in wanted for found in run.steps(name))
+    listed = ((name, found) for name in names if _is_wanted(name, splits) for found in run.steps(name))
     return [(name, found.step, found.samples) for name, found in listed if _is_within(found.step, steps)]
+
+
+def _is_wanted(split: str, splits: Sequence[str]) -> bool:
+    return not splits or split in splits or ("eval" in splits and split.startswith("eval/"))
+
+
+def _reports(run: Convertible, splits: Sequence[str], steps: Steps) -> list[tuple[str, int]]:
+    """The splits and steps of outlines, those of steps without a sample among them."""
+    return [(split, step) for split, step in run.logtrees() if _is_wanted(split, splits) and _is_within(step, steps)]
+
+
+def _reported(run: Convertible, writer: Writer, split: str, step: int) -> bool:
+    """Carry the outline of a step over; False where the layout has no place for it, or it has no file to be read."""
+    files = run.report_files(step, split) if isinstance(writer, ReportKeeper) else {}
+    if isinstance(writer, ReportKeeper) and files:
+        writer.report(split, step, files)
+    return bool(files)
 
 
 def _is_within(step: int | None, steps: Steps) -> bool:

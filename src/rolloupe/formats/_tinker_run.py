@@ -1,5 +1,6 @@
 """What a run of the Tinker cookbook holds beside its samples, and the conversations that its logs add to them."""
 
+import contextlib
 import os
 from collections.abc import Callable
 from functools import lru_cache
@@ -12,7 +13,17 @@ from rolloupe.formats._files import COMPRESSED, file_of, links_of, plain_name
 from rolloupe.formats._jsonl import Unusable
 from rolloupe.formats._tinker_join import Joined, Place, Tied, join
 from rolloupe.formats._tinker_names import CHECKPOINTS, CONFIG, DIFF, METRICS, ROLLOUTS, Named, described, find
-from rolloupe.model import Checkpoint, Location, LoggedTranscript, LogNode, MetricRow, RunFile, RunInfo, Source
+from rolloupe.model import (
+    Checkpoint,
+    Location,
+    LoggedTranscript,
+    LogNode,
+    MetricRow,
+    RunFile,
+    RunInfo,
+    SampleKey,
+    Source,
+)
 from rolloupe.storage import file_state, is_below
 
 TREE = "_logtree.json"
@@ -72,6 +83,15 @@ class TinkerFiles:
         logs = _logs_of(run, split, step)
         return _read(logs)[1] if logs else None
 
+    def report_files(self, run: RunInfo, split: str, step: int) -> dict[str, bytes]:
+        """See `HasReports`."""
+        found: dict[str, bytes] = {}
+        for named in _logs_of(run, split, step):
+            if named.kind not in found:
+                with contextlib.suppress(OSError, Unusable):
+                    found[named.kind] = logtree.content(Location(named.path, named.root))
+        return found
+
     def conversations(self, run: RunInfo, split: str, step: int) -> list[LoggedTranscript]:
         """See `TrainerFiles`."""
         logs = _logs_of(run, split, step)
@@ -80,7 +100,8 @@ class TinkerFiles:
         used, root = _read(logs)
         is_tree = plain_name(used).endswith(TREE)
         joined = _joined(run, used, _beside(used, TREE, ROLLOUTS), split, step) if is_tree else None
-        return (joined or join(root, [], split, step)).loose
+        found = joined or join(root, [], split, step)
+        return [*found.loose, *(_told(split, step, place, tied) for place, tied in found.tied.items())]
 
 
 def tied_to(run: RunInfo, rollouts: str, split: str, step: int, place: Place) -> Tied | None:
@@ -96,6 +117,15 @@ def has_log(run: RunInfo, rollouts: str) -> bool:
     is_named = plain_name(rollouts).endswith(ROLLOUTS)
     beside = [_beside(rollouts, ROLLOUTS, other) for other in (TREE, PAGE)] if is_named else []
     return any(os.path.isfile(path) and is_below(os.path.realpath(path), links_of(run)) for path in beside)
+
+
+def _told(split: str, step: int, place: Place, tied: Tied) -> LoggedTranscript:
+    """A conversation, or a prompt, that a sample shows."""
+    group, index = place
+    title = f"group {group}, trajectory {index}{'' if tied.whole else ': the prompt'}"
+    return LoggedTranscript(
+        split=split, step=step, title=title, turns=tied.turns, sample=str(SampleKey(split, step, group, index))
+    )
 
 
 def _beside(path: str, own: str, other: str) -> str:

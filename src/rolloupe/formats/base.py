@@ -120,7 +120,7 @@ class TrainerFiles(Protocol):
         ...
 
     def conversations(self, run: RunInfo, split: str, step: int) -> list[LoggedTranscript]:
-        """Return the conversations of a step's outline which cannot be tied to a sample for certain."""
+        """Return the conversations of a step's outline, those that a sample shows with its id."""
         ...
 
 

@@ -2,6 +2,7 @@
 
 from rolloupe.query.beside import (
     MetricPoint,
+    all_conversations,
     checkpoints,
     code_diff,
     config,
@@ -12,6 +13,7 @@ from rolloupe.query.beside import (
     metric_names,
     metric_rows,
     metrics,
+    report_files,
 )
 from rolloupe.query.catalogue import Catalogue, ColumnInfo, catalogue
 from rolloupe.query.compared import Compared, Member, Piece, Spot, chars_before, compared
@@ -82,6 +84,7 @@ __all__ = [
     "StepSeries",
     "StepSummary",
     "Suggestion",
+    "all_conversations",
     "answers",
     "by_uid",
     "catalogue",
@@ -118,6 +121,7 @@ __all__ = [
     "raw",
     "read",
     "recurring",
+    "report_files",
     "sample",
     "sample_and_group",
     "samples",

@@ -3,10 +3,11 @@
 Read from the run's own files when asked for; a run whose format has no such thing has none.
 """
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from rolloupe.errors import BadQuery, NotFound
-from rolloupe.formats.base import TrainerFiles
+from rolloupe.formats.base import HasReports, TrainerFiles
 from rolloupe.index import OpenRun
 from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, MetricRow, RunFile, RunInfo
 
@@ -93,7 +94,20 @@ def logtree(run: OpenRun, split: str, step: int) -> LogNode:
     return root
 
 
+def report_files(run: OpenRun, split: str, step: int) -> dict[str, bytes]:
+    """The report of a step as the files of the run hold it, by kind; see `HasReports`. Empty where there is none."""
+    return run.format.report_files(run.info, split, step) if isinstance(run.format, HasReports) else {}
+
+
 def conversations(run: OpenRun, split: str, step: int) -> list[LoggedTranscript]:
     """The conversations of a report that cannot be tied to a sample for certain."""
     found = _files(run)
-    return found.conversations(run.info, split, step) if found else []
+    return [one for one in found.conversations(run.info, split, step) if not one.sample] if found else []
+
+
+def all_conversations(run: OpenRun, split: str | None = None) -> Iterator[LoggedTranscript]:
+    """Yield all conversations of all reports, or of those of a split; one report is held at a time."""
+    found = _files(run)
+    for own, step in found.logtrees(run.info) if found else ():
+        if found and (split in (None, own) or (split == "eval" and own.startswith("eval/"))):
+            yield from found.conversations(run.info, own, step)

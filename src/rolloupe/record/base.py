@@ -34,6 +34,15 @@ class Writer(Protocol):
 
 
 @runtime_checkable
+class ReportKeeper(Protocol):
+    """A writer whose layout has a place for what a trainer logged of a step."""
+
+    def report(self, split: str, step: int, files: Mapping[str, bytes]) -> None:
+        """Write it as it is, by kind, in place of what was written of the step before: see `formats.HasReports`."""
+        ...
+
+
+@runtime_checkable
 class Keeper(Protocol):
     """A writer whose layout has a place for what a run has beside samples and metrics."""
 

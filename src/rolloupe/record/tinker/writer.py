@@ -8,7 +8,7 @@ from rolloupe.model import Checkpoint, MetricRow, Sample, SampleRow, Turn
 from rolloupe.record import whole_files
 from rolloupe.record.base import Left
 from rolloupe.record.tinker.log import Log
-from rolloupe.record.tinker.names import ROLLOUTS, Layout
+from rolloupe.record.tinker.names import PAGE, ROLLOUTS, TREE, Layout
 from rolloupe.record.tinker.outline import log_group
 from rolloupe.record.tinker.records import SCHEMA, Record
 from rolloupe.record.values import as_line, jsonable
@@ -18,6 +18,9 @@ MAX_DIGITS = 11
 
 FINAL = "final_reward"
 """What the steps of a sample did not earn of its reward. Every record has it."""
+
+REPORTS = {"tree": TREE, "page": PAGE}
+"""The files of an outline by kind, and how their names end."""
 
 _OWN = {FINAL, "sampling_client_step"}
 """Sample metrics that have a key of their own in a record."""
@@ -72,6 +75,15 @@ class Writer:
             self.log.metrics(row.step, {**when, **row.values})
         late = sum(row.step is not None and row.time_s is not None for row in rows)
         return {"times of metric rows": late} if late else {}
+
+    def report(self, split: str, step: int, files: Mapping[str, bytes]) -> None:
+        """See `ReportKeeper` of `base`: what the run itself logged, in place of the outline made of its samples."""
+        for kind, suffix in REPORTS.items():
+            place = self.log.path(split, step, suffix)
+            if kind in files:
+                whole_files.write(place, files[kind])
+            else:
+                place.unlink(missing_ok=True)
 
     def keep(self, config: Mapping[str, Any], checkpoints: Sequence[Checkpoint], code_diff: str) -> Left:
         """See `Keeper` of `base`."""
