@@ -2,9 +2,11 @@
 
 import random
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from rolloupe import Recorder, query
@@ -13,7 +15,21 @@ from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
 from rolloupe.query import engine
 from rolloupe.query.engine import Question
+from rolloupe.query.keyed import Keyed
 from tests.index.support import eventually, lines, opened, row
+
+
+def questions(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The statements that are asked from now on."""
+    asked: list[str] = []
+    answer = engine._answer
+
+    def counted(run: OpenRun, question: Question, fetch: Callable[..., Any]) -> Any:
+        asked.append(question.sql)
+        return answer(run, question, fetch)
+
+    monkeypatch.setattr(engine, "_answer", counted)
+    return asked
 
 
 def test_samples_of_a_step_are_looked_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,19 +43,37 @@ def test_samples_of_a_step_are_looked_up_once(tmp_path: Path, monkeypatch: pytes
         keys = [item.key for item in query.every(run, query.SampleQuery())]
         assert any(key.attempt for key in keys)
         one_by_one = [query.sample(run, key) for key in keys]
-        asked: list[str] = []
-        ask = engine.ask
-
-        def counted(run: OpenRun, question: Question) -> list[tuple[Any, ...]]:
-            asked.append(question.sql)
-            return ask(run, question)
-
-        monkeypatch.setattr(engine, "ask", counted)
+        asked = questions(monkeypatch)
         read = query.Reader(run)
         assert [read(key) for key in keys] == one_by_one
         assert len(asked) <= 4 * 2
         with pytest.raises(NotFound):
             read(SampleKey("train", 1, "none", "0"))
+
+
+def test_a_step_of_any_size_is_looked_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each sample by itself would be a look through all of the step."""
+    train = tmp_path / "run" / "rollout_result" / "train"
+    train.mkdir(parents=True)
+    size = 51_000
+    line = '{"rollout_id":0,"sample_index":%d,"group_index":%d,"response":"a%d"}\n'
+    (train / "0.jsonl").write_text("".join(line % (n, n % 7, n) for n in range(size)))
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        run = library.runs[0]
+        asked = questions(monkeypatch)
+        read = query.Reader(run)
+        for n in range(0, size, 500):
+            assert read(SampleKey("train", 0, str(n % 7), str(n))).response_text == f"a{n}"
+        assert len(asked) <= 4
+
+
+def test_keys_with_one_hash_are_told_apart() -> None:
+    names = ["a", "b", "a", "c"]
+    table = pa.chunked_array([names[:2], names[2:]])
+    keyed = Keyed(pa.table({"name": table, "n": list(range(4))}), ("name",))
+    keyed._hashes[:] = hash(("a",))
+    assert [row["n"] for row in keyed.rows("a")] == [0, 2]
+    assert keyed.rows("d") == Keyed(pa.table({"name": pa.array([], pa.string())}), ("name",)).rows("a") == []
 
 
 def test_a_reader_knows_what_was_written_since(tmp_path: Path) -> None:

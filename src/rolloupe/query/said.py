@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 
 import pyarrow as pa
 
@@ -30,6 +31,17 @@ def places(run: OpenRun, uids: Collection[str]) -> Mapping[str, Sequence[Locator
     return found
 
 
+def noted(run: OpenRun, uids: pa.ChunkedArray) -> pa.Table | None:
+    """Where the annotations of many samples stand: `uid`, `file`, `byte_start`, `byte_length`, oldest first.
+
+    None where there are none, or the format does not ask for it.
+    """
+    pieces = run.snapshot().annotations
+    if not pieces or not isinstance(run.format, TakesPlaces):
+        return None
+    return engine.table(run, Question(pieces, OF_SOME, tables={"asked": pa.table({"uid": uids})}))
+
+
 def source_of(run: OpenRun, key: SampleKey, locator: Locator) -> Source:
     """The source in which the sample of a key lies. Raises `SourceChanged` where it is gone."""
     source = run.source(locator.source)
@@ -38,13 +50,19 @@ def source_of(run: OpenRun, key: SampleKey, locator: Locator) -> Source:
     return source
 
 
+@cache
+def _takes_places(kind: type) -> bool:
+    """True for a format that `load` can tell the places; to ask a protocol takes as long as to read a line."""
+    return hasattr(kind, "load_with")
+
+
 def load(run: OpenRun, key: SampleKey, locator: Locator, noted: Sequence[Locator] = ()) -> Sample:
     """Read the sample of a key, whole; its annotations stand at `noted`.
 
     Raises `SourceChanged` where its file is gone or another sample stands there by now, and as `Format.load`.
     """
     source = source_of(run, key, locator)
-    if isinstance(run.format, TakesPlaces):
+    if _takes_places(type(run.format)) and isinstance(run.format, TakesPlaces):
         found = run.format.load_with(run.info, source, locator, noted)
     else:
         found = run.format.load(run.info, source, locator)

@@ -1,6 +1,6 @@
 """Many samples, whole, one after another: for what copies a run, or takes samples out of it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -10,6 +10,7 @@ from rolloupe.index import OpenRun
 from rolloupe.model import Locator, Sample, SampleKey
 from rolloupe.query import engine, said
 from rolloupe.query.engine import Question
+from rolloupe.query.keyed import Keyed
 from rolloupe.query.listing import samples
 from rolloupe.query.records import SampleItem, SampleQuery
 from rolloupe.query.single import sample
@@ -30,14 +31,15 @@ ORDER BY nth
 
 
 OF_STEP = f"""
-, found AS (SELECT *, row({ATTEMPT_ORDER}) AS place FROM rows WHERE split = ? AND step = ?)
-SELECT grp, idx, arg_max(source, place), arg_max(byte_start, place), arg_max(byte_length, place),
-       arg_max(part, place), arg_max(uid, place)
-FROM found GROUP BY grp, idx
+SELECT grp, idx, byte_length, uid, {ATTEMPT_ORDER} FROM rows WHERE split = ? AND step = ?
 """
 
-MOST = 50_000
-"""Places that are held: of a larger step each sample is asked for by itself."""
+MOST = 2**20
+"""Places that are held, some hundred bytes each: of a larger step each sample is asked for by itself."""
+
+
+ATTEMPTS = tuple(ATTEMPT_ORDER.split(", "))
+NO_PLACES = pa.table({"grp": pa.array([], pa.string()), "idx": pa.array([], pa.string())})
 
 
 class _Step(NamedTuple):
@@ -45,9 +47,24 @@ class _Step(NamedTuple):
 
     of: tuple[str, int, str]
     """Split, step, and the version of the run."""
-    places: Mapping[tuple[str, str], tuple[Locator, str]] | None = None
+    places: Keyed | None = None
     """By group and index: where a sample lies, and its uid. None until a second sample is asked for."""
-    noted: Mapping[str, Sequence[Locator]] = {}
+    noted: Keyed | None = None
+    """By uid: where annotations stand, oldest first. None where there are none."""
+
+    def place(self, key: SampleKey) -> tuple[Locator, str] | None:
+        """Where the sample of a key lies, and its uid; of several attempts the last. None where that is not known."""
+        rows = self.places.rows(key.group, key.index) if self.places and not key.attempt else []
+        if not rows:
+            return None
+        last = max(rows, key=lambda row: tuple(row[name] for name in ATTEMPTS))
+        found = Locator(source=last["source"], start=last["byte_start"], length=last["byte_length"], part=last["part"])
+        return found, last["uid"]
+
+    def notes(self, uid: str) -> list[Locator]:
+        """Where the annotations of a sample stand."""
+        rows = self.noted.rows(uid) if self.noted and uid else []
+        return [Locator(source=row["file"], start=row["byte_start"], length=row["byte_length"]) for row in rows]
 
 
 class Reader:
@@ -69,12 +86,12 @@ class Reader:
             return sample(self._run, key)
         if last.places is None:
             self._last = last = self._looked_up(of)
-        place = None if key.attempt else (last.places or {}).get((key.group, key.index))
+        place = last.place(key)
         if place is None:
             return sample(self._run, key)
         locator, uid = place
         try:
-            return said.load(self._run, key, locator, last.noted.get(uid, []))
+            return said.load(self._run, key, locator, last.notes(uid))
         except SourceChanged:
             return sample(self._run, key)  # the file was written again since it was looked up
 
@@ -83,13 +100,10 @@ class Reader:
         snapshot = self._run.snapshot()
         sketch = snapshot.steps.get((split, step))
         if sketch is None or sketch.rows > MOST:
-            return _Step(of, {})
-        answer = engine.ask(self._run, Question(snapshot.holding([split], step, step), OF_STEP, [split, step]))
-        places = {
-            (group, index): (Locator(source=source, start=start, length=length, part=part), uid)
-            for group, index, source, start, length, part, uid in answer
-        }
-        return _Step(of, places, said.places(self._run, [uid for _, uid in places.values()]))
+            return _Step(of, Keyed(NO_PLACES, ("grp", "idx")))
+        rows = engine.table(self._run, Question(snapshot.holding([split], step, step), OF_STEP, [split, step]))
+        noted = said.noted(self._run, rows["uid"])
+        return _Step(of, Keyed(rows, ("grp", "idx")), None if noted is None else Keyed(noted, ("uid",)))
 
 
 def whole(run: OpenRun, split: str, step: int) -> Iterator[Sample]:
