@@ -95,6 +95,32 @@ def test_names_that_differ_only_in_case_stay_apart(tmp_path: Path) -> None:
             assert query.samples(library.runs[0], wanted).total == 1
 
 
+def test_of_a_large_group_only_the_sample_that_is_read_becomes_an_object(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(step_of(tmp_path, [row(0, n, group_index=0) for n in range(300)]), tmp_path / "index") as library:
+        run = library.runs[0]
+        keys = query.neighbours(run, SampleKey("train", 0, "0", "7"))
+        made: list[str] = []
+        row_of = single._row
+
+        def counted(index: str, *rest: Any) -> single.Row:
+            made.append(index)
+            return row_of(index, *rest)
+
+        monkeypatch.setattr(single, "_row", counted)
+        found, group = query.sample_and_group(run, keys[7])
+        assert (found.key, made) == (keys[7], ["7"])
+        assert list(group) == keys and group[3:9] == keys[3:9] and group[-1] == keys[-1]
+        assert [group.index(key) for key in keys[::50]] == list(range(0, 300, 50))
+        assert keys[7] in group and not {replace(keys[7], attempt=1), replace(keys[7], index="x"), "x"} & {*group}
+        with pytest.raises(ValueError, match="not in the group"):
+            group.index(keys[7], 8)
+        for gone in (replace(keys[0], index="x"), replace(keys[0], attempt=2), replace(keys[0], step=9)):
+            with pytest.raises(NotFound):
+                query.sample_and_group(run, gone)
+
+
 def test_a_sample_is_read_without_the_others_of_its_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [row(0, n // 2, response=f"attempt {n}") for n in range(4)]
     with opened(step_of(tmp_path, rows), tmp_path / "index") as library:
@@ -106,6 +132,7 @@ def test_a_sample_is_read_without_the_others_of_its_group(tmp_path: Path, monkey
             raise AssertionError("the whole group was asked for")
 
         monkeypatch.setattr(single, "group_rows", large)
+        monkeypatch.setattr(single, "_table", large)
         assert (
             [query.sample(run, key).row.response for key in keys] == wanted == ["attempt 3", "attempt 2", "attempt 3"]
         )

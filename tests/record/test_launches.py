@@ -139,7 +139,7 @@ def test_a_step_that_is_recorded_again_by_other_ranks_replaces_the_step(
     listed = [sample.key for sample in run.samples(step=1)]
     for key in listed:
         group = sample_and_group(run._ready(), key)[1]
-        assert group == [one for one in listed if one.group == key.group]
+        assert list(group) == [one for one in listed if one.group == key.group]
     assert sample_and_group(run._ready(), old[0])[1].count(old[0]) == 1
     for sample in run.samples(step=3):
         assert run.sample(sample.key).row.reward == sample.reward

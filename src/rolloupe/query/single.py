@@ -1,7 +1,12 @@
 """One sample: found in the index, read whole from its source."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import overload
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from rolloupe.errors import NotFound
 from rolloupe.formats import beside
@@ -37,13 +42,38 @@ def group_rows(run: OpenRun, key: SampleKey) -> list[Row]:
 
 
 def _rows(run: OpenRun, key: SampleKey, sql: str, values: list[object]) -> list[Row]:
+    question = _question(run, key, sql, values)
+    return [_row(*record) for record in (engine.ask(run, question) if question else ())]
+
+
+def _row(
+    index: str, launch: int, source: str, start: int, length: int, part: str, uid: str, reward: float | None
+) -> Row:
+    return Row(index, launch, Locator(source=source, start=start, length=length, part=part), uid, reward)
+
+
+def _question(run: OpenRun, key: SampleKey, sql: str, values: list[object]) -> Question | None:
+    """A question of the step of a key; None where there is no such step."""
     pieces = run.snapshot().holding([key.split], key.step, key.step)
-    known = -(2**63) <= key.step < 2**63 and bool(pieces)
-    answer = engine.ask(run, Question(pieces, sql, values)) if known else []
-    return [
-        Row(index, launch, Locator(source=source, start=start, length=length, part=part), uid, reward)
-        for index, launch, source, start, length, part, uid, reward in answer
-    ]
+    return Question(pieces, sql, values) if pieces and -(2**63) <= key.step < 2**63 else None
+
+
+def _table(run: OpenRun, key: SampleKey) -> pa.Table:
+    """The rows of a group as `group_rows` has them, as a table. Raises `NotFound` where there is no such step."""
+    question = _question(run, key, GROUP, [key.split, key.step, key.group])
+    if question is None:
+        raise NotFound(f"no sample {key} in run {run.id!r}. Next: see the list of its samples")
+    return engine.table(run, question)
+
+
+def _made(table: pa.Table) -> list[Row]:
+    return [_row(*record) for record in zip(*(column.to_pylist() for column in table.columns), strict=True)]
+
+
+def _is_plain(run: OpenRun, key: SampleKey, table: pa.Table) -> bool:
+    """True where each sample of a group has an index of its own, and none is of an older launch."""
+    launches = pc.unique(table["launch"]).to_pylist()
+    return {*launches} <= {0, _newest(run, key)} and pc.count_distinct(table["idx"]).as_py() == len(table)
 
 
 def group_keys(run: OpenRun, key: SampleKey, rows: list[Row]) -> list[SampleKey]:
@@ -100,9 +130,54 @@ def sample(run: OpenRun, key: SampleKey) -> Sample:
     return _loaded(run, key, _alone(run, key))
 
 
-def sample_and_group(run: OpenRun, key: SampleKey) -> tuple[Sample, list[SampleKey]]:
-    """One sample as `sample`, and its group as lists have it, in order, itself among them."""
-    rows = group_rows(run, key)
+class Keys(Sequence[SampleKey]):
+    """The keys of a group in which no sample is an earlier attempt, made as they are asked for."""
+
+    def __init__(self, of: SampleKey, indices: pa.Array) -> None:
+        self._of, self._indices = of, indices
+
+    def __len__(self) -> int:
+        return len(self._indices)
+
+    @overload
+    def __getitem__(self, at: int) -> SampleKey: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[SampleKey]: ...
+    def __getitem__(self, at: int | slice) -> SampleKey | list[SampleKey]:
+        own = self._of
+        if isinstance(at, int):
+            return SampleKey(own.split, own.step, own.group, self._indices[at].as_py())
+        return [SampleKey(own.split, own.step, own.group, index) for index in self._indices[at].to_pylist()]
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, SampleKey) and self.place(key) >= 0
+
+    def index(self, value: SampleKey, start: int = 0, stop: int | None = None) -> int:
+        """The place of a key. Raises `ValueError` where it has none from `start` on and before `stop`."""
+        place = self.place(value)
+        if not start <= place < (len(self) if stop is None else stop):
+            raise ValueError(f"{value} is not in the group")
+        return place
+
+    def place(self, key: SampleKey) -> int:
+        """The place of a key, -1 where it has none."""
+        own = self._of
+        is_of = (key.split, key.step, key.group, key.attempt) == (own.split, own.step, own.group, 0)
+        return int(pc.index(self._indices, key.index).as_py()) if is_of else -1
+
+
+def sample_and_group(run: OpenRun, key: SampleKey) -> tuple[Sample, Sequence[SampleKey]]:
+    """One sample as `sample`, and its group as lists have it, in order, itself among them.
+
+    Of a group without earlier attempts, which may be very large, no more than the sample's own row is made an object.
+    """
+    table = _table(run, key)
+    if _is_plain(run, key, table):
+        plain = Keys(key, table["idx"].combine_chunks())
+        place = plain.place(SampleKey(*key.shared))
+        row = _chosen(run, key, _made(table.slice(max(0, place), int(place >= 0))))
+        return _loaded(run, key, row), plain
+    rows = _made(table)
     row = _chosen(run, key, rows)
     keys = zip(group_keys(run, key, rows), rows, counted(run, key, rows), strict=True)
     return _loaded(run, key, row), [one for one, of, counts in keys if counts or of is row]

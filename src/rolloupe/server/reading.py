@@ -1,6 +1,6 @@
 """The routes of the one sample that is read: the sample, turns, record, text, images, finds, token series."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -31,10 +31,10 @@ def loaded(request: Request, run: OpenRun, key: SampleKey) -> Sample:
     return _in_group(request, run, key)[0]
 
 
-def _in_group(request: Request, run: OpenRun, key: SampleKey) -> tuple[Sample, list[SampleKey]]:
+def _in_group(request: Request, run: OpenRun, key: SampleKey) -> tuple[Sample, Sequence[SampleKey]]:
     token = request.query_params.get("after", "")[:MAX_TOKEN]
 
-    def load() -> tuple[Sample, list[SampleKey]]:
+    def load() -> tuple[Sample, Sequence[SampleKey]]:
         found, group = query.sample_and_group(run, key)
         if token:
             found.turns = text.after(found.turns, token)
@@ -43,7 +43,7 @@ def _in_group(request: Request, run: OpenRun, key: SampleKey) -> tuple[Sample, l
     return context_of(request).lately.get((run.id, run.version, str(key), token), load, _size)
 
 
-def _size(held: tuple[Sample, list[SampleKey]]) -> int:
+def _size(held: tuple[Sample, Sequence[SampleKey]]) -> int:
     return held[0].locator.length
 
 

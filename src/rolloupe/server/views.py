@@ -130,7 +130,7 @@ def search_hit(run_id: str, hit: Hit) -> wire.SearchHit:
     )
 
 
-def sample_reply(run_id: str, sample: Sample, members: list[SampleKey]) -> wire.SampleReply:
+def sample_reply(run_id: str, sample: Sample, members: Sequence[SampleKey]) -> wire.SampleReply:
     """A sample, whole; `members` are the samples of its group, in order."""
     row, key = sample.row, sample.key
     own = policy(sample)
