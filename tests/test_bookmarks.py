@@ -1,10 +1,18 @@
 """Bookmarks as programs see them: `run.bookmarks()`."""
 
+import importlib
 import json
 from pathlib import Path
 
+import pytest
+
 import rolloupe
+from rolloupe import query
+from rolloupe.model import SampleKey
+from rolloupe.query import SampleQuery
 from rolloupe.state import Change, SampleMark, State
+from tests.index.support import lines, row
+from tests.query.test_whole import questions
 
 
 def run_with_uids(folder: Path) -> Path:
@@ -25,6 +33,34 @@ def run_with_uids(folder: Path) -> Path:
     (folder / "samples/rank0.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
     (folder / "rolloupe.json").write_text(json.dumps({"layout": "rolloupe", "version": 1}))
     return folder
+
+
+def test_the_samples_of_many_marks_are_looked_up_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one statement, however many are looked up at a time where all is told of each."""
+    train = tmp_path / "run" / "rollout_result" / "train"
+    train.mkdir(parents=True)
+    rows = [row(0, n, response=f"Answer {n}") for n in range(300)]
+    (train / "0.jsonl").write_bytes(lines([*rows, row(0, 7, response="again")]))
+    monkeypatch.setattr(importlib.import_module("rolloupe.query.named"), "BATCH", 10)
+    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index", state_dir=tmp_path / "state") as runs:
+        run = runs._ready()
+        items = list(query.every(run, SampleQuery()))
+        keys = [*(item.key for item in items), SampleKey("train", 0, "x", "0"), SampleKey("train", 5, "0", "0")]
+        found = {key: (item.key, item.response) for key, item in query.named(run, keys).items()}
+        assert len(found) == 301 and any(key.attempt for key in found)
+        assert query.responses(run, keys) == found
+        state = State(tmp_path / "state")
+        for key in keys:
+            if not key.attempt:
+                value = SampleMark(bookmarked=True, note="", uid="", excerpt="as it was")
+                state.write(Change(kind="sample", name=str(key), value=value, seen=0), run)
+        state.close()
+        asked = questions(monkeypatch)
+        marks = runs.bookmarks()
+        assert len(asked) == 1
+        assert [(one.id, one.response) for one in marks if one.is_there] == [
+            (str(item.key), item.response) for item in items if not item.key.attempt
+        ]
 
 
 def test_what_was_marked_in_the_page_is_read_here(tmp_path: Path) -> None:

@@ -114,6 +114,8 @@ class Problem(Struct, frozen=True, kw_only=True):
 
 def _encode(part: str, safe: str = "-_.@:,=+") -> str:
     """Percent-encode one part of an id. `~` marks an attempt, so it is encoded although addresses allow it."""
+    if part.isascii() and part.isalnum():  # most are numbers and words
+        return part
     return quote(part, safe=safe, errors="replace").replace("~", "%7E")
 
 
@@ -154,8 +156,10 @@ class SampleKey(Struct, frozen=True, order=True):
         match = _ID.fullmatch(text)
         if match is None:
             raise ValueError(f"{text[:200]!r} is not a sample id: expected split/step/group/index")
-        split, step, group, index = (unquote(match[name]) for name in ("split", "step", "group", "index"))
-        return cls(split, int(step), group, index, int(match["attempt"] or 0))
+        split, step, group, index, attempt = match.groups()
+        if "%" in text:
+            split, group, index = unquote(split), unquote(group), unquote(index)
+        return cls(split, int(step), group, index, int(attempt or 0))
 
 
 class SeriesFacts(Struct, frozen=True):

@@ -1,10 +1,12 @@
 """What a person marked in the page, for programs: read only."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from rolloupe import query
 from rolloupe.index import OpenRun
+from rolloupe.model import SampleKey
 from rolloupe.state import State, found, marks_of
 
 
@@ -33,11 +35,15 @@ def bookmarks(run: OpenRun, state_dir: Path | None) -> list[Bookmark]:
         marks = marks_of(state.of(owner)) if owner else []
     finally:
         state.close()
-    samples = found(marks, lambda keys: query.named(run, keys), lambda uids: query.by_uid(run, uids))
+
+    def moved(uids: Sequence[str]) -> dict[str, tuple[SampleKey, str]]:
+        return {uid: (item.key, item.response) for uid, item in query.by_uid(run, uids).items()}
+
+    samples = found(marks, lambda keys: query.responses(run, keys), moved)
     return [
         Bookmark(
-            str(sample.key) if sample else mark.item.name, mark.mark.bookmarked, mark.mark.note, sample is not None,
-            mark.mark.uid, sample.response if sample else mark.mark.excerpt, mark.item.changed_s,
+            str(sample[0]) if sample else mark.item.name, mark.mark.bookmarked, mark.mark.note, sample is not None,
+            mark.mark.uid, sample[1] if sample else mark.mark.excerpt, mark.item.changed_s,
         )
         for mark, sample in samples
     ]  # fmt: skip

@@ -26,7 +26,7 @@ from rolloupe.query.grouped import Group, GroupPage, groups_page
 from rolloupe.query.judge import Judge, judges
 from rolloupe.query.judge import bar_of as evals_bar
 from rolloupe.query.listing import every, in_scope, samples, table
-from rolloupe.query.named import by_uid, named
+from rolloupe.query.named import by_uid, named, responses
 from rolloupe.query.names import has_column, value_of
 from rolloupe.query.problems import problem_count, problems
 from rolloupe.query.records import (
@@ -122,6 +122,7 @@ __all__ = [
     "read",
     "recurring",
     "report_files",
+    "responses",
     "sample",
     "sample_and_group",
     "samples",

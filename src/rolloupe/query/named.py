@@ -10,13 +10,21 @@ from rolloupe.query import engine, shown
 from rolloupe.query.engine import Question
 from rolloupe.query.records import SampleItem
 from rolloupe.query.rows import PLACE
+from rolloupe.query.terms import ATTEMPT_ORDER
 
 BATCH = 2000
 """Samples that are looked up at a time."""
 
+MANY = 50_000
+"""So many where little is told of each."""
+
 BY_KEY = f"""
 SELECT {", ".join(PLACE)} FROM rows
 SEMI JOIN asked ON split = own_split AND step = own_step AND grp = own_group AND idx = own_index
+"""
+RESPONSES = f"""
+SELECT nth, arg_max(response_preview, row({ATTEMPT_ORDER})) FROM rows
+JOIN asked ON split = own_split AND step = own_step AND grp = own_group AND idx = own_index GROUP BY nth
 """
 BY_UID = f"SELECT {', '.join(PLACE)} FROM rows WHERE uid IN (SELECT own_uid FROM asked) AND uid <> ''"
 
@@ -37,6 +45,32 @@ def named(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, SampleItem
         items = _items(run, snapshot, Question(pieces, BY_KEY, tables={"asked": asked}))
         found |= {item.key: item for item in items if item.key in wanted}
     return found
+
+
+def responses(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, tuple[SampleKey, str]]:
+    """How the responses of many samples begin, with their keys; those that the run has not are left out."""
+    found: dict[SampleKey, tuple[SampleKey, str]] = {}
+    current = [key for key in keys if not key.attempt and -(2**63) <= key.step < 2**63]
+    for first in range(0, len(current), MANY):
+        batch = current[first : first + MANY]
+        if (asked := _asked(run, batch)) is not None:
+            found |= {batch[nth]: (batch[nth], response) for nth, response in engine.ask(run, asked)}
+    earlier = named(run, [key for key in keys if key.attempt])
+    return found | {key: (item.key, item.response) for key, item in earlier.items()}
+
+
+def _asked(run: OpenRun, batch: Sequence[SampleKey]) -> Question | None:
+    """The question for the responses of a batch; None where the run has none of their steps."""
+    snapshot = run.snapshot()
+    steps = {(key.split, key.step) for key in batch}
+    pieces = list({id(piece): piece for step in steps for piece in snapshot.pieces.get(step, ())}.values())
+    if not pieces:
+        return None
+    asked = {
+        "own_split": [key.split for key in batch], "own_step": [key.step for key in batch],
+        "own_group": [key.group for key in batch], "own_index": [key.index for key in batch], "nth": range(len(batch)),
+    }  # fmt: skip
+    return Question(pieces, RESPONSES, tables={"asked": pa.table(asked)})
 
 
 def by_uid(run: OpenRun, uids: Sequence[str]) -> dict[str, SampleItem]:
