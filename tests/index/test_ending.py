@@ -38,3 +38,17 @@ def test_formats_without_a_marker_say_nothing(tmp_path: Path) -> None:
     relax_run(tmp_path / "run")
     with opened(tmp_path / "run", tmp_path / "index") as library:
         assert library.runs[0].ending == ""
+
+
+def test_a_run_goes_on_once_it_was_seen_to_grow(tmp_path: Path) -> None:
+    train = relax_run(tmp_path / "run")
+    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
+        (run,) = library.runs
+        item = views.run_item(run)
+        assert item.changed_s is not None
+        assert item.changed_s < views.LIVE_S
+        assert not item.live  # it may be a copy
+        with (train / "3.jsonl").open("wb") as file:
+            file.write((train / "2.jsonl").read_bytes())
+        eventually(lambda: views.run_item(run).live)
+        assert views.run_item(run).has_grown

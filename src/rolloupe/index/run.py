@@ -152,6 +152,11 @@ class OpenRun:
         """So many quiet seconds are an end, by what is known of the run's rhythm."""
         return self._sources.rhythm.quiet_s
 
+    @property
+    def has_grown(self) -> bool:
+        """True once a source was seen to change since the run was opened."""
+        return self._sources.has_grown
+
     def wait(self, timeout_s: float | None = None) -> bool:
         """Wait until the scalars of all that was there at the start are indexed."""
         return self._ready.wait(timeout_s)

@@ -113,6 +113,11 @@ class Sources:
             return time.monotonic() - seen
         return max(time.time() - newest / 1e9, time.monotonic() - self._first_look_s)
 
+    @property
+    def has_grown(self) -> bool:
+        """True once one was seen to change or begin after the first look: the time of a file may be that of a copy."""
+        return any(list(self.changed_at.values()))
+
     def is_quiet(self, place: Place) -> bool:
         """True where nothing was added for a while, by the clock of this process: that of the files may be another."""
         return time.monotonic() - self.changed_at.get(place.source.name, 0.0) > QUIET_S

@@ -18,6 +18,7 @@ from rolloupe.query.beside import (
 from rolloupe.query.catalogue import Catalogue, ColumnInfo, catalogue
 from rolloupe.query.compared import Compared, Member, Piece, Spot, chars_before, compared
 from rolloupe.query.complete import Completion, Suggestion, complete
+from rolloupe.query.configs import ConfigDifferences, config_differences
 from rolloupe.query.discards import discards
 from rolloupe.query.evals import Answer, EvalStep, EvalSummary, Grid, answers, evals, grid
 from rolloupe.query.extremes import token_series
@@ -28,6 +29,7 @@ from rolloupe.query.judge import bar_of as evals_bar
 from rolloupe.query.listing import every, in_scope, samples, table
 from rolloupe.query.named import by_uid, named, responses
 from rolloupe.query.names import has_column, value_of
+from rolloupe.query.newest import Newest, newest
 from rolloupe.query.problems import problem_count, problems
 from rolloupe.query.records import (
     Discards,
@@ -56,6 +58,7 @@ __all__ = [
     "Compared",
     "Completion",
     "Condition",
+    "ConfigDifferences",
     "Discards",
     "EvalStep",
     "EvalSummary",
@@ -69,6 +72,7 @@ __all__ = [
     "Member",
     "MetricPoint",
     "Missing",
+    "Newest",
     "Not",
     "Or",
     "Piece",
@@ -95,6 +99,7 @@ __all__ = [
     "compared",
     "complete",
     "config",
+    "config_differences",
     "conversations",
     "discards",
     "evals",
@@ -115,6 +120,7 @@ __all__ = [
     "metrics",
     "named",
     "neighbours",
+    "newest",
     "problem_count",
     "problem_of",
     "problems",

@@ -49,6 +49,7 @@ RUN = "/api/runs/{run}"
 
 GET: tuple[tuple[str, Endpoint], ...] = (
     ("/api/runs", runs.runs),
+    ("/api/configs", beside.configs),
     (f"{RUN}/steps", runs.steps),
     (f"{RUN}/groups", lists.groups),
     (f"{RUN}/columns", lists.columns),

@@ -23,6 +23,19 @@ async def about(request: Request) -> Response:
     return await context.fresh(request, lambda: about_reply(run))
 
 
+async def configs(request: Request) -> Response:
+    """`GET /api/configs`."""
+    context = context_of(request)
+    library = await context.library()
+
+    def make() -> wire.ConfigsReply:
+        found = query.config_differences(library.runs)
+        runs = [wire.ConfigItem(run=run_id, values=values) for run_id, values in found.values.items()]
+        return wire.ConfigsReply(keys=found.keys, telling=found.telling, runs=runs, left=found.left)
+
+    return await context.fresh(request, make)
+
+
 async def metrics(request: Request) -> Response:
     """`GET /api/runs/{run}/metrics`."""
     context, run = context_of(request), await context_of(request).run(request)

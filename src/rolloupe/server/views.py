@@ -31,7 +31,8 @@ def run_item(run: OpenRun) -> wire.RunItem:
         problems=query.problem_count(run),
         progress=wire.Progress(done_bytes=progress.done_bytes, total_bytes=progress.total_bytes, phase=progress.phase),
         version=version,
-        live=run.ending != "ended" and changed_s is not None and changed_s < quiet_s,
+        live=is_live(run, changed_s, quiet_s),
+        has_grown=run.has_grown,
         ending=run.ending,
         changed_s=changed_s,
         quiet_s=quiet_s,
@@ -44,8 +45,15 @@ def run_item(run: OpenRun) -> wire.RunItem:
     )
 
 
+def is_live(run: OpenRun, changed_s: float | None, quiet_s: float) -> bool:
+    """True where a run is known to go on. The times of its files alone say nothing: they may be those of a copy."""
+    is_known = run.ending == "open" or (run.ending == "" and run.has_grown)
+    return is_known and changed_s is not None and changed_s < quiet_s
+
+
 def split_items(run: OpenRun) -> list[wire.SplitItem]:
     """The splits as far as they are indexed."""
+    newest, unknown = query.newest(run), query.Newest()
     return [
         wire.SplitItem(
             name=split.name,
@@ -56,6 +64,9 @@ def split_items(run: OpenRun) -> list[wire.SplitItem]:
             last_step=split.last_step,
             reward_min=number(split.reward.min),
             reward_max=number(split.reward.max),
+            last_reward=number(newest.get(split.name, unknown).reward),
+            last_response_tokens=number(newest.get(split.name, unknown).response_tokens),
+            last_response_chars=number(newest.get(split.name, unknown).response_chars),
         )
         for split in query.splits(run, quick=True)
     ]

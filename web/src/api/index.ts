@@ -8,6 +8,7 @@ import type {
   CellReply,
   ColumnsReply,
   CompleteReply,
+  ConfigsReply,
   CurveReply,
   DiscardsReply,
   EvalsReply,
@@ -58,6 +59,9 @@ export interface SamplesQuery {
 }
 
 export const getRuns = (): Promise<RunsReply> => get(["runs"]);
+
+/** What differs between the configurations of all runs. */
+export const getConfigs = (): Promise<ConfigsReply> => get(["configs"]);
 
 export const getSteps = (run: string, split: string): Promise<StepsReply> => get(["runs", run, "steps"], { split });
 

@@ -15,6 +15,11 @@ export interface SplitItem {
   /** Of the finite rewards, as `reward_max`. */
   reward_min: WireNumber;
   reward_max: WireNumber;
+  /** Mean reward of the newest step that has one; where annotations decide, of the last step of the first split. */
+  last_reward: WireNumber;
+  /** Mean length of the responses at the newest step that has one. */
+  last_response_tokens: WireNumber;
+  last_response_chars: WireNumber;
 }
 
 /** How far the index of a run has come, in bytes of its sources. */
@@ -43,8 +48,10 @@ export interface RunItem {
   problems: number;
   progress: Progress;
   version: string;
-  /** True while its files changed within the last `quiet_s` seconds and it has not marked its end. */
+  /** True while it is known to go on: changed within the last `quiet_s` seconds, and seen to, or marked `open`. */
   live: boolean;
+  /** True once this server saw its files change: before that, `changed_s` may be the age of a copy. */
+  has_grown: boolean;
   /** What the run's own marker says: `ended`, `open` where there is none yet; empty where the format has no marker. */
   ending: string;
   /** Seconds since a source last changed, None where unknown. */
@@ -54,6 +61,23 @@ export interface RunItem {
   /** The lowest and the highest reward there can be, where a person or the run says so. */
   reward_range: [number, number] | null;
   metric_ranges: MetricRange[];
+}
+
+/** What a run has for each key that differs, as text, cut where it is long; None where it has no such key. */
+export interface ConfigItem {
+  run: string;
+  values: (string | null)[];
+}
+
+/** `GET /api/configs`: what differs between the configurations of all runs, the most telling keys first. */
+export interface ConfigsReply {
+  keys: string[];
+  /** So many of them, the first, say more of a run than its name does. */
+  telling: number;
+  /** Those that have a configuration. */
+  runs: ConfigItem[];
+  /** Runs whose configuration was not looked at, as there are too many. */
+  left: number;
 }
 
 /** A path that was looked at and not opened, and why. */

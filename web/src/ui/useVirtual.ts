@@ -10,9 +10,11 @@ interface Options {
   height: (row: number) => number;
   /** Anything that, when it changes, means that heights have changed. */
   shape: unknown;
+  /** So far below the top of what scrolls the rows begin. */
+  margin?: number;
 }
 
-export function useVirtual({ count, scroller, height, shape }: Options): Virtualizer<HTMLElement, HTMLElement> {
+export function useVirtual({ count, scroller, height, shape, margin = 0 }: Options): Virtualizer<HTMLElement, HTMLElement> {
   const [, draw] = useReducer((n: number) => n + 1, 0);
   const kept = useRef<Virtualizer<HTMLElement, HTMLElement> | null>(null);
   const options = {
@@ -23,6 +25,7 @@ export function useVirtual({ count, scroller, height, shape }: Options): Virtual
     observeElementRect,
     observeElementOffset,
     overscan: 8,
+    scrollMargin: margin,
     onChange: () => draw(undefined),
   };
   kept.current ??= new Virtualizer(options);
@@ -30,6 +33,6 @@ export function useVirtual({ count, scroller, height, shape }: Options): Virtual
   virtual.setOptions(options);
   useEffect(() => virtual._didMount(), [virtual]);
   useLayoutEffect(() => virtual._willUpdate());
-  useLayoutEffect(() => virtual.measure(), [virtual, shape, count]);
+  useLayoutEffect(() => virtual.measure(), [virtual, shape, count, margin]);
   return virtual;
 }

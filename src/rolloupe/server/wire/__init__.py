@@ -37,7 +37,18 @@ from rolloupe.server.wire.groups import DiscardsReply, GroupItem, GroupsReply
 from rolloupe.server.wire.lists import ColumnItem, ColumnsReply, CompleteReply, SampleItem, SamplesReply, SuggestionItem
 from rolloupe.server.wire.members import MemberPiece, MembersReply, MemberText, SameReply, SameStep
 from rolloupe.server.wire.numbers import SAFE_INTEGER, Number, number
-from rolloupe.server.wire.runs import CurveReply, MetricRange, Note, Progress, RunItem, RunsReply, SplitItem, StepsReply
+from rolloupe.server.wire.runs import (
+    ConfigItem,
+    ConfigsReply,
+    CurveReply,
+    MetricRange,
+    Note,
+    Progress,
+    RunItem,
+    RunsReply,
+    SplitItem,
+    StepsReply,
+)
 from rolloupe.server.wire.sample import (
     CallView,
     Fact,
@@ -88,6 +99,8 @@ __all__ = [
     "ColumnItem",
     "ColumnsReply",
     "CompleteReply",
+    "ConfigItem",
+    "ConfigsReply",
     "ConflictReply",
     "CurveReply",
     "DiscardsReply",

@@ -18,6 +18,11 @@ class SplitItem(Struct, kw_only=True):
     reward_min: Number
     """Of the finite rewards, as `reward_max`."""
     reward_max: Number
+    last_reward: Number
+    """Mean reward of the newest step that has one; where annotations decide, of the last step of the first split."""
+    last_response_tokens: Number
+    """Mean length of the responses at the newest step that has one."""
+    last_response_chars: Number
 
 
 class Progress(Struct, kw_only=True):
@@ -50,7 +55,9 @@ class RunItem(Struct, kw_only=True):
     progress: Progress
     version: str
     live: bool
-    """True while its files changed within the last `quiet_s` seconds and it has not marked its end."""
+    """True while it is known to go on: changed within the last `quiet_s` seconds, and seen to, or marked `open`."""
+    has_grown: bool
+    """True once this server saw its files change: before that, `changed_s` may be the age of a copy."""
     ending: str
     """What the run's own marker says: `ended`, `open` where there is none yet; empty where the format has no marker."""
     changed_s: float | None
@@ -60,6 +67,25 @@ class RunItem(Struct, kw_only=True):
     reward_range: tuple[float, float] | None
     """The lowest and the highest reward there can be, where a person or the run says so."""
     metric_ranges: list[MetricRange]
+
+
+class ConfigItem(Struct, kw_only=True):
+    """What a run has for each key that differs, as text, cut where it is long; None where it has no such key."""
+
+    run: str
+    values: list[str | None]
+
+
+class ConfigsReply(Struct, kw_only=True):
+    """`GET /api/configs`: what differs between the configurations of all runs, the most telling keys first."""
+
+    keys: list[str]
+    telling: int
+    """So many of them, the first, say more of a run than its name does."""
+    runs: list[ConfigItem]
+    """Those that have a configuration."""
+    left: int
+    """Runs whose configuration was not looked at, as there are too many."""
 
 
 class Note(Struct, kw_only=True):

@@ -16,6 +16,7 @@ const empty: RunItem = {
   progress: { done_bytes: 0, total_bytes: 0, phase: "ready" },
   version: "1",
   live: true,
+  has_grown: true,
   ending: "open",
   changed_s: 240,
   quiet_s: 600,

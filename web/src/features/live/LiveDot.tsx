@@ -2,18 +2,12 @@
 
 import { useEffect, useReducer } from "preact/hooks";
 import { ago, span } from "../../lib/time";
-import { activityOf } from "../../state/activity";
+import { activityOf, MEANING } from "../../state/activity";
 import { isConnected, isFollowing, isPaused, toggleFollowing } from "../../state/live";
 import { changedS, run } from "../../state/runs";
 import style from "./LiveDot.module.css";
 
 const TICK_MS = 1000;
-
-const MEANING = {
-  running: () => "Its files are being written",
-  stalled: (quiet: string) => `It has not marked its end, and nothing was written for ${quiet}`,
-  ended: (quiet: string) => `It has ended, or was quiet for ${quiet}`,
-} as const;
 
 export function LiveDot() {
   const [, tick] = useReducer((n: number) => n + 1, 0);
@@ -28,7 +22,7 @@ export function LiveDot() {
   const isLost = isConnected.value === false;
   const time = seconds === null ? "" : ago(seconds);
   const isWaiting = !isFollowing.value && isPaused.value && doing === "running";
-  const way = isFollowing.value ? "following" : isWaiting ? "following paused" : doing;
+  const way = isFollowing.value ? "following" : isWaiting ? "following paused" : doing === "unknown" ? "changed" : doing;
   const word = isLost ? "connection lost" : way;
   const title = isFollowing.value ? "Following the newest step. Press to stop (l)" : "Press to follow the newest step (l)";
   const dot = isLost ? style["lost"] : (style[doing] ?? "");
@@ -43,7 +37,7 @@ export function LiveDot() {
       <i class={`${style["dot"]} ${dot} ${isWaiting ? style["paused"] : ""}`} />
       <span class={style["word"]}>
         {word}
-        {time !== "" && !isLost && <span>{doing === "ended" && !isFollowing.value ? ` ${time}` : ` · ${time}`}</span>}
+        {time !== "" && !isLost && <span>{(doing === "ended" || doing === "unknown") && !isFollowing.value ? ` ${time}` : ` · ${time}`}</span>}
       </span>
     </button>
   );

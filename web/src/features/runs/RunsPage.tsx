@@ -1,61 +1,110 @@
 /** All the runs that the server shows, and the places it looked at and did not open. */
 
 import { signal } from "@preact/signals";
-import { useState } from "preact/hooks";
-import type { RunItem } from "../../api/types.gen";
-import { count, figure, size } from "../../lib/numbers";
-import { ago } from "../../lib/time";
-import { activityOf } from "../../state/activity";
-import { colourOf, nameOf, runMark } from "../../state/marks";
-import { onLink, href } from "../../state/place";
-import { changedS, notes, program, runs } from "../../state/runs";
-import { Icon } from "../../ui/Icon";
-import { RunEditor } from "./RunEditor";
-import { type Order, ordered, ORDERS, sought } from "./sought";
+import { useMemo, useRef, useState } from "preact/hooks";
+import { getConfigs } from "../../api";
+import { count, figure } from "../../lib/numbers";
+import { runMark } from "../../state/marks";
+import { notes, program, runs } from "../../state/runs";
+import { Text } from "../../ui/Text";
+import { useLoaded } from "../../ui/useLoaded";
+import { differingOf, type Sort, sortable, sorted } from "./columns";
+import { RunTable } from "./RunTable";
+import { sought } from "./sought";
 import style from "./RunsPage.module.css";
 
 /** Fewer runs are seen at a glance. */
 const MANY = 6;
+const FIND_ID = "find-run";
+const NONE: readonly string[] = [];
 
 /** Kept while the page is open: who comes back finds the list as it was. */
 const wanted = signal("");
-const order = signal<Order>("found");
+const order = signal<Sort | null>(null);
 
 export function RunsPage() {
+  const scroller = useRef<HTMLElement>(null);
   const [showsHidden, showHidden] = useState(false);
   const all = runs.value ?? [];
-  const known = ordered(sought(all, wanted.value), order.value).filter(({ id }) => showsHidden || wanted.value.trim() !== "" || !runMark(id).hidden);
+  const ids = all.map(({ id }) => id).join("\n");
+  const configs = useLoaded(all.length > 1 ? ids : null, getConfigs, "configs").value;
+  const differing = useMemo(() => differingOf(configs), [configs]);
+  const keys = configs?.keys ?? NONE;
+  const telling = configs?.telling ?? 0;
+  const columns = sortable(keys.slice(0, telling), differing);
+  const text = wanted.value;
+  const sort = order.value;
+  const hidden = all.filter(({ id }) => runMark(id).hidden).map(({ id }) => id);
+  const shown = useMemo(() => {
+    const known = sought(all, text).filter(({ id }) => showsHidden || text.trim() !== "" || !hidden.includes(id));
+    return sorted(known, columns.find(({ key }) => key === sort?.key), sort?.isDescending === true).map(({ id }) => id);
+    // Rows stay where they are while runs grow; once another is indexed all are put in order again.
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, [ids, text, sort, showsHidden, hidden.join("\n"), configs, all.filter(({ progress }) => progress.phase !== "scalars").length]);
+  const byId = new Map(all.map((item) => [item.id, item]));
+  const items = shown.flatMap((id) => byId.get(id) ?? []);
+  const openFirst = (): void => scroller.current?.querySelector<HTMLElement>("[data-row='0'] a")?.click();
+  const toFirst = (): void => scroller.current?.querySelector<HTMLElement>("[data-row='0'] a")?.focus();
   return (
-    <main class={style["page"]}>
-      <h1>{all.length === 0 ? "No run was recognised" : wanted.value.trim() === "" ? count(all.length, "run") : `${figure(known.length)} of ${count(all.length, "run")}`}</h1>
-      {all.length >= MANY && <Tools />}
-      {all.length === 0 ? <Empty /> : known.map((item) => <Run key={item.id} item={item} />)}
-      {all.length > 0 && known.length === 0 && wanted.value.trim() !== "" && <p role="status">No run is called so.</p>}
-      {all.some(({ id }) => runMark(id).hidden) && (
-        <p>
+    <main class={style["page"]} ref={scroller}>
+      <div class={style["top"]}>
+        <h1>{all.length === 0 ? "No run was recognised" : text.trim() === "" ? count(all.length, "run") : `${figure(items.length)} of ${count(all.length, "run")}`}</h1>
+        {all.length >= MANY && (
+          <input
+            id={FIND_ID}
+            class={`field ${style["find"]}`}
+            type="search"
+            aria-label="Find a run"
+            placeholder="Find by name, format, path or note"
+            autocomplete="off"
+            spellcheck={false}
+            value={text}
+            onInput={(event) => (wanted.value = event.currentTarget.value)}
+            onKeyDown={(event) => {
+              if (event.key === "Enter") openFirst();
+              else if (event.key === "ArrowDown") toFirst();
+              else return;
+              event.preventDefault();
+            }}
+          />
+        )}
+        {all.length > 1 && <Order columns={columns} />}
+        {hidden.length > 0 && (
           <button type="button" class="action" aria-pressed={showsHidden} onClick={() => showHidden(!showsHidden)}>
-            {count(all.filter(({ id }) => runMark(id).hidden).length, "hidden run")}
+            {count(hidden.length, "hidden run")}
           </button>
-        </p>
+        )}
+      </div>
+      {all.length === 0 ? <Empty /> : (
+        <RunTable {...{ items, scroller, keys, telling, differing, sort }} choose={(next) => (order.value = next)} leave={() => document.querySelector<HTMLElement>(`#${FIND_ID}`)?.focus()} />
       )}
+      {all.length > 0 && items.length === 0 && <p role="status" class={style["none"]}>{text.trim() === "" ? "All runs are hidden." : "No run has these words in its name, format, path or note."}</p>}
+      {configs !== null && configs.left > 0 && <p class="quiet">The configuration of {count(configs.left, "run")} was not compared: there are too many.</p>}
       <Notes />
       <p class={style["program"]}>{program.value}</p>
     </main>
   );
 }
 
-function Tools() {
+/** The order, where the table has no headings to press. */
+function Order({ columns }: { columns: ReturnType<typeof sortable> }) {
+  const sort = order.value;
+  const choose = (key: string): void => {
+    const column = columns.find((one) => one.key === key);
+    order.value = column === undefined ? null : { key: column.key, isDescending: column.startsDown };
+  };
   return (
-    <div class={style["tools"]}>
-      <input class="field" type="search" aria-label="Find a run" placeholder="Find by name, format, path or note" autocomplete="off" spellcheck={false} value={wanted.value} onInput={(event) => (wanted.value = event.currentTarget.value)} />
-      <select class="field" aria-label="Order of the runs" value={order.value} onChange={(event) => (order.value = ORDERS.find(({ value }) => value === event.currentTarget.value)?.value ?? "found")}>
-        {ORDERS.map(({ value, label }) => (
-          <option key={value} value={value}>
-            {label}
-          </option>
-        ))}
+    <span class={style["order"]}>
+      <select class="field" aria-label="Order of the runs" value={sort?.key ?? ""} onChange={(event) => choose(event.currentTarget.value)}>
+        <option value="">As found</option>
+        {columns.map(({ key, label }) => <option key={key} value={key}>{label}</option>)}
       </select>
-    </div>
+      {sort !== null && (
+        <button type="button" class="action" aria-label={`Sorted ${sort.isDescending ? "descending" : "ascending"}: turn round`} onClick={() => (order.value = { ...sort, isDescending: !sort.isDescending })}>
+          {sort.isDescending ? "↓" : "↑"}
+        </button>
+      )}
+    </span>
   );
 }
 
@@ -71,77 +120,23 @@ function Empty() {
   );
 }
 
-function Run({ item }: { item: RunItem }) {
-  const to = { page: "rollouts", run: item.id } as const;
-  const seconds = changedS(item);
-  const [isEdited, edit] = useState(false);
-  const { note } = runMark(item.id);
-  const doing = activityOf(item);
-  if (isEdited) return <section class={style["run"]}><RunEditor item={item} done={() => edit(false)} /></section>;
-  return (
-    <section class={style["run"]}>
-      <h2>
-        <i class={style["dot"]} style={{ background: `var(--run-${colourOf(item.id)})` }} />
-        <a href={href(to)} onClick={onLink(to)}>
-          {nameOf(item)}
-        </a>
-        {doing === "running" && <small class={style["live"]}>running</small>}
-        {doing === "stalled" && <small class={style["stalled"]}>stalled</small>}
-        <button type="button" class={`action ${style["edit"]}`} aria-label={`Name, colour and note of ${nameOf(item)}`} title="Name, colour, note" onClick={() => edit(true)}>
-          <Icon sign="more" size={16} />
-        </button>
-      </h2>
-      <dl class={style["facts"]}>
-        {item.splits.map((split) => (
-          <div key={split.name}>
-            <dt>{split.name}</dt>
-            <dd>
-              {count(split.steps, "step")} · {count(split.samples, "sample")}
-              {split.discarded !== null && split.discarded > 0 && <> · {figure(split.discarded)} discarded</>}
-            </dd>
-          </div>
-        ))}
-        {item.splits.length === 0 && <div><dt>No sample was read yet</dt></div>}
-        {item.problems > 0 && (
-          <div>
-            <dt>Problems</dt>
-            <dd>
-              <a href={href({ page: "problems", run: item.id })} onClick={onLink({ page: "problems", run: item.id })}>
-                {figure(item.problems)}
-              </a>
-            </dd>
-          </div>
-        )}
-        {seconds !== null && <div><dt>Last written</dt><dd>{ago(seconds)}</dd></div>}
-        {item.progress.phase !== "ready" && (
-          <div>
-            <dt>Indexing</dt>
-            <dd>{size(item.progress.done_bytes)} of {size(item.progress.total_bytes)}</dd>
-          </div>
-        )}
-      </dl>
-      {note !== "" && <p class={style["note"]}>{note}</p>}
-      <p class={style["path"]}>{item.path}</p>
-      <p class={style["reason"]}>
-        <b>{item.format}</b> {item.reason}
-      </p>
-    </section>
-  );
-}
+const NOTES = 100;
 
 function Notes() {
+  const [shown, show] = useState(NOTES);
   if (notes.value.length === 0) return null;
   return (
-    <section class={style["notes"]}>
-      <h2>Looked at and not opened</h2>
+    <details class={style["notes"]} open={(runs.value ?? []).length === 0}>
+      <summary>{count(notes.value.length, "path")} looked at and not opened</summary>
       <dl>
-        {notes.value.map((note) => (
+        {notes.value.slice(0, shown).map((note) => (
           <div key={`${note.path} ${note.reason}`}>
-            <dt>{note.path}</dt>
-            <dd>{note.reason}</dd>
+            <dt><Text text={note.path} /></dt>
+            <dd><Text text={note.reason} /></dd>
           </div>
         ))}
       </dl>
-    </section>
+      {notes.value.length > shown && <button type="button" class="button" onClick={() => show(shown + NOTES)}>{`${count(notes.value.length - shown, "more path")}: show`}</button>}
+    </details>
   );
 }

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { RunItem } from "../../api/types.gen";
-import { ordered, sought } from "./sought";
+import { sought } from "./sought";
 
 const run = (name: string, samples: number, changed_s: number | null): RunItem => ({
-  id: name, name, format: "relax", reason: "", path: `/work/${name}`, problems: 0, version: "1", live: false, ending: "", changed_s, quiet_s: 600, reward_range: null, metric_ranges: [],
-  splits: [{ name: "train", steps: 1, samples, discarded: 0, first_step: 0, last_step: 0, reward_min: 0, reward_max: 1 }],
+  id: name, name, format: "relax", reason: "", path: `/work/${name}`, problems: 0, version: "1", live: false, has_grown: false, ending: "", changed_s, quiet_s: 600, reward_range: null, metric_ranges: [],
+  splits: [{ name: "train", steps: 1, samples, discarded: 0, first_step: 0, last_step: 0, reward_min: 0, reward_max: 1, last_reward: 0.5, last_response_tokens: 10, last_response_chars: 40 }],
   progress: { done_bytes: 1, total_bytes: 1, phase: "ready" },
 });
 
@@ -20,11 +20,5 @@ describe("the list of runs", () => {
     expect(names(sought([...RUNS, run("relax-2", 1, 1)], "relax"))[0]).toBe("relax-2");
     expect(names(sought(RUNS, "grpo relax 9"))).toEqual(["grpo-9"]);
     expect(names(sought(RUNS, "gp9"))).toEqual(["grpo-9"]);
-  });
-  it("stands as found, by when it was written, by name with its numbers, or by size", () => {
-    expect(names(ordered(RUNS, "found"))).toEqual(names(RUNS));
-    expect(names(ordered(RUNS, "written"))).toEqual(["grpo-10", "grpo-9", "ppo-1"]);
-    expect(names(ordered(RUNS, "name"))).toEqual(["grpo-9", "grpo-10", "ppo-1"]);
-    expect(names(ordered(RUNS, "samples"))).toEqual(["ppo-1", "grpo-9", "grpo-10"]);
   });
 });

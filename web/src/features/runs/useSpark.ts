@@ -1,0 +1,63 @@
+/** Mean reward by step of a run, as a small curve: asked for while its row is on the screen, few at a time, and kept. */
+
+import { useEffect, useState } from "preact/hooks";
+import { getSteps } from "../../api";
+import type { RunItem, StepsReply } from "../../api/types.gen";
+import { path } from "../../lib/curves";
+import { Lru } from "../../lib/lru";
+import { figure, finite, score } from "../../lib/numbers";
+import { Turns } from "../../lib/turns";
+import { mainSplit } from "./columns";
+
+export const WIDTH = 100;
+export const HEIGHT = 20;
+/** A run that grows is not asked for more often than this. */
+const AGAIN_MS = 5000;
+
+export interface Spark {
+  version: string;
+  askedMs: number;
+  /** For an SVG path; empty where there are not two steps to draw between. */
+  d: string;
+  words: string;
+}
+
+const turns = new Turns(3);
+/** A curve takes a few kilobytes. */
+const kept = new Lru<Spark>(1000);
+
+export function sparkOf(reply: StepsReply, askedMs: number): Spark {
+  const means = reply.reward_mean.map(finite);
+  const there = means.flatMap((mean, i) => (mean === null ? [] : [i]));
+  const [first, last] = [there[0], there.at(-1)];
+  if (first === undefined || last === undefined || there.length < 2) return { version: reply.version, askedMs, d: "", words: "" };
+  const at = (i: number): string => `${score(means[i] ?? null)} at step ${figure(reply.steps[i])}`;
+  return { version: reply.version, askedMs, d: path(reply.steps, means, WIDTH, HEIGHT), words: `From ${at(first)} to ${at(last)}` };
+}
+
+/** The curve as far as it is known; null before it is, and where the run has no step. */
+export function useSpark(item: RunItem): Spark | null {
+  const split = mainSplit(item);
+  const key = `${item.id}\n${split?.name}`;
+  const [, draw] = useState(0);
+  const spark = kept.peek(key) ?? null;
+  useEffect(() => {
+    const held = kept.peek(key);
+    if (split === null || held?.version === item.version) return undefined;
+    let isWanted = true;
+    const load = async (): Promise<void> => {
+      const reply = await turns.take(() => getSteps(item.id, split.name), () => isWanted).catch(() => null);
+      if (reply === null) return;
+      kept.put(key, sparkOf(reply, performance.now()));
+      if (isWanted) draw((n) => n + 1);
+    };
+    const timer = setTimeout(() => void load(), held === undefined ? 0 : Math.max(0, held.askedMs + AGAIN_MS - performance.now()));
+    return () => {
+      isWanted = false;
+      clearTimeout(timer);
+    };
+    // The key and the version stand for all that is asked for.
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, [key, item.version]);
+  return spark;
+}
