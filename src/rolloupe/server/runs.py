@@ -78,11 +78,11 @@ async def curve(request: Request) -> Response:
         found: list[tuple[int, float | None, float | None]] = []
         if of_trainer:
             found = [(point.step, point.value, None) for point in query.metrics(run, own)]
+        elif name == DISCARDED:
+            found = [(one.step, one.discarded / one.samples, None) for one in query.steps(run, split) if one.samples]
         else:
-            points = [] if name == DISCARDED else [point for point in query.series(run, name, split) if point.stats.count]
+            points = [point for point in query.series(run, name, split) if point.stats.count]
             found = [(point.step, point.stats.mean, point.stats.std) for point in points]
-            if name == DISCARDED:
-                found = [(one.step, one.discarded / one.samples, None) for one in query.steps(run, split) if one.samples]
         return wire.CurveReply(
             run=run.id,
             split=split,

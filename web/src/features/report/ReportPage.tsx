@@ -2,13 +2,12 @@
 
 import { useEffect } from "preact/hooks";
 import { getAbout, getReport } from "../../api";
-import type { AboutReply } from "../../api/types.gen";
-import { figure } from "../../lib/numbers";
 import { go, place } from "../../state/place";
 import { run } from "../../state/runs";
-import { Alone, Failure, Loading, State } from "../../ui/State";
+import { Alone, Failure, Loading } from "../../ui/State";
 import { useLoaded } from "../../ui/useLoaded";
 import { Node, Tag, tagsShown } from "./Node";
+import { NoReport, Others } from "./NoReport";
 import { Text } from "../../ui/Text";
 import style from "./ReportPage.module.css";
 
@@ -29,25 +28,7 @@ export function ReportPage() {
 
   if (about.error !== null) return <Alone heading="Report"><Failure error={about.error} what="The list of reports" again={about.again} /></Alone>;
   if (about.value === null) return <Alone heading="Report"><Loading /></Alone>;
-  if (about.value.reports.length === 0) {
-    return (
-      <Alone heading="Report">
-        <State title="This run has no reports">
-          <p>A report is what a trainer logs for a step beside its samples, such as the logtree of the Tinker cookbook. The files of this run hold none.</p>
-        </State>
-      </Alone>
-    );
-  }
-  if (!has) {
-    return (
-      <Alone heading="Report">
-        <State title={`Nothing was logged for ${split} ${step ?? ""}`}>
-          <p>These have a report:</p>
-          <Others reports={about.value.reports} />
-        </State>
-      </Alone>
-    );
-  }
+  if (!has) return <Alone heading="Report"><NoReport reports={about.value.reports} /></Alone>;
   if (report.error !== null) return <Alone heading="Report"><Failure error={report.error} what="This report" again={report.again} /></Alone>;
   if (report.value === null) return <Alone heading="Report"><Loading /></Alone>;
   const { root } = report.value;
@@ -69,21 +50,3 @@ export function ReportPage() {
   );
 }
 
-const MOST_STEPS = 12;
-
-/** The newest reports of each split, to go to. */
-function Others({ reports }: Pick<AboutReply, "reports">) {
-  const { split, step } = place.value;
-  return (
-    <ul class={style["others"]}>
-      {reports.map((one) => (
-        <li key={one.split}>
-          <Text text={one.split} />:{" "}
-          {one.steps.slice(-MOST_STEPS).map((other) => (
-            <button key={other} type="button" class="action" aria-pressed={one.split === split && other === step} onClick={() => go({ split: one.split, step: other })}>{figure(other)}</button>
-          ))}
-        </li>
-      ))}
-    </ul>
-  );
-}

@@ -1,6 +1,5 @@
 /** What a run holds beside its samples: configuration, checkpoints, code, files, problems. */
 
-import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { getAbout } from "../../api";
 import type { CheckpointItem, FileItem } from "../../api/types.gen";
@@ -12,6 +11,8 @@ import { Copy } from "../../ui/Copy";
 import { Alone, Failure, Loading } from "../../ui/State";
 import { Text } from "../../ui/Text";
 import { useLoaded } from "../../ui/useLoaded";
+import { Config } from "./Config";
+import { Part } from "./Part";
 import style from "./RunPage.module.css";
 
 const ROWS = 200;
@@ -44,46 +45,6 @@ export function RunPage() {
       <Diff diff={last.code_diff} />
       <Files files={last.files} left={last.files_left} />
     </main>
-  );
-}
-
-interface Leaf {
-  path: string;
-  text: string;
-}
-
-/** Every value of a tree with the way to it. */
-export function leaves(value: unknown, path = ""): Leaf[] {
-  if (typeof value !== "object" || value === null) return [{ path, text: shown(value) }];
-  const members = Object.entries(value);
-  if (members.length === 0) return [{ path, text: Array.isArray(value) ? "[]" : "{}" }];
-  return members.flatMap(([name, member]) => leaves(member, path === "" ? name : `${path}.${name}`));
-}
-
-function Config({ config }: { config: unknown }) {
-  const all = useMemo(() => (Object.keys(config ?? {}).length === 0 ? [] : leaves(config)), [config]);
-  const [wanted, want] = useState("");
-  const [most, more] = useState(ROWS);
-  const words = wanted.toLowerCase().split(/\s+/).filter((word) => word !== "");
-  const found = all.filter(({ path, text }) => words.every((word) => `${path} ${text}`.toLowerCase().includes(word)));
-  return (
-    <Part title="Configuration" note={all.length === 0 ? "none" : count(all.length, "value")}>
-      {all.length > 0 && (
-        <>
-          <input class={style["find"]} type="search" placeholder="Find in it" aria-label="Find in the configuration" value={wanted} onInput={(event) => want(event.currentTarget.value)} />
-          <dl class={style["tree"]}>
-            {found.slice(0, most).map(({ path, text }) => (
-              <div key={path}>
-                <dt><Text text={path} /></dt>
-                <dd><Text text={text} /></dd>
-              </div>
-            ))}
-          </dl>
-          {found.length === 0 && <p class="quiet">Nothing in it has these words.</p>}
-          {found.length > most && <button type="button" class="button" onClick={() => more(most + ROWS)}>{`${figure(found.length - most)} more: show`}</button>}
-        </>
-      )}
-    </Part>
   );
 }
 
@@ -144,15 +105,5 @@ function Files({ files, left }: { files: readonly FileItem[]; left: number }) {
       {files.length > most && <button type="button" class="button" onClick={() => more(most + ROWS)}>{`${figure(files.length - most)} more: show`}</button>}
       {left > 0 && <p class="quiet">{count(left, "file")} more are not listed here.</p>}
     </Part>
-  );
-}
-
-function Part({ title, note, isOpen: opens = true, children }: { title: string; note: string; isOpen?: boolean; children: ComponentChildren }) {
-  const [isOpen, open] = useState(opens);
-  return (
-    <details class={style["part"]} open={isOpen} onToggle={(event) => open(event.currentTarget.open)}>
-      <summary><b>{title}</b> <span class="quiet"><Text text={note} /></span></summary>
-      {isOpen && children}
-    </details>
   );
 }

@@ -1,0 +1,93 @@
+"""What lies beside the samples, in a real browser: a configuration that folds, and steps without a report."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.page.support import Viewer, viewing
+from tests.server.support import lines
+
+pytestmark = pytest.mark.browser
+
+KEYS = 100_000
+CONFIG = {
+    "optim": {"lr": 0.5, "betas": [0.9, 0.95], "schedule": {"kind": "cosine", "<b>hot</b>": True}},
+    "envs": [{"name": "math"}, {"name": "code"}],
+    "many": {f"key{n}": n for n in range(KEYS)},
+}
+
+
+@pytest.fixture(scope="module")
+def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+    """A run of six steps whose trainer logged reports of two, and one without reports."""
+    folder = tmp_path_factory.mktemp("runs")
+    for name, reports in (("reported", (1, 4)), ("silent", ())):
+        run = folder / name
+        run.mkdir()
+        for step in range(6):
+            record: dict[str, Any] = {
+                "iteration": step,
+                "group_idx": 0,
+                "traj_idx": 0,
+                "total_reward": 1.0,
+                "steps": [],
+            }
+            (run / f"train_iteration_00000{step}_rollout_summaries.jsonl").write_bytes(lines([record]))
+        for step in reports:
+            tree = {"title": f"Iteration {step}", "root": {"tag": "body", "attrs": {}, "children": ["Done"]}}
+            (run / f"train_iteration_00000{step}_logtree.json").write_text(json.dumps(tree))
+        (run / "config.json").write_text(json.dumps(CONFIG if reports else {}))
+    with viewing(folder, index_dir=tmp_path_factory.mktemp("index"), settled=True) as viewer:
+        yield viewer
+
+
+def test_a_configuration_folds_and_a_search_opens_what_matches(page: Page, viewer: Viewer) -> None:
+    page.goto(viewer.link)
+    page.goto(f"{viewer.address}runs/reported/run")
+    main = page.get_by_role("main", name="Run")
+    expect(main.get_by_text("100,006 values")).to_be_visible()
+    optim = main.locator("summary").filter(has_text=re.compile("^optim"))
+    expect(main.get_by_text("cosine")).to_have_count(0)  # so large a tree begins folded
+    optim.click()
+    expect(main.get_by_text("[0.9, 0.95]")).to_be_visible()
+    main.locator("summary").filter(has_text=re.compile("^many")).click()
+    expect(main.get_by_text("key99", exact=True)).to_be_visible()
+    assert main.get_by_text(re.compile(r"^key\d+$")).count() == 100
+    main.get_by_role("button", name="99,900 more: show").click()
+    expect(main.get_by_text("key1099", exact=True)).to_be_visible()
+
+    field = main.get_by_role("searchbox", name="Find in the configuration")
+    field.fill("optim kind")
+    expect(main.get_by_text("cosine")).to_be_visible()  # what holds it is open
+    expect(main.get_by_text("1 of 100,006 values")).to_be_visible()
+    expect(main.get_by_text("[0.9, 0.95]")).to_have_count(0)
+    field.fill("hot")
+    expect(main.get_by_text("<b>hot</b>")).to_be_visible()
+    field.fill("key")
+    expect(main.get_by_text("100,000 of 100,006 values")).to_be_visible()
+    expect(main.get_by_role("button", name="99,800 more: show")).to_be_visible()
+    field.fill("nowhere")
+    expect(main.get_by_text("Nothing in it has these words.")).to_be_visible()
+
+
+def test_a_step_without_a_report_leads_to_those_that_have_one(page: Page, viewer: Viewer) -> None:
+    page.goto(viewer.link)
+    page.goto(f"{viewer.address}runs/reported/report?split=train&step=2")
+    expect(page.get_by_role("heading", name="No report for step 2 of train")).to_be_visible()
+    expect(page.get_by_text("for some steps only: 2 of 6 steps")).to_be_visible()
+    expect(page.get_by_role("link", name="Step 1, the report before")).to_be_visible()
+    page.get_by_role("link", name="Step 4, the report after").click()
+    expect(page.get_by_role("heading", name="Iteration 4")).to_be_visible()
+    page.go_back()
+    page.get_by_role("link", name="train, step 1").click()
+    expect(page.get_by_role("heading", name="Iteration 1")).to_be_visible()
+
+    page.goto(f"{viewer.address}runs/silent/report?split=train&step=2")
+    expect(page.get_by_role("heading", name="This run has no reports")).to_be_visible()
+    expect(page.get_by_text("rolloupe.record.logtree")).to_be_visible()  # what writes them
+    page.get_by_role("link", name="The samples of step 2").click()
+    expect(page).to_have_url(re.compile("runs/silent.*sample=train/2/"))

@@ -1,0 +1,92 @@
+/** Where a step has no report: why, and the way to those that have one. */
+
+import { useState } from "preact/hooks";
+import type { ReportSteps } from "../../api/types.gen";
+import type { Place } from "../../lib/address";
+import { count, figure } from "../../lib/numbers";
+import { href, onLink, place } from "../../state/place";
+import { run } from "../../state/runs";
+import { State } from "../../ui/State";
+import { Text } from "../../ui/Text";
+import style from "./ReportPage.module.css";
+
+const STEPS = 24;
+
+interface Props {
+  reports: readonly ReportSteps[];
+}
+
+export function NoReport({ reports }: Props) {
+  const { split, step } = place.value;
+  if (reports.length === 0) return <None />;
+  const own = reports.find((one) => one.split === split)?.steps ?? [];
+  const known = run.value?.splits.find((one) => one.name === split)?.steps;
+  const before = own.findLast((one) => step !== null && one < step);
+  const after = own.find((one) => step !== null && one > step);
+  return (
+    <State title={step === null ? `No report for ${split ?? "this split"}` : `No report for step ${figure(step)} of ${split}`}>
+      <p>
+        {own.length === 0
+          ? "The trainer logged no report for any step of this split."
+          : `The trainer logs a report for some steps only: ${known === undefined ? figure(own.length) : `${figure(own.length)} of ${count(known, "step")}`} of this split.`}
+      </p>
+      {(before !== undefined || after !== undefined) && (
+        <p class={style["ways"]}>
+          {before !== undefined && <Go to={{ step: before }}>Step {figure(before)}, the report before</Go>}
+          {after !== undefined && <Go to={{ step: after }}>Step {figure(after)}, the report after</Go>}
+        </p>
+      )}
+      <p>Steps that have a report:</p>
+      <Others reports={reports} />
+      {step !== null && <p><Go to={{ page: "rollouts" }}>The samples of step {figure(step)}</Go></p>}
+    </State>
+  );
+}
+
+function None() {
+  const { step } = place.value;
+  return (
+    <State title="This run has no reports">
+      <p>A report is what a trainer logs for a step beside its samples: an outline with tables, conversations and errors. The files of this run hold none.</p>
+      <p>
+        Two things write one: the Tinker cookbook, where <code>num_groups_to_log</code> is not 0; and in any trainer <code>rolloupe.record.logtree</code>, which
+        writes the same outline with <code>log.trace("train", step)</code> around a step.
+      </p>
+      <p class={style["ways"]}>
+        {step !== null && <Go to={{ page: "rollouts" }}>The samples of step {figure(step)}</Go>}
+        <Go to={{ page: "run" }}>What the run holds beside its samples</Go>
+      </p>
+    </State>
+  );
+}
+
+function Go({ to, children }: { to: Partial<Place>; children: preact.ComponentChildren }) {
+  return <a href={href(to)} onClick={onLink(to)}>{children}</a>;
+}
+
+/** The reports of each split, the newest first, to go to. */
+export function Others({ reports }: Props) {
+  return (
+    <ul class={style["others"]}>
+      {reports.map((one) => (
+        <li key={one.split}><OfSplit {...one} /></li>
+      ))}
+    </ul>
+  );
+}
+
+function OfSplit({ split, steps }: ReportSteps) {
+  const [shown, show] = useState(STEPS);
+  const { split: here, step } = place.value;
+  return (
+    <>
+      <b><Text text={split} /></b>{" "}
+      {steps.toReversed().slice(0, shown).map((other) => (
+        <a key={other} class="action" href={href({ split, step: other })} onClick={onLink({ split, step: other })} aria-current={split === here && other === step ? "true" : undefined} aria-label={`${split}, step ${other}`}>
+          {figure(other)}
+        </a>
+      ))}
+      {steps.length > shown && <button type="button" class="action strong" onClick={() => show(shown + 10 * STEPS)}>{`${count(steps.length - shown, "older step")}: show`}</button>}
+    </>
+  );
+}
