@@ -126,7 +126,7 @@ def test_the_charts_that_say_most_are_there_without_a_choice(page: Page, viewer:
     opened(page, viewer, PAGES[0])
     charts = page.get_by_role("complementary", name="Charts")
     for name in ("Reward", "Response tokens", "reward.format_reward"):
-        expect(charts.get_by_role("region", name=f"{name} by step")).to_be_visible()
+        expect(charts.get_by_role("region", name=f"{name} by step", exact=True)).to_be_visible()
     expect(charts.locator("canvas").first).to_be_visible()
     charts.get_by_role("button", name="Take Response tokens away").click()
     expect(charts.get_by_role("region", name="Response tokens by step")).to_have_count(0)
@@ -164,6 +164,6 @@ def test_a_run_of_one_step_has_no_empty_chart(page: Page, tmp_path: Path) -> Non
     with viewing(tmp_path / "run", index_dir=tmp_path / "index", settled=True) as one:
         page.goto(one.link)
         charts = page.get_by_role("complementary", name="Charts")
-        expect(charts.get_by_role("region", name="Reward by step")).to_contain_text("mean, one step")
+        expect(charts.get_by_role("region", name="Reward by step", exact=True)).to_contain_text("mean, one step")
         expect(charts.get_by_role("region", name="Response tokens by step")).to_be_visible()
         expect(charts.locator("canvas")).to_have_count(0)
