@@ -3,8 +3,10 @@
     python benchmarks/generate.py /tmp/run --steps 100 --samples 512 --bytes 8000
     python benchmarks/page.py /tmp/run --rounds 9
 
-Prints medians in milliseconds, and the worst. "First sample" is from the start of `rolloupe view`, Python's own start
-included, until the sample is drawn in a browser that is already open; the others from the key press on.
+Prints medians in milliseconds, and 95th percentiles. "First sample" is from the start of `rolloupe view`, Python's own
+start included, until the sample is drawn in a browser that is already open; the others, from the key event until the
+frame that shows the other sample to its end was painted, are measured by the page itself: once with rests between the
+presses, once with the key held down (30 times a second).
 "List" is what the list of a step takes on the wire, "idle" how many requests leave the page in ten seconds in which
 nobody does anything. With `--index-dir` the runs are indexed there already, and no first sample is measured.
 """
@@ -33,6 +35,25 @@ SHOWN = """before => {
   return isDrawn && id !== null && id !== before && main.innerText.includes(id);
 }"""
 """True once the sample that the address names is drawn to its end, and is another one than before."""
+
+
+WATCH = """
+window.took = [];
+addEventListener("keydown", event => {
+  const title = () => document.querySelector("main[aria-label=Sample] header button")?.textContent;
+  const before = title();
+  const look = () => {
+    const isDrawn = ![before, undefined].includes(title()) && document.querySelector("article footer") !== null;
+    if (isDrawn) setTimeout(() => window.took.push(performance.now() - event.timeStamp));
+    else if (performance.now() - event.timeStamp < 5000) requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+}, true);
+"""
+"""The page notes how long each key took, until after the frame that shows what it led to."""
+
+REST_MS = 300
+HELD_MS = 33
 
 
 def start(run: Path, index: str) -> tuple[subprocess.Popen[str], str]:
@@ -77,6 +98,7 @@ class Pressed(NamedTuple):
 
     samples: list[float]
     steps: list[float]
+    held: list[float]
     list_bytes: int
     idle: int
 
@@ -91,15 +113,18 @@ def presses(page: Page, run: Path, rounds: int, index: Path | None) -> Pressed:
             while not page.evaluate(READY):
                 time.sleep(1)
             time.sleep(3)
+            page.evaluate(WATCH)
             samples = [pressed(page, "ArrowRight") for _ in range(rounds)]
             sizes: list[int] = []
             page.on("response", lambda got: sizes.append(size_of(got)) if re.search(LIST, got.url) else None)
             steps = [pressed(page, "[") for _ in range(rounds)]
+            held = [pressed(page, "ArrowRight", HELD_MS) for _ in range(3 * rounds)]
+            page.keyboard.up("ArrowRight")
             time.sleep(2)
             asked: list[str] = []
             page.on("request", lambda request: asked.append(request.url))
             page.wait_for_timeout(10_000)
-            return Pressed(samples, steps, max(sizes, default=0), len(asked))
+            return Pressed(samples, steps, held, max(sizes, default=0), len(asked))
         finally:
             process.terminate()
             process.wait()
@@ -111,15 +136,21 @@ def size_of(got: Response) -> int:
     return sizes["responseBodySize"] + sizes["responseHeadersSize"]
 
 
-def pressed(page: Page, key: str) -> float:
-    """Press a key and wait until another sample is drawn."""
-    before = page.evaluate("new URLSearchParams(location.search).get('sample')")
-    began = time.perf_counter()
-    page.keyboard.press(key)
-    wait_shown(page, before)
-    took = time.perf_counter() - began
-    page.wait_for_timeout(150)
-    return took
+def pressed(page: Page, key: str, rest_ms: int = REST_MS) -> float:
+    """Press a key and wait until another sample is drawn; returns the seconds that the page counted."""
+    count = page.evaluate("window.took.length")
+    page.keyboard.down(key)
+    if rest_ms == REST_MS:
+        page.keyboard.up(key)
+    page.wait_for_function("count => window.took.length > count", arg=count, polling=5, timeout=60_000)
+    took = page.evaluate("window.took.at(-1)")
+    page.wait_for_timeout(rest_ms)
+    return took / 1000
+
+
+def p95(times: list[float]) -> float:
+    """The 95th percentile: of few times the worst."""
+    return sorted(times)[math.ceil(0.95 * len(times)) - 1]
 
 
 def main() -> None:
@@ -137,12 +168,15 @@ def main() -> None:
         pressed_of = {run: presses(page, run, args.rounds, args.index_dir) for run in args.runs}
         browser.close()
     print(
-        "run                 first sample (worst)     next sample (worst)       next step (worst)      list  idle  peak"
+        "run                   first sample (p95)       next sample (p95)         next step (p95)        key held (p95)"
+        "      list  idle  peak"
     )
     for run in args.runs:
         own = pressed_of[run]
         took = [one[run][0] for one in firsts] or [math.nan]
-        taken = [(statistics.median(times) * 1000, max(times) * 1000) for times in (took, own.samples, own.steps)]
+        taken = [
+            (statistics.median(times) * 1000, p95(times) * 1000) for times in (took, own.samples, own.steps, own.held)
+        ]
         cells = "".join(f"{middle:11.0f} ms ({worst:5.0f} ms)" for middle, worst in taken)
         peak = max((one[run][1] for one in firsts), default=math.nan)
         print(f"{run.name:14}{cells}{own.list_bytes / 1000:7.0f} kB{own.idle:6}{peak:5.0f} MB")

@@ -24,6 +24,9 @@ TYPES = {
     ".md": "text/plain", ".txt": "text/plain",
 }  # fmt: skip
 
+A_DAY = "private, max-age=86400"
+"""Browsers ask for the icon with every change of the address."""
+
 FOREVER = "public, max-age=31536000, immutable"
 """For assets, whose names hold a hash of their content."""
 
@@ -73,9 +76,8 @@ class Shell:
         for path in root.rglob("*") if root else ():
             name = path.relative_to(root).as_posix() if root else ""
             if name != "index.html" and path.is_file() and not path.is_symlink() and path.suffix != ".map":
-                files[name] = _file(
-                    path.read_bytes(), path.suffix, FOREVER if name.startswith("assets/") else "no-cache"
-                )
+                caching = FOREVER if name.startswith("assets/") else A_DAY if name == "favicon.svg" else "no-cache"
+                files[name] = _file(path.read_bytes(), path.suffix, caching)
         return files
 
     def _based(self, page: str) -> str:

@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
 import { START } from "../lib/address";
-import { go, place, startPlace } from "./place";
+import { go, place, settle, startPlace } from "./place";
 
 startPlace();
 
@@ -16,4 +16,19 @@ it("makes one entry of leafing, and another of leafing after Back", () => {
   place.value = AT;
   go({ sample: "train/1/0/2" });
   expect(push).toHaveBeenCalledTimes(2);
+});
+
+it("tells the browser of leafing late, and in time for whoever asks", () => {
+  place.value = AT;
+  go({ sample: "train/1/0/5" });
+  const replace = vi.spyOn(history, "replaceState");
+  go({ sample: "train/1/0/6" });
+  go({ sample: "train/1/0/7" });
+  expect([place.value.sample, replace.mock.calls.length]).toEqual(["train/1/0/7", 0]);
+  settle();
+  settle();
+  expect(replace.mock.calls.map(([, , address]) => address)).toEqual([expect.stringContaining("train/1/0/7")]);
+  go({ sample: "train/1/0/8" });
+  go({ page: "search" });
+  expect(replace.mock.calls.map(([, , address]) => address)).toEqual([expect.stringContaining("train/1/0/7"), expect.stringContaining("train/1/0/8")]);
 });

@@ -22,6 +22,31 @@ export function onLeaving(listener: () => void): void {
   leaving = listener;
 }
 
+/** The address of a place that is shown already: the browser is told once the frame is painted, for that takes it milliseconds. */
+let late: string | null = null;
+
+/** Tell the browser where the page is, if it was not told yet. */
+export function settle(): void {
+  if (late === null) return;
+  const address = late;
+  late = null;
+  write("replace", address);
+}
+
+function write(how: "push" | "replace", address: string): void {
+  try {
+    if (how === "push") history.pushState(null, "", address);
+    else history.replaceState(null, "", address);
+  } catch {
+    // Some browsers refuse more than so many changes of the address in a while; the page goes on without.
+  }
+}
+
+function settleLater(address: string): void {
+  if (late === null) requestAnimationFrame(() => setTimeout(settle));
+  late = address;
+}
+
 let lastLeaf = { what: "", at: -LEAF_MS };
 
 /** What kind of leafing a change is: only another sample, or only another step; empty for anything else. */
@@ -34,18 +59,19 @@ function leafed(change: Partial<Place>): string {
 export function go(change: Partial<Place>, how: "push" | "replace" = "push"): void {
   const next = moved(place.peek(), change);
   const address = base() + format(next);
-  if (address === location.pathname + location.search) how = "replace";
+  if (address === (late ?? location.pathname + location.search)) how = "replace";
   // Leafing is one way, however many samples it passes: Back leads to where it began.
   const leaf = how === "push" ? leafed(change) : "";
-  if (leaf !== "" && leaf === lastLeaf.what && performance.now() - lastLeaf.at < LEAF_MS) how = "replace";
-  lastLeaf = { what: leaf, at: performance.now() };
-  if (how === "push") leaving();
-  try {
-    if (how === "push") history.pushState(null, "", address);
-    else history.replaceState(null, "", address);
-  } catch {
-    // Some browsers refuse more than so many changes of the address in a while; the page goes on without.
+  if (leaf !== "" && leaf === lastLeaf.what && performance.now() - lastLeaf.at < LEAF_MS) {
+    lastLeaf = { what: leaf, at: performance.now() };
+    settleLater(address);
+    place.value = next;
+    return;
   }
+  lastLeaf = { what: leaf, at: performance.now() };
+  settle();
+  if (how === "push") leaving();
+  write(how, address);
   place.value = next;
 }
 
@@ -64,7 +90,10 @@ export function onLink(change: Partial<Place>): (event: MouseEvent) => void {
 }
 
 export function startPlace(): void {
+  addEventListener("pagehide", settle);
+  document.addEventListener("visibilitychange", settle); // a page that is not seen paints no frame
   addEventListener("popstate", () => {
+    late = null;
     lastLeaf = { what: "", at: -LEAF_MS }; // what was come back to is an end of its own
     place.value = read();
   });

@@ -4,12 +4,15 @@ import { effect, untracked } from "@preact/signals";
 import { idAt, idOfRow } from "../lib/listing";
 import { isBehind, listing, listOf, position, scopeAt } from "./list";
 import { place } from "./place";
-import { isShown, prefetch } from "./sample";
+import { isShown, prefetch, sample } from "./sample";
 import { stepIndex, steps } from "./steps";
 import { isVisible } from "./visible";
 
-const PAUSE_MS = 30;
 const BESIDE = [1, -1, 2];
+/** Who holds a key down is there in a fifth of a second. */
+const FURTHER = [3, 4, 5, 6];
+/** Larger samples are fetched one ahead: each takes its time. */
+const SMALL_CHARS = 200_000;
 
 export function startPrefetch(): void {
   let round = 0;
@@ -19,7 +22,8 @@ export function startPrefetch(): void {
     round += 1;
     const own = round;
     const tasks = [...untracked(samplesBeside), ...untracked(stepsBeside)];
-    setTimeout(() => void inTurn(tasks, () => own === round), PAUSE_MS);
+    // After the frame that shows the sample.
+    requestAnimationFrame(() => setTimeout(() => void inTurn(tasks, () => own === round)));
   });
 }
 
@@ -42,7 +46,8 @@ function samplesBeside(): Task[] {
   const list = listing.peek();
   const here = position.peek();
   if (list === null || here === null) return [];
-  const ids = BESIDE.flatMap((step) => idAt(list, here + step) ?? []);
+  const isSmall = (sample.peek()?.chars ?? Infinity) < SMALL_CHARS;
+  const ids = [...BESIDE, ...(isSmall ? FURTHER : [])].flatMap((step) => idAt(list, here + step) ?? []);
   return ids.map((id) => () => prefetch(list.scope.run, id));
 }
 

@@ -6,7 +6,7 @@
  */
 
 import { effect } from "@preact/signals";
-import { onLeaving, place } from "./place";
+import { onLeaving, place, settle } from "./place";
 
 type Places = Record<string, number>;
 
@@ -30,8 +30,10 @@ function save(): void {
   clearTimeout(timer);
   timer = undefined;
   if (restoring !== 0) return;
+  settle();
   const places: Places = {};
   for (const pane of panes()) if (pane.scrollTop > 0) places[pane.dataset["scroll"] ?? ""] = Math.round(pane.scrollTop);
+  if (JSON.stringify(places) === JSON.stringify(kept(history.state))) return; // it costs milliseconds
   try {
     history.replaceState({ scroll: places }, "", location.href);
   } catch {

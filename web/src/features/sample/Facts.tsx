@@ -27,9 +27,8 @@ export function Facts({ reply }: { reply: SampleReply }) {
   useLayoutEffect(() => {
     const element = list.current;
     if (element === null) return undefined;
-    const measure = (): void => setHides(element.scrollHeight > element.clientHeight + 2);
-    measure();
-    const observer = new ResizeObserver(measure);
+    // Asked by the observer alone: whoever asks earlier has all of it laid out twice.
+    const observer = new ResizeObserver(() => setHides(element.scrollHeight > element.clientHeight + 2));
     observer.observe(element);
     return () => observer.disconnect();
   }, [reply, isOpen]);
