@@ -275,6 +275,29 @@ def test_each_split_opens_at_its_own_newest_step(page: Page, tmp_path: Path) -> 
             at(page, 3, 0)
 
 
+def test_all_evaluations_of_a_step_are_one_list(page: Page, tmp_path: Path) -> None:
+    relax_run(tmp_path / "run", steps=1)
+    evaluation = tmp_path / "run/rollout_result/eval"
+    evaluation.mkdir()
+    for step in range(2):
+        rows = [row(step, i, dataset=name, group_index=0) for name in ("aime", "toy") for i in range(2)]
+        (evaluation / f"{step}.jsonl").write_bytes(lines(rows))
+    with viewing(tmp_path / "run", index_dir=tmp_path / "index") as viewer:
+        page.goto(viewer.link)
+        at(page, 0, 0)
+        page.get_by_label("Split").first.select_option(label="eval (all)")
+        expect(page).to_have_url(re.compile(r"split=eval&step=1&sample=eval/aime/1/0/0\b"))
+        expect(page.get_by_text("1 / 2", exact=True)).to_be_visible()
+        for name, number in (("aime", 1), ("toy", 0), ("toy", 1)):
+            page.get_by_role("button", name="Next sample").last.click()
+            expect(page).to_have_url(re.compile(rf"split=eval&step=1&sample=eval/{name}/1/0/{number}\b"))
+        page.keyboard.press("[")
+        expect(page).to_have_url(re.compile(r"split=eval&step=0&sample=eval/aime/0/0/0\b"))
+        page.reload()
+        expect(page).to_have_url(re.compile(r"split=eval&step=0&sample=eval/aime/0/0/0\b"))
+        expect(page.get_by_label("Split").first).to_have_value("eval")
+
+
 def test_a_step_that_was_written_again_is_told(page: Page, own: Viewer, run: Path) -> None:
     page.goto(own.link)
     at(page, 2, 0)

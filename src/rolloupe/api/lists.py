@@ -39,7 +39,7 @@ class OfSamples(Asked):
 
         Args:
             query: the whole question as a record; the other arguments are then left out.
-            split: one split; every split without it.
+            split: one split, or `eval` for every `eval/...`; every split without it.
             step: one step.
             steps: first and last step, both included; None leaves that end open.
             group: one group.

@@ -19,7 +19,10 @@ class OfSteps(Asked):
         return Listed(query.splits(self._ready()))
 
     def steps(self, split: str | None = None) -> "Listed[StepSummary]":
-        """The steps of one split, ascending: unless told of `train`, or where that is missing of the first split."""
+        """The steps of one split, ascending: unless told of `train`, or where that is missing of the first split.
+
+        Of `eval` those of all evaluations, the samples of a step together.
+        """
         from rolloupe import query
 
         run = self._ready()

@@ -43,7 +43,13 @@ def layout_of(ctx: click.Context, param: click.Parameter, value: str) -> str:
     help=f"The layout to write: {', '.join(WRITERS)}.",
 )  # fmt: skip
 @options.one_run
-@click.option("--split", "splits", multiple=True, metavar="NAME", help="Only this split; may be given several times.")
+@click.option(
+    "--split",
+    "splits",
+    multiple=True,
+    metavar="NAME",
+    help="Only this split; eval stands for every eval/... May be given several times.",
+)
 @click.option("--steps", callback=steps_of, metavar="A:B", help="Only these steps, both ends included; or one step.")
 @click.option("--json", "as_json", is_flag=True, help="What was done, as a JSON object.")
 @click.option("--force", is_flag=True, help="Write into DST although it is not empty; files of other names stay.")

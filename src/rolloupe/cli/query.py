@@ -64,7 +64,11 @@ def file_of(ctx: click.Context, param: click.Parameter, value: str | None) -> Pa
 @click.command(cls=Command, examples=EXAMPLES)
 @options.paths
 @options.one_run
-@click.option("--split", metavar="NAME", help="One split, such as train or eval/aime24. Default: all.")
+@click.option(
+    "--split",
+    metavar="NAME",
+    help="One split, such as train or eval/aime24; eval stands for every eval/... Default: all.",
+)
 @click.option(
     "--step", "steps", callback=steps_of, metavar="N|A:B", help="One step, or a range with both ends included."
 )

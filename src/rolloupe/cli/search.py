@@ -40,7 +40,11 @@ EXAMPLES = (
 @click.option(
     "--in", "roles", multiple=True, type=click.Choice(ROLES), help="Only there; may be repeated. Default: both texts."
 )
-@click.option("--split", metavar="NAME", help="One split, such as train or eval/aime24. Default: all.")
+@click.option(
+    "--split",
+    metavar="NAME",
+    help="One split, such as train or eval/aime24; eval stands for every eval/... Default: all.",
+)
 @click.option(
     "--step", "steps", callback=steps_of, metavar="N|A:B", help="One step, or a range with both ends included."
 )

@@ -27,7 +27,11 @@ EXAMPLES = (
 @click.command(cls=Command, examples=EXAMPLES)
 @options.paths
 @options.one_run
-@click.option("--split", metavar="NAME", help="One split, such as train or eval/aime24. Default: all.")
+@click.option(
+    "--split",
+    metavar="NAME",
+    help="One split, such as train or eval/aime24; eval stands for every eval/... Default: all.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 @options.reading
 def steps(run_id: str | None, split: str | None, as_json: bool, **place: Any) -> int:

@@ -4,18 +4,20 @@ from rolloupe.index.columns import column_of, metric_column, tag_column
 from rolloupe.index.extremes import Extreme, most_extreme
 from rolloupe.index.library import Library
 from rolloupe.index.run import OpenRun
-from rolloupe.index.sketch import Sketch, merged_moments
+from rolloupe.index.sketch import Moments, Sketch, added_stamps, merged_moments
 from rolloupe.index.snapshot import Piece, Segment, Snapshot, StepKey, extreme_tokens
 
 __all__ = [
     "Extreme",
     "Library",
+    "Moments",
     "OpenRun",
     "Piece",
     "Segment",
     "Sketch",
     "Snapshot",
     "StepKey",
+    "added_stamps",
     "column_of",
     "extreme_tokens",
     "merged_moments",

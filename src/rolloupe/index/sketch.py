@@ -42,6 +42,11 @@ class Moments(Struct, array_like=True):
         return Moments(count, self.sum + other.sum, m2, min(self.min, other.min), max(self.max, other.max))
 
 
+def added_stamps(stamps: Iterable[int]) -> int:
+    """The stamp of several steps, or parts of one, together."""
+    return sum(stamps) % STAMPS
+
+
 class SeriesSketch(Struct, array_like=True):
     """A token series of one step: moments over its tokens, and its most extreme ones.
 

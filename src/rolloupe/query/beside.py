@@ -10,6 +10,7 @@ from rolloupe.errors import BadQuery, NotFound
 from rolloupe.formats.base import HasReports, TrainerFiles
 from rolloupe.index import OpenRun
 from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, MetricRow, RunFile, RunInfo
+from rolloupe.query.splits import is_asked
 
 
 @runtime_checkable
@@ -109,5 +110,5 @@ def all_conversations(run: OpenRun, split: str | None = None) -> Iterator[Logged
     """Yield all conversations of all reports, or of those of a split; one report is held at a time."""
     found = _files(run)
     for own, step in found.logtrees(run.info) if found else ():
-        if found and (split in (None, own) or (split == "eval" and own.startswith("eval/"))):
+        if found and is_asked(own, split):
             yield from found.conversations(run.info, own, step)

@@ -7,6 +7,7 @@ from rolloupe.index import OpenRun
 from rolloupe.index.columns import NUMERIC, SAID
 from rolloupe.index.sketch import Moments
 from rolloupe.query.names import WORDS, free
+from rolloupe.query.splits import is_asked
 
 Range: TypeAlias = tuple[float, float]
 
@@ -39,7 +40,7 @@ def catalogue(run: OpenRun, split: str | None = None) -> Catalogue:
     What annotations say is among the names, but not in the ranges.
     """
     snapshot = run.snapshot()
-    sketches = [sketch for sketch in snapshot.steps.values() if split in (None, sketch.split)]
+    sketches = [sketch for sketch in snapshot.steps.values() if is_asked(sketch.split, split)]
     of_columns = _ranges((sketch.columns for sketch in sketches), SAID if snapshot.annotations else ())
     of_metrics = _ranges((sketch.metrics for sketch in sketches), snapshot.said_names()[0])
     declared = {name: (worst, best) for name, worst, best in run.info.metric_ranges}

@@ -7,6 +7,7 @@ from rolloupe.query import engine
 from rolloupe.query.engine import Question
 from rolloupe.query.kept import Kept
 from rolloupe.query.records import Discards
+from rolloupe.query.splits import is_asked
 from rolloupe.query.terms import said_discarded
 
 KEPT = 1_000_000
@@ -22,8 +23,18 @@ _kept: Kept[list[Discards]] = Kept(KEPT, len)
 
 
 def discards(run: OpenRun, split: str | None = None) -> list[Discards]:
-    """What was not trained on, by split, step and reason; of all splits or of one. Empty where all was."""
-    return [one for one in _all(run) if split in (None, one.split)]
+    """What was not trained on, by split, step and reason; of all splits or of one. Empty where all was.
+
+    Of `eval` those of all evaluations, the same step and reason counted together.
+    """
+    found: dict[tuple[str, int, str], Discards] = {}
+    for one in _all(run):
+        if is_asked(one.split, split):
+            place = split or one.split, one.step, one.reason
+            held = found.get(place, Discards(*place, 0, 0, 0))
+            sums = (a + b for a, b in zip(held[3:], one[3:], strict=True))
+            found[place] = Discards(*place, *sums)
+    return sorted(found.values(), key=lambda one: (one.split != "train", one.split, one.step, one.reason))
 
 
 def discarded_by_step(run: OpenRun) -> dict[StepKey, int]:

@@ -11,12 +11,12 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from rolloupe.errors import NotFound, SourceChanged
-from rolloupe.index import OpenRun, Snapshot
+from rolloupe.index import OpenRun, Snapshot, added_stamps
 from rolloupe.model import SampleKey
 from rolloupe.query import shown
 from rolloupe.query.listed import listed
 from rolloupe.query.records import SampleItem, SamplePage, SampleQuery
-from rolloupe.query.terms import is_one_step
+from rolloupe.query.splits import is_asked
 
 PAGE_CELLS = 500_000
 """Values that are fetched at a time where all samples are asked for."""
@@ -48,7 +48,7 @@ def in_known_splits(snapshot: Snapshot, query: SampleQuery) -> SampleQuery:
     known = sorted({split for split, _ in snapshot.steps}, key=lambda split: (split != "train", split))
     found: list[str] = []
     for split in query.splits:
-        own = [one for one in known if one == split or (split == "eval" and one.startswith("eval/"))]
+        own = [one for one in known if is_asked(one, split)]
         if not own and known:
             raise NotFound(f"no split {split!r}; there are: {', '.join(known[:40])}")
         found += own or [split]
@@ -57,9 +57,11 @@ def in_known_splits(snapshot: Snapshot, query: SampleQuery) -> SampleQuery:
 
 
 def stamp_of(snapshot: Snapshot, query: SampleQuery) -> int:
-    """The stamp of the only step of a query, 0 where there are several."""
-    sketch = snapshot.steps.get((query.splits[0], query.step_min or 0)) if is_one_step(query) else None
-    return sketch.stamp if sketch else 0
+    """The stamp of the only step of a query, of its splits together, 0 where there are several."""
+    if query.step_min is None or query.step_min != query.step_max:
+        return 0
+    found = (snapshot.steps.get((split, query.step_min)) for split in query.splits)
+    return added_stamps(sketch.stamp for sketch in found if sketch)
 
 
 def in_scope(run: OpenRun, query: SampleQuery) -> int:

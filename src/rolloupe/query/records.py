@@ -11,9 +11,9 @@ from rolloupe.query.filters import Filter
 class SampleQuery(Struct, frozen=True, kw_only=True):
     """Which samples of a run, in which order, how many. URL, CLI and API all parse to this.
 
-    An empty `splits` means every split; steps are inclusive. `sort` is `index` or any column or sample metric
-    (`reward`, `advantage`, `response_tokens`, `turns`, ...); missing values come last either way. A sample must fulfil
-    every filter in `where`.
+    An empty `splits` means every split, and `eval` among them every `eval/...`; steps are inclusive. `sort` is `index`
+    or any column or sample metric (`reward`, `advantage`, `response_tokens`, `turns`, ...); missing values come last
+    either way. A sample must fulfil every filter in `where`.
     """
 
     splits: tuple[str, ...] = ()

@@ -1,18 +1,20 @@
 """Splits, steps, groups and curves: what is answered from the sketches, and what needs one look at a step."""
 
+import functools
 import math
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 
 from rolloupe.errors import BadQuery, NotFound
-from rolloupe.index import OpenRun, Sketch, Snapshot, StepKey
+from rolloupe.index import Moments, OpenRun, Sketch, Snapshot, StepKey, added_stamps
 from rolloupe.index.columns import NUMERIC, Meant, kind_of
-from rolloupe.index.sketch import Moments
 from rolloupe.query import engine
 from rolloupe.query.discards import discarded_by_step
 from rolloupe.query.engine import Question
 from rolloupe.query.names import free, is_annotated, meaning
 from rolloupe.query.records import GroupSummary, SeriesPoint, SplitSummary, Stats, StepSummary
 from rolloupe.query.rows import Column, Said, quote
+from rolloupe.query.splits import is_asked
 from rolloupe.query.terms import said_discarded
 
 NONE = Moments()
@@ -50,14 +52,23 @@ class _Trained:
             return sketch.trained
         return sketch.rows - self._discarded.get((sketch.split, sketch.step), 0)
 
-    def stats(self, sketch: Sketch) -> Stats:
-        """The statistics of a step."""
-        return stats_of(self.moments(sketch), self.count(sketch))
+    def together(self, sketches: Sequence[Sketch]) -> Stats:
+        """The statistics of one step, or of several splits at a step."""
+        return stats_of(merged(map(self.moments, sketches)), sum(map(self.count, sketches)))
 
 
-def _token_point(sketch: Sketch, name: str) -> SeriesPoint:
-    moments = sketch.series[name].moments
-    return SeriesPoint(sketch.split, sketch.step, stats_of(moments, moments.count))
+def merged(moments: Iterable[Moments]) -> Moments:
+    """The moments of all values together."""
+    return functools.reduce(Moments.merge, moments, NONE)
+
+
+def _by_step(snapshot: Snapshot, asked: str) -> dict[int, list[Sketch]]:
+    """The sketches of the splits that are asked for, by step."""
+    found: dict[int, list[Sketch]] = defaultdict(list)
+    for sketch in snapshot.steps.values():
+        if is_asked(sketch.split, asked):
+            found[sketch.step].append(sketch)
+    return found
 
 
 def splits(run: OpenRun, *, quick: bool = False) -> list[SplitSummary]:
@@ -112,22 +123,19 @@ def _counted_groups(run: OpenRun, sketches: list[Sketch]) -> dict[tuple[str, int
 
 
 def steps(run: OpenRun, split: str) -> list[StepSummary]:
-    """The steps of a split, ascending. Raises `NotFound`, naming the splits there are."""
+    """The steps of a split, ascending; of `eval` those of all evaluations, their samples together.
+
+    Raises `NotFound`, naming the splits there are.
+    """
     snapshot = run.snapshot()
     trained = _Trained(run, snapshot, REWARD)
-    found = [
-        StepSummary(
-            split,
-            s.step,
-            s.rows,
-            trained.stats(s),
-            run.step_states.get((split, s.step), ""),
-            s.stamp,
-            s.rows - trained.count(s),
-        )
-        for s in snapshot.steps.values()
-        if s.split == split
-    ]
+    found = []
+    for step, members in _by_step(snapshot, split).items():
+        rows, count = sum(s.rows for s in members), sum(map(trained.count, members))
+        states = (run.step_states.get((s.split, step), "") for s in members)
+        state = next(filter(None, states), "")
+        stamp = added_stamps(s.stamp for s in members)
+        found.append(StepSummary(split, step, rows, trained.together(members), state, stamp, rows - count))
     if not found:
         known = ", ".join(sorted({key[0] for key in run.snapshot().steps})) or "none yet"
         raise NotFound(f"no split {split!r} in run {run.id!r}; its splits: {known}")
@@ -154,17 +162,21 @@ def token_series_names(run: OpenRun) -> list[str]:
 def series(run: OpenRun, name: str, split: str | None = None) -> list[SeriesPoint]:
     """A sample metric by step, of one split or all; or the token series of that name, where no sample metric has it.
 
-    A point of a token series is of the tokens that have a value, and there is none where none has. Raises `BadQuery`,
-    naming what there is.
+    Of `eval` a point is of all evaluations at its step together. A point of a token series is of the tokens that have
+    a value, and there is none where none has. Raises `BadQuery`, naming what there is.
     """
     snapshot = run.snapshot()
-    sketches = [sketch for sketch in snapshot.steps.values() if split in (None, sketch.split)]
+    if split is None:
+        places = [(key, [sketch]) for key, sketch in snapshot.steps.items()]
+    else:
+        places = [((split, step), members) for step, members in _by_step(snapshot, split).items()]
     of = meaning(snapshot, name)
     if of is not None and (of.kind == "metric" or (of.kind == "fixed" and of.name in NUMERIC)):
         trained = _Trained(run, snapshot, of)
-        points = [SeriesPoint(sketch.split, sketch.step, trained.stats(sketch)) for sketch in sketches]
+        points = [SeriesPoint(*key, trained.together(members)) for key, members in places]
     elif name in (known := token_series_names(run)):
-        points = [_token_point(sketch, name) for sketch in sketches if name in sketch.series]
+        held = ((key, [s.series[name].moments for s in members if name in s.series]) for key, members in places)
+        points = [SeriesPoint(*key, stats_of(merged(own), sum(m.count for m in own))) for key, own in held if own]
     else:
         also = f"; token series: {', '.join(known)}" if known else ""
         raise BadQuery(f"no sample metric {name!r}; there are: {', '.join(columns(run)[:40])}{also}")

@@ -1,6 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { format, MAX_COLUMNS, MAX_OVER, moved, parse, scopeOf, START } from "./address";
 
+describe("an address of all evaluations", () => {
+  it("stays one when a sample of theirs is read, and no other", () => {
+    expect(parse("runs/r", "split=eval&step=3&sample=eval/a/3/0/1")).toMatchObject({ split: "eval", step: 3, sample: "eval/a/3/0/1" });
+    expect(parse("runs/r", "split=eval&sample=train/2/0/1")).toMatchObject({ split: "train", step: 2 });
+    expect(parse("runs/r", "split=train&sample=eval/a/3/0/1")).toMatchObject({ split: "eval/a" });
+    expect(parse("runs/r", "sample=eval/a/3/0/1")).toMatchObject({ split: "eval/a" });
+    expect(format(parse("runs/r", "split=eval&step=3&sample=eval/a/3/0/1"))).toContain("split=eval&");
+  });
+});
+
 describe("addresses", () => {
   it("read back as what they were written from", () => {
     const place = {

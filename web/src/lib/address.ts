@@ -1,5 +1,6 @@
 /** The address of everything: what the page shows, written as path and query, and read back. */
 
+import { isOf } from "./splits";
 import { NO_SEARCH, type Search, searchIn, writeSearch } from "./searching";
 import { ALL_TOGETHER, readTogether, type Together, togetherFor, writeTogether } from "./together";
 
@@ -114,12 +115,13 @@ export function parse(path: string, query: string): Place {
   if (!isSearch && (first !== "runs" || second === undefined)) return START;
   const sample = given.get("sample") || null;
   const scope = sample === null ? null : scopeOf(sample);
+  const split = given.get("split") || null;
   const step = given.get("step") ?? "";
   const sort = given.get("sort") ?? "";
   return {
     page: isSearch ? "search" : (BESIDE.find((name) => name === third) ?? "rollouts"),
     run: isSearch ? given.get("run") || null : (second ?? null),
-    split: scope?.split ?? (given.get("split") || null),
+    split: scope === null || isOf(scope.split, split) ? split : scope.split,
     step: scope?.step ?? (WHOLE.test(step) ? Number(step) : null),
     sample,
     view: VIEWS.find((view) => view === given.get("view")) ?? "transcript",

@@ -4,7 +4,7 @@ import { computed, effect, untracked } from "@preact/signals";
 import type { Page } from "../lib/address";
 import { goFirst, isBehind, listing, position } from "./list";
 import { go, place } from "./place";
-import { run, runs } from "./runs";
+import { run, runs, split as splitOf, splitChoices } from "./runs";
 import { isShown, sample as read } from "./sample";
 import { lastStep, steps } from "./steps";
 
@@ -24,7 +24,7 @@ export function startComplete(): void {
   });
   effect(() => {
     const { page, split, step } = place.value;
-    const splits = run.value?.splits ?? [];
+    const splits = splitChoices.value;
     const first = splits[0];
     if (!hasStep(page) || first === undefined || splits.some((one) => one.name === split)) return;
     if (split === null || run.value?.progress.phase === "ready") untracked(() => go(split === null ? { split: first.name, step } : { split: first.name }, "replace"));
@@ -32,7 +32,7 @@ export function startComplete(): void {
   effect(() => {
     const { page, split, step, discarded } = place.value;
     if (!hasStep(page) || split === null || step !== null || (discarded && steps.value === null)) return;
-    const newest = (discarded ? lastDiscarded.value : null) ?? lastStep.value ?? run.value?.splits.find((one) => one.name === split)?.last_step ?? null;
+    const newest = (discarded ? lastDiscarded.value : null) ?? lastStep.value ?? splitOf.value?.last_step ?? null;
     if (newest !== null) untracked(() => go({ step: newest }, "replace"));
   });
   effect(() => {

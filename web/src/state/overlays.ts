@@ -3,6 +3,7 @@
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { getSteps } from "../api";
 import type { RunItem, StepsReply } from "../api/types.gen";
+import { choicesOf } from "../lib/splits";
 import { go, place } from "./place";
 import { runs } from "./runs";
 import { isVisible } from "./visible";
@@ -47,7 +48,7 @@ export function startOverlays(): void {
 async function refresh(item: RunItem, split: string): Promise<void> {
   const held = loaded.peek().get(item.id);
   const key = `${item.id}\n${split}\n${item.version}`;
-  if ((held?.version === item.version && held.split === split) || wanted.has(key) || !item.splits.some((one) => one.name === split)) return;
+  if ((held?.version === item.version && held.split === split) || wanted.has(key) || !choicesOf(item.splits).some((one) => one.name === split)) return;
   wanted.add(key);
   try {
     loaded.value = new Map(loaded.peek()).set(item.id, await getSteps(item.id, split));

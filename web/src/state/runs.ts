@@ -3,6 +3,7 @@
 import { computed, signal } from "@preact/signals";
 import { type ApiError, getRuns } from "../api";
 import type { Note, RunItem, SplitItem } from "../api/types.gen";
+import { choicesOf } from "../lib/splits";
 import { place } from "./place";
 import { asApiError } from "./session";
 
@@ -16,7 +17,10 @@ const toldAt = new Map<string, number>();
 
 export const run = computed<RunItem | null>(() => runs.value?.find((one) => one.id === place.value.run) ?? null);
 
-export const split = computed<SplitItem | null>(() => run.value?.splits.find((one) => one.name === place.value.split) ?? null);
+/** The splits of the run that can be looked at, all evaluations together among them. */
+export const splitChoices = computed<readonly SplitItem[]>(() => choicesOf(run.value?.splits ?? []));
+
+export const split = computed<SplitItem | null>(() => splitChoices.value.find((one) => one.name === place.value.split) ?? null);
 
 export async function loadRuns(): Promise<void> {
   try {

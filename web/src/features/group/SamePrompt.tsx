@@ -4,6 +4,7 @@ import { signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type ApiError, getSame, getSameIn } from "../../api";
 import type { SameReply, SameStep } from "../../api/types.gen";
+import { scopeOf } from "../../lib/address";
 import { count, exact, figure, finite, score } from "../../lib/numbers";
 import { cellColour, placeIn } from "../../lib/scales";
 import { scale } from "../../state/columns";
@@ -46,9 +47,15 @@ export function SamePrompt() {
   );
 }
 
+/** The split of the sample that is looked at: the list may be of several. */
+function splitHere(): string | null {
+  const { sample, split } = place.value;
+  return (sample === null ? null : scopeOf(sample)?.split) ?? split;
+}
+
 function summary(same: SameReply | null): string {
   if (same === null) return "…";
-  const own = same.steps.filter(({ split }) => split === place.value.split);
+  const own = same.steps.filter(({ split }) => split === splitHere());
   const elsewhere = same.steps.length - own.length;
   if (same.steps.length < 2) return "at this step alone, in this run";
   const [first, last] = [own[0], own.at(-1)];
@@ -74,8 +81,8 @@ function Strips({ same }: { same: SameReply }) {
 /** A bar a step: as high and of the colour as the mean reward is; a press goes there. */
 function Strip({ of, split, own, isNamed }: { of: string; split: string; own: readonly SameStep[]; isNamed: boolean }) {
   const list = useRef<HTMLUListElement>(null);
-  const { run: runId, step, split: split_ } = place.value;
-  const isThis = of === runId && split === split_;
+  const { run: runId, step } = place.value;
+  const isThis = of === runId && split === splitHere();
   const at = isThis ? own.findIndex((one) => one.step === step) : -1;
   const from = Math.max(0, Math.min(Math.max(0, at) - MOST / 2, own.length - MOST));
   const shown = own.slice(from, from + MOST);

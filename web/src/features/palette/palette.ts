@@ -4,12 +4,13 @@ import { signal } from "@preact/signals";
 import { scopeOf } from "../../lib/address";
 import { fit } from "../../lib/fuzzy";
 import { nearest } from "../../lib/rows";
+import { nameOfSplit } from "../../lib/splits";
 import { count, figure, score, whole } from "../../lib/numbers";
 import { doings } from "../../state/actions";
 import { columns, label as labelOf } from "../../state/columns";
 import { nameOf, runMark, sampleMarks } from "../../state/marks";
 import { go, place } from "../../state/place";
-import { run, runs, samplesOf } from "../../state/runs";
+import { run, runs, samplesOf, splitChoices } from "../../state/runs";
 import { steps } from "../../state/steps";
 import { pages } from "../frame/pages";
 
@@ -73,8 +74,8 @@ function choices(): Choice[] {
   return [
     ...doings.value.filter(({ action, can }) => action !== "palette" && can()).map(({ action, words, label, act }) => ({ key: `do ${action}`, kind: "do", words: capital(words), more: label, act })),
     ...pages().map(({ page, discarded = false, label, more }) => ({ key: `page ${label}`, kind: "page", words: label, more, act: () => go({ page, discarded, list: false }) })),
-    ...(own?.splits ?? []).map(({ name, steps: length }) => ({
-      key: `split ${name}`, kind: "split", words: name, more: count(length, "step"), act: () => go({ page: here.page === "report" ? "report" : "rollouts", split: name }),
+    ...splitChoices.value.map(({ name, steps: length }) => ({
+      key: `split ${name}`, kind: "split", words: nameOfSplit(name), more: count(length, "step"), act: () => go({ page: here.page === "report" ? "report" : "rollouts", split: name }),
     })),
     ...(runs.value ?? []).map((item) => ({
       key: `run ${item.id}`, kind: "run", words: nameOf(item), more: `${count(samplesOf(item), "sample")}${runMark(item.id).hidden ? " · hidden" : ""}`,

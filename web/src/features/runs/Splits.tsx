@@ -1,9 +1,10 @@
 /** The splits of the run: side by side where there are few, else in a list. */
 
 import { count } from "../../lib/numbers";
+import { nameOfSplit } from "../../lib/splits";
 import { harmless } from "../../lib/visible";
 import { go, place } from "../../state/place";
-import { run } from "../../state/runs";
+import { splitChoices } from "../../state/runs";
 import { Segments } from "../../ui/Segments";
 import style from "./Splits.module.css";
 
@@ -12,13 +13,13 @@ const SHORT_CHARS = 40;
 
 /** `inList`: the copy that stands in the list of samples where the bar has no room. */
 export function Splits({ inList = false }: { inList?: boolean }) {
-  const splits = run.value?.splits ?? [];
+  const splits = splitChoices.value;
   const { split } = place.value;
   if (splits.length < 2 || split === null) return null;
   const choose = (name: string): void => go({ split: name });
   const options = splits.map(({ name, steps, samples }) => ({
     value: name,
-    label: name,
+    label: nameOfSplit(name),
     title: `${count(steps, "step")}, ${count(samples, "sample")}`,
   }));
   const isShort = splits.length <= FEW && splits.reduce((sum, { name }) => sum + name.length, 0) <= SHORT_CHARS;
@@ -32,9 +33,9 @@ export function Splits({ inList = false }: { inList?: boolean }) {
   return (
     <div class={inList ? style["inList"] : style["bar"]}>
       <select class={`field ${style["select"]}`} aria-label="Split" value={split} onChange={(event) => choose(event.currentTarget.value)}>
-        {options.map(({ value, title }) => (
+        {options.map(({ value, label, title }) => (
           <option key={value} value={value} title={title}>
-            {harmless(value)}
+            {harmless(label)}
           </option>
         ))}
       </select>
