@@ -109,7 +109,8 @@ def query(
 
     Conditions are `column operator value`, joined by and, or, not and parentheses; operators are = != < <= > >=,
     contains (text, in any case), in (a, b) and is null. Columns are reward, advantage, status, split, step, group,
-    index, turns, prompt_tokens, response_tokens, total_tokens, response_chars, env, uid, discarded, every sample
+    index, turns, prompt_tokens, response_tokens, total_tokens, response_chars, env, uid, discarded, number (in its
+    step, from 0), every sample
     metric and every tag; `metric.NAME` and `tag.NAME` are those that are called like another column. A column of
     numbers may be compared with another one. Names and values with blanks or signs in them stand in quotes. What is
     missing fulfils no comparison but !=.

@@ -22,12 +22,16 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     Example("rolloupe show RUN_DIR train/12/3/97", "One sample, by its id"),
+    Example("rolloupe show RUN_DIR train/12#40", "Sample number 40 of a step, from 0"),
     Example("rolloupe show RUN_DIR train/12/3/97 --raw > sample.json", "Its record, as the trainer wrote it"),
     Example("rolloupe show RUN_DIR train/12.jsonl:0-4096 --bytes | less", "A record that could not be read"),
     Example("rolloupe show RUN_DIR train/12/3/97 --json | jq .turns", "Everything that Rolloupe reads of it"),
 )
 
 RANGE = re.compile(r"(?P<file>.+):(?P<start>\d{1,18})-(?P<stop>\d{1,18})", re.DOTALL)
+NUMBERED = re.compile(r"(?P<split>[^#]+)/(?P<step>-?\d{1,18})#(?P<number>\d{1,18})", re.DOTALL)
+"""A sample by its number in its step; in ids a `#` is written %23."""
+
 BLOCK_BYTES = 2**20
 
 STYLES = {
@@ -66,7 +70,8 @@ def show(
 ) -> None:
     """Show one sample, whole.
 
-    An ID is split/step/group/index, as `rolloupe query` and the address of the page have it.
+    An ID is split/step/group/index, as `rolloupe query` and the address of the page have it; or split/step#N, sample
+    number N of a step, counted from 0 in the order of its files.
 
     With --json, the object has id, run and the fields of `rolloupe.Sample`; numbers that JSON lacks are the strings
     "NaN", "Infinity" and "-Infinity". In the terminal, control characters are shown as signs such as ␛, and several
@@ -85,7 +90,7 @@ def show(
         if as_bytes:
             _write_bytes(runs, run_id, sample_id)
             return
-        run = _holding(runs, run_id, sample_id)
+        run, sample_id = _holding(runs, run_id, sample_id)
         if raw:
             _write_raw(run, sample_id)
         elif as_json:
@@ -94,18 +99,31 @@ def show(
             _print(run, run.sample(sample_id))
 
 
-def _holding(runs: "Runs", run_id: str | None, sample_id: str) -> "Run":
-    """The run that has the sample. Raises `NotFound` where none has, or several."""
+def _holding(runs: "Runs", run_id: str | None, sample_id: str) -> "tuple[Run, str]":
+    """The run that has the sample, and its id. Raises `NotFound` where none has, or several."""
     among = options.chosen(runs, run_id)
     if not among:
         options.explain_nothing(runs)
-    holding = among if len(among) == 1 else [run for run in among if run.has(sample_id)]
-    if len(holding) == 1:
-        return holding[0]
+    if numbered := NUMBERED.fullmatch(sample_id):
+        found = [(run, own) for run in among if (own := _by_number(run, numbered)) is not None]
+    else:
+        found = [(run, sample_id) for run in among if len(among) == 1 or run.has(sample_id)]
+    if len(found) == 1:
+        return found[0]
+    holding = [run for run, _ in found]
     names = ", ".join(run.id for run in (holding or among)[:20]) or "none"
     if holding:
         raise NotFound(f"several runs have a sample {sample_id!r}; choose one with --run: {names}")
     raise NotFound(f"no run has a sample {sample_id!r}; looked in: {names}")
+
+
+def _by_number(run: "Run", place: re.Match[str]) -> str | None:
+    """The id of a sample by its number in its step; None where the run has no such step, or fewer samples in it."""
+    try:
+        asked = run.samples(split=place["split"], step=int(place["step"]), where=f"number = {place['number']}", limit=1)
+        return next((str(item.key) for item in asked), None)
+    except NotFound:
+        return None
 
 
 def _write_raw(run: "Run", sample_id: str) -> None:

@@ -63,8 +63,15 @@ KNOWN = {
 free for sample metrics and tags."""
 
 
+NUMBER = "number"
+"""What a person calls the place of a sample in its step, from 0, unless a sample metric or a tag is called so."""
+
+NUMBER_COLUMN = "~number"
+"""A column that no segment has: it is counted where a question names it."""
+
+
 class Meant(NamedTuple):
-    """What a person means by a name: `kind` is `fixed`, `metric` or `tag`; `name` is that of the metric or tag."""
+    """What a person means by a name: `kind` is `fixed`, `metric`, `tag` or `number`; `name` is as the kind has it."""
 
     kind: str
     name: str
@@ -72,6 +79,8 @@ class Meant(NamedTuple):
     @property
     def column(self) -> str:
         """Its column."""
+        if self.kind == NUMBER:
+            return NUMBER_COLUMN
         return {"metric": metric_column, "tag": tag_column}.get(self.kind, KNOWN.__getitem__)(self.name)
 
 
@@ -114,6 +123,8 @@ def meant(name: str, metrics: Collection[str], tags: Collection[str]) -> Meant |
         if name.startswith(f"{kind}.") and name.removeprefix(f"{kind}.") in names
     ]
     found = [*prefixed, *own] if is_taken(name) else [*own, *prefixed]
+    if not found and name == NUMBER:
+        return Meant(NUMBER, NUMBER)
     return found[0] if found else None
 
 
@@ -124,7 +135,9 @@ def column_of(name: str, metrics: Collection[str], tags: Collection[str]) -> str
 
 
 def kind_of(column: str) -> str:
-    """The SQL type of the column of a sample metric or a tag; empty for a fixed column, which every segment has."""
+    """The SQL type of a column that segments may lack; empty for a fixed column, which every segment has."""
+    if column == NUMBER_COLUMN:
+        return "BIGINT"
     return {"m.": "DOUBLE", "t.": "VARCHAR"}.get(column[:2], "")
 
 

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun, Snapshot
+from rolloupe.index.columns import NUMBER
 from rolloupe.query import engine
 from rolloupe.query.catalogue import catalogue
 from rolloupe.query.engine import Question
@@ -124,6 +125,7 @@ def _found(run: OpenRun, snapshot: Snapshot, query: SampleQuery, at: Expected, p
         columns = catalogue(run, query.splits[0] if len(query.splits) == 1 else None).columns
         named = [Suggestion(quoted(one.name), "column", one.source if one.source != "fixed" else "") for one in columns]
         listed = {one.name for one in columns}
+        named += [] if NUMBER in listed else [Suggestion(NUMBER, "column", "in its step, from 0")]
         named += [Suggestion(quoted(name), "column", kind) for name, kind in own_names(snapshot) if name not in listed]
         return [*_matching(named, partial), *_words(("not", "("), partial)]
     if at.what == "operator":

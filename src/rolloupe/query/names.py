@@ -5,7 +5,18 @@ from collections.abc import Collection
 
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun, Snapshot, column_of
-from rolloupe.index.columns import KNOWN, NUMERIC, SAID, Meant, is_taken, kind_of, meant, metric_column, tag_column
+from rolloupe.index.columns import (
+    KNOWN,
+    NUMBER,
+    NUMERIC,
+    SAID,
+    Meant,
+    is_taken,
+    kind_of,
+    meant,
+    metric_column,
+    tag_column,
+)
 from rolloupe.query.records import SampleItem
 from rolloupe.query.rows import quote
 
@@ -54,7 +65,7 @@ def has_column(run: OpenRun, name: str) -> bool:
 
 def is_number(snapshot: Snapshot, name: str) -> bool:
     """True for a column of numbers; False for text, and where there is none such."""
-    return name in NUMBERS or kind_of(column_of(name, snapshot.metrics, snapshot.tags) or "") == "DOUBLE"
+    return name in NUMBERS or kind_of(column_of(name, snapshot.metrics, snapshot.tags) or "") in ("DOUBLE", "BIGINT")
 
 
 def is_real(snapshot: Snapshot, name: str) -> bool:
@@ -66,7 +77,7 @@ def is_real(snapshot: Snapshot, name: str) -> bool:
 def value_of(item: SampleItem, name: str) -> float | int | str | None:
     """What a sample has in a column; None where it has none such."""
     found = meant(name, item.metrics, item.tags)
-    if found is None:
+    if found is None or found.kind == NUMBER:
         return None
     if found.kind != "fixed":
         return item.metrics[found.name] if found.kind == "metric" else item.tags[found.name]
@@ -76,7 +87,7 @@ def value_of(item: SampleItem, name: str) -> float | int | str | None:
 
 def _known(snapshot: Snapshot, name: str) -> str:
     """The columns there are, the one that was perhaps meant first."""
-    known = [*KNOWN, *(name for name, _ in own_names(snapshot))]
+    known = [*KNOWN, NUMBER, *(name for name, _ in own_names(snapshot))]
     meant = difflib.get_close_matches(name, known, n=1)
     hint = f"is it {meant[0]!r}? " if meant else ""
     return f"{hint}there are: {', '.join(known[:60])}{', ...' if len(known) > 60 else ''}"

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from rolloupe.index import Piece, metric_column, tag_column
-from rolloupe.index.columns import FIXED, SAID
+from rolloupe.index.columns import FIXED, NUMBER_COLUMN, SAID
 from rolloupe.index.pack import PIECE, ways_of
 
 
@@ -40,6 +40,10 @@ class Said(NamedTuple):
     places: bool = False
     """True where only the rows at the places that the question names need it."""
 
+
+COUNTED = f"""row_number() OVER (PARTITION BY split, step ORDER BY source, ordinal, byte_start, part) - 1
+    AS {quote(NUMBER_COLUMN)}"""
+"""The place of each row in its step, in the order of the files. Pieces hold whole steps."""
 
 FILE, ROW = "~file", "~row"
 """What tells one row of `rows` from any other: the number of the file in the question, and of the row in the file."""
@@ -150,7 +154,8 @@ def definition(base: Reading, said: Reading, asked: Said) -> str:
     """The definition of `rows`, and of `base`: without annotations, and with what was recorded again since."""
     there = {*dict(FIXED), *base.more(), *(column.name for column in base.named)}
     columns = [column for column in (*SAID, *said.more()) if column in set(asked.columns)] if said.pieces else []
-    current = f"SELECT * FROM base{_current(base.pieces)}"
+    counted = f" REPLACE ({COUNTED})" if any(column.name == NUMBER_COLUMN for column in base.named) else ""
+    current = f"SELECT *{counted} FROM base{_current(base.pieces)}"
     if not columns:
         return f"base AS ({base.sql()}), rows AS ({current})"
     newest = ", ".join(f"arg_max({quote(one)}, row(source, byte_start, nth)) AS {quote(one)}" for one in columns)

@@ -11,6 +11,20 @@ vi.mock("../../state/columns", () => ({
   label: (name: string) => (name === "response_tokens" ? "Response tokens" : name),
 }));
 
+vi.mock("../../api", async (original) => ({
+  ...(await original<typeof import("../../api")>()),
+  getSamples: vi.fn(async (_: string, { where }: { where: string }) => ({ samples: where === "number = 40" ? [{ id: "train/1/g/rank0:9" }] : [] })),
+}));
+
+it("goes to a sample by its number in the step", async () => {
+  runs.value = [{ id: "r", name: "r", format: "", path: "/r", splits: [], problems: 0 } as unknown as RunItem];
+  place.value = { ...START, page: "rollouts", run: "r", split: "train", step: 1 };
+  find("#41")[0]?.choice.act();
+  find("#40")[0]?.choice.act();
+  await vi.waitFor(() => expect(place.value.sample).toBe("train/1/g/rank0:9"));
+  expect(find("40").some(({ choice }) => choice.key === "number")).toBe(false);
+});
+
 it("finds a metric by its name and in words, and sorts the list by it", () => {
   runs.value = [{ id: "r", name: "r", format: "", path: "/r", splits: [], problems: 0 } as unknown as RunItem];
   place.value = { ...START, page: "rollouts", run: "r", split: "train", step: 1 };

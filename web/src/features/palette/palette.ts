@@ -1,6 +1,7 @@
 /** What the palette finds: pages, runs, steps, samples, metrics, bookmarks, and everything that can be done. */
 
 import { signal } from "@preact/signals";
+import { getSamples } from "../../api";
 import { scopeOf } from "../../lib/address";
 import { fit } from "../../lib/fuzzy";
 import { nearest } from "../../lib/rows";
@@ -32,6 +33,9 @@ export interface Found {
 
 export const MOST = 50;
 
+/** A sample by its number in the step that is looked at: `#40`. */
+const NUMBERED = /^#(\d{1,12})$/;
+
 /** What fits, the best first; without a pattern what is at hand here. */
 export function find(pattern: string): Found[] {
   const direct = directly(pattern.trim());
@@ -60,6 +64,11 @@ function directly(text: string): Choice[] {
     const step = known.steps[at] ?? 0;
     const more = `${count(known.samples[at] ?? 0, "sample")} · mean reward ${score(known.reward_mean[at], "none")}`;
     found.push({ key: "step", kind: "step", words: `${known.split} ${figure(step)}`, more, act: () => go({ page: "rollouts", step }) });
+  }
+  const number = NUMBERED.exec(text)?.[1];
+  if (number !== undefined && here.run !== null && here.split !== null && here.step !== null) {
+    const { run: of, split, step } = here;
+    found.push({ key: "number", kind: "sample", words: `${nameOfSplit(split)} ${figure(step)} #${number}`, more: "by its number in the step, from 0", act: () => void openNumbered(of, split, step, number) });
   }
   const scope = scopeOf(text);
   if (scope !== null && here.run !== null) {
@@ -97,6 +106,13 @@ function choices(): Choice[] {
 function openSample(of: string, id: string): void {
   const scope = scopeOf(id);
   if (scope !== null) go({ ...(of === place.peek().run ? {} : { run: of }), page: "rollouts", ...scope, sample: id, view: "transcript", list: false });
+}
+
+/** Go to a sample by its number in its step; where the step has fewer, nothing happens. */
+async function openNumbered(of: string, split: string, step: number, number: string): Promise<void> {
+  const query = { split, step, where: `number = ${number}`, sort: "index", descending: false, offset: 0, limit: 1 };
+  const id = await getSamples(of, query).then(({ samples }) => samples[0]?.id, () => undefined);
+  if (id !== undefined) openSample(of, id);
 }
 
 const capital = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
