@@ -81,7 +81,7 @@ def said(sample: Sample) -> list[tuple[str, str]]:
 
 def loose(folder: Path) -> list[str]:
     """Titles of what belongs to no sample for certain."""
-    return [found.title for found in reader.conversations(only_run(folder), "train", 0) if not found.sample]
+    return [found.title for found in reader.conversations(only_run(folder), "train", 0)]
 
 
 def test_a_response_of_its_own_reward_is_the_trajectory_s(tmp_path: Path) -> None:
@@ -195,7 +195,8 @@ def test_what_was_logged_of_a_whole_conversation_ties_it() -> None:
     ]
     assert [turn.tokens is not None for turn in tools.turns if turn.role == "assistant"] == [True] * 3
     assert sum(turn.tokens or 0 for turn in tools.turns) == tools.row.response_tokens
-    logged = reader.conversations(run, "eval/test", 0)
+    assert reader.conversations(run, "eval/test", 0) == []
+    logged = reader.all_conversations(run, "eval/test", 0)
     by_id = {str(sample.key): sample for sample in found.values()}
     assert {one.sample for one in logged} == {f"eval/test/0/{group}/{index}" for group, index in noted}
     for one in logged:

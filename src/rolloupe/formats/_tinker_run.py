@@ -94,14 +94,23 @@ class TinkerFiles:
 
     def conversations(self, run: RunInfo, split: str, step: int) -> list[LoggedTranscript]:
         """See `TrainerFiles`."""
+        found = self._conversations(run, split, step)
+        return found.loose if found else []
+
+    def all_conversations(self, run: RunInfo, split: str, step: int) -> list[LoggedTranscript]:
+        """See `HasReports`."""
+        found = self._conversations(run, split, step)
+        tied = found.tied.items() if found else ()
+        return [*(found.loose if found else ()), *(_told(split, step, place, one) for place, one in tied)]
+
+    def _conversations(self, run: RunInfo, split: str, step: int) -> Joined | None:
         logs = _logs_of(run, split, step)
         if not logs:
-            return []
+            return None
         used, root = _read(logs)
         is_tree = plain_name(used).endswith(TREE)
         joined = _joined(run, used, _beside(used, TREE, ROLLOUTS), split, step) if is_tree else None
-        found = joined or join(root, [], split, step)
-        return [*found.loose, *(_told(split, step, place, tied) for place, tied in found.tied.items())]
+        return joined or join(root, [], split, step)
 
 
 def tied_to(run: RunInfo, rollouts: str, split: str, step: int, place: Place) -> Tied | None:

@@ -120,7 +120,7 @@ class TrainerFiles(Protocol):
         ...
 
     def conversations(self, run: RunInfo, split: str, step: int) -> list[LoggedTranscript]:
-        """Return the conversations of a step's outline, those that a sample shows with its id."""
+        """Return the conversations of a step's outline which cannot be tied to a sample for certain."""
         ...
 
 
@@ -130,6 +130,10 @@ class HasReports(Protocol):
 
     def report_files(self, run: RunInfo, split: str, step: int) -> dict[str, bytes]:
         """Return what was logged for a step, by kind: `tree` (JSON), `page` (HTML). What cannot be read is left out."""
+        ...
+
+    def all_conversations(self, run: RunInfo, split: str, step: int) -> list[LoggedTranscript]:
+        """Return all conversations of a step's outline, those that a sample shows with its id."""
         ...
 
 

@@ -103,12 +103,12 @@ def report_files(run: OpenRun, split: str, step: int) -> dict[str, bytes]:
 def conversations(run: OpenRun, split: str, step: int) -> list[LoggedTranscript]:
     """The conversations of a report that cannot be tied to a sample for certain."""
     found = _files(run)
-    return [one for one in found.conversations(run.info, split, step) if not one.sample] if found else []
+    return found.conversations(run.info, split, step) if found else []
 
 
 def all_conversations(run: OpenRun, split: str | None = None) -> Iterator[LoggedTranscript]:
     """Yield all conversations of all reports, or of those of a split; one report is held at a time."""
     found = _files(run)
     for own, step in found.logtrees(run.info) if found else ():
-        if found and is_asked(own, split):
-            yield from found.conversations(run.info, own, step)
+        if isinstance(run.format, HasReports) and is_asked(own, split):
+            yield from run.format.all_conversations(run.info, own, step)
