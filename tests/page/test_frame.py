@@ -291,6 +291,17 @@ def test_back_and_reload_bring_back_how_far_one_had_read(page: Page, tmp_path: P
         until(page, "() => document.querySelector('[data-scroll=sample]')?.scrollTop === 0")
 
 
+def test_settings_use_the_width_of_the_window(page: Page, viewer: Viewer) -> None:
+    opened(page, viewer, "settings")
+    for width, columns in ((1720, 3), (1000, 2), (390, 1)):
+        page.set_viewport_size({"width": width, "height": 900})
+        expect(page.get_by_role("region", name="Cache")).to_contain_text("Index on disk")
+        lefts = page.locator("main section").evaluate_all(
+            "all => [...new Set(all.map(e => e.getBoundingClientRect().x))]"
+        )
+        assert len(lefts) == columns, (width, lefts)
+
+
 def test_settings_follow_the_person_to_another_browser(page: Page, viewer: Viewer, browser: Browser) -> None:
     opened(page, viewer, "settings")
     page.get_by_role("button", name="Dark", exact=True).click()

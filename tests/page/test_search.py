@@ -1,5 +1,6 @@
 """The search in a real browser: typed, counted, narrowed, gone through by keys, opened at its places, and back."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -49,12 +50,12 @@ def test_a_search_from_the_key_to_the_sample_and_back(viewer: Viewer, page: Page
     expect(said).to_contain_text("120 samplesof 240 samples")
     hits = page.locator("a[data-hit]")
     expect(hits).to_have_count(100)
-    expect(page.locator("main h2").first).to_have_text("train · step 2")
+    expect(page.locator("main ol h2").first).to_have_text("train · step 2")
     expect(hits.first.locator("mark")).to_have_text("Needle")
     assert page.locator("main img").count() == 0
     page.get_by_role("button", name="Show more").dispatch_event("click")  # to scroll there asks for more, too
     expect(hits).to_have_count(120)
-    expect(page.locator("main h2")).to_have_text(["train · step 2", "train · step 1", "train · step 0"])
+    expect(page.locator("main ol h2")).to_have_text(["train · step 2", "train · step 1", "train · step 0"])
 
     # by keys to a hit, and into the sample, whose places are marked
     field.focus()
@@ -91,7 +92,7 @@ def test_options_scopes_and_what_cannot_be_read(viewer: Viewer, page: Page) -> N
     page.goto(f"{viewer.address}search?q=needle&all=1")
     said = page.locator("search ~ div").get_by_role("status")
     expect(said).to_contain_text("120 samplesof 320 samples")
-    expect(page.locator("main h2").first).to_have_text("firsttrain · step 2")
+    expect(page.locator("main ol h2").first).to_have_text("firsttrain · step 2")
     page.get_by_role("button", name="Match case").click()
     expect(said).to_contain_text("Nothing found")
     page.get_by_role("button", name="Match case").click()
@@ -129,6 +130,38 @@ def test_options_scopes_and_what_cannot_be_read(viewer: Viewer, page: Page) -> N
     page.goto(f"{viewer.address}search?run=first&split=train&step=1&q=nowhere")
     page.get_by_role("button", name="Search the whole run").click()
     expect(said).to_contain_text("Nothing foundof 240 samples")
+
+
+def test_hits_are_counted_by_step_and_run_and_the_oldest_may_come_first(viewer: Viewer, page: Page) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(viewer.link)
+    page.goto(f"{viewer.address}search?run=first&split=train&step=1&scope=run&q=needle")
+    bars = page.get_by_role("region", name="Found in train, by step").get_by_role("link")
+    expect(bars).to_have_count(3)
+    expect(bars.nth(1)).to_have_accessible_name("Step 1: 40 samples")
+    headings = page.locator("main ol h2")
+    expect(headings.first).to_have_text("train · step 2")
+    page.get_by_role("button", name="Oldest first").click()
+    expect(headings.first).to_have_text("train · step 0")
+    expect(page).to_have_url(re.compile("order=oldest"))
+    bars.last.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(bars.nth(1)).to_be_focused()
+    page.keyboard.press("Enter")
+    said = page.locator("search ~ div").get_by_role("status")
+    expect(said).to_contain_text("40 samplesof 80 samples")
+    expect(page.get_by_role("group", name="Where").get_by_role("button", name="Steps 1–1")).to_be_visible()
+
+    page.goto(f"{viewer.address}search?q=h&all=1")  # the hay of one run and the other
+    runs = page.get_by_role("region", name="Found by run").get_by_role("link")
+    expect(runs).to_have_text(["first240", "second80"])
+    form, aside = page.get_by_role("search").bounding_box(), page.get_by_role("complementary").bounding_box()
+    assert form and aside and aside["x"] > 900  # beside the results
+    runs.last.click()
+    expect(said).to_contain_text("80 samplesof 80 samples")
+    page.goto(f"{viewer.address}search")
+    page.get_by_role("link", name="Excuses").click()
+    expect(page.get_by_role("searchbox")).to_have_value(re.compile("sorry"))
 
 
 def test_the_page_of_360_pixels_does_not_scroll_sideways(viewer: Viewer, page: Page) -> None:

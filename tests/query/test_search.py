@@ -4,6 +4,7 @@ import json
 import random
 import re
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from rolloupe.index import Library, OpenRun
 from rolloupe.index.texts import text_of
 from rolloupe.model import SampleKey
 from rolloupe.query import Condition, SampleQuery
-from rolloupe.query.search import Found, Hit, Pattern, Progress, TextQuery, marked, search
+from rolloupe.query.search import Found, Hit, Pattern, Progress, TextQuery, marked, part, search
 from tests.index.support import eventually, lines, opened, relax_run, row
 
 LETTERS = 'abkABK_1 \n.-("\\\x00éÉ因😀\u202e\u212a'
@@ -122,6 +123,38 @@ def test_the_newest_step_comes_first_and_the_order_is_kept(corpus: OpenRun) -> N
     assert progress.searched_bytes == progress.known_bytes > 0
     assert [hit.sample.key.step for hit in hits] == sorted((n // 10 for n in range(len(TEXTS))), reverse=True)
     assert [hit.sample.key.index for hit in hits[:3]] == ["110", "111", "112"]
+
+
+def test_the_oldest_step_comes_first_where_that_is_asked_for(corpus: OpenRun) -> None:
+    hits, progress = all_of(search(corpus, TextQuery(text="a*", regex=True), oldest_first=True))
+    assert progress.found == len(TEXTS)
+    assert [str(hit.sample.key) for hit in hits] == [key_of(n) for n in range(len(TEXTS))]
+
+
+@pytest.mark.parametrize("roles", [(), ("assistant",)])
+@pytest.mark.parametrize("a_step", [10, 1000])
+def test_what_is_found_is_counted_by_step(tmp_path: Path, a_step: int, roles: tuple[str, ...]) -> None:
+    with opened(written(tmp_path / "run", TEXTS, a_step), tmp_path / "index") as library:
+        running = search(library.runs[0], TextQuery(text="ab", roles=roles), limit=2, by_step=True)
+        counted: Counter[tuple[str, int]] = Counter()
+        for _ in running:
+            counted.update(running.take_steps())
+        counted.update(running.take_steps())
+        found = [n for n, both in enumerate(TEXTS) if any("ab" in one.lower() for one in (both[1:] if roles else both))]
+        assert counted == Counter(("train", n // a_step) for n in found)
+        plain = search(library.runs[0], TextQuery(text="ab"))
+        all_of(plain)
+        assert plain.take_steps() == {}
+
+
+def test_of_more_steps_than_can_be_told_none_takes_memory() -> None:
+    count = part.Count(by_step=True)
+    for step in range(part.MAX_STEPS + 100):
+        count.add_steps({("train", step): 1})
+    count.add_steps({("train", 5): 2})
+    taken = count.take_steps()
+    assert (len(taken), taken["train", 5]) == (part.MAX_STEPS, 3)
+    assert count.take_steps() == {}
 
 
 def test_some_are_listed_and_all_are_counted(corpus: OpenRun) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -49,12 +50,22 @@ def searched(app: App, text: str, **more: Any) -> list[dict[str, Any]]:
     return [json.loads(line) for line in answer.body.splitlines()]
 
 
+def test_of_one_run_it_is_told_how_many_were_found_by_step(app: App) -> None:
+    events = searched(app, "needle", runs=["first"], oldest_first=True)
+    counted = Counter[tuple[str, int]]()
+    for event in events:
+        counted.update({(one["split"], one["step"]): one["found"] for one in event["found_since"]})
+    assert counted == {("train", step): 50 for step in range(4)}
+    assert [hit["step"] for event in events for hit in event["hits"]] == [0] * 50 + [1] * 50
+
+
 def test_a_search_is_a_stream_that_ends_with_the_total(app: App) -> None:
     events = searched(app, "needle")
     assert {event["kind"] for event in events[:-1]} <= {"waiting", "progress"}
     last = events[-1]
     assert (last["kind"], last["found"], last["listed"], last["samples"]) == ("over", 200, 200, 500)
     assert last["searched_bytes"] == last["known_bytes"] > 0 and last["notes"] == last["indexing"] == []
+    assert last["found_by_run"] == {"first": 200} and not any(event["found_since"] for event in events)
     hits = [hit for event in events for hit in event["hits"]]
     assert len(hits) == searches.TOLD and hits[0]["step"] == 3 and hits[0]["run"] == "first"
     assert hits[0]["snippets"] == [

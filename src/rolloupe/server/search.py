@@ -54,7 +54,16 @@ def _begun(runs: list[OpenRun], asked: wire.SearchRequest) -> Running:
     notes: list[str] = []
     for run in runs:
         try:
-            made = Search(run, text, query, limit=TOLD, kept=LISTED - TOLD, stopped=stop.is_set)
+            made = Search(
+                run,
+                text,
+                query,
+                limit=TOLD,
+                kept=LISTED - TOLD,
+                oldest_first=asked.oldest_first,
+                by_step=len(runs) == 1,
+                stopped=stop.is_set,
+            )
         except (BadQuery, NotFound) as error:
             if len(notes) + 1 == len(runs) or isinstance(error, BadPattern):
                 raise

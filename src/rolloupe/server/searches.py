@@ -85,6 +85,14 @@ class Running:
             kind=self._kind(is_over=is_over),
             hits=hits,
             found=sum(one.found for one in progress),
+            found_by_run={
+                run.id: one.found for (run, _), one in zip(self._searches, progress, strict=True) if one.found
+            },
+            found_since=[
+                wire.StepFound(split=split, step=step, found=found)
+                for _, search in self._searches
+                for (split, step), found in search.take_steps().items()
+            ],
             listed=listed,
             samples=sum(one.samples for one in progress),
             known_samples=sum(one.known_samples for one in progress),

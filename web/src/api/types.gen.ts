@@ -723,6 +723,8 @@ export interface SearchRequest {
   step_min: number | null;
   step_max: number | null;
   where: string;
+  /** The hits of old steps first, in place of the newest. */
+  oldest_first: boolean;
 }
 
 /** A piece of a text: `pieces` are in turn context and hit; the first and the last are context, perhaps empty. */
@@ -751,6 +753,13 @@ export interface SearchHit {
   more: boolean;
 }
 
+/** Samples in which something was found, of one step of a split. */
+export interface StepFound {
+  split: string;
+  step: number;
+  found: number;
+}
+
 /** A line of `POST /api/search`: what was found since, and how far the search has come. */
 export interface SearchEvent {
   /** Names the search, for `GET /api/search/hits`. */
@@ -761,6 +770,10 @@ export interface SearchEvent {
   hits: SearchHit[];
   /** Samples in which something was found. */
   found: number;
+  /** The same by run, of those that have some. */
+  found_by_run: Record<string, number>;
+  /** By step, where one run is searched: those found since the last event. */
+  found_since: StepFound[];
   /** So many of them can be asked for. */
   listed: number;
   samples: number;

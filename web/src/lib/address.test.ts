@@ -43,7 +43,7 @@ describe("addresses", () => {
     expect(scopeOf("%/1/2/3")).toBeNull();
   });
   it("hold a search", () => {
-    const search = { text: "a&b=\\d+ 😀", regex: true, case: false, word: true, role: "user", everywhere: true };
+    const search = { text: "a&b=\\d+ 😀", regex: true, case: false, word: true, role: "user", everywhere: true, oldest: true };
     for (const page of ["search", "rollouts"] as const) {
       const place = { ...START, page, run: "a/b", split: "train", step: 3, extent: "run" as const, where: "reward < 1", search };
       const [path = "", query = ""] = format(place).split("?");

@@ -10,7 +10,7 @@ const ASKED = askedAt({ ...START, page: "search", search: { ...NO_SEARCH, text: 
 if (ASKED === null) throw new Error("a text is searched for");
 
 const event = (kind: string): SearchEvent => ({
-  search: "1", kind, hits: [], found: 0, listed: 0, samples: 1, known_samples: 2, searched_bytes: 1, known_bytes: 2, from_sources: 0, notes: [], indexing: [],
+  search: "1", kind, hits: [], found: 0, found_by_run: {}, found_since: [], listed: 0, samples: 1, known_samples: 2, searched_bytes: 1, known_bytes: 2, from_sources: 0, notes: [], indexing: [],
 });
 
 /** The searches that were begun: what each hears, and its end. */
@@ -39,6 +39,15 @@ describe("a search", () => {
     begun[1]?.hear(event("over"));
     expect(results.value?.now?.kind).toBe("over");
     expect(isSearching.value).toBe(false);
+  });
+  it("adds up what was found by split and step", () => {
+    begin(ASKED);
+    const since = (split: string, step: number, found: number): SearchEvent => ({ ...event("progress"), found_since: [{ split, step, found }] });
+    for (const told of [since("train", 2, 3), since("eval/a", 2, 1), since("train", 1, 4), event("progress"), since("train", 2, 5)]) begun[0]?.hear(told);
+    expect([...(results.value?.bySplit.get("train") ?? [])]).toEqual([[2, 8], [1, 4]]);
+    expect(results.value?.bySplit.get("eval/a")?.get(2)).toBe(1);
+    begin(ASKED);
+    expect(results.value?.bySplit.size).toBe(0);
   });
   it("whose connection ends before it does is stopped", async () => {
     begin(ASKED);

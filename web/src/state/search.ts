@@ -2,7 +2,7 @@
 
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { type ApiError, getHits, getSpans, search } from "../api";
-import type { SearchEvent, SearchHit, SearchRequest, Span, TextSearch } from "../api/types.gen";
+import type { SearchEvent, SearchHit, SearchRequest, Span, StepFound, TextSearch } from "../api/types.gen";
 import type { Place } from "../lib/address";
 import { goTo, searched } from "./highlights";
 import { place } from "./place";
@@ -23,7 +23,9 @@ export interface Results {
   home: Partial<Place>;
   asked: SearchRequest;
   /** How far it is; null before the first word. */
-  now: Omit<SearchEvent, "hits"> | null;
+  now: Omit<SearchEvent, "hits" | "found_since"> | null;
+  /** Of one run: by split and step how many samples were found. */
+  bySplit: ReadonlyMap<string, ReadonlyMap<number, number>>;
   hits: readonly SearchHit[];
   error: ApiError | null;
   /** The version of each run that was searched, to tell what has come since. */
@@ -51,7 +53,7 @@ export function askedAt({ search: what, run: runId, split, step, extent, where }
   if (what.text === "") return null;
   const { text, regex, case: isCased, word, role } = what;
   const own: TextSearch = { text, regex, case: isCased, word, roles: role === "" ? [] : [role] };
-  const asked: SearchRequest = { tab: TAB, search: own, runs: [], split: "", step_min: null, step_max: null, where };
+  const asked: SearchRequest = { tab: TAB, search: own, runs: [], split: "", step_min: null, step_max: null, where, oldest_first: what.oldest };
   if (what.everywhere || runId === null) return asked;
   const [low, high] = extent === "run" ? [null, null] : extent === "step" ? [step, step] : extent;
   if (extent === "step" && (step === null || split === null)) return null; // the page has yet to choose them
@@ -83,12 +85,15 @@ export function begin(asked: SearchRequest): void {
   const versions = new Map((runs.peek() ?? []).filter(({ id }) => asked.runs.length === 0 || asked.runs.includes(id)).map((one) => [one.id, one.version]));
   const { run: runId, split, step, extent, where, search: what } = place.peek();
   const home = { page: "search" as const, run: runId, split, step, extent, where, search: what };
-  let held: Results = { key: JSON.stringify(asked), home, asked, now: null, hits: [], error: null, versions };
+  let held: Results = { key: JSON.stringify(asked), home, asked, now: null, bySplit: new Map(), hits: [], error: null, versions };
   results.value = held;
   const set = (change: Partial<Results>): void => {
     if (running === own) results.value = held = { ...(results.peek() ?? held), ...change };
   };
-  search(asked, own.signal, ({ hits, ...now }) => set({ now, hits: hits.length === 0 ? (results.peek() ?? held).hits : [...(results.peek() ?? held).hits, ...hits] })).then(
+  search(asked, own.signal, ({ hits, found_since: since, ...now }) => {
+    const before = results.peek() ?? held;
+    set({ now, bySplit: added(before.bySplit, since), hits: hits.length === 0 ? before.hits : [...before.hits, ...hits] });
+  }).then(
     () => {
       if (running !== own) return; // ended by the one that has taken its place
       if (isSearching.peek()) stop(); // the connection ended before the search did
@@ -96,6 +101,17 @@ export function begin(asked: SearchRequest): void {
     },
     (error: unknown) => set({ error: asApiError(error) }),
   );
+}
+
+/** The counts by split and step with those that were told since. */
+export function added(counts: Results["bySplit"], since: readonly StepFound[]): Results["bySplit"] {
+  if (since.length === 0) return counts;
+  const sums = new Map([...counts].map(([split, steps]) => [split, new Map(steps)]));
+  for (const { split, step, found } of since) {
+    const steps = sums.get(split) ?? new Map<number, number>();
+    sums.set(split, steps.set(step, (steps.get(step) ?? 0) + found));
+  }
+  return sums;
 }
 
 /** Ask for the next hits of those that the server keeps. */

@@ -2,15 +2,15 @@
 
 import contextlib
 import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from rolloupe.errors import SourceChanged
-from rolloupe.index import OpenRun, Piece
+from rolloupe.index import OpenRun, Piece, StepKey
 from rolloupe.index.text_reading import TextBatch, read_texts
 from rolloupe.query import engine
 from rolloupe.query.engine import Question
@@ -22,6 +22,8 @@ from rolloupe.query.search.scope import Rows
 from rolloupe.query.search.snippets import Snippet, snippets_of
 
 MAX_NOTES = 20
+MAX_STEPS = 10_000
+"""Of so many steps it is counted what was found."""
 LARGE_ROWS = 50_000
 """A piece with more rows shows what it has found before it is through, in the order of its file."""
 
@@ -51,9 +53,12 @@ class Texts(NamedTuple):
 
 
 class Count:
-    """What has been searched, by all threads of a search."""
+    """What has been searched, by all threads of a search; `by_step` also counts what is found of each step."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, by_step: bool = False) -> None:
+        self.by_step = by_step
+        self._steps: Counter[StepKey] = Counter()
+        self._known_steps: set[StepKey] = set()
         self.lock = threading.Lock()
         self.samples = 0
         self.size_bytes = 0
@@ -71,6 +76,20 @@ class Count:
             self.found += found
             self.from_sources += samples if is_scanned else 0
 
+    def add_steps(self, found: Mapping[StepKey, int]) -> None:
+        """Count what was found of some steps; those beyond `MAX_STEPS` are not told."""
+        with self.lock:
+            for key, number in found.items():
+                if key in self._known_steps or len(self._known_steps) < MAX_STEPS:
+                    self._known_steps.add(key)
+                    self._steps[key] += number
+
+    def take_steps(self) -> dict[StepKey, int]:
+        """What was found of each step since it was last asked."""
+        with self.lock:
+            taken, self._steps = self._steps, Counter()
+        return dict(taken)
+
     def note(self, reason: str) -> None:
         """Note what could not be searched; a few reasons are enough."""
         with self.lock:
@@ -82,9 +101,19 @@ class Part:
     """The search of one piece. `search_parts` works through it; `take` has what was found since."""
 
     def __init__(
-        self, opened: OpenRun, pattern: Pattern, piece: Piece, rows: Rows | None, count: Count, pace: Pace
+        self,
+        opened: OpenRun,
+        pattern: Pattern,
+        piece: Piece,
+        rows: Rows | None,
+        count: Count,
+        pace: Pace,
+        *,
+        oldest_first: bool = False,
     ) -> None:
         self.piece = piece
+        self._oldest_first = oldest_first
+        self._placed: Placed | None = None
         self.pace = pace
         self._pattern = pattern
         self._opened = opened
@@ -131,6 +160,7 @@ class Part:
         if self._spoken is not None:
             rows = self._of_roles(texts.numbers[places], go_on)
             found = len(rows)
+            places = np.searchsorted(texts.numbers, [row.row for row in rows])
         else:
             rows = []
             for place in places:
@@ -141,6 +171,8 @@ class Part:
                 rows.append(self._row(texts, masks, int(place)))
             found = len(places)
         self._held += rows
+        if self._count.by_step and found:
+            self._count.add_steps(self._found_by_step(texts.numbers[places]))
         share = (self.piece.stop - self.piece.start) * texts.read // self.piece.rows
         self._samples, self._bytes = self._samples - texts.read, self._bytes - share
         self._count.add(texts.read, share, found, is_scanned=texts.is_scanned)
@@ -150,7 +182,8 @@ class Part:
 
     def end(self) -> None:
         """All of it was looked at that can be."""
-        self._found.extend(self._newest_first(self._held))
+        self._found.extend(self._in_order(self._held))
+        self._placed = None
         self._count.add(self._samples, self._bytes, 0, is_scanned=False)
 
     def take(self) -> list[Row]:
@@ -175,20 +208,54 @@ class Part:
             for number, snippets, more in self._spoken.among(self.piece, numbers, go_on)
         ]
 
-    def _newest_first(self, rows: list[Row]) -> list[Row]:
-        """The rows of a piece in order: newest step first, within a step as they stand."""
-        if len(rows) < 2 or len({sketch.step for sketch in self.piece.sketches}) < 2:
+    def _in_order(self, rows: list[Row]) -> list[Row]:
+        """The rows of a piece in order: newest or oldest step first, within a step as they stand."""
+        if len(rows) < 2 or self._is_of_one_step:
             return rows
-        steps = self._steps([row.row for row in rows])
-        return [row for _, row in sorted(zip(steps, rows, strict=True), key=lambda pair: (-pair[0], pair[1].row))]
+        steps = self._known().of(np.array([row.row for row in rows])).steps
+        way = 1 if self._oldest_first else -1
+        return [row for _, row in sorted(zip(steps, rows, strict=True), key=lambda pair: (way * pair[0], pair[1].row))]
 
-    def _steps(self, numbers: Sequence[int]) -> list[int]:
-        sql = f"SELECT {PLACE[1]}, step FROM base ORDER BY {PLACE[1]}"
-        table, reading = engine.placed(self._opened, Question([self.piece], sql))
-        begin = reading.numbers([Place(self.piece, 0)])[1][0].as_py()
-        place, step = (column.to_numpy() for column in table.columns)
-        found: list[int] = step[np.searchsorted(place, np.array(numbers) + begin)].tolist()
-        return found
+    def _found_by_step(self, numbers: Rows) -> Mapping[StepKey, int]:
+        if self._is_of_one_step:
+            sketch = self.piece.sketches[0]
+            return {(sketch.split, sketch.step): len(numbers)}
+        found = self._known().of(numbers)
+        return Counter(zip(found.splits, found.steps, strict=True))
+
+    @property
+    def _is_of_one_step(self) -> bool:
+        return len({(sketch.split, sketch.step) for sketch in self.piece.sketches}) < 2
+
+    def _known(self) -> "Placed":
+        """Split and step of each row of the piece, asked for once."""
+        if self._placed is None:
+            sql = f"SELECT {PLACE[1]}, step, split FROM base ORDER BY {PLACE[1]}"
+            table, reading = engine.placed(self._opened, Question([self.piece], sql))
+            begin = reading.numbers([Place(self.piece, 0)])[1][0].as_py()
+            place, step, split = table.columns
+            self._placed = Placed(place.to_numpy() - begin, step.to_numpy(), split.combine_chunks())
+        return self._placed
+
+
+class Steps(NamedTuple):
+    """Of some rows the steps, and the splits."""
+
+    steps: list[int]
+    splits: list[str]
+
+
+class Placed(NamedTuple):
+    """The rows of a piece, ascending, with their steps and splits."""
+
+    rows: Rows
+    steps: Rows
+    splits: pa.Array
+
+    def of(self, numbers: Rows) -> Steps:
+        """Those of some rows."""
+        places = np.searchsorted(self.rows, numbers)
+        return Steps(self.steps[places].tolist(), self.splits.take(pa.array(places)).to_pylist())
 
 
 def _encoded(column: pa.Array, place: int) -> bytes:

@@ -19,13 +19,14 @@ FIRST_ROWS, MAX_ROWS = 20_000, 2_000_000
 Rows = NDArray[np.int64]
 
 
-def pieces_of(snapshot: Snapshot, query: SampleQuery) -> list[Piece]:
-    """The pieces that may hold samples of a query, newest step first."""
+def pieces_of(snapshot: Snapshot, query: SampleQuery, *, oldest_first: bool = False) -> list[Piece]:
+    """The pieces that may hold samples of a query, newest step first, or the oldest."""
     held = snapshot.holding(query.splits, query.step_min, query.step_max)
 
     def age(piece: Piece) -> tuple[int, bool, str, int]:
-        newest = max((sketch.step for sketch in piece.sketches if is_in(sketch, query)), default=0)
-        return -newest, all(sketch.split != "train" for sketch in piece.sketches), piece.source, piece.start
+        steps = [sketch.step for sketch in piece.sketches if is_in(sketch, query)]
+        first = min(steps, default=0) if oldest_first else -max(steps, default=0)
+        return first, all(sketch.split != "train" for sketch in piece.sketches), piece.source, piece.start
 
     return sorted((piece for piece in held if not piece.annotates), key=age)
 

@@ -1,4 +1,4 @@
-"""A run searched for a text: found samples as they are found, newest step first, with how far the search has come.
+"""A run searched for a text: found samples as they are found, by step, with how far the search has come.
 
 The pieces of the index are searched by few threads that all searches share; what they find is looked up here, some
 hundred at a time. Memory is bounded: so many pieces are looked ahead, and of a sample some snippets are kept.
@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
 from rolloupe.errors import SourceChanged
-from rolloupe.index import OpenRun, Piece
+from rolloupe.index import OpenRun, Piece, StepKey
 from rolloupe.index.worker import worker_count
 from rolloupe.query import shown
 from rolloupe.query.listing import in_known_splits
@@ -82,9 +82,9 @@ def never() -> bool:
 class Search(Iterator[Found]):
     """The search of the samples of a query, as the run is indexed now; all that is found is counted.
 
-    `limit` are listed, newest step first; `kept` more can be looked up later. Yields every tenth of a second at least,
-    and ends soon after `stopped` says so, or when it is closed. The last progress of a search that was not stopped has
-    `is_over`. Sort, limit and offset of the query are left aside.
+    `limit` are listed, newest step first, or oldest; `kept` more can be looked up later. `by_step` counts by step, too.
+    Yields every tenth of a second at least, and ends soon after `stopped` says so, or when it is closed. The last
+    progress of a search that was not stopped has `is_over`. Sort, limit and offset of the query are left aside.
 
     Raises `BadQuery` and `BadPattern` when it is made, `NotFound` for a split that the run has not.
     """
@@ -97,6 +97,8 @@ class Search(Iterator[Found]):
         *,
         limit: int | None = None,
         kept: int = 0,
+        oldest_first: bool = False,
+        by_step: bool = False,
         stopped: Callable[[], bool] = never,
     ) -> None:
         self._run = run
@@ -108,12 +110,13 @@ class Search(Iterator[Found]):
         self._snapshot = run.snapshot()
         self._query = in_known_splits(self._snapshot, query)
         terms_of(self._snapshot, self._query, by_group=False)  # a query that means nothing is refused now
-        pieces = pieces_of(self._snapshot, self._query)
+        self._oldest_first = oldest_first
+        pieces = pieces_of(self._snapshot, self._query, oldest_first=oldest_first)
         self._known_samples = sum(rows_in(piece, self._query) for piece in pieces)
         self._rows = sum(piece.rows for piece in pieces)
         self._known_bytes = sum(_share(piece, rows_in(piece, self._query)) for piece in pieces)
         self._bytes = sum(piece.stop - piece.start for piece in pieces)
-        self._count = Count()
+        self._count = Count(by_step=by_step)
         self._pace = Pace()
         self._passed = 0
         self._waiting: list[Row] = []
@@ -126,6 +129,10 @@ class Search(Iterator[Found]):
     def close(self) -> None:
         """End the search."""
         self._going.close()
+
+    def take_steps(self) -> dict[StepKey, int]:
+        """How many were found of each split and step since it was last asked; nothing unless they are counted."""
+        return self._count.take_steps()
 
     def look_up(self, rows: Sequence[Row]) -> list[Hit]:
         """What is shown of rows that were kept. Raises `SourceChanged` where the index has changed too much since."""
@@ -161,7 +168,8 @@ class Search(Iterator[Found]):
         some: list[Part] = []
         size_bytes = 0
         while size_bytes < TOGETHER_BYTES and len(some) < TOGETHER and (due := next(self._scoped, None)) is not None:
-            some.append(Part(self._run, self._pattern, *due, self._count, self._pace))
+            part = Part(self._run, self._pattern, *due, self._count, self._pace, oldest_first=self._oldest_first)
+            some.append(part)
             size_bytes += due[0].stop - due[0].start
         return some
 

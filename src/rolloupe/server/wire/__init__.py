@@ -68,6 +68,7 @@ from rolloupe.server.wire.search import (
     SnippetView,
     SpansReply,
     SpansRequest,
+    StepFound,
     TextSearch,
 )
 from rolloupe.server.wire.session import ErrorReply, Event, LoginReply, LoginRequest
@@ -160,6 +161,7 @@ __all__ = [
     "StateItem",
     "StateOwner",
     "StateReply",
+    "StepFound",
     "StepsReply",
     "SuggestionItem",
     "TextReply",

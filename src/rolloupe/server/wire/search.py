@@ -33,6 +33,8 @@ class SearchRequest(Struct, kw_only=True):
     step_min: int | None = None
     step_max: int | None = None
     where: str = ""
+    oldest_first: bool = False
+    """The hits of old steps first, in place of the newest."""
 
 
 class SnippetView(Struct, kw_only=True):
@@ -63,6 +65,14 @@ class SearchHit(Struct, kw_only=True):
     """True where there is more in it than the snippets show."""
 
 
+class StepFound(Struct, kw_only=True):
+    """Samples in which something was found, of one step of a split."""
+
+    split: str
+    step: int
+    found: int
+
+
 class SearchEvent(Struct, kw_only=True):
     """A line of `POST /api/search`: what was found since, and how far the search has come."""
 
@@ -74,6 +84,10 @@ class SearchEvent(Struct, kw_only=True):
     """The first hits, as they are found; later ones are asked for."""
     found: int
     """Samples in which something was found."""
+    found_by_run: dict[str, int]
+    """The same by run, of those that have some."""
+    found_since: list[StepFound]
+    """By step, where one run is searched: those found since the last event."""
     listed: int
     """So many of them can be asked for."""
     samples: int

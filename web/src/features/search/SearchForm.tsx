@@ -19,6 +19,10 @@ const HOW = [
   { name: "word", sign: "W", words: "Whole words" },
   { name: "regex", sign: ".*", words: "Regular expression" },
 ] as const;
+const ORDERS = [
+  { value: "newest", label: "Newest first" },
+  { value: "oldest", label: "Oldest first" },
+] as const;
 const MAX_CHARS = 10_000;
 
 /** `toResults` is called when the reader wants to go on to what was found. */
@@ -73,6 +77,7 @@ export function SearchForm({ toResults }: { toResults: () => void }) {
             ))}
           </select>
         </label>
+        <Segments label="Order" options={ORDERS} value={search.oldest ? "oldest" : "newest"} choose={(order) => change({ oldest: order === "oldest" })} />
         {where !== "" && (
           <span class={style["where"]}>
             <span class="quiet">where</span> <code class="clip"><Text text={where} /></code>

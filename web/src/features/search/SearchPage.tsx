@@ -1,10 +1,11 @@
-/** The search: a field, how far it is, and what was found, newest step first. */
+/** The search: a field, how far it is, and what was found, by step; beside it counts. */
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { left, more, results } from "../../state/search";
 import { place } from "../../state/place";
-import { State } from "../../ui/State";
 import { sentence } from "../../lib/words";
+import { Examples } from "./Examples";
+import { Facets } from "./Facets";
 import { Hit } from "./Hit";
 import { SearchForm, SEARCH_ID } from "./SearchForm";
 import { SearchProgress } from "./SearchProgress";
@@ -57,43 +58,35 @@ export function SearchPage() {
       <h1 class="hidden">Search</h1>
       <SearchForm toResults={() => links()[0]?.focus()} />
       {held === null ? (
-        <Nothing />
+        <Examples />
       ) : held.error !== null && held.now === null ? (
         <p class={style["error"]} role="alert">
           {sentence(held.error.message)} {sentence(held.error.next)}
         </p>
       ) : (
-        <>
-          <SearchProgress held={held} />
-          <ol ref={list} class={style["hits"]}>
-            {hits.map((hit, i) => {
-              const scope = `${hit.run}\n${hit.split}\n${hit.step}`;
-              const isNew = scope !== before;
-              before = scope;
-              // Hits never change their order: a step that comes again has a heading again.
-              return <Hit key={`${hit.run} ${hit.id}`} hit={hit} isNewStep={isNew} isFirst={i === 0} hasRun={held.asked.runs.length === 0} onKey={move} />;
-            })}
-          </ol>
-          {held.now !== null && hits.length < held.now.listed && (
-            <p class={style["more"]}>
-              <button type="button" class="button" onClick={() => void more()}>
-                Show more
-              </button>
-            </p>
-          )}
-        </>
+        <div class={style["found"]}>
+          <div class={style["results"]}>
+            <SearchProgress held={held} />
+            <ol ref={list} class={style["hits"]}>
+              {hits.map((hit, i) => {
+                const scope = `${hit.run}\n${hit.split}\n${hit.step}`;
+                const isNew = scope !== before;
+                before = scope;
+                // Hits never change their order: a step that comes again has a heading again.
+                return <Hit key={`${hit.run} ${hit.id}`} hit={hit} isNewStep={isNew} isFirst={i === 0} hasRun={held.asked.runs.length === 0} onKey={move} />;
+              })}
+            </ol>
+            {held.now !== null && hits.length < held.now.listed && (
+              <p class={style["more"]}>
+                <button type="button" class="button" onClick={() => void more()}>
+                  Show more
+                </button>
+              </p>
+            )}
+          </div>
+          <Facets held={held} />
+        </div>
       )}
     </main>
-  );
-}
-
-function Nothing() {
-  return (
-    <State title="Search what the model was asked, and what it wrote">
-      <p>
-        Results come as you type, newest step first. <kbd>↓</kbd> goes to them, <kbd>Enter</kbd> opens one with the places marked, and Back leads here again.
-      </p>
-      <p>Regular expressions are RE2's: quick whatever they say, without lookaround and backreferences.</p>
-    </State>
   );
 }

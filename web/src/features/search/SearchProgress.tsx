@@ -27,7 +27,7 @@ export function SearchProgress({ held }: { held: Results }) {
             {now.kind === "over"
               ? `of ${count(now.known_samples, "sample")}, ${size(known)}`
               : `in ${figure(now.samples)} of ${count(now.known_samples, "sample")}, ${size(done)} of ${size(known)}${now.kind === "progress" ? "" : `: ${now.kind}`}`}
-            {now.found > now.listed && now.kind === "over" && `; the newest ${figure(now.listed)} are listed`}
+            {now.found > now.listed && now.kind === "over" && `; the ${held.asked.oldest_first ? "oldest" : "newest"} ${figure(now.listed)} are listed`}
           </span>
         )}
         {!isOn && now?.found === 0 && held.asked.runs.length > 0 && extent !== "run" && (

@@ -26,59 +26,61 @@ export function SettingsPage() {
   return (
     <main class={style["page"]}>
       <h1>Settings</h1>
-      <section class={style["section"]} aria-label="Appearance">
-        <h2>Appearance</h2>
-        <div class={style["line"]}>
-          <span>Theme</span>
-          <Segments label="Theme" options={THEMES} value={theme} choose={(value) => choose({ theme: value })} />
-        </div>
-        <div class={style["line"]}>
-          <span>Reward</span>
-          <span class={style["reward"]}>
-            <Segments label="Colours of the reward" options={COLOURS} value={rewardColours} choose={(value) => choose({ rewardColours: value })} />
-            <span class={style["scale"]} aria-hidden="true">
-              low {STOPS.map((stop) => <i key={stop} style={{ background: `var(--reward-${stop})` }} />)} high
+      <div class={style["groups"]}>
+        <section class={style["section"]} aria-label="Appearance">
+          <h2>Appearance</h2>
+          <div class={style["line"]}>
+            <span>Theme</span>
+            <Segments label="Theme" options={THEMES} value={theme} choose={(value) => choose({ theme: value })} />
+          </div>
+          <div class={style["line"]}>
+            <span>Reward</span>
+            <span class={style["reward"]}>
+              <Segments label="Colours of the reward" options={COLOURS} value={rewardColours} choose={(value) => choose({ rewardColours: value })} />
+              <span class={style["scale"]} aria-hidden="true">
+                low {STOPS.map((stop) => <i key={stop} style={{ background: `var(--reward-${stop})` }} />)} high
+              </span>
             </span>
-          </span>
-        </div>
-      </section>
-      <section class={style["section"]} aria-label="Reading">
-        <h2>Reading</h2>
-        <label class={style["check"]}>
-          <input type="checkbox" checked={openAtEnd} onChange={(event) => choose({ openAtEnd: event.currentTarget.checked })} />
-          <span>
-            Long text opens at its end
-            <small>The end is what the model just produced. Holds from the next text on.</small>
-          </span>
-        </label>
-        <label class={style["line"]}>
-          <span>Prompt starts after</span>
-          <span class={style["token"]}>
-            <input
-              class="field mono"
-              type="text"
-              maxLength={200}
-              spellcheck={false}
-              placeholder="a token or a word"
-              value={promptAfter.value}
-              onChange={(event) => chooseRender({ promptAfter: event.currentTarget.value })}
-            />
-            <small>Where no chat template divides a prompt, what stands before this is shown as a system prompt.</small>
-          </span>
-        </label>
-      </section>
-      <Cache />
-      <section class={style["section"]} aria-label="What you add">
-        <h2>What you add</h2>
-        <p>Names, colours and notes of runs, bookmarks and notes on samples, and these settings are kept in</p>
-        <p class={style["path"]}>{statePlace.value}</p>
-        {trouble.value !== "" && (
-          <p class={style["trouble"]} role="alert">
-            That file cannot be written, so changes are not kept. {trouble.value}. Free space, mend or move the file, or start the server with
-            --state-dir; the next change tries again.
-          </p>
-        )}
-      </section>
+          </div>
+        </section>
+        <section class={style["section"]} aria-label="Reading">
+          <h2>Reading</h2>
+          <label class={style["check"]}>
+            <input type="checkbox" checked={openAtEnd} onChange={(event) => choose({ openAtEnd: event.currentTarget.checked })} />
+            <span>
+              Long text opens at its end
+              <small>The end is what the model just produced. Holds from the next text on.</small>
+            </span>
+          </label>
+          <label class={style["line"]}>
+            <span>Prompt starts after</span>
+            <span class={style["token"]}>
+              <input
+                class="field mono"
+                type="text"
+                maxLength={200}
+                spellcheck={false}
+                placeholder="a token or a word"
+                value={promptAfter.value}
+                onChange={(event) => chooseRender({ promptAfter: event.currentTarget.value })}
+              />
+              <small>Where no chat template divides a prompt, what stands before this is shown as a system prompt.</small>
+            </span>
+          </label>
+        </section>
+        <Cache />
+        <section class={style["section"]} aria-label="What you add">
+          <h2>What you add</h2>
+          <p>Names, colours and notes of runs, bookmarks and notes on samples, and these settings are kept in</p>
+          <p class={style["path"]}>{statePlace.value}</p>
+          {trouble.value !== "" && (
+            <p class={style["trouble"]} role="alert">
+              That file cannot be written, so changes are not kept. {trouble.value}. Free space, mend or move the file, or start the server with
+              --state-dir; the next change tries again.
+            </p>
+          )}
+        </section>
+      </div>
       <p class={style["program"]}>{program.value}. Widths and folds of panes are kept in this browser.</p>
     </main>
   );
