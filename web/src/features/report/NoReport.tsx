@@ -49,8 +49,8 @@ function None() {
     <State title="This run has no reports">
       <p>A report is what a trainer logs for a step beside its samples: an outline with tables, conversations and errors. The files of this run hold none.</p>
       <p>
-        Two things write one: the Tinker cookbook, where <code>num_groups_to_log</code> is not 0; and in any trainer <code>rolloupe.record.logtree</code>, which
-        writes the same outline with <code>log.trace("train", step)</code> around a step.
+        Two things write one: the Tinker cookbook, unless <code>num_groups_to_log</code> is 0; and in any trainer <code>rolloupe.record.logtree</code>, inside
+        {" "}<code>log.trace("train", step)</code> of a <code>rolloupe.record.tinker.Log</code>.
       </p>
       <p class={style["ways"]}>
         {step !== null && <Go to={{ page: "rollouts" }}>The samples of step {figure(step)}</Go>}
@@ -82,7 +82,7 @@ function OfSplit({ split, steps }: ReportSteps) {
     <>
       <b><Text text={split} /></b>{" "}
       {steps.toReversed().slice(0, shown).map((other) => (
-        <a key={other} class="action" href={href({ split, step: other })} onClick={onLink({ split, step: other })} aria-current={split === here && other === step ? "true" : undefined} aria-label={`${split}, step ${other}`}>
+        <a key={other} class="action strong" href={href({ split, step: other })} onClick={onLink({ split, step: other })} aria-current={split === here && other === step ? "true" : undefined} aria-label={`${split}, step ${other}`}>
           {figure(other)}
         </a>
       ))}

@@ -25,7 +25,7 @@ export function Examples() {
       </State>
       <section aria-label="Searches to begin with">
         <h2 class={style["begin"]}>To begin with</h2>
-        <ul class={style["examples"]}>
+        <ul class={`within ${style["examples"]}`}>
           {EXAMPLES.map(({ words, search }) => {
             const to = { search: { ...NO_SEARCH, everywhere: place.value.search.everywhere, ...search } };
             return (
