@@ -5,6 +5,7 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import { getConfigs } from "../../api";
 import { count, figure } from "../../lib/numbers";
 import { runMark } from "../../state/marks";
+import { go } from "../../state/place";
 import { notes, program, runs } from "../../state/runs";
 import { Text } from "../../ui/Text";
 import { useLoaded } from "../../ui/useLoaded";
@@ -43,8 +44,17 @@ export function RunsPage() {
   }, [ids, text, sort, showsHidden, hidden.join("\n"), configs, all.filter(({ progress }) => progress.phase !== "scalars").length]);
   const byId = new Map(all.map((item) => [item.id, item]));
   const items = shown.flatMap((id) => byId.get(id) ?? []);
-  const openFirst = (): void => scroller.current?.querySelector<HTMLElement>("[data-row='0'] a")?.click();
-  const toFirst = (): void => scroller.current?.querySelector<HTMLElement>("[data-row='0'] a")?.focus();
+  const openFirst = (): void => {
+    const [first] = items;
+    if (first !== undefined) go({ page: "rollouts", run: first.id });
+  };
+  const toFirst = (): void => {
+    scroller.current?.scrollTo(0, 0);
+    const link = (): HTMLElement | null | undefined => scroller.current?.querySelector<HTMLElement>("[data-row='0'] a");
+    const drawn = link();
+    if (drawn) drawn.focus();
+    else requestAnimationFrame(() => link()?.focus());
+  };
   return (
     <main class={style["page"]} ref={scroller}>
       <div class={style["top"]}>

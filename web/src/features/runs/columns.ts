@@ -45,14 +45,14 @@ export const NAME: Column = { key: "name", label: "Run", title: "The name of the
 
 /** In the order of the table. */
 const COLUMNS: readonly Column[] = [
-  { key: "curve", label: "Reward by step", title: "Mean reward by step", px: 112, isNumber: false, startsDown: false },
+  { key: "curve", label: "Reward by step", title: "Mean reward by step", px: 128, isNumber: false, startsDown: false },
   { key: "reward", label: "Last reward", title: "Mean reward of the newest step", px: 112, isNumber: true, startsDown: true, value: (item) => finite(mainSplit(item)?.last_reward) },
   { key: "steps", label: "Steps", title: "How many steps it has", px: 72, isNumber: true, startsDown: true, value: (item) => mainSplit(item)?.steps ?? null },
   { key: "samples", label: "Samples", title: "Samples of all splits", px: 100, isNumber: true, startsDown: true, value: samplesOf },
   { key: "length", label: "Length", title: "Mean length of the responses at the newest step", px: 100, isNumber: true, startsDown: true, value: lengthOf },
   { key: "status", label: "Status", title: "Whether it goes on", px: 104, isNumber: false, startsDown: false, value: (item) => DOING[activityOf(item)] },
   { key: "format", label: "Format", title: "What wrote it", px: 132, isNumber: false, startsDown: false, value: (item) => item.format },
-  { key: "changed", label: "Last change", title: "When its files last changed", px: 96, isNumber: true, startsDown: true, value: (item) => negative(changedS(item)) },
+  { key: "changed", label: "Changed", title: "When its files last changed", px: 96, isNumber: true, startsDown: true, value: (item) => negative(changedS(item)) },
 ];
 
 /** What rows of two lines say. */
