@@ -172,7 +172,10 @@ class Part:
             found = len(places)
         self._held += rows
         if self._count.by_step and found:
-            self._count.add_steps(self._found_by_step(texts.numbers[places]))
+            try:
+                self._count.add_steps(self._found_by_step(texts.numbers[places]))
+            except SourceChanged as error:
+                self._count.note(f"{found} samples were found and are in no count by step: {error}")
         share = (self.piece.stop - self.piece.start) * texts.read // self.piece.rows
         self._samples, self._bytes = self._samples - texts.read, self._bytes - share
         self._count.add(texts.read, share, found, is_scanned=texts.is_scanned)
