@@ -3,7 +3,8 @@ import type { SplitItem } from "../api/types.gen";
 import { choicesOf, isOf } from "./splits";
 
 const split = (name: string, more: Partial<SplitItem> = {}): SplitItem => ({
-  name, steps: 2, samples: 10, discarded: 0, first_step: 0, last_step: 5, reward_min: 0, reward_max: 1, ...more,
+  name, steps: 2, samples: 10, discarded: 0, first_step: 0, last_step: 5, reward_min: 0, reward_max: 1,
+  last_reward: null, last_response_tokens: null, last_response_chars: null, ...more,
 });
 
 describe("the splits that can be chosen", () => {

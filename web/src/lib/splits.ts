@@ -34,5 +34,7 @@ function together(evals: readonly SplitItem[]): SplitItem {
     last_step: most(ends(({ last_step }) => last_step)),
     reward_min: least(ends(({ reward_min }) => finite(reward_min))),
     reward_max: most(ends(({ reward_max }) => finite(reward_max))),
+    // Means of different evaluations have no mean.
+    last_reward: null, last_response_tokens: null, last_response_chars: null,
   };
 }
