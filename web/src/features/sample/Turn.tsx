@@ -21,7 +21,7 @@ import { Section } from "./Section";
 import style from "./Turn.module.css";
 
 /** A longer system prompt is folded: it is the same in every sample. */
-const SYSTEM_CHARS = 160;
+const SYSTEM_CHARS = 100;
 
 /** The margin beside a turn holds so many; the raw record has all. */
 const METRICS = 40;
