@@ -27,12 +27,14 @@ const FINE: ReadonlySet<string> = new Set(["completed", "unknown"]);
 /** True for a metric that is the reward once more, under another name. */
 const isReward = (name: string, value: unknown, { reward }: SampleReply): boolean => value !== null && value === reward && isScore(name);
 
-export function labelled(reply: SampleReply): Labelled[] {
+/** `groupMean`: the mean reward of its group, where no advantage is recorded; null leaves the comparison out. */
+export function labelled(reply: SampleReply, groupMean: WireNumber = null): Labelled[] {
   const metrics = reply.facts.filter(({ name, kind, value }) => kind === "metric" && !SAID.has(name) && !isReward(name, value, reply));
   const prefix = commonPrefix(metrics.map(({ name }) => name));
   return [
     { label: "Reward", text: score(reply.reward, "none"), title: exact(reply.reward), tone: "reward", value: finite(reply.reward), ...filter("reward", reply.reward) },
     ...given("Advantage", reply.advantage, (value) => ({ text: signed(value), tone: "advantage", value: finite(value), ...filter("advantage", value) })),
+    ...besideGroup(reply, groupMean),
     ...status(reply),
     ...word("Discarded", reply.discarded, "discarded", "warn"),
     ...tokens(reply),
@@ -49,6 +51,13 @@ export function labelled(reply: SampleReply): Labelled[] {
 /** A fact in the words of the framework: a name as it is, a number with its thousands apart. */
 export function factText(value: WireNumber): string {
   return typeof value === "number" ? figure(value) : String(value ?? "");
+}
+
+/** How far the reward is above the mean of its group, as group-relative advantages begin. */
+function besideGroup({ reward, group_size }: SampleReply, groupMean: WireNumber): Labelled[] {
+  const [own, mean] = [finite(reward), finite(groupMean)];
+  if (own === null || mean === null || group_size < 2) return [];
+  return [{ label: "vs group", text: signed(own - mean), title: `reward minus ${exact(groupMean)}, the mean of its group; the files hold no advantage`, tone: "advantage", value: own - mean }];
 }
 
 function given(label: string, value: WireNumber, rest: (value: WireNumber) => Omit<Labelled, "label" | "title">): Labelled[] {

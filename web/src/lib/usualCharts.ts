@@ -36,7 +36,7 @@ export function usualCharts({ columns, series, logged, hasDiscarded }: Given): s
   const parts = numbers.filter(({ name, source }) => source === "metric" && /reward|score|correct|acc|pass/i.test(name) && !isScore(name)).map(({ name }) => name);
   const chosen = [length, first(KL, own), first(ENTROPY, own), hasDiscarded ? "discarded" : undefined, ...parts.slice(0, MOST_PARTS), has("turns") ? "turns" : undefined];
   const trainer = [KL, ENTROPY, NORM, LOSS].filter((some) => first(some, own) === undefined).map((some) => first(some, logged));
-  const further = names.filter((name) => /^(?:total_tokens|prompt_tokens)$/.test(name));
+  const further = numbers.filter(({ name, source }) => source === "metric" && !isScore(name)).map(({ name }) => name);
   return [...new Set([...chosen, ...trainer.map((name) => name && OF_TRAINER + name), ...further].filter((name): name is string => name !== undefined))].slice(0, MOST);
 }
 

@@ -2,9 +2,9 @@
 
 import { computed, effect, signal, untracked } from "@preact/signals";
 import type { ApiError } from "../api";
-import type { SampleItem } from "../api/types.gen";
+import type { GroupItem, SampleItem } from "../api/types.gen";
 import type { Place } from "../lib/address";
-import { idAt, idOfRow, itemAt, keyOf, type Listing, PAGE, placesOf, rowOf, type Scope, scopeAt as scopeOf } from "../lib/listing";
+import { groupAt, idAt, idOfRow, itemAt, keyOf, type Listing, PAGE, placesOf, rowOf, type Scope, scopeAt as scopeOf } from "../lib/listing";
 import { Lru } from "../lib/lru";
 import { added, fits, forgetKinds, isAlike, loadList, type Page, pageOf } from "./listing";
 import { go, place } from "./place";
@@ -48,6 +48,9 @@ export const rowHere = computed<number | null>(() => {
   const list = listing.value;
   return list === null || position.value === null ? null : rowOf(list, position.value);
 });
+
+/** The group of the sample that is looked at, where the list is of groups. */
+export const groupHere = computed<GroupItem | null>(() => (listing.value?.mode === "groups" && rowHere.value !== null ? (groupAt(listing.value, rowHere.value) ?? null) : null));
 
 /** The list's knowledge of a sample. */
 export function itemOf(id: string): SampleItem | null {

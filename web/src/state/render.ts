@@ -11,13 +11,15 @@ export interface Render {
   markdown: boolean;
   latex: boolean;
   code: boolean;
-  /** The markers of the chat template are shown; else they are left out. */
+  /** The markers of the chat template are shown in what the model wrote; else they are left out. */
   markers: boolean;
+  /** They are shown in prompts, too, where the names of the turns say the same. */
+  promptMarkers: boolean;
   /** Newlines, tabs, invisible characters and special tokens are marked. Text is verbatim meanwhile. */
   visible: boolean;
 }
 
-const USUAL: Render = { think: true, folded: false, markdown: false, latex: false, code: false, markers: true, visible: false };
+const USUAL: Render = { think: true, folded: false, markdown: false, latex: false, code: false, markers: true, promptMarkers: false, visible: false };
 const KEY = "rolloupe.render";
 /** The longest token that a prompt may be cut after. */
 const TOKEN_CHARS = 200;
@@ -58,6 +60,7 @@ export function restored(text: string | null): Choice {
     latex: flag("latex"),
     code: flag("code"),
     markers: flag("markers"),
+    promptMarkers: flag("promptMarkers"),
     visible: flag("visible"),
     promptAfter: typeof given.promptAfter === "string" ? given.promptAfter.slice(0, TOKEN_CHARS) : "",
   };

@@ -6,7 +6,7 @@ import "uplot/dist/uPlot.min.css";
 import { count, finite, score } from "../../lib/numbers";
 import { sentence } from "../../lib/words";
 import { goNear } from "../../state/steps";
-import { type Curve, curvesOf } from "./curvesOf";
+import { type Bounds, type Curve, curvesOf, NO_BOUNDS } from "./curvesOf";
 import { inksOf, optionsOf } from "./options";
 import { useScheme } from "./useScheme";
 import style from "./CurveChart.module.css";
@@ -22,18 +22,19 @@ interface Props {
   colour: number;
   /** The runs that are drawn over it, each with its colour. */
   others: readonly { curve: Curve | null; colour: number }[];
+  bounds?: Bounds;
   current: number | null;
   /** Told which step the pointer is at; null when it leaves. */
   hover: (step: number | null) => void;
 }
 
-export function CurveChart({ what, curve, colour, others, current, hover }: Props) {
+export function CurveChart({ what, curve, colour, others, bounds = NO_BOUNDS, current, hover }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const scheme = useScheme();
   const drawn = others.map((one) => one.curve);
   // oxlint-disable-next-line react/exhaustive-deps -- the runs that are drawn, one by one
-  const data = useMemo(() => curvesOf(curve, SPAN, drawn), [curve, drawn.length, ...drawn]);
+  const data = useMemo(() => curvesOf(curve, SPAN, drawn, bounds), [curve, bounds.low, bounds.high, drawn.length, ...drawn]);
   const now = useRef({ current, data });
   now.current = { current, data };
   const colours = [colour, ...others.map((one) => one.colour)].join(" ");

@@ -3,9 +3,9 @@
 import { useState } from "preact/hooks";
 import { getCurve } from "../../api";
 import type { CurveReply } from "../../api/types.gen";
-import { figure, score } from "../../lib/numbers";
+import { figure, finite, score } from "../../lib/numbers";
 import { OF_TRAINER } from "../../lib/usualCharts";
-import { label, shortLabel } from "../../state/columns";
+import { columnOf, label, shortLabel } from "../../state/columns";
 import { colourOf } from "../../state/marks";
 import { overlaid } from "../../state/overlays";
 import { place } from "../../state/place";
@@ -15,7 +15,14 @@ import { harmless } from "../../lib/visible";
 import { Text } from "../../ui/Text";
 import { useLoaded } from "../../ui/useLoaded";
 import { CurveChart } from "./CurveChart";
+import type { Bounds } from "./curvesOf";
 import style from "./Charts.module.css";
+
+/** Sample metrics are known to lie between their least and their greatest value. */
+function boundsOf(name: string): Bounds {
+  const column = columnOf(name);
+  return { low: finite(column?.low) ?? -Infinity, high: finite(column?.high) ?? Infinity };
+}
 
 interface Props {
   name: string;
@@ -65,7 +72,7 @@ export function MetricChart({ name, remove, raise }: Props) {
       ) : curve.steps.length === 0 ? (
         <p class={style["empty"]}>No step has such a number.</p>
       ) : curve.steps.length === 1 && over.length === 0 ? null : (
-        <CurveChart what={isOfTrainer ? words : `mean ${words}`} curve={curve} colour={colourOf(own.id)} others={others} current={step} hover={point} />
+        <CurveChart what={isOfTrainer ? words : `mean ${words}`} curve={curve} bounds={boundsOf(name)} colour={colourOf(own.id)} others={others} current={step} hover={point} />
       )}
     </section>
   );

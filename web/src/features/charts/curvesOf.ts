@@ -16,11 +16,19 @@ export interface Curve {
 
 export const rewardOf = ({ steps, reward_mean, reward_std }: StepsReply): Curve => ({ steps, mean: reward_mean, std: reward_std });
 
+/** The least and the greatest value that there is: a band of standard deviations reaches no further. */
+export interface Bounds {
+  low: number;
+  high: number;
+}
+
+export const NO_BOUNDS: Bounds = { low: -Infinity, high: Infinity };
+
 /** Steps of one run that another has not are `undefined` in its columns: its line goes over them. */
-export function curvesOf({ steps, mean: means, std: stds }: Curve, span: number, others: readonly (Curve | null)[] = []): Columns {
+export function curvesOf({ steps, mean: means, std: stds }: Curve, span: number, others: readonly (Curve | null)[] = [], bounds: Bounds = NO_BOUNDS): Columns {
   const mean = means.map(finite);
   const std = stds.map(finite);
-  const edge = (sign: 1 | -1): Column => mean.map((value, i) => (value === null ? null : value + sign * (std[i] ?? 0)));
+  const edge = (sign: 1 | -1): Column => mean.map((value, i) => (value === null ? null : Math.min(bounds.high, Math.max(bounds.low, value + sign * (std[i] ?? 0)))));
   const own = [mean, smoothed(steps, mean, span), edge(1), edge(-1)];
   if (others.every((other) => other === null)) return [[...steps], ...own, ...others.map(() => steps.map(() => undefined))];
   const all = [...new Set([...steps, ...others.flatMap((other) => other?.steps ?? [])])].toSorted((a, b) => a - b);

@@ -7,6 +7,7 @@ import { groupIds } from "../../lib/listing";
 import { count, exact, figure, score, toNumber } from "../../lib/numbers";
 import { cellColour, inkOf } from "../../lib/scales";
 import { groupSize, label, scale } from "../../state/columns";
+import { range } from "../../state/ranges";
 import { go, href, place } from "../../state/place";
 import { view } from "../../state/view";
 import { Icon } from "../../ui/Icon";
@@ -50,9 +51,19 @@ export function GroupHead({ columns }: { columns: readonly string[] }) {
   return (
     <div class={`${style["group"]} ${style["head"]}`} aria-hidden="true">
       <span>Prompt</span>
-      <span>{first === undefined ? "" : columns.length > 1 ? "Samples" : label(first)}</span>
+      <span>{first === undefined ? "" : columns.length > 1 ? "Samples" : harmless(label(first))}{first === "reward" && columns.length === 1 && <Legend />}</span>
       {first !== undefined && <span>{first === "reward" ? "Mean ± std" : "Mean"}</span>}
     </div>
+  );
+}
+
+/** What the colours of the cells mean. */
+function Legend() {
+  const { low, high } = range.value;
+  return (
+    <small class={style["legend"]} title={`from ${score(low)} to ${score(high)}`}>
+      {[0, 1, 2, 3, 4].map((stop) => <i key={stop} style={{ background: `var(--reward-${stop})` }} />)}
+    </small>
   );
 }
 
@@ -94,7 +105,7 @@ export function GroupRow({ group, columns, isHere, at, canFocus, isOfSteps, star
           <span class={style["mean"]} title={`${count(group.samples, "sample")}, mean ${label(first)} ${exact(mean)}`}>
             <b style={{ color: inkOf(scale(first), toNumber(mean)) }}>{score(mean, "–")}</b>
             <small>
-              {!isReward && <span class={style["of"]}><Text text={label(first)} /></span>} {group.samples !== groupSize.value && `n ${figure(group.samples)}`}
+              {group.samples !== groupSize.value && `n ${figure(group.samples)}`}
               {isReward && group.samples > 1 && group.reward_std !== null && ` ±${score(group.reward_std)}`}
             </small>
           </span>

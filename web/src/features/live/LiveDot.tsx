@@ -22,7 +22,7 @@ export function LiveDot() {
   const isLost = isConnected.value === false;
   const time = seconds === null ? "" : ago(seconds);
   const isWaiting = !isFollowing.value && isPaused.value && doing === "running";
-  const way = isFollowing.value ? "following" : isWaiting ? "following paused" : doing === "unknown" ? "changed" : doing;
+  const way = isFollowing.value ? "following" : isWaiting ? "following paused" : doing === "unknown" ? "last write" : doing;
   const word = isLost ? "connection lost" : way;
   const title = isFollowing.value ? "Following the newest step. Press to stop (l)" : "Press to follow the newest step (l)";
   const dot = isLost ? style["lost"] : (style[doing] ?? "");

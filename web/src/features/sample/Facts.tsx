@@ -1,10 +1,11 @@
-/** A line of labelled figures; where there are many, three lines and a way to the rest. */
+/** A line of labelled figures; where there are many, two lines and a way to the rest. */
 
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { SampleReply } from "../../api/types.gen";
 import { type Labelled, labelled } from "../../lib/facts";
 import { figure } from "../../lib/numbers";
 import { share, shareOf, stop } from "../../lib/reward";
+import { groupHere } from "../../state/list";
 import { metricRanges, range } from "../../state/ranges";
 import { columnOf } from "../../state/columns";
 import { offerFilter } from "../../state/filter";
@@ -12,7 +13,7 @@ import { Text } from "../../ui/Text";
 import { harmless } from "../../lib/visible";
 import style from "./Facts.module.css";
 
-/** Three lines of the widest screen hold no more. */
+/** Two lines of the widest screen hold no more. */
 const FOLDED = 60;
 /** So many more are drawn at a time: a record may have a hundred thousand. */
 const BATCH = 600;
@@ -22,7 +23,8 @@ export function Facts({ reply }: { reply: SampleReply }) {
   const [hides, setHides] = useState(false);
   const [shown, show] = useState(FOLDED);
   const isOpen = shown > FOLDED;
-  const facts = useMemo(() => labelled(reply), [reply]);
+  const mean = reply.advantage === null ? (groupHere.value?.reward_mean ?? null) : null;
+  const facts = useMemo(() => labelled(reply, mean), [reply, mean]);
 
   useLayoutEffect(() => {
     const element = list.current;

@@ -11,7 +11,8 @@ const CHOICES: readonly { name: keyof Render; label: string; words: string }[] =
   { name: "markdown", label: "Markdown", words: "Headings, lists, tables, links" },
   { name: "latex", label: "LaTeX", words: "Formulas between $ or \\( and \\)" },
   { name: "code", label: "Code highlighting", words: "Blocks whose fence names a language" },
-  { name: "markers", label: "Chat-template markers", words: "Shown in quiet ink; else left out" },
+  { name: "markers", label: "Chat-template markers", words: "Shown in quiet ink in what the model wrote" },
+  { name: "promptMarkers", label: "Markers in prompts", words: "Where the names of the turns say the same" },
   { name: "visible", label: "Newlines and special tokens", words: "Marked, with all that is invisible; text is verbatim meanwhile" },
 ];
 

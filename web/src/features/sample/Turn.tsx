@@ -86,7 +86,7 @@ export function Turn({ turn, at, number }: Props) {
 
 function Open({ turn, at, label }: { turn: TurnView; at: string; label: string }) {
   const how = render.value;
-  const found = useMemo(() => blocks(turn.parts, how), [turn, how]);
+  const found = useMemo(() => blocks(turn.parts, { ...how, markers: turn.origin === "prompt" ? how.promptMarkers : how.markers }), [turn, how]);
   const isAll = isAllThought(turn);
   return (
     <>
