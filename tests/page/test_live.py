@@ -52,8 +52,8 @@ def test_what_comes_waits_to_be_asked_for(page: Page, viewer: Viewer, train: Pat
     page.set_viewport_size({"width": 1280, "height": 420})  # too low for the list, which scrolls
     page.goto(viewer.link)
     at(page, 2, 0)
-    dot = page.get_by_role("banner").get_by_role("button", name=re.compile("changed|running|following|paused"))
-    expect(dot).to_contain_text(re.compile(r"changed 1 h ago"))
+    dot = page.get_by_role("banner").get_by_role("button", name=re.compile("last write|running|following|paused"))
+    expect(dot).to_contain_text(re.compile(r"last write 1 h ago"))
     pane = page.locator("[data-scroll='list']")
     page.keyboard.press("ArrowRight")
     at(page, 2, 1)
@@ -82,7 +82,7 @@ def test_following_goes_along_until_the_reader_goes_elsewhere(page: Page, viewer
     page.goto(viewer.link)
     at(page, 2, 0)
     page.keyboard.press("l")
-    dot = page.get_by_role("banner").get_by_role("button", name=re.compile("changed|running|following|paused"))
+    dot = page.get_by_role("banner").get_by_role("button", name=re.compile("last write|running|following|paused"))
     expect(dot).to_contain_text("following")
     append(train, 3, 0, 1)
     at(page, 3, 0)
@@ -109,7 +109,7 @@ def test_a_viewer_that_is_killed_comes_back_by_itself_or_asks_for_its_token(
     with viewing(train.parents[1], token="the-first-token", **place) as first:
         page.goto(first.link)
         at(page, 2, 0)
-        expect(banner).to_contain_text("changed")
+        expect(banner).to_contain_text("last write")
     expect(banner).to_contain_text("connection lost")
     at(page, 2, 0)
     page.keyboard.press("b")
@@ -129,7 +129,7 @@ def test_a_viewer_that_is_killed_comes_back_by_itself_or_asks_for_its_token(
         page.get_by_label("Link or token").fill(other.link)
         page.keyboard.press("Enter")
         at(page, 2, 0)
-        expect(banner).to_contain_text("changed")
+        expect(banner).to_contain_text("last write")
         expect(notice).to_be_hidden()
 
 
