@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rolloupe.formats import _html, _logtree
@@ -179,6 +179,7 @@ def test_whatever_a_tree_holds_it_is_read_and_can_be_sent(
 
 
 @given(st.text(st.sampled_from("<>/!-pdivsecton abl=\"'&;[?x\n"), max_size=200))
+@example("<![")
 def test_whatever_a_page_holds_it_is_read(tmp_path_factory: pytest.TempPathFactory, body: str) -> None:
     repr(page(tmp_path_factory.getbasetemp(), body)).encode()
 

@@ -123,9 +123,9 @@ def test_a_viewer_that_is_killed_comes_back_by_itself_or_asks_for_its_token(
     expect(banner).to_contain_text("connection lost")
 
     with viewing(train.parents[1], token="another-token", port=port, **place) as other:
-        expect(notice).to_contain_text("This server asks for its token")
+        expect(notice.filter(has_text="This server asks for its token")).to_be_visible()
         at(page, 2, 0)
-        notice.get_by_role("button").click()
+        notice.filter(has_text="This server asks for its token").get_by_role("button").click()
         page.get_by_label("Link or token").fill(other.link)
         page.keyboard.press("Enter")
         at(page, 2, 0)

@@ -71,17 +71,26 @@ def first_below(element: Element, word: str) -> Element | None:
 def parse_page(page: str) -> Element:
     """Read a page; returns its body, or all of it where it has none. What could not be read in time is left out."""
     builder = _Builder()
+    try:
+        is_whole = _fed(builder, page)
+    except AssertionError:  # `html.parser` of some Pythons, of a declaration that is malformed
+        is_whole = False
+    if not is_whole:
+        builder.note("(The rest of the page could not be read.)")
+    return builder.body or builder.top
+
+
+def _fed(builder: "_Builder", page: str) -> bool:
+    """Hand over a page; False where that is too much, or takes too long."""
     stop_s = time.monotonic() + MAX_S
     for at in range(0, len(page), BLOCK_CHARS):
         builder.feed(page[at : at + BLOCK_CHARS])
         too_much = len(builder.rawdata) > MAX_PENDING_CHARS or builder.count > MAX_ELEMENTS
         if too_much or time.monotonic() > stop_s:
-            builder.note("(The rest of the page could not be read.)")
-            break
-    else:
-        if len(builder.rawdata) <= BLOCK_CHARS:
-            builder.close()
-    return builder.body or builder.top
+            return False
+    if len(builder.rawdata) <= BLOCK_CHARS:
+        builder.close()
+    return True
 
 
 class _Builder(HTMLParser):
