@@ -5,6 +5,7 @@ from typing import NamedTuple
 from rolloupe.index import OpenRun, Snapshot
 from rolloupe.query import engine
 from rolloupe.query.engine import Question
+from rolloupe.query.kept import Kept
 from rolloupe.query.names import is_annotated
 from rolloupe.query.rows import Said, quote
 
@@ -19,9 +20,18 @@ class Newest(NamedTuple):
     response_chars: float | None = None
 
 
+MOST_SPLITS = 20_000
+
+_kept = Kept[dict[str, Newest]](MOST_SPLITS, len)
+
+
 def newest(run: OpenRun) -> dict[str, Newest]:
     """The means of each split. Where annotations decide, those of the first split alone, of its last step."""
     snapshot = run.snapshot()
+    return _kept.get(run, snapshot, "newest", lambda: _made(run, snapshot))
+
+
+def _made(run: OpenRun, snapshot: Snapshot) -> dict[str, Newest]:
     if snapshot.says_discarded or is_annotated(snapshot, COLUMNS):
         return _annotated(run, snapshot)
     found: dict[str, dict[str, tuple[int, float]]] = {}
