@@ -22,11 +22,13 @@ export interface Arranging {
   /** Thoughts stand by themselves; else they are text with its tags. */
   think: boolean;
   markers: boolean;
+  /** Pad tokens at either end stay; else they are left out. */
+  padding: boolean;
   /** Nothing is trimmed or moved aside. */
   visible: boolean;
 }
 
-const ARRANGED: Arranging = { think: true, markers: true, visible: false };
+const ARRANGED: Arranging = { think: true, markers: true, padding: true, visible: false };
 
 /** Neighbours that run on as one text make one block; blank lines at its edges go, and markers there stand apart. */
 export function blocks(parts: readonly PartView[], how: Arranging = ARRANGED): Block[] {
@@ -40,7 +42,7 @@ export function blocks(parts: readonly PartView[], how: Arranging = ARRANGED): B
     else found.push({ kind: "flow", parts: [part] });
   }
   if (how.visible) return found;
-  return found.flatMap(edged).map(trimmed).filter((block) => block.parts.length > 0);
+  return found.flatMap(edged).map(how.padding ? trimmed : unpadded).filter((block) => block.parts.length > 0);
 }
 
 /** A thought as text between its tags. */
@@ -84,6 +86,31 @@ function trimmed(block: Block): Block {
     parts.pop();
   }
   return { kind: "flow", parts };
+}
+
+const PADS: readonly string[] = ["<pad>", "<PAD>", "[PAD]", "[pad]", "<|pad|>", "<|PAD|>", "<|endoftext|>"];
+
+/** A block without the pad tokens at either end of its text. */
+function unpadded(block: Block): Block {
+  const { kind, parts } = trimmed(block);
+  const [first] = parts;
+  const last = parts.at(-1);
+  if (kind !== "flow" || first === undefined || last === undefined) return { kind, parts };
+  if (first.kind === "text") {
+    const text = withoutPads(first.text, (rest, pad) => (rest.trimStart().startsWith(pad) ? rest.trimStart().slice(pad.length) : rest));
+    first.shift += first.text.length - text.length;
+    first.text = text;
+  }
+  if (last.kind === "text") last.text = withoutPads(last.text, (rest, pad) => (rest.trimEnd().endsWith(pad) ? rest.trimEnd().slice(0, -pad.length) : rest));
+  return { kind, parts: parts.filter(({ kind: own, text }) => own !== "text" || text !== "") };
+}
+
+function withoutPads(text: string, cut: (rest: string, pad: string) => string): string {
+  const pad = PADS.find((one) => cut(text, one) !== text);
+  if (pad === undefined) return text;
+  let rest = text;
+  for (let next = cut(rest, pad); next !== rest; next = cut(rest, pad)) rest = next;
+  return rest;
 }
 
 /** The text of a turn exactly as it was written. */

@@ -15,11 +15,15 @@ export interface Render {
   markers: boolean;
   /** They are shown in prompts, too, where the names of the turns say the same. */
   promptMarkers: boolean;
+  /** System prompts are shown; else they are left out. */
+  system: boolean;
+  /** Pad tokens at either end of a text are shown; else they are left out. */
+  padding: boolean;
   /** Newlines, tabs, invisible characters and special tokens are marked. Text is verbatim meanwhile. */
   visible: boolean;
 }
 
-const USUAL: Render = { think: true, folded: false, markdown: false, latex: false, code: false, markers: true, promptMarkers: false, visible: false };
+const USUAL: Render = { think: true, folded: false, markdown: false, latex: false, code: false, markers: true, promptMarkers: false, system: true, padding: true, visible: false };
 const KEY = "rolloupe.render";
 /** The longest token that a prompt may be cut after. */
 const TOKEN_CHARS = 200;
@@ -61,6 +65,8 @@ export function restored(text: string | null): Choice {
     code: flag("code"),
     markers: flag("markers"),
     promptMarkers: flag("promptMarkers"),
+    system: flag("system"),
+    padding: flag("padding"),
     visible: flag("visible"),
     promptAfter: typeof given.promptAfter === "string" ? given.promptAfter.slice(0, TOKEN_CHARS) : "",
   };

@@ -13,6 +13,8 @@ const CHOICES: readonly { name: keyof Render; label: string; words: string }[] =
   { name: "code", label: "Code highlighting", words: "Blocks whose fence names a language" },
   { name: "markers", label: "Chat-template markers", words: "Shown in quiet ink in what the model wrote" },
   { name: "promptMarkers", label: "Markers in prompts", words: "Where the names of the turns say the same" },
+  { name: "system", label: "System prompts", words: "Shown; else left out" },
+  { name: "padding", label: "Padding", words: "Pad tokens at either end of a text are shown; else left out" },
   { name: "visible", label: "Newlines and special tokens", words: "Marked, with all that is invisible; text is verbatim meanwhile" },
 ];
 

@@ -56,6 +56,18 @@ describe("a transcript", () => {
     chooseRender({ folded: false });
   });
 
+  it("leaves out system prompts and padding for a reader who likes that", async () => {
+    const turns = [turn("system", [part("text", "Be careful.")]), turn("assistant", [part("text", "<pad><pad> It is 6. <pad>\n<pad>")])];
+    const host = await drawn(<Transcript reply={reply({ turns })} />);
+    expect(host.textContent).toContain("Be careful.");
+    expect(host.textContent).toContain("It is 6. <pad>");
+    chooseRender({ system: false, padding: false });
+    await vi.waitFor(() => expect(host.textContent).not.toContain("Be careful."), 20_000);
+    expect(host.textContent).toContain("It is 6.");
+    expect(host.textContent).not.toContain("<pad>");
+    chooseRender({ system: true, padding: true });
+  });
+
   it("expands and collapses all", async () => {
     const turns = [turn("system", [part("text", "Be careful. ".repeat(30))]), turn("user", [part("text", "How many?\nTell me.")])];
     const host = await drawn(<Transcript reply={reply({ turns })} />);

@@ -37,7 +37,11 @@ interface Props {
   number: number | null;
 }
 
-export function Turn({ turn, at, number }: Props) {
+export function Turn(props: Props) {
+  return props.turn.role === "system" && !render.value.system ? null : <Shown {...props} />;
+}
+
+function Shown({ turn, at, number }: Props) {
   const isUsuallyOpen = turn.role !== "system" || turn.chars <= SYSTEM_CHARS;
   const [isOpen, open] = useFold(isUsuallyOpen, at);
   const metrics = Object.entries(turn.metrics);
