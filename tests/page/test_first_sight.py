@@ -113,12 +113,19 @@ def test_nothing_that_the_model_wrote_is_hidden_and_no_word_is_broken(
     assert len(page.locator('article [role=group][aria-label^="Assistant"]').inner_text()) > ANSWER_CHARS
 
 
-def test_prompts_of_one_template_are_shown_from_where_they_part(page: Page, viewer: Viewer) -> None:
+def test_of_prompts_of_one_template_only_what_differs_is_shown(page: Page, viewer: Viewer) -> None:
     page.goto(viewer.link)
     opened(page, viewer, PAGES[0])
     rows = page.get_by_role("list", name="Groups").get_by_role("listitem").all_inner_texts()
-    assert all(text.startswith("…") for text in rows)
-    assert len({text.split()[0] for text in rows}) == len(rows)
+    assert [row.split("\n")[0] for row in rows] == [f"… {5 * 64 + number} …" for number in range(GROUPS)]
+
+
+def test_the_answer_stands_beside_the_golden_one(page: Page, viewer: Viewer) -> None:
+    page.goto(viewer.link)
+    opened(page, viewer, "runs/run?sample=train/5/0/3")
+    golden = page.get_by_role("region", name="Golden answer")
+    expect(golden).to_contain_text("7")
+    expect(golden).to_contain_text("3 + 1")
 
 
 def test_the_charts_that_say_most_are_there_without_a_choice(page: Page, viewer: Viewer) -> None:

@@ -1,17 +1,26 @@
 import { expect, it } from "vitest";
-import { commonStart, without } from "./alike";
+import { commonWords, without } from "./alike";
 
-const START = "Solve the problem step by step. Using the numbers ";
+const asked = (numbers: string, target: number): string => `Show your work in tags. Using the numbers ${numbers} create an equation that equals ${target} with basic operations and nothing else.`;
+const TEXTS = [asked("[1, 2],", 3), asked("[4, 5],", 20), asked("[7, 8],", 56)];
 
-it("is where prompts of one template part, at a word", () => {
-  expect(commonStart([`${START}31, 4`, `${START}30, 5`, `${START}7`])).toBe(START.length);
-  expect(without(`${START}31, 4`, START.length)).toBe("…31, 4");
+it("leaves what differs of texts of one template", () => {
+  const common = commonWords(TEXTS);
+  expect(TEXTS.map((text) => without(text, common))).toEqual(["… [1, 2], … 3 …", "… [4, 5], … 20 …", "… [7, 8], … 56 …"]);
 });
 
-it("is nowhere where texts have little in common, are the same, or one is the start of all", () => {
-  expect(commonStart(["What is 2 + 2?", "What is 3 + 3?"])).toBe(0);
-  expect(commonStart([START, START])).toBe(0);
-  expect(commonStart([START, `${START}7`])).toBe(0);
-  expect(commonStart([])).toBe(0);
-  expect(without("short", 16)).toBe("short");
+it("ends a text that was cut off with the ellipsis", () => {
+  const common = commonWords(TEXTS);
+  expect(without(`${TEXTS[0]?.slice(0, -15)} an ot…`, common)).toBe("… [1, 2], … 3 …");
+});
+
+it("leaves short runs of common words, and texts that share little, as they are", () => {
+  const texts = ["Tom has 3 pears. How many are left?", "Ada has 9 figs. How many are gone?", "Mia has 2 nuts. How many are hers?"];
+  expect(texts.map((text) => without(text, commonWords(texts)))).toEqual(texts);
+});
+
+it("leaves texts that are the same, few, or nothing but common words", () => {
+  expect(commonWords([TEXTS[0] ?? "", TEXTS[0] ?? "", TEXTS[0] ?? ""]).size).toBe(0);
+  expect(commonWords([]).size).toBe(0);
+  expect(without("a b c d e", new Set(["a", "b", "c", "d", "e"]))).toBe("a b c d e");
 });

@@ -1,32 +1,51 @@
-/** Rows that begin alike: where prompts of one template part, their previews begin. */
+/** Rows that are alike: of prompts of one template only what differs is shown, so that the eye finds it. */
 
-/** Less in common is left: it tells what the rows are about. */
-const LEAST_CHARS = 16;
+/** Fewer words in a row that all have are left: they hold the others together. */
+const RUN = 4;
 
-/** How many characters different texts begin with in common, up to the start of a word; 0 where that is little. */
-export function commonStart(texts: readonly string[]): number {
+/** Fewer different texts say nothing of a template. */
+const LEAST_TEXTS = 3;
+
+const TAIL_CHARS = 20;
+
+const WORD = /\S+/g;
+
+/** The words that each of several different texts has; empty where there are few texts. */
+export function commonWords(texts: readonly string[]): ReadonlySet<string> {
   const some = [...new Set(texts)];
-  const [first, ...rest] = some;
-  if (first === undefined || rest.length === 0) return 0;
-  let length = first.length;
-  for (const text of rest) {
-    length = Math.min(length, text.length);
-    let same = 0;
-    while (same < length && text.charCodeAt(same) === first.charCodeAt(same)) same += 1;
-    length = same;
+  if (some.length < LEAST_TEXTS) return new Set();
+  const [first, ...rest] = some.map((text) => new Set(text.match(WORD)));
+  return new Set([...(first ?? [])].filter((word) => rest.every((words) => words.has(word))));
+}
+
+const found = new WeakMap<object, ReadonlySet<string>>();
+
+/** `commonWords` of some items, found once. */
+export function commonOf<T>(items: readonly T[], text: (item: T) => string): ReadonlySet<string> {
+  let words = found.get(items);
+  if (words === undefined) found.set(items, (words = commonWords(items.map(text))));
+  return words;
+}
+
+/** A text with an ellipsis for each run of words that all texts have; the text itself where nothing else would be left. */
+export function without(text: string, common: ReadonlySet<string>): string {
+  if (common.size === 0) return text;
+  const shown: string[] = [];
+  let run: string[] = [];
+  const end = (): void => {
+    shown.push(...(run.length < RUN ? run : ["…"]));
+    run = [];
+  };
+  for (const [word] of text.matchAll(WORD)) {
+    if (common.has(word)) run.push(word);
+    else {
+      end();
+      shown.push(word);
+    }
   }
-  const start = first.lastIndexOf(" ", length) + 1;
-  return start < LEAST_CHARS || some.some((text) => text.length <= start) ? 0 : start;
+  end();
+  // What is left behind the last run of a text that was cut off is nothing to read.
+  const last = shown.lastIndexOf("…");
+  if (text.endsWith("…") && last >= 0 && shown.slice(last + 1).join(" ").length < TAIL_CHARS) shown.length = last + 1;
+  return shown.every((word) => word === "…") ? text : shown.join(" ");
 }
-
-const starts = new WeakMap<object, number>();
-
-/** `commonStart` of some items, found once. */
-export function startOf<T>(items: readonly T[], text: (item: T) => string): number {
-  let start = starts.get(items);
-  if (start === undefined) starts.set(items, (start = commonStart(items.map(text))));
-  return start;
-}
-
-/** A text without its first characters, which many have in common. */
-export const without = (text: string, start: number): string => (start === 0 || text.length <= start ? text : `…${text.slice(start)}`);

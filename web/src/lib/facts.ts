@@ -1,6 +1,6 @@
 /** The figures of a sample, in the order in which they are read. */
 
-import type { SampleReply, SourceInfo, WireNumber } from "../api/types.gen";
+import type { GroupItem, SampleReply, SourceInfo, WireNumber } from "../api/types.gen";
 import { bareName, commonPrefix, isScore } from "./metricNames";
 import { exact, figure, finite, score, signed, size } from "./numbers";
 
@@ -27,14 +27,17 @@ const FINE: ReadonlySet<string> = new Set(["completed", "unknown"]);
 /** True for a metric that is the reward once more, under another name. */
 const isReward = (name: string, value: unknown, { reward }: SampleReply): boolean => value !== null && value === reward && isScore(name);
 
-/** `groupMean`: the mean reward of its group, where no advantage is recorded; null leaves the comparison out. */
-export function labelled(reply: SampleReply, groupMean: WireNumber = null): Labelled[] {
+/** Rewards of the group of a sample. */
+export type GroupReward = Pick<GroupItem, "reward_mean" | "reward_std">;
+
+/** `group`: the group, where no advantage is recorded; null leaves the comparison out. */
+export function labelled(reply: SampleReply, group: GroupReward | null = null): Labelled[] {
   const metrics = reply.facts.filter(({ name, kind, value }) => kind === "metric" && !SAID.has(name) && !isReward(name, value, reply));
   const prefix = commonPrefix(metrics.map(({ name }) => name));
   return [
     { label: "Reward", text: score(reply.reward, "none"), title: exact(reply.reward), tone: "reward", value: finite(reply.reward), ...filter("reward", reply.reward) },
     ...given("Advantage", reply.advantage, (value) => ({ text: signed(value), tone: "advantage", value: finite(value), ...filter("advantage", value) })),
-    ...besideGroup(reply, groupMean),
+    ...besideGroup(reply, group),
     ...status(reply),
     ...word("Discarded", reply.discarded, "discarded", "warn"),
     ...tokens(reply),
@@ -54,10 +57,11 @@ export function factText(value: WireNumber): string {
 }
 
 /** How far the reward is above the mean of its group, as group-relative advantages begin. */
-function besideGroup({ reward, group_size }: SampleReply, groupMean: WireNumber): Labelled[] {
-  const [own, mean] = [finite(reward), finite(groupMean)];
-  if (own === null || mean === null || group_size < 2) return [];
-  return [{ label: "vs group", text: signed(own - mean), title: `reward minus ${exact(groupMean)}, the mean of its group; the files hold no advantage`, tone: "advantage", value: own - mean }];
+function besideGroup({ reward, group_size }: SampleReply, group: GroupReward | null): Labelled[] {
+  const [own, mean, std] = [finite(reward), finite(group?.reward_mean), finite(group?.reward_std)];
+  if (own === null || mean === null || group === null || group_size < 2) return [];
+  const scaled = std === null || std === 0 ? "" : ` (${signed((own - mean) / std)} σ)`;
+  return [{ label: "vs group", text: `${signed(own - mean)}${scaled}`, title: `reward minus ${exact(group.reward_mean)}, the mean of its group, and in standard deviations of the group; the files hold no advantage`, tone: "advantage", value: own - mean }];
 }
 
 function given(label: string, value: WireNumber, rest: (value: WireNumber) => Omit<Labelled, "label" | "title">): Labelled[] {

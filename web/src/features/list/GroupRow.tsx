@@ -40,8 +40,8 @@ interface Props {
   at: number | null;
   canFocus: boolean;
   isOfSteps: boolean;
-  /** So many characters all prompts around it begin with. */
-  start: number;
+  /** Words that all prompts around it have. */
+  common: ReadonlySet<string>;
   box: { transform: string; height: string };
 }
 
@@ -67,7 +67,7 @@ function Legend() {
   );
 }
 
-export function GroupRow({ group, columns, isHere, at, canFocus, isOfSteps, start, box }: Props) {
+export function GroupRow({ group, columns, isHere, at, canFocus, isOfSteps, common, box }: Props) {
   if (group === undefined) return <li class={style["row"]} style={box} aria-busy="true" />;
   const ids = groupIds(group);
   const here = at === null ? -1 : at - group.first;
@@ -94,7 +94,7 @@ export function GroupRow({ group, columns, isHere, at, canFocus, isOfSteps, star
         <span class={style["prompt"]}>
           {isOfSteps && <small>step {figure(group.step)} · </small>}
           {place.value.discarded && group.discarded !== "" && <ReasonBadge reason={group.discarded} />}
-          {group.prompt.trim() === "" ? <span class="quiet">(no prompt)</span> : <Text text={without(bare(group.prompt), start)} />}
+          {group.prompt.trim() === "" ? <span class="quiet">(no prompt)</span> : <Text text={without(bare(group.prompt), common)} />}
         </span>
         <span class={style["strips"]}>
           {columns.map((name, column) => (

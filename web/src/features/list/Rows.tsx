@@ -3,7 +3,7 @@
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { getAbout, getMetricNames } from "../../api";
 import { groupAt, holds, type Listing } from "../../lib/listing";
-import { startOf } from "../../lib/alike";
+import { commonOf } from "../../lib/alike";
 import { asksForReason } from "../../lib/filter";
 import { count, figure } from "../../lib/numbers";
 import { bare, preview } from "../../lib/preview";
@@ -79,7 +79,7 @@ function Drawn({ list }: { list: Listing }) {
   };
 
   const columns = mode === "table" ? tableColumns(list.scope.columns) : null;
-  const starts = startsOf(list);
+  const common = commonIn(list);
   const inRow = here ?? 0;
   const focusable = drawn.rows.some(({ index }) => index === inRow) ? inRow : first;
   return (
@@ -98,25 +98,27 @@ function Drawn({ list }: { list: Listing }) {
       <ul ref={rows} tabIndex={-1} class={style["space"]} style={{ height: `${drawn.spacePx}px`, minWidth: columns?.minWidth }} aria-label={mode === "groups" ? "Groups" : "Samples"}>
         {drawn.rows.map(({ index, top }) => {
           const box = { transform: `translateY(${top}px)`, height: `${rowPx}px` };
-          const common = { isHere: index === here, canFocus: index === focusable, box };
-          if (mode === "groups") return <GroupRow key={index} {...common} group={groupAt(list, index)} columns={list.scope.columns} start={starts.groups} at={index === here ? position.value : null} isOfSteps={list.scope.step === null} />;
-          if (columns !== null) return <TableRow key={index} {...common} item={itemAt(list, index)} columns={columns} start={starts.samples} />;
-          return <SampleRow key={index} {...common} item={itemAt(list, index)} columns={list.scope.columns} start={starts.samples} isOfSteps={list.scope.step === null} />;
+          const shared = { isHere: index === here, canFocus: index === focusable, box };
+          if (mode === "groups") return <GroupRow key={index} {...shared} group={groupAt(list, index)} columns={list.scope.columns} common={common.groups} at={index === here ? position.value : null} isOfSteps={list.scope.step === null} />;
+          if (columns !== null) return <TableRow key={index} {...shared} item={itemAt(list, index)} columns={columns} common={common.samples} />;
+          return <SampleRow key={index} {...shared} item={itemAt(list, index)} columns={list.scope.columns} common={common.samples} isOfSteps={list.scope.step === null} />;
         })}
       </ul>
     </div>
   );
 }
 
-/** What all rows of the first page that is there begin with: later pages move none of them. */
-function startsOf(list: Listing): { groups: number; samples: number } {
+/** What all rows of the first page that is there have in common: later pages change none of them. */
+function commonIn(list: Listing): { groups: ReadonlySet<string>; samples: ReadonlySet<string> } {
   const [groups] = list.groups.values();
   const [samples] = list.pages.values();
   return {
-    groups: groups === undefined ? 0 : startOf(groups, ({ prompt }) => bare(prompt)),
-    samples: samples === undefined ? 0 : startOf(samples, ({ preview: text }) => preview(text).text),
+    groups: groups === undefined ? NONE : commonOf(groups, ({ prompt }) => bare(prompt)),
+    samples: samples === undefined ? NONE : commonOf(samples, ({ preview: text }) => preview(text).text),
   };
 }
+
+const NONE: ReadonlySet<string> = new Set();
 
 function target(key: string, here: number | null, rows: number, inView: number): number | null {
   const from = here ?? -1;

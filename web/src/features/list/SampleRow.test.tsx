@@ -5,7 +5,7 @@ import { drawn, item } from "../../testing";
 import { SampleRow } from "./SampleRow";
 
 const box = { transform: "translateY(0px)", height: "30px" };
-const usual = { isHere: false, canFocus: true, columns: ["reward"], isOfSteps: false, start: 0, box };
+const usual = { isHere: false, canFocus: true, columns: ["reward"], isOfSteps: false, common: new Set<string>(), box };
 
 describe("a sample in the list", () => {
   it("is a link to itself, with reward and length", async () => {

@@ -21,8 +21,8 @@ interface Props {
   isHere: boolean;
   canFocus: boolean;
   isOfSteps: boolean;
-  /** So many characters all responses around it begin with. */
-  start: number;
+  /** Words that all responses around it have. */
+  common: ReadonlySet<string>;
   box: { transform: string; height: string };
 }
 
@@ -46,7 +46,7 @@ export function onRow(id: string, valueOf: (column: string) => WireNumber): (eve
   };
 }
 
-export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, start, box }: Props) {
+export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, common, box }: Props) {
   if (item === undefined) return <li class={style["row"]} style={box} aria-busy="true" />;
   const mark = item.discarded === "" ? (FINE.has(item.status) ? "" : item.status) : place.value.discarded ? unfinished(item) : `discarded: ${item.discarded}`;
   const shown = view.value.preview;
@@ -69,7 +69,7 @@ export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, start, b
         <span class={style["preview"]}>
           <span class={style["line"]}>
             {mark !== "" && <em data-column={item.discarded === "" ? "status" : "discarded"}><Text text={mark} /> </em>}
-            <Excerpt item={item} shown={shown} start={start} />
+            <Excerpt item={item} shown={shown} common={common} />
           </span>
           <small class={style["line"]}>
             {isOfSteps && <span data-column="step">step {figure(item.step)} · </span>}
@@ -84,11 +84,11 @@ export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, start, b
   );
 }
 
-const from = ({ text, isThought }: { text: string; isThought: boolean }, start: number): { text: string; isThought: boolean } => ({ text: without(text, start), isThought });
+const from = ({ text, isThought }: { text: string; isThought: boolean }, common: ReadonlySet<string>): { text: string; isThought: boolean } => ({ text: without(text, common), isThought });
 
 /** What the reader wants to see of a sample; the end of a response keeps to the end of its line, cut at the left. */
-function Excerpt({ item, shown, start }: { item: SampleItem; shown: Preview; start: number }) {
-  const { text, isThought } = shown === "response" ? from(preview(item.preview), start) : { text: shown === "end" ? ending(item) : item.prompt, isThought: false };
+function Excerpt({ item, shown, common }: { item: SampleItem; shown: Preview; common: ReadonlySet<string> }) {
+  const { text, isThought } = shown === "response" ? from(preview(item.preview), common) : { text: shown === "end" ? ending(item) : item.prompt, isThought: false };
   if (text.trim() === "") return <span class="quiet">(empty)</span>;
   if (shown === "end") {
     return (

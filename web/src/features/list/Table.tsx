@@ -80,12 +80,12 @@ interface Props {
   columns: TableColumns;
   isHere: boolean;
   canFocus: boolean;
-  /** So many characters all responses around it begin with. */
-  start: number;
+  /** Words that all responses around it have. */
+  common: ReadonlySet<string>;
   box: { transform: string; height: string };
 }
 
-export function TableRow({ item, columns, isHere, canFocus, start, box }: Props) {
+export function TableRow({ item, columns, isHere, canFocus, common, box }: Props) {
   if (item === undefined) return <li class={style["row"]} style={box} aria-busy="true" />;
   const valueOf = (name: string): WireNumber => item.values[columns.asked.indexOf(name)] ?? null;
   return (
@@ -102,7 +102,7 @@ export function TableRow({ item, columns, isHere, canFocus, start, box }: Props)
         {columns.names.slice(1, -1).map((name) => (
           <Cell key={name} name={name} value={valueOf(name)} />
         ))}
-        <span class={style["text"]} title={view.value.hasTooltips ? harmless(bare(item.preview)) : undefined}><Text text={without(preview(item.preview).text, start)} /></span>
+        <span class={style["text"]} title={view.value.hasTooltips ? harmless(bare(item.preview)) : undefined}><Text text={without(preview(item.preview).text, common)} /></span>
       </a>
     </li>
   );

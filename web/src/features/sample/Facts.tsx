@@ -23,8 +23,8 @@ export function Facts({ reply }: { reply: SampleReply }) {
   const [hides, setHides] = useState(false);
   const [shown, show] = useState(FOLDED);
   const isOpen = shown > FOLDED;
-  const mean = reply.advantage === null ? (groupHere.value?.reward_mean ?? null) : null;
-  const facts = useMemo(() => labelled(reply, mean), [reply, mean]);
+  const group = reply.advantage === null ? groupHere.value : null;
+  const facts = useMemo(() => labelled(reply, group), [reply, group]);
 
   useLayoutEffect(() => {
     const element = list.current;
@@ -51,12 +51,12 @@ export function Facts({ reply }: { reply: SampleReply }) {
       </dl>
       {isOpen && facts.length > shown && (
         <button type="button" class={`action ${style["more"]}`} onClick={() => show(shown + BATCH)}>
-          {`More figures: ${figure(facts.length - shown)} left`}
+          {`More facts: ${figure(facts.length - shown)} left`}
         </button>
       )}
       {(hides || isOpen || facts.length > FOLDED) && (
         <button type="button" class={`action ${style["more"]}`} aria-expanded={isOpen} onClick={() => show(isOpen ? FOLDED : BATCH)}>
-          {isOpen ? "Fewer figures" : facts.length > BATCH ? `${figure(facts.length)} figures` : `All ${facts.length} figures`}
+          {isOpen ? "Fewer facts" : facts.length > BATCH ? `All ${figure(facts.length)} facts` : `All ${facts.length} facts`}
         </button>
       )}
     </>

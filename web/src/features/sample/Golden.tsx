@@ -1,9 +1,9 @@
-/** The golden answer: what the sample was judged against. */
+/** The golden answer, which the sample was judged against, and the one that the model gave. */
 
 import { Text } from "../../ui/Text";
 import style from "./Golden.module.css";
 
-export function Golden({ label }: { label: string }) {
+export function Golden({ label, answer = "" }: { label: string; answer?: string }) {
   if (label === "") return null;
   return (
     <section class={style["golden"]} aria-label="Golden answer">
@@ -12,6 +12,12 @@ export function Golden({ label }: { label: string }) {
       <div class={style["text"]} tabIndex={label.length > 800 ? 0 : undefined}>
         <Text text={label} at="label" />
       </div>
+      {answer !== "" && (
+        <>
+          <b class={style["given"]}>Answered</b>
+          <div class={style["text"]} title="What the model marked as its answer"><Text text={answer} /></div>
+        </>
+      )}
     </section>
   );
 }

@@ -1,4 +1,4 @@
-/** The small navigator that floats over the sample: where it stands, what is before and after it. */
+/** The small navigator below the sample: where it stands, what is before and after it. */
 
 import { figure } from "../../lib/numbers";
 import { goOn, listing, position } from "../../state/list";

@@ -4,6 +4,7 @@ import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { SampleReply, TurnView } from "../../api/types.gen";
 import type { Place } from "../../lib/address";
+import { answerOf } from "../../lib/answer";
 import { whereIn } from "../../lib/facts";
 import { figure } from "../../lib/numbers";
 import { href, onLink } from "../../state/place";
@@ -32,7 +33,7 @@ export function Transcript({ reply }: { reply: SampleReply }) {
   const isEnd = from + turns.length >= total;
   return (
     <article class={style["transcript"]}>
-      {from === 0 && <Golden label={reply.label} />}
+      {from === 0 && <Golden label={reply.label} answer={isEnd ? answerOf(turns) : ""} />}
       {notes.length > 0 && (
         <ul class={style["notes"]} aria-label="Notes on this sample">
           {notes.map((note, i) => (
