@@ -35,27 +35,23 @@ def test_it_is_three_times_the_longest_gap_within_bounds(gaps_s: tuple[float, ..
     assert learned.quiet_s == quiet_s
 
 
-def test_a_run_of_long_steps_goes_on_between_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("ages", "is_live", "quiet_s"),
+    [((75.0, 50.0, 25.0), True, 75 * MINUTE_S), ((27.0, 26.0, 25.0), False, rhythm.LEAST_S)],
+    ids=["long steps", "short steps"],
+)
+def test_a_run_that_was_seen_to_grow_goes_on_as_long_as_its_steps_explain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ages: tuple[float, ...], is_live: bool, quiet_s: float
+) -> None:
     train = relax_run(tmp_path / "run", steps=3)
-    for step, minutes in enumerate((75.0, 50.0, 25.0)):
+    for step, minutes in enumerate(ages):
         age(train / f"{step}.jsonl", minutes)
     with opened(tmp_path / "run", tmp_path / "index") as library:
         run = library.runs[0]
         monkeypatch.setattr(type(run), "has_grown", True)
         item = views.run_item(run)
-        assert item.live
-        assert item.quiet_s == pytest.approx(75 * MINUTE_S, abs=5.0)
-
-
-def test_a_run_of_short_steps_that_is_as_quiet_has_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    train = relax_run(tmp_path / "run", steps=3)
-    for step, minutes in enumerate((27.0, 26.0, 25.0)):
-        age(train / f"{step}.jsonl", minutes)
-    with opened(tmp_path / "run", tmp_path / "index") as library:
-        run = library.runs[0]
-        monkeypatch.setattr(type(run), "has_grown", True)
-        item = views.run_item(run)
-        assert (item.live, item.quiet_s) == (False, rhythm.LEAST_S)
+        assert item.live is is_live
+        assert item.quiet_s == (quiet_s if quiet_s == rhythm.LEAST_S else pytest.approx(quiet_s, abs=5.0))
 
 
 def test_what_is_written_while_it_is_watched_shows_its_rhythm(tmp_path: Path) -> None:

@@ -39,6 +39,14 @@ def read(page: Page, viewer: Viewer, number: int) -> None:
         page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
+def begin(page: Page, viewer: Viewer, family: str, view: str) -> None:
+    """Open the first sample, in a font and a view that the samples after it keep."""
+    write_in(page, family)
+    choose(page, **VIEWS[view])
+    page.goto(viewer.link)
+    expect(page.locator("article footer")).to_be_attached()
+
+
 @pytest.fixture(scope="module")
 def few(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
     with served(tmp_path_factory.mktemp("few"), *rows([*NAMED, *repeated(FEW, SEED)])) as viewer:
@@ -48,10 +56,7 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
 @pytest.mark.parametrize("family", ["", "Inter"])
 @pytest.mark.parametrize("view", VIEWS)
 def test_what_repeats_itself_is_laid_out_at_once(page: Page, few: Viewer, family: str, view: str) -> None:
-    write_in(page, family)
-    choose(page, **VIEWS[view])
-    page.goto(few.link)
-    expect(page.locator("article footer")).to_be_attached()
+    begin(page, few, family, view)
     for number in range(len(NAMED) + FEW):
         quick(page, f"text {number}, {view}, in {family}", partial(read, page, few, number))
 
@@ -66,10 +71,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
 @pytest.mark.parametrize("family", FONTS)
 @pytest.mark.parametrize("view", VIEWS)
 def test_two_hundred_repetitions_are_laid_out_at_once(page: Page, many: Viewer, family: str, view: str) -> None:
-    write_in(page, family)
-    choose(page, **VIEWS[view])
-    page.goto(many.link)
-    expect(page.locator("article footer")).to_be_attached()
+    begin(page, many, family, view)
     for first in range(0, MANY, AT_ONCE):
         numbers = range(first, first + AT_ONCE)
 

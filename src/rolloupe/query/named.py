@@ -16,7 +16,7 @@ BATCH = 2000
 """Samples that are looked up at a time."""
 
 MANY = 50_000
-"""So many where little is told of each."""
+"""At most so many where each takes little."""
 
 BY_KEY = f"""
 SELECT {", ".join(PLACE)} FROM rows

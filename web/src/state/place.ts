@@ -22,10 +22,10 @@ export function onLeaving(listener: () => void): void {
   leaving = listener;
 }
 
-/** The address of a place that is shown already: the browser is told once the frame is painted, for that takes it milliseconds. */
+/** The address of a place that the page shows already. Setting it takes milliseconds, so it is set after the frame. */
 let late: string | null = null;
 
-/** Tell the browser where the page is, if it was not told yet. */
+/** Set the address now, if that still has to be done. */
 export function settle(): void {
   if (late === null) return;
   const address = late;

@@ -103,7 +103,7 @@ export function begin(asked: SearchRequest): void {
   );
 }
 
-/** The counts by split and step with those that were told since. */
+/** The counts by split and step, with what came in since. */
 export function added(counts: Results["bySplit"], since: readonly StepFound[]): Results["bySplit"] {
   if (since.length === 0) return counts;
   const sums = new Map([...counts].map(([split, steps]) => [split, new Map(steps)]));

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { MAX_CHARTS } from "../../lib/address";
-import { figure, finite, score } from "../../lib/numbers";
+import { figure, score } from "../../lib/numbers";
 import { OF_TRAINER } from "../../lib/usualCharts";
 import { getMetricNames } from "../../api";
 import type { RunItem, StepsReply, WireNumber } from "../../api/types.gen";
@@ -17,7 +17,7 @@ import { stepIndex, steps, stepsError } from "../../state/steps";
 import { shownCharts } from "../../state/usualCharts";
 import { chooseCharts, view } from "../../state/view";
 import { CurveChart, SPAN } from "./CurveChart";
-import { type Curve, rewardOf } from "./curvesOf";
+import { boundsOf, type Curve, rewardOf } from "./curvesOf";
 import { MetricChart } from "./MetricChart";
 import { useLoaded } from "../../ui/useLoaded";
 import style from "./Charts.module.css";
@@ -42,8 +42,7 @@ export function Charts({ isAside = true }: { isAside?: boolean }) {
   const curve = known === null ? null : kept(known);
   const hovered = pointed === null ? -1 : (known?.steps.indexOf(pointed) ?? -1);
   const at = hovered >= 0 ? hovered : pointed !== null || stepIndex.value < 0 ? null : stepIndex.value;
-  const { reward_min: least = null, reward_max: most = null } = own?.splits.find(({ name }) => name === place.value.split) ?? {};
-  const seen = { low: finite(least) ?? -Infinity, high: finite(most) ?? Infinity };
+  const split = own?.splits.find(({ name }) => name === place.value.split);
   const step = pointed ?? place.value.step;
   const excluded = at === null ? 0 : (known?.reward_excluded[at] ?? 0);
   return (
@@ -69,7 +68,7 @@ export function Charts({ isAside = true }: { isAside?: boolean }) {
             <CurveChart
               what="mean reward"
               curve={curve}
-              bounds={seen}
+              bounds={boundsOf(split?.reward_min, split?.reward_max)}
               colour={own === null ? 1 : colourOf(own.id)}
               others={overlays.value.map(({ item, steps: theirs }) => ({ curve: theirs === null ? null : kept(theirs), colour: colourOf(item.id) }))}
               current={place.value.step}

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { getCurve } from "../../api";
 import type { CurveReply } from "../../api/types.gen";
-import { figure, finite, score } from "../../lib/numbers";
+import { figure, score } from "../../lib/numbers";
 import { OF_TRAINER } from "../../lib/usualCharts";
 import { columnOf, label, shortLabel } from "../../state/columns";
 import { colourOf } from "../../state/marks";
@@ -15,14 +15,8 @@ import { harmless } from "../../lib/visible";
 import { Text } from "../../ui/Text";
 import { useLoaded } from "../../ui/useLoaded";
 import { CurveChart } from "./CurveChart";
-import type { Bounds } from "./curvesOf";
+import { boundsOf } from "./curvesOf";
 import style from "./Charts.module.css";
-
-/** Sample metrics are known to lie between their least and their greatest value. */
-function boundsOf(name: string): Bounds {
-  const column = columnOf(name);
-  return { low: finite(column?.low) ?? -Infinity, high: finite(column?.high) ?? Infinity };
-}
 
 interface Props {
   name: string;
@@ -53,6 +47,7 @@ export function MetricChart({ name, remove, raise }: Props) {
   const others = over.map(({ id }, i) => ({ curve: found.value?.[i + 1] ?? null, colour: colourOf(id) }));
   const at = curve === null ? -1 : curve.steps.indexOf(pointed ?? step ?? NaN);
   const words = isOfTrainer ? name.slice(OF_TRAINER.length) : label(name);
+  const column = columnOf(name);
   const short = isOfTrainer ? words : shortLabel(name);
   const none = isOfTrainer ? "The trainer of this run logged no such metric." : "No sample of this run has such a number.";
   return (
@@ -72,7 +67,7 @@ export function MetricChart({ name, remove, raise }: Props) {
       ) : curve.steps.length === 0 ? (
         <p class={style["empty"]}>No step has such a number.</p>
       ) : curve.steps.length === 1 && over.length === 0 ? null : (
-        <CurveChart what={isOfTrainer ? words : `mean ${words}`} curve={curve} bounds={boundsOf(name)} colour={colourOf(own.id)} others={others} current={step} hover={point} />
+        <CurveChart what={isOfTrainer ? words : `mean ${words}`} curve={curve} bounds={boundsOf(column?.low, column?.high)} colour={colourOf(own.id)} others={others} current={step} hover={point} />
       )}
     </section>
   );

@@ -24,6 +24,9 @@ export interface Bounds {
 
 export const NO_BOUNDS: Bounds = { low: -Infinity, high: Infinity };
 
+/** Bounds of what is known to lie between two numbers; a number that is not known bounds nothing. */
+export const boundsOf = (low: WireNumber | undefined, high: WireNumber | undefined): Bounds => ({ low: finite(low) ?? NO_BOUNDS.low, high: finite(high) ?? NO_BOUNDS.high });
+
 /** Steps of one run that another has not are `undefined` in its columns: its line goes over them. */
 export function curvesOf({ steps, mean: means, std: stds }: Curve, span: number, others: readonly (Curve | null)[] = [], bounds: Bounds = NO_BOUNDS): Columns {
   const mean = means.map(finite);

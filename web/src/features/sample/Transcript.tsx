@@ -31,9 +31,10 @@ export function Transcript({ reply }: { reply: SampleReply }) {
   const numbers = useMemo(() => numbersOf(turns, total), [turns, total]);
   const blocks = useMemo<Blocks>(() => ({ turns: turns.length === total ? counted(turns, reply) : turns, numbers, from, nodes: [] }), [turns, total, reply, numbers, from]);
   const isEnd = from + turns.length >= total;
+  const answer = useMemo(() => (isEnd ? answerOf(turns) : ""), [turns, isEnd]);
   return (
     <article class={style["transcript"]}>
-      {from === 0 && <Golden label={reply.label} answer={isEnd ? answerOf(turns) : ""} />}
+      {from === 0 && <Golden label={reply.label} answer={answer} />}
       {notes.length > 0 && (
         <ul class={style["notes"]} aria-label="Notes on this sample">
           {notes.map((note, i) => (
