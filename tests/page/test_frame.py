@@ -336,6 +336,8 @@ def test_settings_follow_the_person_to_another_browser(page: Page, viewer: Viewe
 def test_a_bookmark_that_cannot_be_kept_is_told_and_kept_by_another_try(page: Page, runs: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("where the folder would be")
     with viewing(runs, index_dir=tmp_path / "index", state_dir=str(tmp_path / "file")) as viewer:
+        page.add_init_script("delete window.SharedWorker")
+        page.route("**/api/events*", lambda route: route.abort())  # a stream that comes up would try again by itself
         opened(page, viewer, "runs/first?sample=train/1/0/2")
         at(page, "train/1/0/2")
         page.keyboard.press("b")

@@ -100,12 +100,12 @@ class Library:
         for info in fresh:
             runs.append(self._opened(_free_id(info, {run.id for run in runs}), info))
         before, self.runs = self.runs, runs
+        self._tell("runs", None)  # before any of them changes
         for run in runs:
             if run not in before:
                 run.start(follow=True)
         for old, _ in grown:
             old.close()
-        self._tell("runs", None)
 
     def run(self, run_id: str) -> OpenRun:
         """The run with that id. Raises `NotFound`, naming the ids there are."""
