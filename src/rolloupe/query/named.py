@@ -54,7 +54,8 @@ def responses(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, tuple[
     for first in range(0, len(current), MANY):
         batch = current[first : first + MANY]
         if (asked := _asked(run, batch)) is not None:
-            found |= {batch[nth]: (batch[nth], response) for nth, response in engine.ask(run, asked)}
+            nths, texts = (column.to_pylist() for column in engine.table(run, asked).columns)
+            found |= {(key := batch[nth]): (key, response) for nth, response in zip(nths, texts, strict=True)}
     earlier = named(run, [key for key in keys if key.attempt])
     return found | {key: (item.key, item.response) for key, item in earlier.items()}
 
