@@ -1,6 +1,6 @@
 /** Where the page is: the address as a signal, and the ways to change it. */
 
-import { signal } from "@preact/signals";
+import { batch, computed, signal, type ReadonlySignal } from "@preact/signals";
 import { format, moved, parse, type Place } from "../lib/address";
 
 const base = (): string => new URL(".", document.baseURI).pathname;
@@ -11,6 +11,11 @@ function read(): Place {
 }
 
 export const place = signal<Place>(read());
+
+/** The fields of the place, one by one: who reads only the page is not drawn again with every sample that is leafed past. */
+export const field = Object.fromEntries(
+  (Object.keys(place.peek()) as (keyof Place)[]).map((name) => [name, computed(() => place.value[name])]),
+) as unknown as { readonly [Name in keyof Place]: ReadonlySignal<Place[Name]> };
 
 /** Moves of one kind that follow each other within this are one entry of the history. */
 const LEAF_MS = 1500;
@@ -25,11 +30,14 @@ export function onLeaving(listener: () => void): void {
 /** The address of a place that the page shows already. Setting it takes milliseconds, so it is set after the frame. */
 let late: string | null = null;
 
+/** Where links lead on from until then: writing them all anew takes milliseconds, too, and nobody follows one sooner. */
+const before = signal<Place | null>(null);
+
 /** Set the address now, if that still has to be done. */
 export function settle(): void {
   if (late === null) return;
   const address = late;
-  late = null;
+  late = before.value = null;
   write("replace", address);
 }
 
@@ -65,7 +73,10 @@ export function go(change: Partial<Place>, how: "push" | "replace" = "push"): vo
   if (leaf !== "" && leaf === lastLeaf.what && performance.now() - lastLeaf.at < LEAF_MS) {
     lastLeaf = { what: leaf, at: performance.now() };
     settleLater(address);
-    place.value = next;
+    batch(() => {
+      before.value ??= place.peek();
+      place.value = next;
+    });
     return;
   }
   lastLeaf = { what: leaf, at: performance.now() };
@@ -77,7 +88,7 @@ export function go(change: Partial<Place>, how: "push" | "replace" = "push"): vo
 
 /** The address of somewhere, for links. */
 export function href(change: Partial<Place>): string {
-  return base() + format(moved(place.value, change));
+  return base() + format(moved(before.value ?? place.value, change));
 }
 
 /** Make a link go there without loading the page again; other keys and buttons stay the browser's. */
@@ -93,7 +104,7 @@ export function startPlace(): void {
   addEventListener("pagehide", settle);
   document.addEventListener("visibilitychange", settle); // a page that is not seen paints no frame
   addEventListener("popstate", () => {
-    late = null;
+    late = before.value = null;
     lastLeaf = { what: "", at: -LEAF_MS }; // what was come back to is an end of its own
     place.value = read();
   });

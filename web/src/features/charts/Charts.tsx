@@ -10,7 +10,7 @@ import { harmless } from "../../lib/visible";
 import { columns, label } from "../../state/columns";
 import { colourOf, nameOf } from "../../state/marks";
 import { overlays, toggleOverlay } from "../../state/overlays";
-import { place } from "../../state/place";
+import { field } from "../../state/place";
 import { run } from "../../state/runs";
 import { choose } from "../../state/settings";
 import { stepIndex, steps, stepsError } from "../../state/steps";
@@ -42,8 +42,8 @@ export function Charts({ isAside = true }: { isAside?: boolean }) {
   const curve = known === null ? null : kept(known);
   const hovered = pointed === null ? -1 : (known?.steps.indexOf(pointed) ?? -1);
   const at = hovered >= 0 ? hovered : pointed !== null || stepIndex.value < 0 ? null : stepIndex.value;
-  const split = own?.splits.find(({ name }) => name === place.value.split);
-  const step = pointed ?? place.value.step;
+  const split = own?.splits.find(({ name }) => name === field.split.value);
+  const step = pointed ?? field.step.value;
   const excluded = at === null ? 0 : (known?.reward_excluded[at] ?? 0);
   return (
     <>
@@ -71,7 +71,7 @@ export function Charts({ isAside = true }: { isAside?: boolean }) {
               bounds={boundsOf(split?.reward_min, split?.reward_max)}
               colour={own === null ? 1 : colourOf(own.id)}
               others={overlays.value.map(({ item, steps: theirs }) => ({ curve: theirs === null ? null : kept(theirs), colour: colourOf(item.id) }))}
-              current={place.value.step}
+              current={field.step.value}
               hover={point}
             />
           )}

@@ -8,7 +8,7 @@ import { OF_TRAINER } from "../../lib/usualCharts";
 import { columnOf, label, shortLabel } from "../../state/columns";
 import { colourOf } from "../../state/marks";
 import { overlaid } from "../../state/overlays";
-import { place } from "../../state/place";
+import { field } from "../../state/place";
 import { run } from "../../state/runs";
 import { lastStep } from "../../state/steps";
 import { harmless } from "../../lib/visible";
@@ -27,7 +27,8 @@ interface Props {
 
 export function MetricChart({ name, remove, raise }: Props) {
   const own = run.value;
-  const { split, step } = place.value;
+  const split = field.split.value;
+  const step = field.step.value;
   const over = overlaid.value;
   const [pointed, point] = useState<number | null>(null);
   const ids = [own?.id ?? "", ...over.map(({ id }) => id)];

@@ -2,13 +2,14 @@
 
 import { figure } from "../../lib/numbers";
 import { nearest } from "../../lib/rows";
-import { go, href, onLink, place } from "../../state/place";
+import { field, go, href, onLink } from "../../state/place";
 import { steps } from "../../state/steps";
 import { State } from "../../ui/State";
 import { Text } from "../../ui/Text";
 
 export function NothingDiscarded() {
-  const { step, split } = place.value;
+  const step = field.step.value;
+  const split = field.split.value;
   const known = steps.value;
   const some = (known?.steps ?? []).filter((_, at) => (known?.discarded[at] ?? 0) > 0);
   const to = some[nearest(some, step ?? 0)];

@@ -4,7 +4,7 @@ import { getDiscards } from "../../api";
 import { bars, percent, summed, type Bar } from "../../lib/discards";
 import { condition } from "../../lib/filter";
 import { count, figure } from "../../lib/numbers";
-import { go, href, onLink, place } from "../../state/place";
+import { field, go, href, onLink } from "../../state/place";
 import { run } from "../../state/runs";
 import { steps } from "../../state/steps";
 import { Failure } from "../../ui/State";
@@ -16,7 +16,8 @@ const MOST_BARS = 120;
 const COLOURS = 9;
 
 export function Reasons() {
-  const { split, step } = place.value;
+  const split = field.split.value;
+  const step = field.step.value;
   const id = run.value?.id ?? "";
   const known = steps.value;
   const found = useLoaded(known === null || split === null ? null : `${id}\n${split}\n${known.version}`, () => getDiscards(id, split ?? ""), `${id}\n${split}`);

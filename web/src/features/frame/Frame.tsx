@@ -1,6 +1,6 @@
 /** The frame of every page: bar, rail, and between them what the address names. */
 
-import { place } from "../../state/place";
+import { field } from "../../state/place";
 import { run, runs, runsError, loadRuns } from "../../state/runs";
 import { isLocked } from "../../state/session";
 import { Alone, Failure, State } from "../../ui/State";
@@ -32,13 +32,13 @@ export function Frame() {
 }
 
 function Content() {
-  const { page } = place.value;
+  const page = field.page.value;
   if (page === "settings") return <SettingsPage />;
   if (runsError.value !== null && runs.value === null) {
     return <Alone heading="Runs"><Failure error={runsError.value} what="The list of runs" again={() => void loadRuns()} /></Alone>;
   }
   if (runs.value === null) return <Alone heading="Runs"><State title="Opening the runs …" /></Alone>;
-  if (page === "bookmarks") return <BookmarksPage key={place.value.run ?? ""} />;
+  if (page === "bookmarks") return <BookmarksPage key={field.run.value ?? ""} />;
   if (page === "search") return <SearchPage />;
   if (page === "runs") return <RunsPage />;
   if (run.value === null) return <NoSuchRun />;
@@ -53,7 +53,7 @@ function NoSuchRun() {
     <Alone heading="No such run">
       <State title="This run is not here">
         <p>
-          The server shows no run with the name <code>{place.value.run}</code>. It may have been started for other folders.
+          The server shows no run with the name <code>{field.run.value}</code>. It may have been started for other folders.
         </p>
         <p>
           <a href={document.baseURI}>See the runs that it shows</a>

@@ -1,7 +1,7 @@
 /** The pages of the app, at the side; on a narrow screen at the foot. */
 
 import type { Place } from "../../lib/address";
-import { onLink, href, place } from "../../state/place";
+import { field, href, onLink } from "../../state/place";
 import { choose, settings } from "../../state/settings";
 import { Icon, type Sign } from "../../ui/Icon";
 import { helpOpen } from "../help/help";
@@ -10,7 +10,9 @@ import { pages } from "./pages";
 import style from "./Rail.module.css";
 
 export function Rail() {
-  const { page: here, list, discarded: isDiscarded } = place.value;
+  const here = field.page.value;
+  const list = field.list.value;
+  const isDiscarded = field.discarded.value;
   const { railOpen } = settings.value;
   return (
     <nav class={`${style["rail"]} ${railOpen ? "" : style["slim"]}`} aria-label="Pages">

@@ -1,6 +1,6 @@
 /** The bar: which run, split and step, and how live it all is. */
 
-import { onLink, href, place } from "../../state/place";
+import { field, href, onLink } from "../../state/place";
 import { run } from "../../state/runs";
 import { turnTheme } from "../../state/settings";
 import { Icon } from "../../ui/Icon";
@@ -17,7 +17,7 @@ import style from "./TopBar.module.css";
 const COMMAND = /Mac|iPhone|iPad/.test(navigator.userAgent) ? "\u2318" : "Ctrl ";
 
 export function TopBar() {
-  const { page } = place.value;
+  const page = field.page.value;
   const isDark = useScheme().startsWith("dark");
   const isReading = (page === "rollouts" || page === "report") && run.value !== null;
   return (

@@ -4,13 +4,13 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { MembersReply } from "../../api/types.gen";
 import { figure } from "../../lib/numbers";
 import { membersHere } from "../../state/group";
-import { go, place } from "../../state/place";
+import { field, go } from "../../state/place";
 import { Column } from "./Column";
 import style from "./Columns.module.css";
 
 export function Columns({ reply }: { reply: MembersReply }) {
   const root = useRef<HTMLDivElement>(null);
-  const id = place.value.sample;
+  const id = field.sample.value;
   const items = membersHere.value;
   const shown = reply.answers;
 

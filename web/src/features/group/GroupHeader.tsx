@@ -5,7 +5,7 @@ import { count, figure, finite, score } from "../../lib/numbers";
 import { inkOf } from "../../lib/scales";
 import { scale } from "../../state/columns";
 import { answers, groupId, isShown, members, membersHere } from "../../state/group";
-import { go, place } from "../../state/place";
+import { field, go } from "../../state/place";
 import { copyLink } from "../../ui/link";
 import { Segments } from "../../ui/Segments";
 import { VIEWS } from "../sample/views";
@@ -19,7 +19,9 @@ const WAYS = [
 ] as const;
 
 export function GroupHeader() {
-  const { view, isTable, isDiff } = place.value;
+  const view = field.view.value;
+  const isTable = field.isTable.value;
+  const isDiff = field.isDiff.value;
   const items = membersHere.value;
   const way = isTable ? "table" : isDiff ? "diff" : "columns";
   return (
@@ -98,7 +100,9 @@ function Length({ name, values }: { name: string; values: readonly number[] }) {
 /** Which sample the others are compared with. */
 function Against({ items }: { items: readonly SampleItem[] }) {
   const reply = isShown.value ? answers.value : null;
-  const { isDiff, only, sample } = place.value;
+  const isDiff = field.isDiff.value;
+  const only = field.only.value;
+  const sample = field.sample.value;
   if (items.length < 2 || reply === null) return null;
   const best = items.findIndex(({ id }) => id === reply.best);
   const named = (item: SampleItem, i: number): string => `${nameOf(items, item.id)} · reward ${score(item.reward, "none")}${i === best ? " · the best" : ""}`;

@@ -1,7 +1,7 @@
 /** The middle pane over a group: its samples side by side, as a table, or two of them word by word. */
 
 import { again, answers, answersError, groupId, isShown } from "../../state/group";
-import { place } from "../../state/place";
+import { field } from "../../state/place";
 import { Failure, Missing, State } from "../../ui/State";
 import { Columns } from "./Columns";
 import { Difference } from "./Difference";
@@ -13,7 +13,8 @@ import { SamePrompt } from "./SamePrompt";
 import style from "./GroupPane.module.css";
 
 export function GroupPane() {
-  const { isTable, isDiff } = place.value;
+  const isTable = field.isTable.value;
+  const isDiff = field.isDiff.value;
   const reply = isShown.value ? answers.value : null;
   const isFailed = answersError.value !== null && reply === null;
   const group = groupId.value;

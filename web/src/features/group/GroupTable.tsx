@@ -7,7 +7,7 @@ import { exact, figure, score, signed, toNumber } from "../../lib/numbers";
 import { cellColour } from "../../lib/scales";
 import { label, scale } from "../../state/columns";
 import { members, membersHere } from "../../state/group";
-import { go, href, onLink, place } from "../../state/place";
+import { field, go, href, onLink } from "../../state/place";
 import { nameOf } from "./names";
 import { Text } from "../../ui/Text";
 import { harmless } from "../../lib/visible";
@@ -27,7 +27,8 @@ export function GroupTable() {
   const box = useRef<HTMLDivElement>(null);
   const [rows, setRows] = useState(ROWS);
   const items = membersHere.value;
-  const { only, sample } = place.value;
+  const only = field.only.value;
+  const sample = field.sample.value;
   const shown = columnsOf(items);
   const by = shown.find(({ name }) => name === sort?.name);
   const sorted = by === undefined ? items : items.toSorted((a, b) => compared(by.of(a), by.of(b), sort?.descending ?? false));

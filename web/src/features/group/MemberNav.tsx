@@ -2,12 +2,12 @@
 
 import { figure } from "../../lib/numbers";
 import { goMember, shownIds } from "../../state/group";
-import { place } from "../../state/place";
+import { field } from "../../state/place";
 import style from "../sample/MiniNav.module.css";
 
 export function MemberNav() {
   const ids = shownIds.value;
-  const at = ids.indexOf(place.value.sample ?? "");
+  const at = ids.indexOf(field.sample.value ?? "");
   if (at < 0) return null;
   return (
     <nav class={style["mini"]} aria-label="Samples of this group">

@@ -10,7 +10,7 @@ import { cellColour, placeIn } from "../../lib/scales";
 import { scale } from "../../state/columns";
 import { groupId } from "../../state/group";
 import { nameOf } from "../../state/marks";
-import { href, onLink, place } from "../../state/place";
+import { field, href, onLink } from "../../state/place";
 import { run, runs } from "../../state/runs";
 import { asApiError } from "../../state/session";
 import { steps } from "../../state/steps";
@@ -27,7 +27,8 @@ const BAR_PX = 40;
 const isOpen = signal(false);
 
 export function SamePrompt() {
-  const { run: runId, sample } = place.value;
+  const runId = field.run.value;
+  const sample = field.sample.value;
   const of = `${runId} ${groupId.value}`;
   const known = useLoaded(runId === null || sample === null ? null : `${of} ${steps.value?.steps.length}`, async () => getSame(runId ?? "", sample ?? ""), of);
   const same = known.value;
@@ -49,7 +50,8 @@ export function SamePrompt() {
 
 /** The split of the sample that is looked at: the list may be of several. */
 function splitHere(): string | null {
-  const { sample, split } = place.value;
+  const sample = field.sample.value;
+  const split = field.split.value;
   return (sample === null ? null : scopeOf(sample)?.split) ?? split;
 }
 
@@ -81,7 +83,8 @@ function Strips({ same }: { same: SameReply }) {
 /** A bar a step: as high and of the colour as the mean reward is; a press goes there. */
 function Strip({ of, split, own, isNamed }: { of: string; split: string; own: readonly SameStep[]; isNamed: boolean }) {
   const list = useRef<HTMLUListElement>(null);
-  const { run: runId, step } = place.value;
+  const runId = field.run.value;
+  const step = field.step.value;
   const isThis = of === runId && split === splitHere();
   const at = isThis ? own.findIndex((one) => one.step === step) : -1;
   const from = Math.max(0, Math.min(Math.max(0, at) - MOST / 2, own.length - MOST));
@@ -121,7 +124,7 @@ function Bar({ of, one, isHere }: { of: string; one: SameStep; isHere: boolean }
 }
 
 function there(of: string, one: SameStep) {
-  return { ...(of === place.value.run ? {} : { run: of }), page: "rollouts" as const, view: "group" as const, split: one.split, step: one.step, sample: one.id, list: false };
+  return { ...(of === field.run.value ? {} : { run: of }), page: "rollouts" as const, view: "group" as const, split: one.split, step: one.step, sample: one.id, list: false };
 }
 
 interface Elsewhere {

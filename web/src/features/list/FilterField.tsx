@@ -10,7 +10,7 @@ import { sentence } from "../../lib/words";
 import { filterBy } from "../../state/filter";
 import { isBehind, listingError, scope } from "../../state/list";
 import { queryOf } from "../../state/listing";
-import { go, place } from "../../state/place";
+import { field, go, place } from "../../state/place";
 import { useAfterPress } from "../../ui/useAfterPress";
 import style from "./FilterField.module.css";
 
@@ -23,8 +23,9 @@ export const FILTER_ID = "filter";
 const OFFERS_ID = "filter-offers";
 
 export function FilterField() {
-  const { run, where } = place.value;
-  const field = useRef<HTMLInputElement>(null);
+  const run = field.run.value;
+  const where = field.where.value;
+  const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState(where);
   const [offered, offer] = useState<CompleteReply | null>(null);
   const [marked, mark] = useState(-1);
@@ -32,7 +33,7 @@ export function FilterField() {
   const round = useRef(0);
   /** The offer that is marked: it stays so where it is among offers that come while nothing is typed. */
   const markedWords = useRef<string | undefined>(undefined);
-  /** Where the cursor belongs once the text of an offer stands in the field; null for where it is. */
+  /** Where the cursor belongs once the text of an offer stands in the input; null for where it is. */
   const cursorTo = useRef<number | null>(null);
   /** What was typed and not used yet; null for nothing. */
   const typed = useRef<string | null>(null);
@@ -45,7 +46,7 @@ export function FilterField() {
   }, [run, where]);
   // Before the next key: what is typed at once goes on behind the offer.
   useLayoutEffect(() => {
-    if (cursorTo.current !== null) field.current?.setSelectionRange(cursorTo.current, cursorTo.current);
+    if (cursorTo.current !== null) input.current?.setSelectionRange(cursorTo.current, cursorTo.current);
     cursorTo.current = null;
   });
   useEffect(() => () => clearTimeout(timer.current), []);
@@ -86,7 +87,7 @@ export function FilterField() {
   const take = (row: number): void => {
     const chosen = offered?.found[row];
     if (chosen === undefined || offered === null) return;
-    const cursor = field.current?.selectionStart ?? text.length;
+    const cursor = input.current?.selectionStart ?? text.length;
     const begin = `${text.slice(0, offered.start)}${chosen.text} `;
     const next = begin + text.slice(cursor).replace(/^ /, "");
     change(next, begin.length);
@@ -100,8 +101,8 @@ export function FilterField() {
   };
 
   const leave = (event: FocusEvent): void => {
-    // The window was left, and the field has the focus again when it is come back to.
-    if (document.activeElement === field.current) return close();
+    // The window was left, and the input has the focus again when it is come back to.
+    if (document.activeElement === input.current) return close();
     if (event.relatedTarget instanceof Element && event.relatedTarget.closest(`#${OFFERS_ID}`) !== null) return;
     close();
     const { sample } = place.peek();
@@ -120,7 +121,7 @@ export function FilterField() {
     const rows = offered?.found.length ?? 0;
     if (event.key === "ArrowDown" && rows > 0) mark((marked + 1) % rows);
     else if (event.key === "ArrowUp" && rows > 0) mark((marked + rows) % rows === marked ? marked - 1 : (marked < 0 ? rows : marked) - 1);
-    else if (event.key === "ArrowDown") ask(text.slice(0, field.current?.selectionStart ?? text.length));
+    else if (event.key === "ArrowDown") ask(text.slice(0, input.current?.selectionStart ?? text.length));
     else if (event.key === "Tab" && rows > 0 && !event.shiftKey && marked >= 0) take(marked);
     else if (event.key === "Enter" && marked >= 0) take(marked);
     else if (event.key === "Enter") use(text);
@@ -128,7 +129,7 @@ export function FilterField() {
     else if (event.key === "Escape") {
       typed.current = null;
       setText(where);
-      field.current?.blur();
+      input.current?.blur();
     } else return;
     event.preventDefault();
     event.stopPropagation();
@@ -140,9 +141,9 @@ export function FilterField() {
     <div class={style["filter"]}>
       <div class={style["box"]}>
         <input
-          ref={field}
+          ref={input}
           id={FILTER_ID}
-          class={`field ${style["field"]}`}
+          class={`input ${style["input"]}`}
           aria-label="Filter"
           title="Filter the list (f)"
           placeholder="Filter: reward < 0.1 and status = truncated"
@@ -171,7 +172,7 @@ export function FilterField() {
       {offered !== null && (
         <div id={OFFERS_ID} class={style["offers"]} role="listbox" aria-label="What may follow" onPointerDown={(event) => event.preventDefault()}>
           {offered.found.map(({ text: words, kind, note }, row) => (
-            // oxlint-disable-next-line jsx-a11y/click-events-have-key-events -- the field has the focus and the keys
+            // oxlint-disable-next-line jsx-a11y/click-events-have-key-events -- the input has the focus and the keys
             <div
               key={`${kind} ${words}`}
               id={`filter-offer-${row}`}

@@ -8,7 +8,7 @@ import { count, exact, figure, score, toNumber } from "../../lib/numbers";
 import { cellColour, inkOf } from "../../lib/scales";
 import { groupSize, label, scale } from "../../state/columns";
 import { range } from "../../state/ranges";
-import { go, href, place } from "../../state/place";
+import { field, go, href } from "../../state/place";
 import { view } from "../../state/view";
 import { Icon } from "../../ui/Icon";
 import { ReasonBadge } from "../discarded/ReasonBadge";
@@ -42,7 +42,8 @@ interface Props {
   isOfSteps: boolean;
   /** Words that all prompts around it have. */
   common: ReadonlySet<string>;
-  box: { transform: string; height: string };
+  /** Where it stands: a style, as a text, so that rows that stay where they are need not be drawn again. */
+  box: string;
 }
 
 /** What stands in the columns of the rows below. */
@@ -93,7 +94,7 @@ export function GroupRow({ group, columns, isHere, at, canFocus, isOfSteps, comm
       >
         <span class={style["prompt"]}>
           {isOfSteps && <small>step {figure(group.step)} · </small>}
-          {place.value.discarded && group.discarded !== "" && <ReasonBadge reason={group.discarded} />}
+          {field.discarded.value && group.discarded !== "" && <ReasonBadge reason={group.discarded} />}
           {group.prompt.trim() === "" ? <span class="quiet">(no prompt)</span> : <Text text={without(bare(group.prompt), common)} />}
         </span>
         <span class={style["strips"]}>

@@ -11,7 +11,7 @@ import { groupSize } from "../../state/columns";
 import { activityOf } from "../../state/activity";
 import { filterBy, widen } from "../../state/filter";
 import { goToRow, isBehind, itemAt, listing, listingError, need, PAGE, position, reload, rowHere, scope } from "../../state/list";
-import { go, href, onLink, place } from "../../state/place";
+import { field, go, href, onLink } from "../../state/place";
 import { run } from "../../state/runs";
 import { lastStep, stepIndex, steps } from "../../state/steps";
 import { Failure, Missing, State } from "../../ui/State";
@@ -97,7 +97,7 @@ function Drawn({ list }: { list: Listing }) {
       {mode === "groups" && <GroupHead columns={list.scope.columns} />}
       <ul ref={rows} tabIndex={-1} class={style["space"]} style={{ height: `${drawn.spacePx}px`, minWidth: columns?.minWidth }} aria-label={mode === "groups" ? "Groups" : "Samples"}>
         {drawn.rows.map(({ index, top }) => {
-          const box = { transform: `translateY(${top}px)`, height: `${rowPx}px` };
+          const box = `transform: translateY(${top}px); height: ${rowPx}px`;
           const shared = { isHere: index === here, canFocus: index === focusable, box };
           if (mode === "groups") return <GroupRow key={index} {...shared} group={groupAt(list, index)} columns={list.scope.columns} common={common.groups} at={index === here ? position.value : null} isOfSteps={list.scope.step === null} />;
           if (columns !== null) return <TableRow key={index} {...shared} item={itemAt(list, index)} columns={columns} common={common.samples} />;
@@ -203,7 +203,8 @@ function OfDiscarded({ where }: { where: string }) {
 
 /** Why there is nothing: because of the filter, or because the scope holds nothing. */
 function Empty({ list }: { list: Listing }) {
-  const { step, split } = place.value;
+  const step = field.step.value;
+  const split = field.split.value;
   const newest = lastStep.value;
   if (list.of > 0 && !list.scope.discarded && asksForReason(list.scope.where)) return <OfDiscarded where={list.scope.where} />;
   if (list.of > 0) {

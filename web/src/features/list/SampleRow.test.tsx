@@ -4,7 +4,7 @@ import { chooseView } from "../../state/view";
 import { drawn, item } from "../../testing";
 import { SampleRow } from "./SampleRow";
 
-const box = { transform: "translateY(0px)", height: "30px" };
+const box = "height: 30px";
 const usual = { isHere: false, canFocus: true, columns: ["reward"], isOfSteps: false, common: new Set<string>(), box };
 
 describe("a sample in the list", () => {

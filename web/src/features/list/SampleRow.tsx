@@ -5,7 +5,7 @@ import { without } from "../../lib/alike";
 import { figure } from "../../lib/numbers";
 import { bare, ending, preview } from "../../lib/preview";
 import { offerFilter } from "../../state/filter";
-import { go, href, place } from "../../state/place";
+import { field, go, href } from "../../state/place";
 import { isWide, type Preview, view } from "../../state/view";
 import { Value } from "./Value";
 import { Text } from "../../ui/Text";
@@ -23,7 +23,8 @@ interface Props {
   isOfSteps: boolean;
   /** Words that all responses around it have. */
   common: ReadonlySet<string>;
-  box: { transform: string; height: string };
+  /** Where it stands: a style, as a text, so that rows that stay where they are need not be drawn again. */
+  box: string;
 }
 
 const FINE: ReadonlySet<string> = new Set(["completed", "unknown"]);
@@ -48,7 +49,7 @@ export function onRow(id: string, valueOf: (column: string) => WireNumber): (eve
 
 export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, common, box }: Props) {
   if (item === undefined) return <li class={style["row"]} style={box} aria-busy="true" />;
-  const mark = item.discarded === "" ? (FINE.has(item.status) ? "" : item.status) : place.value.discarded ? unfinished(item) : `discarded: ${item.discarded}`;
+  const mark = item.discarded === "" ? (FINE.has(item.status) ? "" : item.status) : field.discarded.value ? unfinished(item) : `discarded: ${item.discarded}`;
   const shown = view.value.preview;
   const length = item.response_tokens ?? item.response_chars;
   const unit = item.response_tokens === null ? "characters" : "tokens";

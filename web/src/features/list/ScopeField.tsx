@@ -3,7 +3,7 @@
 import type { Extent } from "../../lib/address";
 import { figure } from "../../lib/numbers";
 import { widen } from "../../state/filter";
-import { place } from "../../state/place";
+import { field } from "../../state/place";
 import { lastStep, steps } from "../../state/steps";
 import { StepEnd } from "../../ui/StepEnd";
 import style from "./List.module.css";
@@ -11,7 +11,8 @@ import style from "./List.module.css";
 const kindOf = (extent: Extent): "step" | "range" | "run" => (typeof extent === "string" ? extent : "range");
 
 export function ScopeField() {
-  const { extent, step } = place.value;
+  const extent = field.extent.value;
+  const step = field.step.value;
   const choose = (kind: string): void => {
     if (kind === "step" || kind === "run") widen(kind);
     else widen([steps.peek()?.steps[0] ?? null, step ?? lastStep.peek()]);

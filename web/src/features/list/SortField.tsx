@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { ColumnItem } from "../../api/types.gen";
 import { harmless } from "../../lib/visible";
 import { columns, label } from "../../state/columns";
-import { go, place } from "../../state/place";
+import { field, go } from "../../state/place";
 import style from "./List.module.css";
 
 /** What is asked for most stands first; a run without such a column does not offer it. */
@@ -19,7 +19,8 @@ const WORDS: ReadonlyMap<string, string> = new Map([
 ]);
 
 export function SortField() {
-  const { sort, descending } = place.value;
+  const sort = field.sort.value;
+  const descending = field.descending.value;
   // A run may have hundreds of columns: they are there once somebody comes near.
   const [isNear, setNear] = useState(false);
   const known = columns.value;

@@ -6,7 +6,7 @@ import type { SampleItem, WireNumber } from "../../api/types.gen";
 import { exact, toNumber } from "../../lib/numbers";
 import { cellColour } from "../../lib/scales";
 import { columnOf, label, scale } from "../../state/columns";
-import { go, href, place } from "../../state/place";
+import { field, go, href } from "../../state/place";
 import { chooseView, isUsualTable, view, WIDTH } from "../../state/view";
 import { Divider } from "../../ui/Divider";
 import { onRow } from "./SampleRow";
@@ -33,7 +33,7 @@ const usualOf = (name: string): number => (name === "id" ? ID_PX : name === "res
 const widthOf = (name: string): number => (Object.hasOwn(view.value.widths, name) ? view.value.widths[name] : undefined) ?? usualOf(name);
 
 /** True for a column that nobody asked for and that no sample has. */
-const isIdle = (name: string): boolean => isUsualTable.value && name !== place.value.sort && columnOf(name)?.kind === "number" && columnOf(name)?.low === null;
+const isIdle = (name: string): boolean => isUsualTable.value && name !== field.sort.value && columnOf(name)?.kind === "number" && columnOf(name)?.low === null;
 
 /** The columns of the table: the id leads, how the response begins ends it. */
 export function tableColumns(asked: readonly string[]): TableColumns {
@@ -48,7 +48,8 @@ export function tableColumns(asked: readonly string[]): TableColumns {
 }
 
 export function TableHead({ columns }: { columns: TableColumns }) {
-  const { sort, descending } = place.value;
+  const sort = field.sort.value;
+  const descending = field.descending.value;
   return (
     <div class={style["head"]} style={{ gridTemplateColumns: columns.template, minWidth: columns.minWidth }}>
       {columns.names.map((name) => {
@@ -82,7 +83,8 @@ interface Props {
   canFocus: boolean;
   /** Words that all responses around it have. */
   common: ReadonlySet<string>;
-  box: { transform: string; height: string };
+  /** Where it stands: a style, as a text, so that rows that stay where they are need not be drawn again. */
+  box: string;
 }
 
 export function TableRow({ item, columns, isHere, canFocus, common, box }: Props) {

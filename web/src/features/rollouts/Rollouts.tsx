@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { LEFT, RIGHT, choose, settings } from "../../state/settings";
 import { listing, listingError } from "../../state/list";
-import { place } from "../../state/place";
+import { field } from "../../state/place";
 import { run } from "../../state/runs";
 import { isWide } from "../../state/view";
 import { Divider } from "../../ui/Divider";
@@ -22,17 +22,17 @@ export function Rollouts() {
   const isSlim = useMatch(SLIM);
   const hasList = leftOpen || isNarrow;
   // Where there is room for one pane and no sample to show, the list says why.
-  const isList = place.value.list || (isNarrow && place.value.sample === null && hasNothing());
-  const isTable = place.value.mode === "table" && leftOpen && isWide.value && (isList || !isNarrow);
+  const isList = field.list.value || (isNarrow && field.sample.value === null && hasNothing());
+  const isTable = field.mode.value === "table" && leftOpen && isWide.value && (isList || !isNarrow);
   const isAlone = isTable || (isNarrow && isList);
   return (
     <div class={`${style["panes"]} ${isList ? style["list"] : ""} ${isTable ? style["table"] : ""}`}>
       <ValueMenu />
       {hasList ? (
-        <div class={style["left"]} style={{ width: `${leftWidth}px` }} role={isAlone ? "main" : "complementary"} aria-label={place.value.discarded ? "Samples that were not trained on" : "Samples"}>
+        <div class={style["left"]} style={{ width: `${leftWidth}px` }} role={isAlone ? "main" : "complementary"} aria-label={field.discarded.value ? "Samples that were not trained on" : "Samples"}>
           {isAlone && <h1 class="hidden">{isTable ? "Table of samples" : "Samples"}</h1>}
           <List />
-          {place.value.discarded && (
+          {field.discarded.value && (
             <details class={style["thin"]}>
               <summary>Reasons</summary>
               <Reasons />
@@ -44,10 +44,10 @@ export function Rollouts() {
       ) : (
         <Folded label="Show the list of samples" side="left" open={() => choose({ leftOpen: true })} />
       )}
-      {place.value.view === "group" ? <GroupPane /> : <SamplePane />}
+      {field.view.value === "group" ? <GroupPane /> : <SamplePane />}
       {isSlim ? null : rightOpen ? (
         <aside class={style["right"]} style={{ width: `${rightWidth}px` }} aria-label="Charts">
-          {place.value.discarded && <Reasons />}
+          {field.discarded.value && <Reasons />}
           <Charts />
           <Divider label="Width of the charts" width={rightWidth} limits={RIGHT} way={-1} choose={(width) => choose({ rightWidth: width })} />
         </aside>

@@ -4,7 +4,7 @@ import { useRef, useState } from "preact/hooks";
 import type { RunItem } from "../../api/types.gen";
 import { count, figure } from "../../lib/numbers";
 import { colourOf, nameOf, runMark } from "../../state/marks";
-import { go, href, onLink, place } from "../../state/place";
+import { field, go, href, onLink, place } from "../../state/place";
 import { run, runs, samplesOf } from "../../state/runs";
 import { Icon } from "../../ui/Icon";
 import { Popover } from "../../ui/Popover";
@@ -20,13 +20,13 @@ const ROW_PX = 36;
 
 export function RunPicker() {
   const item = run.value;
-  if (item === null) return <span class={style["title"]}>{PAGE_TITLES[place.value.page] ?? "Runs"}</span>;
+  if (item === null) return <span class={style["title"]}>{PAGE_TITLES[field.page.value] ?? "Runs"}</span>;
   const button = (
     <>
       <i class={style["dot"]} style={{ background: `var(--run-${colourOf(item.id)})` }} />
       <span class={`clip ${style["name"]}`}><Text text={nameOf(item)} /></span>
       <small>{count(samplesOf(item), "sample")}</small>
-      {place.value.over.length > 0 && <small class={style["more"]} title="Runs drawn over its curves">+{place.value.over.length}</small>}
+      {field.over.value.length > 0 && <small class={style["more"]} title="Runs drawn over its curves">+{field.over.value.length}</small>}
       <Icon sign="down" size={14} />
     </>
   );

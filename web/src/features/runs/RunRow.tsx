@@ -5,7 +5,7 @@ import { MAX_OVER } from "../../lib/address";
 import { count } from "../../lib/numbers";
 import { activityOf } from "../../state/activity";
 import { colourOf, nameOf, runMark } from "../../state/marks";
-import { href, onLink, place } from "../../state/place";
+import { field, href, onLink } from "../../state/place";
 import { toggleOverlay } from "../../state/overlays";
 import { samplesOf } from "../../state/runs";
 import { Icon } from "../../ui/Icon";
@@ -24,10 +24,10 @@ interface Props {
 export function RunRow({ item, row, top, close, edit }: Props) {
   const name = nameOf(item);
   const { note, hidden } = runMark(item.id);
-  const isHere = item.id === place.value.run;
-  const isOver = place.value.over.includes(item.id);
+  const isHere = item.id === field.run.value;
+  const isOver = field.over.value.includes(item.id);
   const colour = `var(--run-${colourOf(item.id)})`;
-  const isFull = !isOver && place.value.over.length >= MAX_OVER;
+  const isFull = !isOver && field.over.value.length >= MAX_OVER;
   return (
     <li class={`${style["row"]} ${isHere ? style["here"] : ""}`} style={{ transform: `translateY(${top}px)` }} data-row={row}>
       <button

@@ -3,7 +3,7 @@
 import { count } from "../../lib/numbers";
 import { nameOfSplit } from "../../lib/splits";
 import { harmless } from "../../lib/visible";
-import { go, place } from "../../state/place";
+import { field, go } from "../../state/place";
 import { splitChoices } from "../../state/runs";
 import { Segments } from "../../ui/Segments";
 import style from "./Splits.module.css";
@@ -14,7 +14,7 @@ const SHORT_CHARS = 40;
 /** `inList`: the copy that stands in the list of samples where the bar has no room. */
 export function Splits({ inList = false }: { inList?: boolean }) {
   const splits = splitChoices.value;
-  const { split } = place.value;
+  const split = field.split.value;
   if (splits.length < 2 || split === null) return null;
   const choose = (name: string): void => go({ split: name });
   const options = splits.map(({ name, steps, samples }) => ({

@@ -1,7 +1,7 @@
 /** What stands above a sample: its place, its id, how to look at it, and all its figures. */
 
 import type { SampleReply } from "../../api/types.gen";
-import { go, place } from "../../state/place";
+import { field, go } from "../../state/place";
 import { Copy } from "../../ui/Copy";
 import { Icon } from "../../ui/Icon";
 import { copyLink } from "../../ui/link";
@@ -15,7 +15,7 @@ import { VIEWS } from "./views";
 import style from "./Header.module.css";
 
 export function Header({ reply }: { reply: SampleReply }) {
-  const { view } = place.value;
+  const view = field.view.value;
   const all = willExpand.value ? "Expand all" : "Collapse all";
   return (
     <header class={style["header"]}>

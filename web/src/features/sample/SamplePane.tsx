@@ -2,7 +2,7 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { itemOf } from "../../state/list";
-import { place } from "../../state/place";
+import { field } from "../../state/place";
 import { isShown, page, refreshSample, sample, sampleError } from "../../state/sample";
 import { Failure, Missing } from "../../ui/State";
 import { Raw } from "../raw/Raw";
@@ -20,11 +20,11 @@ const PATIENCE_MS = 150;
 
 export function SamplePane() {
   const doc = useRef<HTMLDivElement>(null);
-  const id = place.value.sample;
+  const id = field.sample.value;
   const isLate = useLate(!isShown.value);
   const reply = sample.value;
   const canShow = reply !== null && (isShown.value || !isLate);
-  const { view } = place.value;
+  const view = field.view.value;
 
   const from = page.value?.turn_from;
   useLayoutEffect(() => doc.current?.scrollTo(0, 0), [reply?.run, reply?.id, from]);

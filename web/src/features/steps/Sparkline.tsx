@@ -4,7 +4,7 @@ import { useMemo, useRef } from "preact/hooks";
 import { path } from "../../lib/curves";
 import { finite, score } from "../../lib/numbers";
 import { colourOf } from "../../state/marks";
-import { place } from "../../state/place";
+import { field } from "../../state/place";
 import { goNear, stepIndex, steps } from "../../state/steps";
 import style from "./Sparkline.module.css";
 
@@ -18,7 +18,7 @@ export function Sparkline() {
   const curve = useMemo(() => path(known?.steps ?? [], (known?.reward_mean ?? []).map(finite), WIDTH, HEIGHT - 2 * EDGE), [known]);
   const first = known?.steps[0] ?? 0;
   const last = known?.steps.at(-1) ?? 0;
-  const here = place.value.step ?? first;
+  const here = field.step.value ?? first;
   const x = last === first ? WIDTH / 2 : (Math.min(last, Math.max(first, here)) - first) / (last - first) * WIDTH;
   const mean = known?.reward_mean[stepIndex.value];
 
@@ -43,7 +43,7 @@ export function Sparkline() {
     >
       <title>{`Mean reward by step${mean === undefined ? "" : `: ${score(mean, "none")} at step ${here}`}. Press or drag to go to a step.`}</title>
       <rect width={WIDTH} height={HEIGHT} fill="transparent" />
-      <path d={curve} transform={`translate(0 ${EDGE})`} vector-effect="non-scaling-stroke" style={{ stroke: `var(--run-${colourOf(place.value.run ?? "")})` }} />
+      <path d={curve} transform={`translate(0 ${EDGE})`} vector-effect="non-scaling-stroke" style={{ stroke: `var(--run-${colourOf(field.run.value ?? "")})` }} />
       <line x1={x} x2={x} y1="0" y2={HEIGHT} vector-effect="non-scaling-stroke" />
     </svg>
   );

@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { figure } from "../../lib/numbers";
-import { go, place } from "../../state/place";
+import { field, go } from "../../state/place";
 import { steps } from "../../state/steps";
 import { Finder, rowId } from "../../ui/Finder";
 import { Score } from "../../ui/Score";
@@ -17,7 +17,7 @@ export function StepList({ close }: { close: () => void }) {
   const known = steps.value;
   const digits = text.replaceAll(/[\s,]/g, "");
   const found = useMemo(() => (known?.steps ?? []).flatMap((step, i) => (String(step).includes(digits) ? [i] : [])), [known, digits]);
-  const current = found.findIndex((i) => known?.steps[i] === place.value.step);
+  const current = found.findIndex((i) => known?.steps[i] === field.step.value);
   const [marked, mark] = useState(current);
   const virtual = useVirtual({ count: found.length, scroller, height: () => ROW_PX, shape: found });
 

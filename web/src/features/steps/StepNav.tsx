@@ -2,7 +2,7 @@
 
 import { useLayoutEffect, useState } from "preact/hooks";
 import { count, figure, whole } from "../../lib/numbers";
-import { go, place } from "../../state/place";
+import { field, go, place } from "../../state/place";
 import { goBy, goNear, lastStep, stepIndex, steps } from "../../state/steps";
 import { Icon, type Sign } from "../../ui/Icon";
 import { Popover } from "../../ui/Popover";
@@ -15,7 +15,7 @@ export function StepNav() {
   const first = known[0];
   const last = lastStep.value;
   const here = stepIndex.value;
-  const { step } = place.value;
+  const step = field.step.value;
   if (step === null) return null;
   return (
     <div class={style["nav"]} role="group" aria-label="Step">
