@@ -85,6 +85,11 @@ def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
     for step in range(STEPS):
         rows = [sample(step, number) for number in range(GROUPS * SAMPLES)]
         (train / f"{step}.jsonl").write_bytes(lines(rows))
+    evaluation = train.parent / "eval"
+    evaluation.mkdir()
+    for step in (0, STEPS - 1):
+        rows = [{**sample(0, number), "rollout_id": step, "dataset": "held"} for number in range(4 * SAMPLES)]
+        (evaluation / f"{step}.jsonl").write_bytes(lines(rows))
     with viewing(folder / "run", index_dir=folder / "index", settled=True) as started:
         yield started
 
@@ -118,6 +123,9 @@ def test_of_prompts_of_one_template_only_what_differs_is_shown(page: Page, viewe
     opened(page, viewer, PAGES[0])
     rows = page.get_by_role("list", name="Groups").get_by_role("listitem").all_inner_texts()
     assert [row.split("\n")[0] for row in rows] == [f"… {5 * 64 + number} …" for number in range(GROUPS)]
+    opened(page, viewer, "runs/run/evals")
+    problems = page.get_by_role("grid", name="Problems by step").get_by_role("rowheader").all_inner_texts()
+    assert [problem.split("\n")[0] for problem in problems] == [f"… {number} …" for number in range(4)]
 
 
 def test_the_answer_stands_beside_the_golden_one(page: Page, viewer: Viewer) -> None:

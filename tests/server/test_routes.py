@@ -36,6 +36,7 @@ def test_the_list_of_runs(app: App) -> None:
         }
     ]
     assert run["progress"]["done_bytes"] == run["progress"]["total_bytes"] > 0
+    assert run["may_report"] is False
     assert (run["live"], run["has_grown"]) == (False, False)  # its files may have been copied here a moment ago
 
 
@@ -300,6 +301,7 @@ def test_head_gives_the_headers_alone(app: App) -> None:
 
 def test_what_lies_beside_the_samples(tmp_path: Path) -> None:
     app = served(opened(Path(__file__).parents[1] / "data/tinker/flat_run", tmp_path / "index"))
+    assert get(app, "/api/runs").json["runs"][0]["may_report"] is True
     about = get(app, f"{run_path(app)}/about").json
     assert about["config"]["num_groups_to_log"] == 4 and about["checkpoints"][-1]["name"] == "final"
     assert about["code_diff"].startswith("### repo") and about["files_left"] == 0 == about["superseded"]

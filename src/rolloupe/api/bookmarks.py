@@ -42,8 +42,9 @@ def bookmarks(run: OpenRun, state_dir: Path | None) -> list[Bookmark]:
     samples = found(marks, lambda keys: query.responses(run, keys), moved)
     return [
         Bookmark(
-            str(sample[0]) if sample and sample[0] != mark.key else mark.item.name, mark.mark.bookmarked, mark.mark.note, sample is not None,
-            mark.mark.uid, sample[1] if sample else mark.mark.excerpt, mark.item.changed_s,
+            str(sample[0]) if sample and sample[0] != mark.key else mark.item.name,
+            mark.mark.bookmarked, mark.mark.note, sample is not None, mark.mark.uid,
+            sample[1] if sample else mark.mark.excerpt, mark.item.changed_s,
         )
         for mark, sample in samples
     ]  # fmt: skip

@@ -95,6 +95,11 @@ def logtree(run: OpenRun, split: str, step: int) -> LogNode:
     return root
 
 
+def may_report(run: OpenRun) -> bool:
+    """False where the run's format knows no reports, so that none need be looked for."""
+    return isinstance(run.format, HasReports)
+
+
 def report_files(run: OpenRun, split: str, step: int) -> dict[str, bytes]:
     """The report of a step as the files of the run hold it, by kind; see `HasReports`. Empty where there is none."""
     return run.format.report_files(run.info, split, step) if isinstance(run.format, HasReports) else {}

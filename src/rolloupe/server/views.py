@@ -29,6 +29,7 @@ def run_item(run: OpenRun) -> wire.RunItem:
         path=run.info.root,
         splits=split_items(run),
         problems=query.problem_count(run),
+        may_report=query.may_report(run),
         progress=wire.Progress(done_bytes=progress.done_bytes, total_bytes=progress.total_bytes, phase=progress.phase),
         version=version,
         live=is_live(run, changed_s, quiet_s),

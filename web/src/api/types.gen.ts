@@ -46,6 +46,8 @@ export interface RunItem {
   path: string;
   splits: SplitItem[];
   problems: number;
+  /** False where its format knows no reports of steps. */
+  may_report: boolean;
   progress: Progress;
   version: string;
   /** True while it is known to go on: changed within the last `quiet_s` seconds, and seen to, or marked `open`. */

@@ -24,7 +24,7 @@ let stamp = 1;
 let size = 2;
 
 const RUN: RunItem = {
-  id: "r", name: "r", format: "relax", reason: "", path: "/r", problems: 0, version: "1", live: true, has_grown: true, ending: "", changed_s: 1, quiet_s: 600, reward_range: null, metric_ranges: [],
+  id: "r", name: "r", format: "relax", reason: "", path: "/r", problems: 0, may_report: false, version: "1", live: true, has_grown: true, ending: "", changed_s: 1, quiet_s: 600, reward_range: null, metric_ranges: [],
   splits: [{ name: "train", steps: 1, samples: 250, discarded: 0, first_step: 1, last_step: 1, reward_min: 0, reward_max: 1, last_reward: 0.5, last_response_tokens: 10, last_response_chars: 40 }],
   progress: { done_bytes: 1, total_bytes: 1, phase: "ready" },
 };

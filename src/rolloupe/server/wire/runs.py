@@ -52,6 +52,8 @@ class RunItem(Struct, kw_only=True):
     path: str
     splits: list[SplitItem]
     problems: int
+    may_report: bool
+    """False where its format knows no reports of steps."""
     progress: Progress
     version: str
     live: bool

@@ -2,8 +2,10 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ProblemRow } from "../../api/types.gen";
+import { commonOf, without } from "../../lib/alike";
 import { CELL_PX, columnsOn, labelEvery, markOf, moved, ROW_PX, said, type Span, type Spot } from "../../lib/grid";
 import { figure } from "../../lib/numbers";
+import { bare } from "../../lib/preview";
 import { Text } from "../../ui/Text";
 import { useVirtual } from "../../ui/useVirtual";
 import { kindOf } from "./kinds";
@@ -11,6 +13,8 @@ import style from "./Evals.module.css";
 
 interface Props {
   steps: readonly number[];
+  /** Problems whose common words no row repeats. */
+  alike: readonly ProblemRow[];
   total: number;
   /** Undefined while its page is on its way. */
   rowAt: (row: number) => ProblemRow | undefined;
@@ -20,7 +24,7 @@ interface Props {
   choose: (problem: string, step: number) => void;
 }
 
-export function Grid({ steps, total, rowAt, need, page, open, choose }: Props) {
+export function Grid({ steps, alike, total, rowAt, need, page, open, choose }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const [spot, show] = useState<Spot>({ row: 0, column: Math.max(0, steps.length - 1) });
   const here = useRef(spot); // several keys may come before the next drawing
@@ -96,6 +100,7 @@ export function Grid({ steps, total, rowAt, need, page, open, choose }: Props) {
     if (relatedTarget instanceof Node && scroller.current?.contains(relatedTarget) !== true) isWalking.current = false;
   };
   const every = labelEvery(steps);
+  const common = commonOf(alike, ({ prompt }) => bare(prompt));
   const width = { width: `${steps.length * CELL_PX}px` };
   return (
     <div class={style["scroller"]} ref={scroller} onKeyDown={onKeyDown} onClick={onClick} onScroll={(event) => (isAtEnd.current = atEnd(event.currentTarget))} onFocusCapture={onFocus} onBlurCapture={onBlur} role="presentation">
@@ -112,7 +117,7 @@ export function Grid({ steps, total, rowAt, need, page, open, choose }: Props) {
         </div>
         <div role="rowgroup" style={{ height: `${virtual.getTotalSize()}px` }} class={style["space"]}>
           {rows.map(({ index, start }) => (
-            <Row key={index} row={rowAt(index)} index={index} top={start} steps={steps} columns={columns} width={width} spot={stop} open={open} />
+            <Row key={index} row={rowAt(index)} index={index} top={start} steps={steps} common={common} columns={columns} width={width} spot={stop} open={open} />
           ))}
         </div>
       </div>
@@ -125,17 +130,18 @@ interface RowProps {
   index: number;
   top: number;
   steps: readonly number[];
+  common: ReadonlySet<string>;
   columns: Span;
   width: { width: string };
   spot: Spot;
   open: Props["open"];
 }
 
-function Row({ row, index, top, steps, columns, width, spot, open }: RowProps) {
+function Row({ row, index, top, steps, common, columns, width, spot, open }: RowProps) {
   return (
     <div class={style["row"]} role="row" aria-rowindex={index + 2} aria-busy={row === undefined} style={{ transform: `translateY(${top}px)` }}>
       <span class={style["problem"]} role="rowheader" aria-colindex={1} title={row?.prompt}>
-        <span class={style["prompt"]}>{row === undefined ? "…" : row.prompt.trim() === "" ? "(no prompt)" : <Text text={row.prompt} />}</span>
+        <span class={style["prompt"]}>{row === undefined ? "…" : row.prompt.trim() === "" ? "(no prompt)" : <Text text={without(bare(row.prompt), common)} />}</span>
         <small class={style[`word-${row?.verdict ?? ""}`]} title={row === undefined ? undefined : kindOf(row.verdict).meaning}>{row === undefined ? "" : kindOf(row.verdict).words}{row?.beat === false && " · below the reference"}</small>
       </span>
       <span class={style["cells"]} style={width} role="presentation">

@@ -113,6 +113,7 @@ function Content({ reply, query }: { reply: GridReply; query: Query }) {
       {error !== null && <p role="alert">{error.message}</p>}
       <Grid
         steps={reply.steps}
+        alike={reply.problems}
         total={reply.total}
         rowAt={rowAt}
         need={(page) => void need(page)}
@@ -121,6 +122,7 @@ function Content({ reply, query }: { reply: GridReply; query: Query }) {
         choose={(problem, at) => go({ step: at, ask: { ...given, problem } })}
       />
       {open !== undefined && step !== null && <Answers run={reply.run} query={query} metric={reply.metric} step={step} problem={open} version={reply.version} />}
+      {open === undefined && <p class={`quiet ${style["hint"]}`}>Press a cell, and the answers to its problem at that step stand here.</p>}
     </div>
   );
 }

@@ -27,13 +27,14 @@ export const PAGE_TITLES: Partial<Record<Page, string>> = { settings: "Settings"
 export function pages(): PageEntry[] {
   const problems = run.value?.problems ?? 0;
   const splits = run.value?.splits ?? [];
+  const mayReport = run.value?.may_report ?? true;
   const hasDiscarded = splits.some(({ discarded }) => discarded !== 0);
   const hasEvals = splits.some(({ name }) => name.startsWith("eval"));
   const ofRun: PageEntry[] = [
     { page: "rollouts", sign: "rollouts", label: "Rollouts", more: "what the model wrote" },
     { page: "rollouts", discarded: true, sign: "discarded", label: "Discarded", more: hasDiscarded ? "what was not trained on" : "nothing", isEmpty: !hasDiscarded },
     { page: "evals", sign: "evals", label: "Evals", more: "scores by step, problems by steps", isEmpty: !hasEvals },
-    { page: "report", sign: "report", label: "Report", more: "what the trainer logged for the step" },
+    { page: "report", sign: "report", label: "Report", more: mayReport ? "what the trainer logged for the step" : "none", isEmpty: !mayReport },
     { page: "run", sign: "run", label: "Run", more: "configuration, checkpoints, code, files" },
     { page: "problems", sign: "problems", label: "Problems", more: problems === 0 ? "none" : figure(problems), badge: problems, isEmpty: problems === 0 },
   ];

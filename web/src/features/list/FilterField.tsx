@@ -33,7 +33,7 @@ export function FilterField() {
   const round = useRef(0);
   /** The offer that is marked: it stays so where it is among offers that come while nothing is typed. */
   const markedWords = useRef<string | undefined>(undefined);
-  /** Where the cursor belongs once the text of an offer stands in the input; null for where it is. */
+  /** Where the cursor belongs once the text of an offer stands in the field; null for where it is. */
   const cursorTo = useRef<number | null>(null);
   /** What was typed and not used yet; null for nothing. */
   const typed = useRef<string | null>(null);
@@ -101,7 +101,7 @@ export function FilterField() {
   };
 
   const leave = (event: FocusEvent): void => {
-    // The window was left, and the input has the focus again when it is come back to.
+    // The window was left, and the field has the focus again when it is come back to.
     if (document.activeElement === input.current) return close();
     if (event.relatedTarget instanceof Element && event.relatedTarget.closest(`#${OFFERS_ID}`) !== null) return;
     close();
@@ -143,7 +143,7 @@ export function FilterField() {
         <input
           ref={input}
           id={FILTER_ID}
-          class={`input ${style["input"]}`}
+          class={`field ${style["field"]}`}
           aria-label="Filter"
           title="Filter the list (f)"
           placeholder="Filter: reward < 0.1 and status = truncated"
@@ -172,7 +172,7 @@ export function FilterField() {
       {offered !== null && (
         <div id={OFFERS_ID} class={style["offers"]} role="listbox" aria-label="What may follow" onPointerDown={(event) => event.preventDefault()}>
           {offered.found.map(({ text: words, kind, note }, row) => (
-            // oxlint-disable-next-line jsx-a11y/click-events-have-key-events -- the input has the focus and the keys
+            // oxlint-disable-next-line jsx-a11y/click-events-have-key-events -- the field has the focus and the keys
             <div
               key={`${kind} ${words}`}
               id={`filter-offer-${row}`}

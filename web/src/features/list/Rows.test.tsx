@@ -12,7 +12,7 @@ const empty: RunItem = {
   reason: "",
   path: "/r",
   splits: [],
-  problems: 0,
+  problems: 0, may_report: false,
   progress: { done_bytes: 0, total_bytes: 0, phase: "ready" },
   version: "1",
   live: true,

@@ -5,7 +5,7 @@ import { type Column, configColumn, differingOf, fitting, type Key, NAME_PX, sor
 import { sparkOf } from "./useSpark";
 
 const run = (name: string, more: Partial<RunItem> = {}, last: { reward?: number | null; tokens?: number | null; chars?: number | null } = {}): RunItem => ({
-  id: name, name, format: "relax", reason: "", path: `/work/${name}`, problems: 0, version: "1", live: false, has_grown: false, ending: "", changed_s: null, quiet_s: 600, reward_range: null, metric_ranges: [],
+  id: name, name, format: "relax", reason: "", path: `/work/${name}`, problems: 0, may_report: false, version: "1", live: false, has_grown: false, ending: "", changed_s: null, quiet_s: 600, reward_range: null, metric_ranges: [],
   splits: [{
     name: "train", steps: 1, samples: 4, discarded: 0, first_step: 0, last_step: 0, reward_min: 0, reward_max: 1,
     last_reward: last.reward ?? null, last_response_tokens: last.tokens ?? null, last_response_chars: last.chars ?? null,

@@ -3,7 +3,7 @@ import type { RunItem } from "../../api/types.gen";
 import { sought } from "./sought";
 
 const run = (name: string, samples: number, changed_s: number | null): RunItem => ({
-  id: name, name, format: "relax", reason: "", path: `/work/${name}`, problems: 0, version: "1", live: false, has_grown: false, ending: "", changed_s, quiet_s: 600, reward_range: null, metric_ranges: [],
+  id: name, name, format: "relax", reason: "", path: `/work/${name}`, problems: 0, may_report: false, version: "1", live: false, has_grown: false, ending: "", changed_s, quiet_s: 600, reward_range: null, metric_ranges: [],
   splits: [{ name: "train", steps: 1, samples, discarded: 0, first_step: 0, last_step: 0, reward_min: 0, reward_max: 1, last_reward: 0.5, last_response_tokens: 10, last_response_chars: 40 }],
   progress: { done_bytes: 1, total_bytes: 1, phase: "ready" },
 });
