@@ -9,6 +9,7 @@ from rolloupe import query
 from rolloupe.index import OpenRun
 from rolloupe.query import usual
 from tests.index.support import lines, opened, row
+from tests.query.test_annotations import append, episode, note
 
 STEPS = 3
 
@@ -54,3 +55,10 @@ def test_an_advantage_of_the_files_is_one_of_them(tmp_path: Path) -> None:
     with opened(tmp_path / "run", tmp_path / "index") as library:
         found = query.usual_columns(library.runs[0], "train")
     assert found[:2] == ["reward", "advantage"]
+
+
+def test_an_advantage_may_be_told_later(tmp_path: Path) -> None:
+    append(tmp_path / "run", "stream/00000", episode("a"), episode("b"))
+    append(tmp_path / "run", "annotations/orch/00000", note("a", advantage=0.5))
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        assert query.usual_columns(library.runs[0], "train")[:2] == ["reward", "advantage"]

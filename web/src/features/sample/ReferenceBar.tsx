@@ -25,14 +25,13 @@ export function ReferenceBar({ reply, found }: { reply: SampleReply; found: Mark
 }
 
 function Told({ found }: { found: Marked | { refused: string } | null }) {
-  if (found === null) return <>Comparing …</>;
-  if ("refused" in found) return <>Not compared: {found.refused}. Both are shown as they are.</>;
-  const { by, share, spans } = found;
-  if (spans.size === 0) return <>Response and reference say the same.</>;
+  if (found !== null && "refused" in found) return <>Not compared: {found.refused}. Both are shown as they are.</>;
+  if (found?.spans.size === 0) return <>Response and reference say the same.</>;
+  // What is known beforehand stands there at once: the lines below must not move when the rest comes.
   return (
     <>
-      {by === "sentences" && "The two differ too much to be compared word by word, so sentences are marked: "}
-      <ins>underlined</ins> is not in the reference, <del>struck</del> not in the response · {Math.round(share * 100)} % of the response is in both
+      {found?.by === "sentences" && "The two differ too much to be compared word by word, so sentences are marked: "}
+      <ins>underlined</ins> is not in the reference, <del>struck</del> not in the response · {found === null ? "comparing the two …" : `${Math.round(found.share * 100)} % of the response is in both`}
     </>
   );
 }
