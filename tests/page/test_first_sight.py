@@ -145,14 +145,15 @@ def test_groups_have_a_strip_of_each_number_that_says_most(page: Page, viewer: V
     opened(page, viewer, PAGES[0])
     rows = strips(page)
     assert len(rows) == GROUPS and all(row == rows[0] for row in rows), "they stand under one another"
-    names = ["Reward", "Response tokens", "reward.equation_reward", "reward.format_reward"]
+    names = ["Reward", "Response tokens", "reward.format_reward", "reward.equation_reward"]
     assert [name for name, _ in rows[0]] == names[: len(rows[0])] and len(rows[0]) >= 3
     first, *others = page.get_by_role("list", name="Groups").get_by_role("img").all()[: len(rows[0])]
-    widest = first.bounding_box()
-    assert widest and all(box["width"] < widest["width"] + 1 for one in others if (box := one.bounding_box()))
+    cells = [one.locator("[data-member]").first.bounding_box() for one in (first, *others)]
+    widths = [box["width"] for box in cells if box]
+    assert len(widths) == len(cells) and widths[0] > max(widths[1:]), "reward is the largest"
     expect(first).to_have_attribute("aria-label", re.compile(r"^Reward: [\d., ]+$"))
     heads = page.locator("[data-scroll=list] > [aria-hidden]")
-    expect(heads).to_contain_text(re.compile(r"Reward.*0.*1.*Tokens.*equation_reward.*Mean ± std"))
+    expect(heads).to_contain_text(re.compile(r"Reward.*0.*1.*Tokens.*format_reward.*Mean ± std"))
     mine = [url for url in asked if "step=5" in url]
     assert len(mine) == 1 and "usual=true" in mine[0], "the list is asked for once"
 

@@ -77,7 +77,8 @@ export function ramp(of: Scale): string {
 }
 
 function mixed(name: string, part: number): string {
-  return `color-mix(in oklch, var(--${name}) ${Math.round(part * 100)}%, var(--line-1))`;
+  // In oklab: on its way to a grey the hue would pass through others in oklch, and low values would look green.
+  return `color-mix(in oklab, var(--${name}) ${Math.round(part * 100)}%, var(--line-1))`;
 }
 
 /** The ink of a number: only what is good or bad, or on one side of zero, has one. */

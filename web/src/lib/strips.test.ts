@@ -30,6 +30,6 @@ describe("strips of several columns", () => {
     }
     const of = (words: string) => laid({ columns: [column("reward"), column("kl", words)], samples: 2, px: 500, isFitted: true }).strips[1]?.px ?? 0;
     expect(of("Advantage")).toBeGreaterThan(50);
-    expect(of("a name that goes on and on and on")).toBe(72);
+    expect(of("a name that goes on and on and on")).toBe(74);
   });
 });

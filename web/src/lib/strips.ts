@@ -19,13 +19,13 @@ const REST_PX = 40;
 
 /** What stands beside the strips: the edges of a row, and the column of means. */
 const BESIDE_PX = 24 + 64 + 10;
-const GAP_PX = 8;
+const GAP_PX = 6;
 
 /** In a list that is not this wide the first column is alone: prompts need the room. */
 const LEAST_PX = 300;
 
-const LETTER_PX = 6.2;
-const MOST_WORDS_PX = 72;
+const LETTER_PX = 6.4;
+const MOST_WORDS_PX = 74;
 
 /** A column that is drawn as strips: the words above them, and how many signs the scale above them takes. */
 export interface Column {
@@ -69,7 +69,7 @@ const cellsPx = (samples: number, { px, most }: Pitch): number => Math.min(most,
 /** The first strip says how many samples have no cell. */
 const stripPx = (samples: number, pitch: Pitch): number => cellsPx(samples, pitch) + (samples > MOST_CELLS ? REST_PX : 0);
 
-const headPx = ({ words, signs }: Column): number => Math.min(MOST_WORDS_PX, Math.ceil(LETTER_PX * Math.max(words.length, signs)));
+const headPx = ({ words, signs }: Column): number => Math.min(MOST_WORDS_PX, Math.ceil(LETTER_PX * Math.max(words.length, signs)) + 2);
 
 /** How many of the first strips fit into a line. */
 function ofLine(strips: readonly { px: number }[], room: number): number {

@@ -15,7 +15,7 @@ export const room = signal({ px: 0, isAlone: false });
 const SHORT: ReadonlyMap<string, string> = new Map([["response_tokens", "Tokens"], ["prompt_tokens", "Prompt"], ["total_tokens", "In all"], ["response_chars", "Characters"]]);
 
 /** What the colours of a scale take, beside its ends. */
-const RAMP_SIGNS = 2;
+const RAMP_SIGNS = 1;
 
 /** A column of the list: where its values stand among those of a group, and what their colours mean. */
 export interface Shown extends Column {

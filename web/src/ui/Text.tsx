@@ -11,7 +11,7 @@ import { spansOf, target } from "../state/highlights";
 import { render } from "../state/render";
 import { Divided, isPlain, type Marks } from "./Divided";
 import { paint, type Place, rangesOf, show } from "./paint";
-import "./Text.module.css";
+import "./Text.css";
 
 /** More marks than so many in one text are not painted: they take time, and nobody looks at them all. */
 const MAX_MARKS = 3000;

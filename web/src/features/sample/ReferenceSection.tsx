@@ -21,7 +21,7 @@ export function ReferenceSection({ reference, class: className = "", turnsClass 
   return (
     <section class={`${style["reference"]} ${className}`} aria-label="Reference response">
       <header class={style["head"]}>
-        <h2>Reference response</h2>
+        <h2>Reference</h2>
         <dl>
           {reference.reward !== null && (
             <div title={exact(reference.reward)}>

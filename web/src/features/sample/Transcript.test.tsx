@@ -105,7 +105,7 @@ describe("a transcript", () => {
     const call = { name: "calculator", arguments: '{\n  "x": 1\n}', id: "c1", error: "" };
     const turns = [turn("assistant", [part("tool_call", "", { call })])];
     const host = await drawn(<Transcript reply={reply({ turns, label: "150√3", reference: { turns: [], reward: 0.25, gap: 0.75 } })} />);
-    for (const text of ["Golden", "150√3", "calculator", '"x": 1', "Reference response", "0.250", "+0.750", "train/1.jsonl · bytes 0–606"]) {
+    for (const text of ["Golden", "150√3", "calculator", '"x": 1', "Reference", "0.250", "+0.750", "train/1.jsonl · bytes 0–606"]) {
       expect(host.textContent).toContain(text);
     }
   });

@@ -36,7 +36,7 @@ export function Transcript({ reply }: { reply: SampleReply }) {
   const numbers = useMemo(() => numbersOf(turns, total), [turns, total]);
   const isEnd = from + turns.length >= total;
   const isCompared = reply.reference !== null && reply.reference.turns.length > 0;
-  const isBeside = isCompared && from === 0 && isEnd && render.value.beside;
+  const isBeside = isCompared && turns.length === total && responseAt(turns) < total && render.value.beside;
   // Beside a reference stand two columns of turns, else there is one.
   const [prompt, response] = useMemo<[Blocks, Blocks]>(() => {
     const all = turns.length === total ? counted(turns, reply) : turns;
