@@ -155,7 +155,7 @@ def test_groups_have_a_strip_of_each_number_that_says_most(page: Page, viewer: V
     heads = page.locator("[data-scroll=list] > [aria-hidden]")
     expect(heads).to_contain_text(re.compile(r"Reward.*0.*1.*Tokens.*format_reward.*Mean ± std"))
     mine = [url for url in asked if "step=5" in url]
-    assert len(mine) == 1 and "usual=true" in mine[0], "the list is asked for once"
+    assert len(mine) == 1 and "usual=1" in mine[0], "the list is asked for once"
 
     # a wide list has them all, a narrow one has reward alone
     edge = page.get_by_role("separator", name="Width of the list")
