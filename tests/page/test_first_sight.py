@@ -1,5 +1,6 @@
 """What somebody sees who opens the page for the first time: all that the model wrote, whole words, rows that differ."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -134,6 +135,47 @@ def test_the_answer_stands_beside_the_golden_one(page: Page, viewer: Viewer) -> 
     golden = page.get_by_role("region", name="Golden answer")
     expect(golden).to_contain_text("7")
     expect(golden).to_contain_text("3 + 1")
+
+
+def strips(page: Page) -> list[list[tuple[str, int]]]:
+    """By row: what each strip is called, and where it begins."""
+    told: list[list[tuple[str, int]]] = page.get_by_role("list", name="Groups").evaluate(
+        """list => [...list.querySelectorAll('li')].map(row => [...row.querySelectorAll('[role=img]')].map(
+          one => [one.ariaLabel.split(':')[0], Math.round(one.getBoundingClientRect().left)]))"""
+    )
+    return told
+
+
+def test_groups_have_a_strip_of_each_number_that_says_most(page: Page, viewer: Viewer) -> None:
+    page.goto(viewer.link)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/groups?" in request.url else None)
+    opened(page, viewer, PAGES[0])
+    rows = strips(page)
+    assert len(rows) == GROUPS and all(row == rows[0] for row in rows), "they stand under one another"
+    names = ["Reward", "Response tokens", "reward.format_reward", "reward.equation_reward"]
+    assert [name for name, _ in rows[0]] == names[: len(rows[0])] and len(rows[0]) >= 3
+    first, *others = page.get_by_role("list", name="Groups").get_by_role("img").all()[: len(rows[0])]
+    cells = [one.locator("[data-member]").first.bounding_box() for one in (first, *others)]
+    widths = [box["width"] for box in cells if box]
+    assert len(widths) == len(cells) and widths[0] > max(widths[1:]), "reward is the largest"
+    expect(first).to_have_attribute("aria-label", re.compile(r"^Reward: [\d., ]+$"))
+    heads = page.locator("[data-scroll=list] > [aria-hidden]")
+    expect(heads).to_contain_text(re.compile(r"Reward.*0.*1.*Tokens.*format_reward.*Mean ± std"))
+    mine = [url for url in asked if "step=5" in url]
+    assert len(mine) == 1 and "usual=1" in mine[0], "the list is asked for once"
+
+    # a wide list has them all, a narrow one has reward alone
+    edge = page.get_by_role("separator", name="Width of the list")
+    for _ in range(12):
+        edge.press("ArrowRight")
+    assert [name for name, _ in strips(page)[0]] == names
+    for _ in range(20):
+        edge.press("ArrowLeft")
+    assert [name for name, _ in strips(page)[0]] == names[:1]
+    page.set_viewport_size({"width": 390, "height": 844})
+    opened(page, viewer, f"{PAGES[0]}&list=1")
+    assert [name for name, _ in strips(page)[0]] == names[:1]
 
 
 def test_the_charts_that_say_most_are_there_without_a_choice(page: Page, viewer: Viewer) -> None:

@@ -41,7 +41,7 @@ def test_a_cell_of_a_group_opens_its_sample_and_keys_go_on_from_there(page: Page
     groups = page.get_by_role("list", name="Groups")
     expect(groups.get_by_role("listitem")).to_have_count(4)
     expect(page.get_by_text("4 groups · 16")).to_be_visible()
-    groups.get_by_role("listitem").nth(2).locator("[data-member='3']").click()
+    groups.get_by_role("listitem").nth(2).locator("[data-member='3']").first.click()
     expect(page).to_have_url(re.compile("sample=train/1/2/11"))
     page.keyboard.press("ArrowRight")
     expect(page).to_have_url(re.compile("sample=train/1/3/12"))
@@ -54,12 +54,44 @@ def test_a_cell_of_a_group_opens_its_sample_and_keys_go_on_from_there(page: Page
     expect(groups.locator("[aria-current]")).to_be_focused()
     row = groups.get_by_role("listitem").nth(1)
     row.hover()
-    cell, button = row.locator("[data-member]").first.bounding_box(), row.get_by_role("button").bounding_box()
-    assert cell and button and button["x"] + button["width"] <= cell["x"], "it covers neither cells nor figures"
+    strips, button = row.get_by_role("img").all(), row.get_by_role("button").bounding_box()
+    mean = row.locator("b").bounding_box()
+    boxes = [box for box in [*(strip.bounding_box() for strip in strips), mean] if box]
+    assert button and len(boxes) == len(strips) + 1
+    for box in boxes:
+        is_beside = button["x"] + button["width"] <= box["x"] or button["x"] >= box["x"] + box["width"]
+        assert is_beside or button["y"] + button["height"] <= box["y"] + 1, "it covers neither cells nor figures"
     page.get_by_label("Sort by").select_option("reward")
     expect(groups.get_by_role("listitem").first).to_contain_text("Question 3?")
     page.get_by_label("Steps of the list").select_option("run")
     expect(page.get_by_text("8 groups · 32")).to_be_visible()
+
+
+def test_strips_that_were_chosen_are_all_there_and_the_usual_ones_come_back(page: Page, viewer: Viewer) -> None:
+    page.goto(viewer.link)
+    strips = page.get_by_role("list", name="Groups").get_by_role("listitem").first.get_by_role("img")
+    expect(strips).to_have_count(2)
+    usual = [one.get_attribute("aria-label") for one in strips.all()]
+    page.get_by_role("button", name="What the list shows").click()
+    boxes = page.get_by_role("group", name="Columns").get_by_role("checkbox")
+    assert [box.is_checked() for box in boxes.all()].count(True) == len(usual)
+    for name in ("Characters", "Turns", "constructor", "__proto__", "onerror"):
+        page.get_by_label("Find a column").fill(name)
+        boxes.first.check()
+    page.keyboard.press("Escape")
+    expect(strips).to_have_count(7)
+    expect(page).to_have_url(re.compile("column=reward&column="))
+    lines = {round(box["y"]) for one in strips.all() if (box := one.bounding_box())}
+    assert len(lines) > 1, "on further lines where there is no room"
+    row, below = strips.first.locator("xpath=ancestor::li"), strips.last.bounding_box()
+    box = row.bounding_box()
+    assert box and below and below["y"] + below["height"] <= box["y"] + box["height"]
+    page.get_by_role("button", name="What the list shows").click()
+    page.get_by_role("button", name="The usual columns").click()
+    page.keyboard.press("Escape")
+    expect(strips).to_have_count(2)
+    assert [one.get_attribute("aria-label") for one in strips.all()] == usual
+    expect(page).not_to_have_url(re.compile("column="))
 
 
 def test_a_filter_is_completed_counted_corrected_and_cleared(page: Page, viewer: Viewer) -> None:

@@ -149,7 +149,7 @@ def test_the_sample_and_all_that_is_known_of_it(wide: Page, viewer: Viewer) -> N
     wide.goto(viewer.address + "runs/rich?sample=train/4/1/4")
     expect(main.get_by_role("group", name="System")).to_contain_text("Be brief.")
     wide.goto(viewer.address + "runs/toy")
-    expect(main.get_by_text("Reference response")).to_be_visible()
+    expect(main.get_by_role("region", name="Reference response")).to_be_visible()
 
 
 def test_the_navigator_counts_what_is_leafed_through(wide: Page, viewer: Viewer) -> None:

@@ -96,6 +96,14 @@ def test_a_column_that_the_run_has_not_is_empty(app: App) -> None:
     assert {tuple(one["values"]) for one in samples} == {(None,)}
 
 
+def test_groups_come_with_the_usual_columns_behind_those_that_are_named(app: App) -> None:
+    path = run_path(app)
+    groups = get(app, f"{path}/groups?split=train&step=1&column=status&usual=1").json
+    assert groups["columns"][:3] == ["status", "reward", "response_tokens"]
+    assert all(len(one["cells"]) == len(one["means"]) == len(groups["columns"]) for one in groups["groups"])
+    assert get(app, f"{path}/groups?split=train&step=1&column=reward&usual=1").json["columns"][0] == "reward"
+
+
 def test_the_ids_of_a_group_are_those_of_its_samples(app: App) -> None:
     path = run_path(app)
     groups = get(app, f"{path}/groups?split=train&step=1").json["groups"]

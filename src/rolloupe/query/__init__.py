@@ -48,6 +48,7 @@ from rolloupe.query.records import (
 from rolloupe.query.recurring import Recurrence, problem_of, recurring
 from rolloupe.query.single import locate, neighbours, raw, read, sample, sample_and_group
 from rolloupe.query.summaries import columns, groups, series, splits, steps, token_series_names, value_names
+from rolloupe.query.usual import usual_columns
 from rolloupe.query.whole import Reader, whole
 
 __all__ = [
@@ -140,6 +141,7 @@ __all__ = [
     "table",
     "token_series",
     "token_series_names",
+    "usual_columns",
     "value_names",
     "value_of",
     "whole",

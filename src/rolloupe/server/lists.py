@@ -81,10 +81,13 @@ async def groups(request: Request) -> Response:
     """`GET /api/runs/{run}/groups`: see `wire.GroupsReply`."""
     context, run = context_of(request), await context_of(request).run(request)
     given, version = request.query_params, run.version
-    scope, columns, around = asked(given), columns_of(given), around_of(given)
+    scope, named, around = asked(given), columns_of(given), around_of(given)
+    is_usual = params.flag(given, "usual")
 
     def make() -> wire.GroupsReply:
         wanted = sorted_by(run, scope)
+        usual = query.usual_columns(run, wanted.splits[0]) if is_usual else []
+        columns = list(dict.fromkeys([*named, *usual]))
         held = [name for name in columns if query.has_column(run, name)]
         with pointing(given.get("where", "")):
             page = query.groups_page(run, wanted, held, around)

@@ -56,6 +56,8 @@ export interface SamplesQuery {
   limit: number;
   around?: string | undefined;
   column?: readonly string[] | undefined;
+  /** Of groups: the columns that say most, too, behind those that are named. */
+  usual?: boolean | undefined;
 }
 
 export const getRuns = (): Promise<RunsReply> => get(["runs"]);

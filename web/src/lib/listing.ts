@@ -18,6 +18,8 @@ export interface Scope {
   /** Null: groups, or samples where every group has one alone. */
   mode: Mode | null;
   columns: readonly string[];
+  /** The reader chose no columns: groups come with those that say most of their samples, behind these. */
+  usual: boolean;
   /** Of the samples that were not trained on, in place of those that were. */
   discarded: boolean;
 }
@@ -27,6 +29,8 @@ export interface Listing {
   key: string;
   version: string;
   mode: Mode;
+  /** What is known of each row, in the order of its values. */
+  columns: readonly string[];
   /** Samples that fulfil the filter, and those that there are in the scope. */
   total: number;
   of: number;
@@ -45,12 +49,17 @@ export const PAGE = 100;
 /** More pages of a list are not held: who scrolls through millions of rows looks at few of them. */
 export const MOST_PAGES = 60;
 
-export function scopeAt(at: Place, columns: readonly string[]): Scope | null {
+/** What is shown of a row as long as the reader chose nothing; of groups it is the server that adds what says more. */
+const LEAST: readonly string[] = ["reward"];
+
+/** `chosen`: the columns that the reader wants; null for the usual ones. */
+export function scopeAt(at: Place, chosen: readonly string[] | null): Scope | null {
   const { run, split, step, sort, descending, where, mode, extent, discarded } = at;
   if (at.page !== "rollouts" || run === null || split === null || (step === null && extent === "step")) return null;
   const [low, high] = ends(extent);
+  const columns = chosen ?? LEAST;
   const shown = mode === "table" && columns.includes(sort) ? columns : led(columns, sort);
-  return { run, split, step: extent === "step" ? step : null, low, high, where, sort, descending, mode, columns: shown, discarded };
+  return { run, split, step: extent === "step" ? step : null, low, high, where, sort, descending, mode, columns: shown, usual: chosen === null, discarded };
 }
 
 /** What is shown of each row: first what the list is sorted by, so that its order can be seen. */
@@ -63,7 +72,7 @@ function ends(extent: Extent): readonly [number | null, number | null] {
 }
 
 export function keyOf(of: Scope): string {
-  return JSON.stringify([of.run, of.split, of.step, of.low, of.high, of.where, of.sort, of.descending, of.mode, of.columns, of.discarded]);
+  return JSON.stringify([of.run, of.split, of.step, of.low, of.high, of.where, of.sort, of.descending, of.mode, of.columns, of.usual, of.discarded]);
 }
 
 /** True where a step is one of the list's. */

@@ -85,6 +85,13 @@ function minus(text: string): string {
   return text.replaceAll("-", MINUS);
 }
 
+const BRIEF = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 2 });
+
+/** Two significant figures where there is little room: `1.2K`. */
+export function brief(value: number): string {
+  return value !== 0 && Math.abs(value) < 1e-3 ? score(value) : minus(BRIEF.format(value));
+}
+
 const UNITS = ["B", "kB", "MB", "GB", "TB"];
 
 /** A size in bytes with its unit: `1.23 MB`. */

@@ -1,7 +1,7 @@
 /** Which colour a value of a column has: by what the run declares, else by what was seen. */
 
 import type { ColumnItem } from "../api/types.gen";
-import { finite } from "./numbers";
+import { brief, finite } from "./numbers";
 import { colour, rangeOf, stop } from "./reward";
 
 /** `score`: from bad to good, `low` being the worst, which may be the greater. `signed`: around zero. `size`: one hue. */
@@ -64,8 +64,21 @@ export function cellColour(scale: Scale, value: number | null): string | null {
   return at < 0.5 ? mixed("div-neg", 1 - 2 * at) : mixed("div-pos", 2 * at - 1);
 }
 
+/** Where a scale begins and ends, in few signs; one of both where it is as far on either side of zero. */
+export function endsOf({ kind, low, high }: Scale): readonly string[] {
+  if (kind === "none") return [];
+  return kind === "signed" ? [`±${brief(high)}`] : [brief(low), brief(high)];
+}
+
+/** The colours of a scale from its beginning to its end, as an image. */
+export function ramp(of: Scale): string {
+  const stops = [0, 0.25, 0.5, 0.75, 1].map((at) => cellColour(of, of.low + at * (of.high - of.low)) ?? "transparent");
+  return `linear-gradient(to right, ${stops.join(", ")})`;
+}
+
 function mixed(name: string, part: number): string {
-  return `color-mix(in oklch, var(--${name}) ${Math.round(part * 100)}%, var(--line-1))`;
+  // In oklab: on its way to a grey the hue would pass through others in oklch, and low values would look green.
+  return `color-mix(in oklab, var(--${name}) ${Math.round(part * 100)}%, var(--line-1))`;
 }
 
 /** The ink of a number: only what is good or bad, or on one side of zero, has one. */

@@ -15,7 +15,7 @@ function isAmongDiscarded(reason: string, change: Partial<Place> = {}): boolean 
   place.value = { ...START, page: "rollouts", run: "r", split: "train", step: 1, sample: "train/1/0/9", ...change };
   const scope = scopeAt(place.peek());
   if (scope === null) throw new Error("a step is a scope");
-  listing.value = { scope, key: keyOf(scope), version: "1", mode: "samples", total: 1, of: 1, rows: 1, pages: new Map([[0, [item(0)]]]), groups: new Map(), asked: new Set(), stamp: 1 };
+  listing.value = { scope, key: keyOf(scope), columns: [], version: "1", mode: "samples", total: 1, of: 1, rows: 1, pages: new Map([[0, [item(0)]]]), groups: new Map(), asked: new Set(), stamp: 1 };
   sample.value = reply({ id: place.peek().sample ?? "", discarded: reason });
   expect(place.peek().sample).toBe("train/1/0/9");
   return place.peek().discarded;

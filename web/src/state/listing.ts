@@ -26,7 +26,7 @@ export function queryOf(of: Scope) {
 export async function pageOf(of: Scope, mode: Listing["mode"], page: number, around?: string): Promise<Page> {
   const query = { ...queryOf(of), offset: page * PAGE, limit: PAGE, around };
   return mode === "groups"
-    ? { kind: "groups", reply: await getGroups(of.run, query) }
+    ? { kind: "groups", reply: await getGroups(of.run, { ...query, usual: of.usual || undefined }) }
     : { kind: "samples", reply: await getSamples(of.run, query) };
 }
 
@@ -51,7 +51,7 @@ function listed(of: Scope, page: Page): Listing {
   const isGroups = page.kind === "groups";
   const mode = isGroups ? "groups" : of.mode === "table" ? "table" : "samples";
   const samples = isGroups ? page.reply.samples : total;
-  const bare: Listing = { scope: of, key: keyOf(of), version, mode, total: samples, of: all, rows: total, pages: new Map(), groups: new Map(), asked: new Set(), stamp };
+  const bare: Listing = { scope: of, key: keyOf(of), version, mode, columns: isGroups ? page.reply.columns : of.columns, total: samples, of: all, rows: total, pages: new Map(), groups: new Map(), asked: new Set(), stamp };
   return { ...bare, ...added(bare, page) };
 }
 
@@ -70,11 +70,12 @@ function near<T>(pages: Map<number, T>, at: number, stays: number): Map<number, 
 
 /** True where two lists hold the same, in the same pages. */
 export function isAlike(one: Listing, other: Listing): boolean {
-  const held = ({ total, of, rows, pages, groups }: Listing): string => JSON.stringify([total, of, rows, [...pages], [...groups]]);
+  const held = ({ total, of, rows, columns, pages, groups }: Listing): string => JSON.stringify([total, of, rows, columns, [...pages], [...groups]]);
   return held(one) === held(other);
 }
 
-/** True where a page is of the same list, and not of what has become of it meanwhile: of a step that was written again, too. */
+/** True where a page is of the same list, and not of what has become of it meanwhile: of a step that was written again, or whose samples have other numbers, too. */
 export function fits(list: Listing, { kind, reply }: Page): boolean {
-  return reply.stamp === list.stamp && reply.total === list.rows && (kind === "samples" || reply.samples === list.total);
+  if (reply.stamp !== list.stamp || reply.total !== list.rows) return false;
+  return kind === "samples" || (reply.samples === list.total && reply.columns.join("\n") === list.columns.join("\n"));
 }

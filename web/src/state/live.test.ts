@@ -29,7 +29,7 @@ function shown(step: number, stamp: number, of: number): void {
   place.value = { ...START, page: "rollouts", run: "r", split: "train", step, mode: "groups" };
   const scope = scopeAt(place.peek());
   if (scope === null) throw new Error("a step is a scope");
-  listing.value = { scope, key: keyOf(scope), version: "1", mode: "groups", total: of, of, rows: of, pages: new Map(), groups: new Map([[0, []]]), asked: new Set(), stamp } satisfies Listing;
+  listing.value = { scope, key: keyOf(scope), columns: [], version: "1", mode: "groups", total: of, of, rows: of, pages: new Map(), groups: new Map([[0, []]]), asked: new Set(), stamp } satisfies Listing;
   (steps as { value: StepsReply }).value = STEPS;
 }
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { changes, chooseRender, promptAfter, render, restored, richness } from "./render";
 
-const USUAL = { think: true, folded: false, markdown: false, latex: false, code: false, markers: true, promptMarkers: false, system: true, padding: true, visible: false, promptAfter: "" };
+const USUAL = { think: true, folded: false, markdown: false, latex: false, code: false, markers: true, promptMarkers: false, system: true, padding: true, beside: true, differences: true, visible: false, promptAfter: "" };
 
 beforeEach(() => chooseRender(USUAL));
 

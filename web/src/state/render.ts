@@ -19,11 +19,15 @@ export interface Render {
   system: boolean;
   /** Pad tokens at either end of a text are shown; else they are left out. */
   padding: boolean;
+  /** Prompt, response and reference stand beside each other where there is room. */
+  beside: boolean;
+  /** The words are marked in which the response and the reference differ. */
+  differences: boolean;
   /** Newlines, tabs, invisible characters and special tokens are marked. Text is verbatim meanwhile. */
   visible: boolean;
 }
 
-const USUAL: Render = { think: true, folded: false, markdown: false, latex: false, code: false, markers: true, promptMarkers: false, system: true, padding: true, visible: false };
+const USUAL: Render = { think: true, folded: false, markdown: false, latex: false, code: false, markers: true, promptMarkers: false, system: true, padding: true, beside: true, differences: true, visible: false };
 const KEY = "rolloupe.render";
 /** The longest token that a prompt may be cut after. */
 const TOKEN_CHARS = 200;
@@ -67,6 +71,8 @@ export function restored(text: string | null): Choice {
     promptMarkers: flag("promptMarkers"),
     system: flag("system"),
     padding: flag("padding"),
+    beside: flag("beside"),
+    differences: flag("differences"),
     visible: flag("visible"),
     promptAfter: typeof given.promptAfter === "string" ? given.promptAfter.slice(0, TOKEN_CHARS) : "",
   };

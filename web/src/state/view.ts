@@ -9,8 +9,8 @@ import { go, place } from "./place";
 export type Preview = "response" | "end" | "prompt";
 
 export interface ListView {
-  /** Columns beside each group and sample. */
-  columns: readonly string[];
+  /** Columns beside each group and sample; null for what is usual. */
+  columns: readonly string[] | null;
   /** Columns of the table, beside the id, which says step and group. */
   table: readonly string[];
   /** What is drawn by step below the reward; null for what is usual. */
@@ -22,7 +22,7 @@ export interface ListView {
 }
 
 const USUAL: ListView = {
-  columns: ["reward"],
+  columns: null,
   table: ["reward", "advantage", "status", "response_tokens", "turns"],
   charts: null,
   preview: "response",
@@ -35,14 +35,20 @@ export const WIDTH = { least: 48, most: 800 };
 
 export const view = signal<ListView>(restored(kept(KEY)));
 
-/** The columns that the list shows now: those of the address, else the reader's own. */
-export const shownColumns = computed<readonly string[]>(() => {
+/** The columns that the list shows now: those of the address, else the reader's own; null for the usual ones. */
+export const shownColumns = computed<readonly string[] | null>(() => {
   const { columns, mode } = place.value;
   return columns ?? (mode === "table" ? view.value.table : view.value.columns);
 });
 
 /** True while the table has the columns that it has for everybody. */
-export const isUsualTable = computed(() => place.value.columns === null && view.value.table.join("\n") === USUAL.table.join("\n"));
+export const isUsualTable = computed(() => place.value.columns === null && ownColumns("table") === null);
+
+/** The columns that the reader chose for a mode; null where they are the usual ones. */
+function ownColumns(mode: Mode | null): readonly string[] | null {
+  const { columns, table } = view.value;
+  return mode !== "table" ? columns : table.join("\n") === USUAL.table.join("\n") ? null : table;
+}
 
 /** Draw these from now on; null for the usual ones. */
 export function chooseCharts(charts: readonly string[] | null): void {
@@ -54,9 +60,9 @@ export function chooseView(change: Partial<ListView>): void {
   view.value = { ...view.value, ...change };
 }
 
-/** Show other columns, in this mode, from now on. */
-export function chooseColumns(columns: readonly string[]): void {
-  chooseView(place.peek().mode === "table" ? { table: columns } : { columns });
+/** Show other columns, in this mode, from now on; null for the usual ones. */
+export function chooseColumns(columns: readonly string[] | null): void {
+  chooseView(place.peek().mode === "table" ? { table: columns ?? USUAL.table } : { columns });
   go({ columns: null }, "replace");
 }
 
@@ -71,7 +77,7 @@ export function chooseMode(mode: Mode): void {
 /** What was kept; whatever does not fit is as usual. */
 export function restored(text: string | null): ListView {
   const given = fields<ListView>(text);
-  const names = (value: unknown, usual: readonly string[]): readonly string[] =>
+  const names = <T>(value: unknown, usual: T): readonly string[] | T =>
     Array.isArray(value) ? [...new Set(value.filter((name): name is string => typeof name === "string" && name !== ""))] : usual;
   const widths = typeof given.widths === "object" && given.widths !== null ? Object.entries(given.widths) : [];
   return {
@@ -94,8 +100,7 @@ export function startView(): void {
   effect(() => {
     const { page, columns, sample, mode } = place.value;
     if (page !== "rollouts" || columns !== null || sample === null) return;
-    const own = mode === "table" ? view.value.table : view.value.columns;
-    const usual = mode === "table" ? USUAL.table : USUAL.columns;
-    if (own.join("\n") !== usual.join("\n")) go({ columns: own }, "replace");
+    const own = ownColumns(mode);
+    if (own !== null) go({ columns: own }, "replace");
   });
 }

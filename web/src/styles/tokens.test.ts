@@ -41,6 +41,7 @@ describe("text on its surface has a contrast of at least 4.5", () => {
   it.each(least(INKS, SURFACES))("%s", (_, ratio) => expect(ratio).toBeGreaterThanOrEqual(4.5));
   it.each(least(SCALES, ["surface-pane", "surface-page"]))("%s", (_, ratio) => expect(ratio).toBeGreaterThanOrEqual(4.5));
   it.each(least(SCALES.slice(0, 5), ["surface-pane", "surface-page"], safe))("colour-blind safe: %s", (_, ratio) => expect(ratio).toBeGreaterThanOrEqual(4.5));
+  it.each(least(["ink-1"], ["diff-own", "diff-other"]))("%s", (_, ratio) => expect(ratio).toBeGreaterThanOrEqual(4.5));
   it.each(least(["ink-1", "golden"], ["golden-wash"]))("%s", (_, ratio) => expect(ratio).toBeGreaterThanOrEqual(4.5));
   it.each([0, 1] as const)("in a chosen row, theme %i", (theme) => {
     for (const surface of ["surface-pane", "surface-page"]) {

@@ -7,6 +7,7 @@ import { lines } from "../lib/chunks";
 import type { How } from "../lib/render/markdown";
 import { pieces } from "../lib/render/pieces";
 import { HTML_TAGS, isSafeLink, MATH_TAGS, type Node, type Rendered } from "../lib/render/tree";
+import { differencesOf } from "../state/differing";
 import { spansOf } from "../state/highlights";
 import { richness } from "../state/render";
 import { draw } from "./renderer";
@@ -33,7 +34,7 @@ interface Props {
 
 export function Rich({ text, at, shift = 0 }: Props) {
   const how = richness.value;
-  const isMarked = useComputed(() => at !== undefined && (spansOf(at, "find").length > 0 || spansOf(at, "search").length > 0)).value;
+  const isMarked = useComputed(() => at !== undefined && (spansOf(at, "find").length > 0 || spansOf(at, "search").length > 0 || differencesOf(at).length > 0)).value;
   const parts = useMemo(() => (how === null || text.length > MAX_CHARS ? [] : pieces(text)), [text, how]);
   if (how === null || isMarked || !isWorth(text, how)) return <Text text={text} at={at} shift={shift} />;
   if (text.length > MAX_CHARS) return <Verbatim text={text} why={`it is longer than ${MAX_CHARS.toLocaleString("en")} characters`} />;

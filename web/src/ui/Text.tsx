@@ -4,12 +4,14 @@ import { useComputed } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Span } from "../api/types.gen";
 import { WHOLE_CHARS } from "../lib/chunks";
+import { visiblePlaces } from "../lib/cuts";
 import { specials, visible, visiblePlace } from "../lib/visible";
+import { differencesOf, OF_REFERENCE } from "../state/differing";
 import { spansOf, target } from "../state/highlights";
 import { render } from "../state/render";
-import { Divided, isPlain } from "./Divided";
+import { Divided, isPlain, type Marks } from "./Divided";
 import { paint, type Place, rangesOf, show } from "./paint";
-import "./Text.module.css";
+import "./Text.css";
 
 /** More marks than so many in one text are not painted: they take time, and nobody looks at them all. */
 const MAX_MARKS = 3000;
@@ -25,9 +27,8 @@ interface Props {
 export function Text({ text, at, shift = 0 }: Props) {
   const isVisible = render.value.visible;
   const drawn = useMemo(() => (isVisible ? visible(text) : text), [text, isVisible]);
-  const body = isPlain(drawn) ? drawn : <Divided text={drawn} />;
-  if (at === undefined && !isVisible) return <>{body}</>;
-  return <Marked at={at ?? ""} shift={shift} text={text} drawn={drawn} isVisible={isVisible}>{body}</Marked>;
+  if (at === undefined && !isVisible) return <Body drawn={drawn} />;
+  return <Marked at={at ?? ""} shift={shift} text={text} drawn={drawn} isVisible={isVisible} />;
 }
 
 interface MarkedProps {
@@ -36,15 +37,21 @@ interface MarkedProps {
   text: string;
   drawn: string;
   isVisible: boolean;
-  children: preact.ComponentChildren;
+}
+
+/** Most texts need no element. */
+function Body({ drawn, marks }: { drawn: string; marks?: Marks | undefined }) {
+  return marks === undefined && isPlain(drawn) ? <>{drawn}</> : <Divided text={drawn} marks={marks} />;
 }
 
 /** A text in which places are marked. */
-function Marked({ at, shift, text, drawn, isVisible, children }: MarkedProps) {
+function Marked({ at, shift, text, drawn, isVisible }: MarkedProps) {
   const root = useRef<HTMLElement>(null);
   // Of thousands of texts only those that a change is about are looked at again.
   const found = useComputed(() => spansOf(at, "find")).value;
   const hits = useComputed(() => spansOf(at, "search")).value;
+  const differs = useComputed(() => differencesOf(at)).value;
+  const marks = useMemo(() => (differs.length === 0 ? undefined : marksOf(at, differs, shift, isVisible ? text : null)), [at, differs, shift, isVisible, text]);
   const here = useComputed(() => (at !== "" && target.value?.span.at === at ? target.value : null)).value;
 
   useLayoutEffect(() => {
@@ -60,7 +67,7 @@ function Marked({ at, shift, text, drawn, isVisible, children }: MarkedProps) {
     return () => {
       for (const end of ends) end();
     };
-  }, [found, hits, here, drawn, isVisible, text, shift]);
+  }, [found, hits, here, drawn, isVisible, text, shift, marks]);
 
   useEffect(() => {
     const element = root.current;
@@ -71,7 +78,13 @@ function Marked({ at, shift, text, drawn, isVisible, children }: MarkedProps) {
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [here]);
 
-  return <span ref={root}>{children}</span>;
+  return <span ref={root}><Body drawn={drawn} marks={marks} /></span>;
+}
+
+/** The words that the other side has not: those of the response were put in, those of the reference taken away. */
+function marksOf(at: string, differs: readonly Span[], shift: number, hidden: string | null): Marks {
+  const places = differs.map(({ start, stop }) => ({ start: Math.max(0, start - shift), stop: Math.max(0, stop - shift) }));
+  return { tag: at.startsWith(OF_REFERENCE) ? "del" : "ins", places: hidden === null ? places : visiblePlaces(hidden, places) };
 }
 
 /** Where a place of a part stands in its text as it is drawn; `hidden` is the text where what is hidden in it is made visible. */

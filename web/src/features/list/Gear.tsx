@@ -4,8 +4,9 @@ import { useState } from "preact/hooks";
 import { samplesCsv } from "../../api";
 import type { Mode } from "../../lib/address";
 import { columns, label } from "../../state/columns";
-import { scope } from "../../state/list";
+import { listing, scope } from "../../state/list";
 import { queryOf } from "../../state/listing";
+import { strips } from "../../state/strips";
 import { chooseColumns, chooseView, shownColumns, view } from "../../state/view";
 import { Icon } from "../../ui/Icon";
 import { Popover } from "../../ui/Popover";
@@ -39,7 +40,8 @@ function openExport(close: () => void): void {
 function Panel({ mode, close }: { mode: Mode; close: () => void }) {
   const [text, setText] = useState("");
   const { preview, hasTooltips } = view.value;
-  const chosen = shownColumns.value;
+  const isUsual = shownColumns.value === null;
+  const chosen = shownColumns.value ?? (mode === "groups" ? strips.value.strips.map(({ name }) => name) : (listing.value?.columns ?? []));
   const isFitting = (kind: string): boolean => mode !== "groups" || kind === "number";
   const names = columns.value.filter(({ kind }) => isFitting(kind)).map(({ name }) => name);
   const wanted = text.trim().toLowerCase();
@@ -69,6 +71,11 @@ function Panel({ mode, close }: { mode: Mode; close: () => void }) {
         {found.length === 0 && <p class="quiet">No column is called so.</p>}
         {found.length > MOST && <p class="quiet">{found.length - MOST} more: type to find them.</p>}
       </fieldset>
+      {mode !== "table" && !isUsual && (
+        <button type="button" class="action" onClick={() => chooseColumns(null)}>
+          The usual columns
+        </button>
+      )}
       {mode !== "table" && (
         <div class={style["line"]}>
           <span>Samples show their</span>

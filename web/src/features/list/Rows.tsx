@@ -7,18 +7,21 @@ import { commonOf } from "../../lib/alike";
 import { asksForReason } from "../../lib/filter";
 import { count, figure } from "../../lib/numbers";
 import { bare, preview } from "../../lib/preview";
-import { groupSize } from "../../state/columns";
+import { groupPx } from "../../lib/strips";
 import { activityOf } from "../../state/activity";
 import { filterBy, widen } from "../../state/filter";
 import { goToRow, isBehind, itemAt, listing, listingError, need, PAGE, position, reload, rowHere, scope } from "../../state/list";
 import { field, go, href, onLink } from "../../state/place";
+import { room, strips } from "../../state/strips";
 import { run } from "../../state/runs";
 import { lastStep, stepIndex, steps } from "../../state/steps";
 import { Failure, Missing, State } from "../../ui/State";
 import { useLoaded } from "../../ui/useLoaded";
+import { NARROW, useMatch } from "../../ui/useMatch";
 import { useRows } from "../../ui/useRows";
 import { NothingDiscarded } from "../discarded/NothingDiscarded";
-import { GroupHead, GroupRow, groupPx, stripPx } from "./GroupRow";
+import { GroupHead } from "./GroupHead";
+import { GroupRow } from "./GroupRow";
 import { SAMPLE_PX, SampleRow } from "./SampleRow";
 import { ROW_PX, TableHead, TableRow, tableColumns } from "./Table";
 import { Text } from "../../ui/Text";
@@ -43,9 +46,21 @@ export function Rows() {
 function Drawn({ list }: { list: Listing }) {
   const scroller = useRef<HTMLDivElement>(null);
   const { mode } = list;
-  const rowPx = mode === "table" ? ROW_PX : mode === "groups" ? groupPx(list.scope.columns.length) : SAMPLE_PX;
+  const rowPx = mode === "table" ? ROW_PX : mode === "groups" ? groupPx(strips.value) : SAMPLE_PX;
   const drawn = useRows({ count: list.rows, rowPx, scroller });
   const here = rowHere.value;
+  const isAlone = useMatch(NARROW);
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (element === null) return undefined;
+    const measure = (): void => {
+      if (element.clientWidth !== room.peek().px || isAlone !== room.peek().isAlone) room.value = { px: element.clientWidth, isAlone };
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [isAlone]);
 
   // The chosen sample comes into view when another is chosen or the list is another; never while the reader scrolls.
   const hasFocus = useRef(false);
@@ -78,7 +93,7 @@ function Drawn({ list }: { list: Listing }) {
     void goToRow(to);
   };
 
-  const columns = mode === "table" ? tableColumns(list.scope.columns) : null;
+  const columns = mode === "table" ? tableColumns(list.columns) : null;
   const common = commonIn(list);
   const inRow = here ?? 0;
   const focusable = drawn.rows.some(({ index }) => index === inRow) ? inRow : first;
@@ -91,17 +106,17 @@ function Drawn({ list }: { list: Listing }) {
       onFocusCapture={() => (hasFocus.current = true)}
       onBlurCapture={(event) => (hasFocus.current = event.relatedTarget === null && document.hasFocus())}
       role="presentation"
-      style={{ "--strip": `${stripPx(groupSize.value)}px` }}
+      style={{ "--strip": `${strips.value.strips[0]?.px ?? 0}px` }}
     >
       {columns !== null && <TableHead columns={columns} />}
-      {mode === "groups" && <GroupHead columns={list.scope.columns} />}
+      {mode === "groups" && <GroupHead strips={strips.value} />}
       <ul ref={rows} tabIndex={-1} class={style["space"]} style={{ height: `${drawn.spacePx}px`, minWidth: columns?.minWidth }} aria-label={mode === "groups" ? "Groups" : "Samples"}>
         {drawn.rows.map(({ index, top }) => {
           const box = `transform: translateY(${top}px); height: ${rowPx}px`;
           const shared = { isHere: index === here, canFocus: index === focusable, box };
-          if (mode === "groups") return <GroupRow key={index} {...shared} group={groupAt(list, index)} columns={list.scope.columns} common={common.groups} at={index === here ? position.value : null} isOfSteps={list.scope.step === null} />;
+          if (mode === "groups") return <GroupRow key={index} {...shared} group={groupAt(list, index)} strips={strips.value} common={common.groups} at={index === here ? position.value : null} isOfSteps={list.scope.step === null} />;
           if (columns !== null) return <TableRow key={index} {...shared} item={itemAt(list, index)} columns={columns} common={common.samples} />;
-          return <SampleRow key={index} {...shared} item={itemAt(list, index)} columns={list.scope.columns} common={common.samples} isOfSteps={list.scope.step === null} />;
+          return <SampleRow key={index} {...shared} item={itemAt(list, index)} columns={list.columns} common={common.samples} isOfSteps={list.scope.step === null} />;
         })}
       </ul>
     </div>

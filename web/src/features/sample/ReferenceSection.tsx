@@ -3,17 +3,25 @@
 import type { Reference } from "../../api/types.gen";
 import { exact, finite, score, signed } from "../../lib/numbers";
 import { share, stop } from "../../lib/reward";
+import { OF_REFERENCE } from "../../state/differing";
 import { range } from "../../state/ranges";
 import { Turn } from "./Turn";
 import style from "./ReferenceSection.module.css";
 
-export function ReferenceSection({ reference }: { reference: Reference }) {
+interface Props {
+  reference: Reference;
+  /** Where it stands beside the response. */
+  class?: string | undefined;
+  turnsClass?: string | undefined;
+}
+
+export function ReferenceSection({ reference, class: className = "", turnsClass }: Props) {
   const at = share(finite(reference.reward), range.value);
   const gap = finite(reference.gap);
   return (
-    <section class={style["reference"]} aria-label="Reference response">
+    <section class={`${style["reference"]} ${className}`} aria-label="Reference response">
       <header class={style["head"]}>
-        <h2>Reference response</h2>
+        <h2>Reference</h2>
         <dl>
           {reference.reward !== null && (
             <div title={exact(reference.reward)}>
@@ -29,12 +37,14 @@ export function ReferenceSection({ reference }: { reference: Reference }) {
           )}
         </dl>
       </header>
-      {reference.turns.map((turn, i) => (
-        // The turns of a response never change their order: their place is their identity.
-        // oxlint-disable-next-line react/no-array-index-key
-        <Turn key={i} turn={turn} at={`ref${i}`} number={null} />
-      ))}
-      {reference.turns.length === 0 && <p class="quiet">The record holds its reward, and no text.</p>}
+      <div class={turnsClass}>
+        {reference.turns.map((turn, i) => (
+          // The turns of a response never change their order: their place is their identity.
+          // oxlint-disable-next-line react/no-array-index-key
+          <Turn key={i} turn={turn} at={`${OF_REFERENCE}${i}`} number={null} />
+        ))}
+        {reference.turns.length === 0 && <p class="quiet">The record holds its reward, and no text.</p>}
+      </div>
     </section>
   );
 }

@@ -1,11 +1,20 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { START } from "../../lib/address";
+import { difference } from "../../lib/diff";
 import { place } from "../../state/place";
 import { chooseRender } from "../../state/render";
 import { sample } from "../../state/sample";
 import { button, drawn, part, reply, settled, turn } from "../../testing";
 import { startFolds, turnFolds } from "./folds";
 import { Transcript } from "./Transcript";
+
+// Comparing takes a worker in the page; what it does is the same.
+vi.mock(import("../../ui/differ"), async () => ({
+  compare: (first, second, done) => {
+    const timer = setTimeout(() => done(difference(first, second)));
+    return () => clearTimeout(timer);
+  },
+}));
 
 const HOSTILE = "<img src=x onerror=\"document.title='hacked'\"><script>document.title='hacked'</script>";
 
@@ -96,9 +105,39 @@ describe("a transcript", () => {
     const call = { name: "calculator", arguments: '{\n  "x": 1\n}', id: "c1", error: "" };
     const turns = [turn("assistant", [part("tool_call", "", { call })])];
     const host = await drawn(<Transcript reply={reply({ turns, label: "150√3", reference: { turns: [], reward: 0.25, gap: 0.75 } })} />);
-    for (const text of ["Golden", "150√3", "calculator", '"x": 1', "Reference response", "0.250", "+0.750", "train/1.jsonl · bytes 0–606"]) {
+    for (const text of ["Golden", "150√3", "calculator", '"x": 1', "Reference", "0.250", "+0.750", "train/1.jsonl · bytes 0–606"]) {
       expect(host.textContent).toContain(text);
     }
+  });
+
+  it("stands beside its reference, and marks the words in which the two differ", async () => {
+    const said = (text: string, origin = "response") => turn("assistant", [part("text", text)], { origin });
+    const given = reply({ turns: [turn("user", [part("text", "How much?")]), said(`${HOSTILE} It is 5 in all.`)], reference: { turns: [said(`${HOSTILE} It is 4 in all.`)], reward: 0.25, gap: 0.75 } });
+    sample.value = given;
+    const host = await drawn(<Transcript reply={given} />);
+    const marked = () => ["ins", "del"].map((tag) => [...host.querySelectorAll(`article [role=group][aria-label="Assistant"] ${tag}`)].map((one) => one.textContent));
+    await vi.waitFor(() => expect(marked()).toEqual([["5"], ["4"]]), 20_000);
+    const columns = () => [...host.querySelectorAll("article section[aria-label]")].map((one) => one.getAttribute("aria-label"));
+    expect(columns()).toEqual(["Prompt", "Response", "Reference response"]);
+    expect(host.querySelector("[role=status]")?.textContent).toMatch(/underlined is not in the reference, struck not in the response · \d+ % of the response is in both/);
+    expect(host.querySelector("img")).toBeNull();
+
+    button(host, "Differences").click();
+    await vi.waitFor(() => expect(marked()).toEqual([[], []]), 20_000);
+    expect(host.querySelector("[role=status]")?.textContent).toBe("");
+    button(host, "Side by side").click();
+    await vi.waitFor(() => expect(columns()).toEqual(["Reference response"]), 20_000);
+    for (const text of ["How much?", "It is 5 in all.", "It is 4 in all."]) expect(host.textContent).toContain(text);
+    chooseRender({ beside: true, differences: true });
+    await vi.waitFor(() => expect(marked()).toEqual([["5"], ["4"]]), 20_000);
+  });
+
+  it("marks nothing in a sample that is not all here, and says so", async () => {
+    const given = reply({ turns: [turn("assistant", [part("text", "It is 5.")], { origin: "response" })], turn_total: 9, reference: { turns: [turn("assistant", [part("text", "It is 4.")])], reward: null, gap: null } });
+    sample.value = given;
+    const host = await drawn(<Transcript reply={given} />);
+    expect(host.querySelector("[role=status]")?.textContent).toBe("Not compared: the sample has more turns than are here. Both are shown as they are.");
+    expect(host.querySelector("ins")).toBeNull();
   });
 
   it("leads to the report of the step where that is what holds more", async () => {

@@ -8,11 +8,16 @@ import { answerOf } from "../../lib/answer";
 import { whereIn } from "../../lib/facts";
 import { figure } from "../../lib/numbers";
 import { href, onLink } from "../../state/place";
+import { render } from "../../state/render";
 import { goTurns, type Page, pageError, pageOf } from "../../state/sample";
+import { Beside } from "./Beside";
 import { Extra } from "./Extra";
 import { Golden } from "./Golden";
+import { ReferenceBar } from "./ReferenceBar";
 import { ReferenceSection } from "./ReferenceSection";
+import { responseAt } from "./responseAt";
 import { Turn } from "./Turn";
+import { useDifferences } from "./useDifferences";
 import { Text } from "../../ui/Text";
 import style from "./Transcript.module.css";
 
@@ -29,11 +34,21 @@ export function Transcript({ reply }: { reply: SampleReply }) {
   const { turns, turn_from: from, turn_total: total } = shown;
   const drawn = useMore(turns);
   const numbers = useMemo(() => numbersOf(turns, total), [turns, total]);
-  const blocks = useMemo<Blocks>(() => ({ turns: turns.length === total ? counted(turns, reply) : turns, numbers, from, nodes: [] }), [turns, total, reply, numbers, from]);
   const isEnd = from + turns.length >= total;
+  const isCompared = reply.reference !== null && reply.reference.turns.length > 0;
+  const isBeside = isCompared && turns.length === total && responseAt(turns) < total && render.value.beside;
+  // Beside a reference stand two columns of turns, else there is one.
+  const [prompt, response] = useMemo<[Blocks, Blocks]>(() => {
+    const all = turns.length === total ? counted(turns, reply) : turns;
+    const cut = isBeside ? responseAt(turns) : 0;
+    const of = (start: number, stop: number): Blocks => ({ turns: all.slice(start, stop), numbers: numbers.slice(start, stop), from: from + start, nodes: [] });
+    return [of(0, cut), of(cut, turns.length)];
+  }, [turns, total, reply, numbers, from, isBeside]);
+  const differences = useDifferences(reply);
+  const isAll = drawn >= turns.length && isEnd;
   const answer = useMemo(() => (isEnd ? answerOf(turns) : ""), [turns, isEnd]);
   return (
-    <article class={style["transcript"]}>
+    <article class={`${style["transcript"]} ${isBeside ? style["wide"] : ""}`}>
       {from === 0 && <Golden label={reply.label} answer={answer} />}
       {notes.length > 0 && (
         <ul class={style["notes"]} aria-label="Notes on this sample">
@@ -43,11 +58,14 @@ export function Transcript({ reply }: { reply: SampleReply }) {
           ))}
         </ul>
       )}
+      {isCompared && <ReferenceBar reply={reply} found={differences} />}
       {total > turns.length && <Pages shown={shown} isAbove />}
-      {nodesOf(blocks, drawn)}
+      {isBeside ? (
+        <Beside prompt={prompt.turns.length > 0 ? nodesOf(prompt, drawn) : null} response={nodesOf(response, drawn - prompt.turns.length)} reference={isAll ? reply.reference : null} />
+      ) : nodesOf(response, drawn)}
       {total === 0 && <p class={style["none"]}>This record holds no text that is known as a turn. Its raw record shows all of it.</p>}
       {total > turns.length && drawn >= turns.length && <Pages shown={shown} />}
-      {drawn >= turns.length && isEnd && reply.reference !== null && <ReferenceSection reference={reply.reference} />}
+      {!isBeside && isAll && reply.reference !== null && <ReferenceSection reference={reply.reference} />}
       {drawn >= turns.length && (
         <>
           <Extra extra={reply.extra} images={reply.extra_images} />
@@ -107,7 +125,7 @@ interface Blocks {
 
 /** So many turns, in blocks; those that are there already are the same nodes, and are not looked at again. */
 function nodesOf({ turns, numbers, from, nodes }: Blocks, drawn: number): VNode[] {
-  const count = Math.ceil(Math.min(drawn, turns.length) / BLOCK);
+  const count = Math.ceil(Math.min(Math.max(0, drawn), turns.length) / BLOCK);
   for (let n = nodes.length; n < count; n += 1) nodes.push(<Block key={from + n * BLOCK} turns={turns} numbers={numbers} offset={n * BLOCK} from={from} />);
   return nodes.slice(0, count);
 }

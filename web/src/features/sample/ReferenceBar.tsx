@@ -1,0 +1,37 @@
+/** Above a sample that has a reference: whether both stand side by side, whether what differs is marked, and what the marks mean. */
+
+import type { SampleReply } from "../../api/types.gen";
+import type { Marked } from "../../lib/differing";
+import { chooseRender, render } from "../../state/render";
+import style from "./ReferenceBar.module.css";
+
+export function ReferenceBar({ reply, found }: { reply: SampleReply; found: Marked | { refused: string } | null }) {
+  const { beside, differences } = render.value;
+  const isCut = [...reply.turns, ...(reply.reference?.turns ?? [])].some(({ parts }) => parts.some(({ cut }) => cut > 0));
+  return (
+    <div class={style["bar"]} role="group" aria-label="Reference">
+      <button type="button" class="action" aria-pressed={beside} title="Prompt, response and reference beside each other, where there is room" onClick={() => chooseRender({ beside: !beside })}>
+        Side by side
+      </button>
+      <button type="button" class="action" aria-pressed={differences} title="Mark the words in which the response and the reference differ" onClick={() => chooseRender({ differences: !differences })}>
+        Differences
+      </button>
+      <span role="status">
+        {differences && <Told found={found} />}
+        {differences && found !== null && isCut && " · of texts that are cut, what is here was compared"}
+      </span>
+    </div>
+  );
+}
+
+function Told({ found }: { found: Marked | { refused: string } | null }) {
+  if (found !== null && "refused" in found) return <>Not compared: {found.refused}. Both are shown as they are.</>;
+  if (found?.spans.size === 0) return <>Response and reference say the same.</>;
+  // What is known beforehand stands there at once: the lines below must not move when the rest comes.
+  return (
+    <>
+      {found?.by === "sentences" && "The two differ too much to be compared word by word, so sentences are marked: "}
+      <ins>underlined</ins> is not in the reference, <del>struck</del> not in the response · {found === null ? "comparing the two …" : `${Math.round(found.share * 100)} % of the response is in both`}
+    </>
+  );
+}

@@ -1,0 +1,31 @@
+import { describe, expect, it } from "vitest";
+import { part, turn } from "../testing";
+import { difference } from "./diff";
+import { marksOf, sideOf } from "./differing";
+
+const response = sideOf([turn("assistant", [part("think", "I add."), part("marker", "<|x|>"), part("text", "It is 5 in all.")])], "", 2);
+const reference = sideOf([turn("assistant", [part("think", "I add."), part("text", "It is 4 in all.")])], "ref");
+
+describe("the words in which a response and its reference differ", () => {
+  it("are places in the parts of their turns", () => {
+    expect(response.names).toEqual(["2.0", "2.2"]);
+    const marked = marksOf(difference(response.told, reference.told), response, reference);
+    expect("spans" in marked ? [...marked.spans] : marked).toEqual([["2.2", [{ at: "2.2", start: 6, stop: 7 }]], ["ref0.1", [{ at: "ref0.1", start: 6, stop: 7 }]]]);
+    expect(marked).toMatchObject({ by: "words" });
+  });
+  it("are those of the arguments of a call", () => {
+    const call = { name: "add", arguments: '{"x": 1}', id: "", error: "" };
+    expect(sideOf([turn("assistant", [part("tool_call", "<call/>", { call })])], "").told.map(({ text }) => text)).toEqual(['{"x": 1}']);
+  });
+  it("are not marked where nearly all of them differ, where there are too many, or where nobody could tell them", () => {
+    const side = (text: string, prefix: string) => sideOf([turn("assistant", [part("text", text)])], prefix);
+    const told = (a: string, b: string) => marksOf(difference(side(a, "").told, side(b, "ref").told), side(a, ""), side(b, "ref"));
+    expect(told("onetwothree fourfivesix", "seven-eight-nine")).toMatchObject({ refused: expect.stringContaining("differ too much") });
+    const many = (word: string) => Array.from({ length: 1_200 }, (_, i) => `${word} same${i}`).join(" ");
+    expect(told(many("a"), many("b"))).toMatchObject({ refused: expect.stringContaining("2,400 places") });
+    expect(marksOf({ refused: "it took too long" }, response, reference)).toEqual({ refused: "it took too long" });
+  });
+  it("are none where both say the same", () => {
+    expect(marksOf(difference(reference.told, reference.told), reference, reference)).toMatchObject({ spans: new Map(), share: 1 });
+  });
+});
