@@ -3,10 +3,11 @@
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { getAbout, getMetricNames } from "../../api";
 import { groupAt, holds, type Listing } from "../../lib/listing";
-import { commonOf } from "../../lib/alike";
+import { commonOf as commonOfAll } from "../../lib/alike";
+import { commonOf, NOTHING_COMMON } from "../../lib/alikeSamples";
 import { asksForReason } from "../../lib/filter";
 import { count, figure } from "../../lib/numbers";
-import { bare, preview } from "../../lib/preview";
+import { bare } from "../../lib/preview";
 import { groupPx } from "../../lib/strips";
 import { activityOf } from "../../state/activity";
 import { filterBy, widen } from "../../state/filter";
@@ -114,23 +115,22 @@ function Drawn({ list }: { list: Listing }) {
         {drawn.rows.map(({ index, top }) => {
           const box = `transform: translateY(${top}px); height: ${rowPx}px`;
           const shared = { isHere: index === here, canFocus: index === focusable, box };
-          if (mode === "groups") return <GroupRow key={index} {...shared} group={groupAt(list, index)} strips={strips.value} common={common.groups} at={index === here ? position.value : null} isOfSteps={list.scope.step === null} />;
-          if (columns !== null) return <TableRow key={index} {...shared} item={itemAt(list, index)} columns={columns} common={common.samples} />;
-          return <SampleRow key={index} {...shared} item={itemAt(list, index)} columns={list.columns} common={common.samples} isOfSteps={list.scope.step === null} />;
+          if (mode === "groups") return <GroupRow key={index} {...shared} group={groupAt(list, index)} strips={strips.value} common={common} at={index === here ? position.value : null} isOfSteps={list.scope.step === null} />;
+          const item = itemAt(list, index);
+          const page = list.pages.get(Math.floor(index / PAGE));
+          const beside = item === undefined || page === undefined ? NOTHING_COMMON : commonOf(page, item);
+          if (columns !== null) return <TableRow key={index} {...shared} item={item} columns={columns} common={beside} />;
+          return <SampleRow key={index} {...shared} item={item} columns={list.columns} common={beside} isOfSteps={list.scope.step === null} />;
         })}
       </ul>
     </div>
   );
 }
 
-/** What all rows of the first page that is there have in common: later pages change none of them. */
-function commonIn(list: Listing): { groups: ReadonlySet<string>; samples: ReadonlySet<string> } {
-  const [groups] = list.groups.values();
-  const [samples] = list.pages.values();
-  return {
-    groups: groups === undefined ? NONE : commonOf(groups, ({ prompt }) => bare(prompt)),
-    samples: samples === undefined ? NONE : commonOf(samples, ({ preview: text }) => preview(text).text),
-  };
+/** What all prompts of the first page that is there have in common: later pages change none of them. */
+function commonIn({ groups }: Listing): ReadonlySet<string> {
+  const [first] = groups.values();
+  return first === undefined ? NONE : commonOfAll(first, ({ prompt }) => bare(prompt));
 }
 
 const NONE: ReadonlySet<string> = new Set();

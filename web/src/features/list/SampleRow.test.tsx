@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { NOTHING_COMMON } from "../../lib/alikeSamples";
 import { place } from "../../state/place";
 import { chooseView } from "../../state/view";
 import { drawn, item } from "../../testing";
 import { SampleRow } from "./SampleRow";
 
 const box = "height: 30px";
-const usual = { isHere: false, canFocus: true, columns: ["reward"], isOfSteps: false, common: new Set<string>(), box };
+const usual = { isHere: false, canFocus: true, columns: ["reward"], isOfSteps: false, common: NOTHING_COMMON, box };
 
 describe("a sample in the list", () => {
   it("is a link to itself, with reward and length", async () => {

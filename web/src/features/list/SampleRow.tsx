@@ -2,6 +2,7 @@
 
 import type { SampleItem, WireNumber } from "../../api/types.gen";
 import { without } from "../../lib/alike";
+import type { Common } from "../../lib/alikeSamples";
 import { figure } from "../../lib/numbers";
 import { bare, ending, preview } from "../../lib/preview";
 import { offerFilter } from "../../state/filter";
@@ -21,8 +22,7 @@ interface Props {
   isHere: boolean;
   canFocus: boolean;
   isOfSteps: boolean;
-  /** Words that all responses around it have. */
-  common: ReadonlySet<string>;
+  common: Common;
   /** Where it stands: a style, as a text, so that rows that stay where they are need not be drawn again. */
   box: string;
 }
@@ -74,7 +74,7 @@ export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, common, 
           </span>
           <small class={style["line"]}>
             {isOfSteps && <span data-column="step">step {figure(item.step)} · </span>}
-            {others.length > 0 ? others.map((name) => <Value key={name} name={name} value={valueOf(name)} />) : shown === "prompt" ? <Text text={preview(item.preview).text} /> : <Text text={item.prompt} />}
+            {others.length > 0 ? others.map((name) => <Value key={name} name={name} value={valueOf(name)} />) : shown === "prompt" ? <Text text={preview(item.preview).text} /> : <Text text={without(bare(item.prompt), common.prompts)} />}
           </small>
         </span>
         <span class={style["length"]} title={`${figure(length)} ${unit}`}>
@@ -85,11 +85,11 @@ export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, common, 
   );
 }
 
-const from = ({ text, isThought }: { text: string; isThought: boolean }, common: ReadonlySet<string>): { text: string; isThought: boolean } => ({ text: without(text, common), isThought });
-
 /** What the reader wants to see of a sample; the end of a response keeps to the end of its line, cut at the left. */
-function Excerpt({ item, shown, common }: { item: SampleItem; shown: Preview; common: ReadonlySet<string> }) {
-  const { text, isThought } = shown === "response" ? from(preview(item.preview), common) : { text: shown === "end" ? ending(item) : item.prompt, isThought: false };
+function Excerpt({ item, shown, common }: { item: SampleItem; shown: Preview; common: Common }) {
+  const start = preview(item.preview);
+  const isThought = shown === "response" && start.isThought;
+  const text = shown === "response" ? without(start.text, common.responses) : shown === "end" ? ending(item) : without(bare(item.prompt), common.prompts);
   if (text.trim() === "") return <span class="quiet">(empty)</span>;
   if (shown === "end") {
     return (

@@ -1,6 +1,7 @@
 /** The table of samples: any columns, sorted by a press on a heading, as wide as the reader likes. */
 
 import { without } from "../../lib/alike";
+import type { Common } from "../../lib/alikeSamples";
 import { bare, preview } from "../../lib/preview";
 import type { SampleItem, WireNumber } from "../../api/types.gen";
 import { exact, toNumber } from "../../lib/numbers";
@@ -82,7 +83,7 @@ interface Props {
   isHere: boolean;
   canFocus: boolean;
   /** Words that all responses around it have. */
-  common: ReadonlySet<string>;
+  common: Common;
   /** Where it stands: a style, as a text, so that rows that stay where they are need not be drawn again. */
   box: string;
 }
@@ -104,7 +105,7 @@ export function TableRow({ item, columns, isHere, canFocus, common, box }: Props
         {columns.names.slice(1, -1).map((name) => (
           <Cell key={name} name={name} value={valueOf(name)} />
         ))}
-        <span class={style["text"]} title={view.value.hasTooltips ? harmless(bare(item.preview)) : undefined}><Text text={without(preview(item.preview).text, common)} /></span>
+        <span class={style["text"]} title={view.value.hasTooltips ? harmless(bare(item.preview)) : undefined}><Text text={without(preview(item.preview).text, common.responses)} /></span>
       </a>
     </li>
   );
