@@ -1,6 +1,6 @@
 import { expect, it, vi } from "vitest";
 import { START } from "../lib/address";
-import { go, place, settle, startPlace } from "./place";
+import { go, href, place, settle, startPlace } from "./place";
 
 startPlace();
 
@@ -31,4 +31,14 @@ it("tells the browser of leafing late, and in time for whoever asks", () => {
   go({ sample: "train/1/0/8" });
   go({ page: "search" });
   expect(replace.mock.calls.map(([, , address]) => address)).toEqual([expect.stringContaining("train/1/0/7"), expect.stringContaining("train/1/0/8")]);
+});
+
+it("leads on from where one was until the frame, so that no link is written anew before it", () => {
+  place.value = AT;
+  go({ sample: "train/1/0/5" });
+  const link = href({ page: "search" });
+  go({ sample: "train/1/0/6" });
+  expect(href({ page: "search" })).toBe(link);
+  settle();
+  expect(href({ page: "search" })).toContain("train/1/0/6");
 });
