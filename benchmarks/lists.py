@@ -4,9 +4,10 @@
 
 Writes both runs (about 300 bytes a line, made once), indexes them, and times, interleaved: a page of 100 of a step, the
 middle one of the whole run in its order, one of the whole run sorted by reward for the first time (a list that was made
-is kept) and its middle page afterwards, a page that a condition narrows, and a curve by step. The many files are asked
-a second time without packs. Beside it stands a plain DuckDB statement for the same page over one Parquet file with the
-same rows, as the limit.
+is kept) and its middle page afterwards, a page that a condition narrows, a curve by step, and the groups of a step with
+their rewards and with the columns of a list whose reader chose none. The many files are asked a second time without
+packs. Beside it stands a plain DuckDB statement for the same page over one Parquet file with the same rows, as the
+limit.
 Prints medians in milliseconds, files in the page cache. Ten million samples take 6 GB and half an hour.
 """
 
@@ -70,6 +71,7 @@ def questions(run: OpenRun, middle: int) -> dict[str, Callable[[], object]]:
     deep = replace(by_reward, offset=query.samples(run, by_reward).total // 2)
     middle_page = SampleQuery(limit=100, offset=deep.offset)
     step = SampleQuery(splits=("train",), step_min=middle, step_max=middle, sort="reward", limit=100)
+    whole_step = replace(step, sort="index")
     narrow = SampleQuery(sort="reward", limit=100, where=(Condition("response_tokens", ">", 3900),))
     return {
         "page of a step": lambda: query.samples(run, step),
@@ -78,6 +80,8 @@ def questions(run: OpenRun, middle: int) -> dict[str, Callable[[], object]]:
         "its middle page, then": lambda: query.samples(run, deep),
         "page of the run, a condition": lambda: forgetting(lambda: query.samples(run, narrow)),
         "curve of reward": lambda: query.series(run, "reward", "train"),
+        "groups of a step": lambda: query.groups_page(run, whole_step),
+        "groups, usual columns": lambda: query.groups_page(run, whole_step, query.usual_columns(run, "train")),
     }
 
 
@@ -100,6 +104,8 @@ def plain(parquet: Path, middle: int, samples: int) -> dict[str, Callable[[], ob
         return lambda: connection.execute(best.format(where, order, offset), [name, name]).fetchall()
 
     statistics_of = "count(*), avg(reward), stddev_pop(reward), min(reward), max(reward)"
+    members = f"SELECT grp, {statistics_of}, list(reward){{}} FROM read_parquet(?) WHERE step = {middle} GROUP BY grp"
+    usual = members.format(", list(response_tokens)")
     curve = f"SELECT step, {statistics_of} FROM read_parquet(?) GROUP BY step"
     return {
         "page of a step": asked(f"step = {middle}", "reward, ordinal"),
@@ -108,6 +114,8 @@ def plain(parquet: Path, middle: int, samples: int) -> dict[str, Callable[[], ob
         "its middle page, then": asked("true", "reward DESC, step, ordinal", samples // 2),
         "page of the run, a condition": asked("response_tokens > 3900", "reward, step, ordinal"),
         "curve of reward": lambda: connection.execute(curve, [name]).fetchall(),
+        "groups of a step": lambda: connection.execute(members.format(""), [name]).fetchall(),
+        "groups, usual columns": lambda: connection.execute(usual, [name]).fetchall(),
     }
 
 

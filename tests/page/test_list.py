@@ -94,6 +94,27 @@ def test_strips_that_were_chosen_are_all_there_and_the_usual_ones_come_back(page
     expect(page).not_to_have_url(re.compile("column="))
 
 
+def test_a_row_that_keys_lead_to_is_seen_as_a_whole(page: Page, viewer: Viewer) -> None:
+    page.set_viewport_size({"width": 1280, "height": 420})
+    page.goto(viewer.link)
+    for mode, rows, leads in (("Groups", "Groups", 8), ("Table", "Samples", 32)):
+        page.get_by_role("button", name=mode, exact=True).click()
+        page.get_by_label("Steps of the list").select_option("run")
+        items = page.get_by_role("list", name=rows)
+        items.get_by_role("link").first.focus()
+        for key in ["ArrowDown"] * leads + ["ArrowUp"] * leads:
+            page.keyboard.press(key)
+            if key == "ArrowDown" and leads > 8:
+                continue
+            here, pane = items.locator("[aria-current=true]"), page.locator("[data-scroll=list]")
+            expect(here).to_be_focused()
+            row, box = here.bounding_box(), pane.bounding_box()
+            head = pane.locator("> :first-child").bounding_box()
+            assert row and box and head
+            top, bottom = head["y"] + head["height"], box["y"] + box["height"]
+            assert top - 1 <= row["y"] and row["y"] + row["height"] <= bottom + 1
+
+
 def test_a_filter_is_completed_counted_corrected_and_cleared(page: Page, viewer: Viewer) -> None:
     page.goto(viewer.link)
     expect(page.get_by_text("4 groups · 16")).to_be_visible()

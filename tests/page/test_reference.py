@@ -117,10 +117,8 @@ def test_the_words_are_marked_that_the_other_has_not(page: Page, viewer: Viewer)
     expect(page.get_by_role("button", name="Side by side")).to_have_attribute("aria-pressed", "false")
     expect(column(page, "Reference response")).to_contain_text("as it should.")
     expect(page.locator("article").locator("ins, del")).to_have_count(0)
-    page.get_by_role("button", name="How text is shown").click()
-    page.get_by_role("checkbox", name="Beside the reference").check()
-    page.get_by_role("checkbox", name="Differences to the reference").check()
-    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Side by side").click()
+    page.get_by_role("button", name="Differences").click()
     expect(own).to_have_count(3)
 
     # what is found is marked in it as anywhere

@@ -21,6 +21,8 @@ describe("the words in which a response and its reference differ", () => {
     const side = (text: string, prefix: string) => sideOf([turn("assistant", [part("text", text)])], prefix);
     const told = (a: string, b: string) => marksOf(difference(side(a, "").told, side(b, "ref").told), side(a, ""), side(b, "ref"));
     expect(told("onetwothree fourfivesix", "seven-eight-nine")).toMatchObject({ refused: expect.stringContaining("differ too much") });
+    expect(told("Nine.", "It is nine, for each divisor of 36 gives one pair, and there are nine of them.")).toHaveProperty("refused");
+    expect(told("It is nine, for", "It is nine, for each divisor of 36 gives one pair, and there are nine of them.")).toHaveProperty("spans");
     const many = (word: string) => Array.from({ length: 1_200 }, (_, i) => `${word} same${i}`).join(" ");
     expect(told(many("a"), many("b"))).toMatchObject({ refused: expect.stringContaining("2,400 places") });
     expect(marksOf({ refused: "it took too long" }, response, reference)).toEqual({ refused: "it took too long" });

@@ -18,8 +18,8 @@ const MOST_MARKS = 2_000;
 /** More text is not compared. */
 export const MOST_CHARS = 1_000_000;
 
-/** Where less is in both, nearly every word would be marked. */
-const LEAST_SHARE = 0.2;
+/** Where less of the two is in both, nearly every word would be marked. */
+const LEAST_SHARE = 0.15;
 
 /** The turns of one side, whose parts are named `PREFIX0.0` and so on; `from` is the number of the first. */
 export function sideOf(turns: readonly TurnView[], prefix: string, from = 0): Side {
@@ -50,10 +50,11 @@ export interface Marked {
 export function marksOf(found: Difference, response: Side, reference: Side): Marked | { refused: string } {
   if ("refused" in found) return found;
   const { by, share } = found;
-  const percent = `${Math.round(share * 100)} %`;
-  if (share < LEAST_SHARE) return { refused: `the two differ too much, only ${percent} of the response is in both` };
   const spans = new Map([...spansOf(found.first, response.names), ...spansOf(found.second, reference.names)]);
-  const count = [...spans.values()].reduce((sum, own) => sum + own.length, 0);
+  const all = [...spans.values()].flat();
+  const alike = 1 - all.reduce((sum, { start, stop }) => sum + stop - start, 0) / Math.max(1, charsOf(response) + charsOf(reference));
+  if (alike < LEAST_SHARE) return { refused: `the two differ too much, only ${Math.round(alike * 100)} % of their text is in both` };
+  const count = all.length;
   if (count > MOST_MARKS) return { refused: `the two differ in ${count.toLocaleString("en")} places, which is too many to mark` };
   return { spans, by, share };
 }

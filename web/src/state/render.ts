@@ -50,8 +50,11 @@ export const richness = computed<{ markdown: boolean; latex: boolean; code: bool
   return visible || !(markdown || latex || code) ? null : { markdown, latex, code };
 });
 
-/** How many choices are not as usual. */
-export const changes = computed(() => (Object.keys(USUAL) as (keyof Render)[]).filter((name) => chosen.value[name] !== USUAL[name]).length);
+/** What is chosen above a sample that has a reference, and not in the menu. */
+const OF_REFERENCE: ReadonlySet<keyof Render> = new Set(["beside", "differences"]);
+
+/** How many choices of the menu are not as usual. */
+export const changes = computed(() => (Object.keys(USUAL) as (keyof Render)[]).filter((name) => chosen.value[name] !== USUAL[name] && !OF_REFERENCE.has(name)).length);
 
 export function chooseRender(change: Partial<Choice>): void {
   chosen.value = { ...chosen.value, ...change };

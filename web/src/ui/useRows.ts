@@ -12,6 +12,8 @@ interface Options {
   count: number;
   rowPx: number;
   scroller: RefObject<HTMLElement | null>;
+  /** What sticks above the rows, inside of what scrolls: no row is seen there. */
+  abovePx: number;
 }
 
 export interface DrawnRows {
@@ -22,13 +24,13 @@ export interface DrawnRows {
   reveal: (row: number) => void;
 }
 
-export function useRows({ count, rowPx, scroller }: Options): DrawnRows {
+export function useRows({ count, rowPx, scroller, abovePx }: Options): DrawnRows {
   const [, draw] = useReducer((n: number) => n + 1, 0);
   const at = useRef({ top: 0, real: 0, viewPx: 0 });
   const now = at.current;
   const space = spaceOf(count, rowPx, now.viewPx);
-  const latest = useRef({ space, count, rowPx });
-  latest.current = { space, count, rowPx };
+  const latest = useRef({ space, count, rowPx, abovePx });
+  latest.current = { space, count, rowPx, abovePx };
 
   const go = (real: number): void => {
     const element = scroller.current;
@@ -56,8 +58,9 @@ export function useRows({ count, rowPx, scroller }: Options): DrawnRows {
       draw(undefined);
     };
     const measure = (): void => {
-      if (element.clientHeight === now.viewPx) return;
-      now.viewPx = element.clientHeight;
+      const viewPx = Math.max(0, element.clientHeight - latest.current.abovePx);
+      if (viewPx === now.viewPx) return;
+      now.viewPx = viewPx;
       draw(undefined);
     };
     measure();
@@ -69,9 +72,9 @@ export function useRows({ count, rowPx, scroller }: Options): DrawnRows {
       observer.disconnect();
       element.removeEventListener("scroll", onScroll);
     };
-    // The element is the same for as long as the list is drawn.
+    // The element is the same for as long as the list is drawn; the rest is read where it is needed.
     // oxlint-disable-next-line react/exhaustive-deps
-  }, [scroller.current]);
+  }, [scroller.current, abovePx]);
 
   // Other rows: what was at the top stays there, as far as there are rows.
   useLayoutEffect(() => {

@@ -1,6 +1,6 @@
 /** The rows of the list: only those on the screen are drawn, and a page is asked for when it comes near. */
 
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { getAbout, getMetricNames } from "../../api";
 import { groupAt, holds, type Listing } from "../../lib/listing";
 import { commonOf as commonOfAll } from "../../lib/alike";
@@ -46,22 +46,27 @@ export function Rows() {
 
 function Drawn({ list }: { list: Listing }) {
   const scroller = useRef<HTMLDivElement>(null);
+  const rows = useRef<HTMLUListElement>(null);
   const { mode } = list;
   const rowPx = mode === "table" ? ROW_PX : mode === "groups" ? groupPx(strips.value) : SAMPLE_PX;
-  const drawn = useRows({ count: list.rows, rowPx, scroller });
+  const [abovePx, setAbove] = useState(0);
+  const drawn = useRows({ count: list.rows, rowPx, scroller, abovePx });
   const here = rowHere.value;
   const isAlone = useMatch(NARROW);
   useLayoutEffect(() => {
     const element = scroller.current;
+    const head = rows.current?.previousElementSibling;
     if (element === null) return undefined;
     const measure = (): void => {
+      setAbove(head instanceof HTMLElement ? head.offsetHeight : 0);
       if (element.clientWidth !== room.peek().px || isAlone !== room.peek().isAlone) room.value = { px: element.clientWidth, isAlone };
     };
     measure();
     const observer = new ResizeObserver(measure);
     observer.observe(element);
+    if (head) observer.observe(head);
     return () => observer.disconnect();
-  }, [isAlone]);
+  }, [isAlone, mode]);
 
   // The chosen sample comes into view when another is chosen or the list is another; never while the reader scrolls.
   const hasFocus = useRef(false);
@@ -75,7 +80,6 @@ function Drawn({ list }: { list: Listing }) {
   }, [here, list.key, rowPx]);
 
   // A row that has the focus may be scrolled away: the next key is the list's all the same.
-  const rows = useRef<HTMLUListElement>(null);
   useLayoutEffect(() => {
     if (hasFocus.current && document.activeElement === document.body) rows.current?.focus({ preventScroll: true });
   });

@@ -13,7 +13,7 @@ export function ReferenceBar({ reply, found }: { reply: SampleReply; found: Mark
       <button type="button" class="action" aria-pressed={beside} title="Prompt, response and reference beside each other, where there is room" onClick={() => chooseRender({ beside: !beside })}>
         Side by side
       </button>
-      <button type="button" class="action" aria-pressed={differences} title="Mark the words in which the response and the reference differ" onClick={() => chooseRender({ differences: !differences })}>
+      <button type="button" class="action" aria-pressed={differences} title="Mark the words in which the response and the reference differ; both are verbatim meanwhile" onClick={() => chooseRender({ differences: !differences })}>
         Differences
       </button>
       <span role="status">

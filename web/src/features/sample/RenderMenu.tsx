@@ -15,8 +15,6 @@ const CHOICES: readonly { name: keyof Render; label: string; words: string }[] =
   { name: "promptMarkers", label: "Markers in prompts", words: "Where the names of the turns say the same" },
   { name: "system", label: "System prompts", words: "Shown; else left out" },
   { name: "padding", label: "Padding", words: "Pad tokens at either end of a text are shown; else left out" },
-  { name: "beside", label: "Beside the reference", words: "Where there is one, and room for it" },
-  { name: "differences", label: "Differences to the reference", words: "Marked in both; text is verbatim where it differs" },
   { name: "visible", label: "Newlines and special tokens", words: "Marked, with all that is invisible; text is verbatim meanwhile" },
 ];
 
