@@ -3,15 +3,15 @@
 import contextlib
 import os
 from collections.abc import Callable
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from rolloupe.formats import _logtree as logtree
 from rolloupe.formats import _trainer_files as trainer
-from rolloupe.formats._files import COMPRESSED, file_of, links_of, plain_name
+from rolloupe.formats._files import file_of, links_of, plain_name
 from rolloupe.formats._jsonl import Unusable
 from rolloupe.formats._tinker_join import Joined, Place, Tied, join
+from rolloupe.formats._tinker_log import TREE, beside, joined
 from rolloupe.formats._tinker_names import CHECKPOINTS, CONFIG, DIFF, METRICS, ROLLOUTS, Named, described, find
 from rolloupe.model import (
     Checkpoint,
@@ -24,14 +24,10 @@ from rolloupe.model import (
     SampleKey,
     Source,
 )
-from rolloupe.storage import file_state, is_below
+from rolloupe.storage import is_below
 
-TREE = "_logtree.json"
-PAGE = ".html"
 FINAL = "final"
 MAX_DIFF_BYTES = 4 * 2**20
-MAX_JOINED_BYTES = 64 * 2**20
-"""A longer file of rollouts is not held in memory to tie conversations to its trajectories."""
 
 _Reader = Callable[[Location], LogNode]
 _READERS: dict[str, _Reader] = {"tree": logtree.read_tree, "page": logtree.read_page}
@@ -109,23 +105,8 @@ class TinkerFiles:
             return None
         used, root = _read(logs)
         is_tree = plain_name(used).endswith(TREE)
-        joined = _joined(run, used, _beside(used, TREE, ROLLOUTS), split, step) if is_tree else None
-        return joined or join(root, [], split, step)
-
-
-def tied_to(run: RunInfo, rollouts: str, split: str, step: int, place: Place) -> Tied | None:
-    """Return the conversation that the log beside a file of rollouts holds of one trajectory, if that is certain."""
-    if not plain_name(rollouts).endswith(ROLLOUTS):
-        return None
-    joined = _joined(run, _beside(rollouts, ROLLOUTS, TREE), rollouts, split, step)
-    return joined.tied.get(place) if joined else None
-
-
-def has_log(run: RunInfo, rollouts: str) -> bool:
-    """True where something that the trainer logged for the step lies beside a file of its rollouts."""
-    is_named = plain_name(rollouts).endswith(ROLLOUTS)
-    beside = [_beside(rollouts, ROLLOUTS, other) for other in (TREE, PAGE)] if is_named else []
-    return any(os.path.isfile(path) and is_below(os.path.realpath(path), links_of(run)) for path in beside)
+        found = joined(run, used, beside(used, TREE, ROLLOUTS), split, step) if is_tree else None
+        return found or join(root, [], split, step)
 
 
 def _told(split: str, step: int, place: Place, tied: Tied) -> LoggedTranscript:
@@ -135,12 +116,6 @@ def _told(split: str, step: int, place: Place, tied: Tied) -> LoggedTranscript:
     return LoggedTranscript(
         split=split, step=step, title=title, turns=tied.turns, sample=str(SampleKey(split, step, group, index))
     )
-
-
-def _beside(path: str, own: str, other: str) -> str:
-    """Return the path of the file of the same step and split with another ending, compressed or not."""
-    plain = plain_name(path).removesuffix(own) + other
-    return next((plain + kind for kind in ("", *COMPRESSED) if os.path.isfile(plain + kind)), plain)
 
 
 def _place(run: RunInfo) -> tuple[str | None, str]:
@@ -183,21 +158,3 @@ def _read(logs: list[Named]) -> tuple[str, LogNode]:
         except (OSError, Unusable) as error:
             reasons.append(LogNode(kind="text", text=f"{named.name} could not be read: {error}"))
     return "", LogNode(kind="root", children=reasons)
-
-
-def _joined(run: RunInfo, tree: str, rollouts: str, split: str, step: int) -> Joined | None:
-    both = Location(tree, links_of(run)), Location(rollouts, links_of(run))
-    try:
-        states = [file_state(one) for one in both]
-        if states[1].st_size > MAX_JOINED_BYTES:
-            return None
-        return _join(*both, split, step, tuple((s.st_ino, s.st_size, s.st_mtime_ns) for s in states))
-    except (OSError, Unusable):
-        return None
-
-
-@lru_cache(maxsize=2)
-def _join(
-    tree: Location, rollouts: Location, split: str, step: int, _states: tuple[tuple[int, int, int], ...]
-) -> Joined:
-    return join(logtree.read_tree(tree), trainer.records(rollouts), split, step)

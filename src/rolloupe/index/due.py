@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from itertools import count
 
 from rolloupe.index.catalog import Catalog, PartKey, Tail
-from rolloupe.index.segment import GRID_BYTES, grid_span, has_open_grid, parts_of, reaches, span_of
+from rolloupe.index.segment import GRID_BYTES, grid_span, has_open_grid, has_other_texts, parts_of, reaches, span_of
 from rolloupe.index.snapshot import Segment
 from rolloupe.index.sources import Place, Sources
 
@@ -36,7 +36,9 @@ class Due:
         self._seen[key] = size_bytes
 
     def settles(self, place: Place, part: int, held: Segment, tail: Tail | None) -> bool:
-        """Tell whether what a part has grown by goes to disk: the file is quiet, the tail long, or the part whole."""
+        """Tell whether a part is scanned whole: its file is quiet, its tail long, it is whole, or its texts changed."""
+        if has_other_texts(place.source, held.meta):
+            return True
         is_large = tail is not None and tail.stop - held.meta.stop > TAIL_BYTES
         return is_large or self._sources.is_quiet(place) or self._is_whole(place, part)
 
@@ -71,6 +73,8 @@ class Due:
         key = (place.source.name, part)
         held = self._catalog.segment(key)
         if held is None:
+            return True
+        if has_other_texts(place.source, held.meta):
             return True
         if held.meta.complete:
             return False
