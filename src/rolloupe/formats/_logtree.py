@@ -46,7 +46,7 @@ MESSAGES = 256
 """So many messages are read between two looks whether to go on."""
 
 _WRITTEN_OTHERWISE = re.compile(rb"\\u00[2-7]|lt-conversation")
-"""What letters, digits and blanks may hide behind: an escape, or markup within a word."""
+"""What letters and blanks may hide behind: an escape, or markup within a word."""
 
 Check = Callable[[], None]
 """Called again and again while something is read; to end that, it raises."""
@@ -101,10 +101,11 @@ def page_in(data: bytes, check: Check = unchecked) -> LogNode:
 def lacks(tree: bytes, word: bytes) -> bool:
     """Tell whether the conversations of a `_logtree.json` are, in any case, without a word.
 
-    The word is of ASCII letters, digits and blanks, small letters all. Looks at the bytes alone; False where these do
-    not tell.
+    The word is of ASCII letters and blanks, small letters all. Looks at the bytes alone; False where these do not tell,
+    or end before the document does.
     """
-    return word not in tree.lower() and not _WRITTEN_OTHERWISE.search(tree)
+    is_whole = tree.rstrip().endswith(b"}")
+    return is_whole and word not in tree.lower() and not _WRITTEN_OTHERWISE.search(tree)
 
 
 def conversations(root: LogNode) -> Iterator[Logged]:

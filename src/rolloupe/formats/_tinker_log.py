@@ -4,7 +4,9 @@ A sample on the screen is tied to its conversation through a small cache; a scan
 indexing never takes from readers what they have read.
 """
 
+import contextlib
 import os
+from collections.abc import Iterator
 from functools import lru_cache
 
 from rolloupe.formats import _logtree as logtree
@@ -71,6 +73,14 @@ def joined(run: RunInfo, tree: str, rollouts: str, split: str, step: int) -> Joi
         return _join(*both, split, step, tuple((s.st_ino, s.st_size, s.st_mtime_ns) for s in states))
     except (OSError, Unusable):
         return None
+
+
+def trajectories_beside(run: RunInfo, tree: str) -> Iterator[Record]:
+    """Yield the trajectories beside a log; none where there are none, or too many to be held."""
+    rollouts = Location(beside(tree, TREE, ROLLOUTS), links_of(run))
+    with contextlib.suppress(OSError):
+        if file_state(rollouts).st_size <= MAX_JOINED_BYTES:
+            yield from trainer.records(rollouts)
 
 
 @lru_cache(maxsize=2)

@@ -3,16 +3,19 @@
 import contextlib
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rolloupe.errors import UnreadablePath
 from rolloupe.formats import _logtree as logtree
 from rolloupe.formats import _trainer_files as trainer
 from rolloupe.formats._files import file_of, links_of, plain_name
 from rolloupe.formats._jsonl import Unusable
 from rolloupe.formats._tinker_join import Joined, Place, Tied, join
-from rolloupe.formats._tinker_log import TREE, beside, joined
+from rolloupe.formats._tinker_log import TREE, beside, joined, trajectories_beside
 from rolloupe.formats._tinker_names import CHECKPOINTS, CONFIG, DIFF, METRICS, ROLLOUTS, Named, described, find
+from rolloupe.formats.base import Report, Wanted
 from rolloupe.model import (
     Checkpoint,
     Location,
@@ -28,6 +31,9 @@ from rolloupe.storage import is_below
 
 FINAL = "final"
 MAX_DIFF_BYTES = 4 * 2**20
+
+MAX_SEARCHED_BYTES = 32 * 2**20
+"""A longer log is searched by nobody: a search must end soon after who asked for it has gone."""
 
 _Reader = Callable[[Location], LogNode]
 _READERS: dict[str, _Reader] = {"tree": logtree.read_tree, "page": logtree.read_page}
@@ -78,6 +84,13 @@ class TinkerFiles:
         """See `TrainerFiles`. The JSON, else the page; where neither can be read, an outline that says why."""
         logs = _logs_of(run, split, step)
         return _read(logs)[1] if logs else None
+
+    def reports(self, run: RunInfo) -> list[Report]:
+        """See `HasReports`."""
+        by_step: dict[tuple[str, int], list[Named]] = {}
+        for named in _logs(run):
+            by_step.setdefault((named.split or "", named.step or 0), []).append(named)
+        return [Report(*key, partial(_loose, run, _best_first(logs))) for key, logs in by_step.items()]
 
     def report_files(self, run: RunInfo, split: str, step: int) -> dict[str, bytes]:
         """See `HasReports`."""
@@ -145,8 +158,11 @@ def _logs(run: RunInfo) -> list[Named]:
 
 def _logs_of(run: RunInfo, split: str, step: int) -> list[Named]:
     """Return the logs of a step, the best first: the newer layout before the older, trees before pages."""
-    found = [named for named in _logs(run) if (named.split, named.step) == (split, step)]
-    return sorted(found, key=lambda named: (named.flat, named.kind == "page"))
+    return _best_first([named for named in _logs(run) if (named.split, named.step) == (split, step)])
+
+
+def _best_first(logs: list[Named]) -> list[Named]:
+    return sorted(logs, key=lambda named: (named.flat, named.kind == "page"))
 
 
 def _read(logs: list[Named]) -> tuple[str, LogNode]:
@@ -158,3 +174,27 @@ def _read(logs: list[Named]) -> tuple[str, LogNode]:
         except (OSError, Unusable) as error:
             reasons.append(LogNode(kind="text", text=f"{named.name} could not be read: {error}"))
     return "", LogNode(kind="root", children=reasons)
+
+
+def _loose(run: RunInfo, logs: list[Named], wanted: Wanted) -> list[LoggedTranscript]:
+    """See `Report.loose`: the first of some logs that can be read is searched, and joined where it holds something."""
+    reasons = []
+    for named in logs:
+        is_tree = named.kind == "tree"
+        try:
+            limit = MAX_SEARCHED_BYTES if is_tree else logtree.MAX_PAGE_BYTES
+            data = logtree.content(Location(named.path, named.root), limit)
+            wanted.check()
+            if is_tree and wanted.word and logtree.lacks(data, wanted.word):
+                return []
+            root = (logtree.tree_in if is_tree else logtree.page_in)(data, wanted.check)
+        except (OSError, Unusable) as error:
+            reasons.append(f"{named.name} could not be read: {error}")
+            continue
+        found = {".".join(map(str, one.at)) for one in logtree.conversations(root) if wanted.holds(one.node.turns)}
+        if not found:
+            return []
+        records = trajectories_beside(run, named.path) if is_tree else []
+        whole = join(root, records, named.split or "", named.step or 0, wanted.check)
+        return [one for one in whole.loose if one.at in found]
+    raise UnreadablePath("; ".join(reasons))
