@@ -87,6 +87,8 @@ class Source(Struct, frozen=True, kw_only=True):
 
     Where it changes, the file is scanned again; the numbers hold all the same, and stay until then.
     """
+    texts_bytes: int = 0
+    """The size of that file."""
 
     @property
     def location(self) -> Location:

@@ -45,8 +45,9 @@ _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 MESSAGES = 256
 """So many messages are read between two looks whether to go on."""
 
-_WRITTEN_OTHERWISE = re.compile(rb"\\u00[2-7]|lt-conversation")
-"""What letters and blanks may hide behind: an escape, or markup within a word."""
+_ESCAPED_LETTER = re.compile(rb"\\u00[2-7]")
+_MARKUP = b"lt-conversation"
+"""A conversation that is markup: a word in it may be cut by a tag."""
 
 Check = Callable[[], None]
 """Called again and again while something is read; to end that, it raises."""
@@ -104,8 +105,8 @@ def lacks(tree: bytes, word: bytes) -> bool:
     The word is of ASCII letters and blanks, small letters all. Looks at the bytes alone; False where these do not tell,
     or end before the document does.
     """
-    is_whole = tree.rstrip().endswith(b"}")
-    return is_whole and word not in tree.lower() and not _WRITTEN_OTHERWISE.search(tree)
+    is_plain = tree.rstrip().endswith(b"}") and _MARKUP not in tree and not _ESCAPED_LETTER.search(tree)
+    return is_plain and word not in tree.lower()
 
 
 def conversations(root: LogNode) -> Iterator[Logged]:

@@ -38,13 +38,16 @@ def beside(path: str, own: str, other: str) -> str:
     return next((plain + kind for kind in ("", *COMPRESSED) if os.path.isfile(plain + kind)), plain)
 
 
-def log_state(path: str) -> str:
-    """Return a word that changes with a log; empty where there is none. Says nothing of inodes, which mounts change."""
+def log_state(path: str) -> tuple[str, int]:
+    """Return a word that changes with a log, and its size; nothing where there is none.
+
+    The word says nothing of inodes, which mounts change.
+    """
     try:
         state = os.stat(path)
     except OSError:
-        return ""
-    return f"{state.st_size:x}-{state.st_mtime_ns:x}"
+        return "", 0
+    return f"{state.st_size:x}-{state.st_mtime_ns:x}", state.st_size
 
 
 def has_log(run: RunInfo, rollouts: str) -> bool:

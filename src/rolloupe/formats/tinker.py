@@ -189,17 +189,20 @@ class Tinker(TinkerFiles, JsonlFormat):
                 found += [named for named in listed if named.kind == "rollouts"]
                 logs |= {plain_name(named.path): named.path for named in listed if named.kind == "tree"}
         newer = {(named.split, named.step) for named in found if not named.flat}
-        return [
-            Source(
+        sources = []
+        for named in found:
+            texts_from, texts_bytes = log_state(logs.get(tree_of(named.path), "")) if logs else ("", 0)
+            source = Source(
                 path=named.path,
                 name=f"./{named.name}" if named.flat and (named.split, named.step) in newer else named.name,
                 split=named.split,
                 step=named.step,
                 root=named.root,
-                texts_from=log_state(logs.get(tree_of(named.path), "")) if logs else "",
+                texts_from=texts_from,
+                texts_bytes=texts_bytes,
             )
-            for named in found
-        ]
+            sources.append(source)
+        return sources
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `JsonlFormat`."""

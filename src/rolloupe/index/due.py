@@ -50,9 +50,9 @@ class Due:
     def cost(self, place: Place, part: int) -> int:
         """About how many bytes are read for a part."""
         if self._is_open(place):
-            return min(GRID_BYTES, EXPANSION * place.state.size)
+            return min(GRID_BYTES, EXPANSION * place.state.size) + place.source.texts_bytes
         start, stop = self.span(place, part)
-        return stop - start
+        return stop - start + place.source.texts_bytes
 
     def span(self, place: Place, part: int) -> tuple[int, int]:
         """The bytes from which the records of a part begin."""

@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ReportNode } from "../../api/types.gen";
 import { count } from "../../lib/numbers";
-import { place } from "../../state/place";
+import { field } from "../../state/place";
 import { Text } from "../../ui/Text";
 import { Turn } from "../sample/Turn";
 import style from "./ReportPage.module.css";
@@ -25,7 +25,7 @@ interface Props {
 }
 
 /** True where a piece that the address names lies below. */
-const leadsOn = (at: string): boolean => place.value.at.startsWith(`${at}.`);
+const leadsOn = (at: string): boolean => field.at.value.startsWith(`${at}.`);
 
 export function Node(of: Props) {
   return (
@@ -58,7 +58,7 @@ function Piece({ node, depth, at }: Props) {
 /** A conversation; the one that the address names comes into sight, and has the focus. */
 function Talk({ node, at }: { node: ReportNode; at: string }) {
   const box = useRef<HTMLDivElement>(null);
-  const isGoal = place.value.at === at;
+  const isGoal = field.at.value === at;
   useEffect(() => {
     if (!isGoal) return;
     box.current?.scrollIntoView({ block: "start" });
@@ -93,7 +93,7 @@ function Fold({ node, depth, at }: Props) {
 }
 
 function Children({ nodes, depth, at }: { nodes: readonly ReportNode[]; depth: number; at: string }) {
-  const goal = leadsOn(at) ? Number.parseInt(place.value.at.slice(at.length + 1), 10) : 0;
+  const goal = leadsOn(at) ? Number.parseInt(field.at.value.slice(at.length + 1), 10) : 0;
   const [shown, show] = useState(Math.max(CHILDREN, goal + 1));
   return (
     <>
