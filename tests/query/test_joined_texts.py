@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import os
+import threading
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -17,7 +18,7 @@ import pytest
 import rolloupe
 from rolloupe import Run, query
 from rolloupe.formats import _logtree, _tinker_log
-from rolloupe.index import OpenRun
+from rolloupe.index import Library, OpenRun
 from rolloupe.query.search import TextQuery
 from tests.cli.support import rolloupe as command
 from tests.formats.test_tinker_join import FLAT, NAME, loaded, section, talk, trajectory
@@ -150,6 +151,17 @@ def test_a_report_that_comes_later_brings_the_texts(tmp_path: Path) -> None:
         eventually(is_told)
         assert query.problems(run) == []
         eventually(lambda: len(keys(run, TextQuery(text="warehouse assistant"))) == 8)
+
+
+def test_numbers_wait_for_no_report(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, go_on = _tinker_log.StepLog._read, threading.Event()
+    monkeypatch.setattr(_tinker_log.StepLog, "_read", lambda log: whole(log) if go_on.wait(30) else {})
+    with Library([folder], index_dir=tmp_path / "index") as library:
+        run = library.runs[0]
+        eventually(lambda: set(run.snapshot().steps) == {("eval/test", 0), ("eval/test", 1)})
+        assert not run.wait(0) and told(run) == {}
+        go_on.set()
+        assert run.wait(30) and set(told(run)) == TIED
 
 
 def test_a_report_that_changed_while_nobody_looked_brings_the_texts(tmp_path: Path) -> None:

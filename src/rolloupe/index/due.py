@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator
 from itertools import count
 
+from msgspec.structs import replace
+
 from rolloupe.index.catalog import Catalog, PartKey, Tail
 from rolloupe.index.segment import GRID_BYTES, grid_span, has_open_grid, has_other_texts, parts_of, reaches, span_of
 from rolloupe.index.snapshot import Segment
@@ -30,6 +32,24 @@ class Due:
             for part in self._parts(place):
                 if not leave_out((place.source.name, part)) and self._is_due(place, part):
                     yield place, part
+
+    def lacking_texts(self, leave_out: Callable[[PartKey], bool]) -> Iterator[tuple[Place, int]]:
+        """Yield the parts whose numbers are known and whose texts may stand in another file, newest step first."""
+        for place in self._sources.newest_first():
+            first = self._catalog.segment((place.source.name, 0))
+            if not (place.source.texts_from or (first is not None and first.meta.texts_from)):
+                continue
+            for part in self._parts(place):
+                key = (place.source.name, part)
+                held = self._catalog.segment(key)
+                if held is not None and has_other_texts(place.source, held.meta) and not leave_out(key):
+                    yield place, part
+
+    def as_due(self, place: Place, part: int) -> Place:
+        """A place as a part of it is scanned next: for its numbers alone, as long as those are not known."""
+        if self._catalog.segment((place.source.name, part)) is not None:
+            return place
+        return place._replace(source=replace(place.source, texts_from="", texts_bytes=0))
 
     def scanned(self, key: PartKey, size_bytes: int) -> None:
         """Note the size that a file had when a part of it was scanned."""
@@ -73,8 +93,6 @@ class Due:
         key = (place.source.name, part)
         held = self._catalog.segment(key)
         if held is None:
-            return True
-        if has_other_texts(place.source, held.meta):
             return True
         if held.meta.complete:
             return False
