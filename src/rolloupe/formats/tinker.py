@@ -115,8 +115,8 @@ class Tinker(TinkerFiles, JsonlFormat):
     )
     limits = (
         "Rollout files hold no token ids, logprobs, advantages or problem ids, and no text but what the environment "
-        "logged. A conversation of `_logtree.json` is shown with a sample only where it is certain to be its own; the "
-        "others are listed with the step. A metric of a sample is the mean over its steps, and its "
+        "logged. A conversation of `_logtree.json` is a sample's text, in lists and searches as well, only where it is "
+        "certain to be its own; the others stand in the report and are found by a search. A metric of a sample is the mean over its steps, and its "
         "`trajectory_metrics`, that have the key, as the cookbook averages: a flag that only the last step carries "
         "counts whole. Images are not stored."
     )
