@@ -82,6 +82,13 @@ class Source(Struct, frozen=True, kw_only=True):
     """True where it holds no samples but annotations of those that stand in other files."""
     depends: str = ""
     """A word for what other files decide of its rows: where it changes, the file is scanned again."""
+    texts_from: str = ""
+    """A word for the file that may hold texts of its samples, as that is now; empty where there is none.
+
+    Where it changes, the file is scanned again; the numbers hold all the same, and stay until then.
+    """
+    texts_bytes: int = 0
+    """The size of that file."""
 
     @property
     def location(self) -> Location:
@@ -360,6 +367,8 @@ class LoggedTranscript(Struct, kw_only=True):
     turns: list[Turn]
     sample: str = ""
     """The id of the sample that shows it, where it is that one's for certain."""
+    at: str = ""
+    """Where in the outline it stands, if it is no sample's: the numbers of the children that lead there, `0.3.1`."""
 
 
 class Annotation(Struct, kw_only=True):

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.index.support import eventually
 from tests.page.support import Viewer, viewing
+from tests.query.test_search_reports import logged
 from tests.server.support import lines, row
 
 pytestmark = pytest.mark.browser
@@ -170,3 +172,30 @@ def test_the_page_of_360_pixels_does_not_scroll_sideways(viewer: Viewer, page: P
     page.goto(f"{viewer.address}search?q=needle&all=1")
     expect(page.locator("a[data-hit]")).to_have_count(100)
     assert page.evaluate("[...document.querySelectorAll('main, body')].every(e => e.scrollWidth <= e.clientWidth)")
+
+
+def test_a_logged_conversation_leads_into_the_report(page: Page, tmp_path: Path) -> None:
+    with viewing(logged(tmp_path / "run"), index_dir=tmp_path / "index") as viewer:
+        page.goto(viewer.link)
+        expect(page.get_by_text("1 of 1").first).to_be_visible()
+        page.keyboard.press("/")
+        page.get_by_role("searchbox").press_sequentially("verdict")
+        found = page.get_by_role("region", name="Logged conversations of no sample")
+        expect(found.locator("a[data-hit]")).to_have_count(1)  # of the step; its own conversation is the sample's
+        page.get_by_role("group", name="Where").get_by_role("button", name="run").click()
+        expect(found.locator("a[data-hit]")).to_have_count(3)
+        expect(page.locator("a[data-hit]")).to_have_count(6)
+        expect(found.locator("mark").first).to_have_text("verdict")
+        page.locator("a[data-hit]").nth(3).focus()
+        page.keyboard.press("ArrowDown")
+        expect(found.locator("a[data-hit]").nth(1)).to_be_focused()
+        page.keyboard.press("Enter")
+        place = page.locator("main[aria-label=Report] :focus")
+        expect(place).to_contain_text("A verdict: no, it is not.")
+        expect(place).to_be_in_viewport()
+        assert "/report?" in page.url and "step=1" in page.url and "at=1.1" in page.url
+        page.go_back()
+        expect(found.locator("a[data-hit]").nth(1)).to_be_focused()
+        page.go_forward()
+        page.reload()
+        expect(place).to_contain_text("A verdict: no, it is not.")

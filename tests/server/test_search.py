@@ -11,12 +11,13 @@ from urllib.parse import quote
 import pytest
 
 from rolloupe.index import Library
-from rolloupe.server import searches
+from rolloupe.server import search, searches
 from rolloupe.server.app import App
 from rolloupe.server.context import Context
 from rolloupe.server.search import _begun
 from rolloupe.server.wire import SearchRequest, TextSearch
 from tests.formats.test_telescope import RUN as TELESCOPE
+from tests.query.test_search_reports import logged
 from tests.server.support import BEARER, WRITE, Answer, ask, get, lines, opened, row, served, settings
 
 
@@ -71,6 +72,26 @@ def test_a_search_is_a_stream_that_ends_with_the_total(app: App) -> None:
     assert hits[0]["snippets"] == [
         {"role": "response", "pieces": ["😀 ", "Needle", " 1"], "is_start": True, "is_end": True}
     ]
+
+
+def test_conversations_of_reports_come_behind_the_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened(logged(tmp_path / "run"), tmp_path / "index") as library:
+        events = searched(served(library), "verdict")
+        assert (events[-1]["kind"], events[-1]["found"], events[-1]["transcripts_found"]) == ("over", 3, 3)
+        assert (events[-1]["reports"], events[-1]["known_reports"]) == (3, 3)
+        assert [hit["step"] for event in events for hit in event["transcripts"]] == [2, 1, 0]
+        assert next(hit for event in events for hit in event["transcripts"]) == {
+            "run": "run", "split": "train", "step": 2, "title": "Group 2", "at": "1.1", "more": False,
+            "snippets": [
+                {
+                    "role": "assistant", "pieces": ["A ", "verdict", ": no, it is not."],
+                    "is_start": True, "is_end": True,
+                }
+            ],
+        }  # fmt: skip
+        monkeypatch.setattr(search, "TOLD", 2)
+        few = searched(served(library), "verdict")
+        assert sum(len(event["transcripts"]) for event in few) == 2 and few[-1]["transcripts_found"] == 3
 
 
 def test_later_hits_are_asked_for(app: App) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from rolloupe.server.params import MAX_RUNS
 from tests.cli.support import command
+from tests.query.test_search_reports import many
 from tests.server.process import Process
 from tests.server.support import BEARER, WRITE, ask, lines, opened, relax_run, row, served
 
@@ -96,6 +97,11 @@ def test_a_search_in_200_megabytes_ends_with_its_client(tmp_path: Path, budget_b
 def test_a_search_ends_with_its_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(globals(), "SEARCHES", {"a pattern that takes long": SLOW})
     check_ends(write_large_run(tmp_path / "run", 16_000_000), tmp_path, budget_bytes=0)
+
+
+def test_a_search_in_a_long_report_ends_with_its_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "SEARCHES", {"what a long report holds": {"text": "hay 2999 99"}})
+    check_ends(many(tmp_path / "run", 3000), tmp_path, budget_bytes=None)
 
 
 def test_a_search_on_the_command_line_ends_with_ctrl_c(tmp_path: Path) -> None:

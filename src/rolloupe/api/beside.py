@@ -83,7 +83,8 @@ class OfTheRest(Asked):
     ) -> list[LoggedTranscript] | Iterator[LoggedTranscript]:
         """The conversations that were logged: `split`, `step`, `title` (the sections it stands in), `turns`.
 
-        Of a step those that cannot be tied to one sample for certain: nothing else shows them. Without a step all of
+        Of a step those that cannot be tied to one sample for certain: nothing else shows them. `at` are the numbers
+        of the children that lead to it in `logtree`, as `0.3.1`. Without a step all of
         all steps, or of those of a split, one outline after another as they are asked for; of those that are tied,
         `sample` is the id.
         """

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rolloupe.query.search import Found, Hit, Progress
+    from rolloupe.query.search import Found, Hit, Progress, Transcript
 
 
 class Hits(Iterator["Hit"]):
@@ -15,18 +15,22 @@ class Hits(Iterator["Hit"]):
         self._waiting: Iterator[Hit] = iter(())
         self.progress: Progress = next(found).progress
         """How far the search has come: `found` of it is exact once `is_over`."""
+        self.transcripts: list[Transcript] = []
+        """Conversations of reports in which it was found, and that no sample shows: behind the last hit."""
 
     def __next__(self) -> "Hit":
         while (hit := next(self._waiting, None)) is None:
-            found = next(self._found)
-            self.progress, self._waiting = found.progress, iter(found.hits)
+            self._waiting = iter(self._take(next(self._found)).hits)
         return hit
 
     def steps(self) -> "Iterator[Found]":
         """What was found since, every tenth of a second: for who wants to show how far it is."""
-        for found in self._found:
-            self.progress = found.progress
-            yield found
+        yield from map(self._take, self._found)
+
+    def _take(self, found: "Found") -> "Found":
+        self.progress = found.progress
+        self.transcripts += found.transcripts
+        return found
 
     def __repr__(self) -> str:
         done, known, found = self.progress.samples, self.progress.known_samples, self.progress.found

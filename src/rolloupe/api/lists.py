@@ -92,7 +92,9 @@ class OfSamples(Asked):
         """The samples whose prompts or responses hold a text, newest step first, as they are found.
 
         A hit has `sample`, `snippets` (`pieces` are in turn context and hit) and `more`; `.progress` says how far the
-        search has come, and its `found` how many there are.
+        search has come, and its `found` how many there are. Behind the last hit `.transcripts` are the conversations
+        that a trainer logged, that no sample shows, and that hold the text: `split`, `step`, `title`, `snippets`,
+        `more`, and `at`, as `conversations` has it. None where certain samples are asked for, by `group` or `where`.
 
         Args:
             text: what is looked for.

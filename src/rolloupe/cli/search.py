@@ -1,5 +1,6 @@
-"""`rolloupe search`: samples whose prompts or responses hold a text."""
+"""`rolloupe search`: samples whose prompts or responses hold a text, and logged conversations of no sample."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from rolloupe.api import Run
-    from rolloupe.query.search import Hit, Progress, Snippet
+    from rolloupe.query.search import Hit, Progress, Snippet, Transcript
 
 LIMIT = 50
 """Samples that are listed for a person unless `--limit` says otherwise; all are counted."""
@@ -80,8 +81,13 @@ def search(
     after another. --in names who says it: `system`, `user`, `assistant` and `tool` take longer, since samples are read
     whole for them.
 
-    With --json, an object has what `rolloupe query` gives of a sample, `snippets` and `more`, true where the snippets
-    are not all. A snippet has `role` and `pieces`, in turn context and hit. Exit code 1 says that nothing was found.
+    Behind the samples come the conversations that a trainer logged for a step and that no sample shows, unless --where
+    or --group asks for certain samples.
+
+    With --json, an object of a sample has `kind` `sample`, what `rolloupe query` gives of it, `snippets` and `more`,
+    true where the snippets are not all. A snippet has `role` and `pieces`, in turn context and hit. A conversation has
+    `kind` `transcript`, `run`, `split`, `step`, `title`, `snippets`, `more` and `at`: where in the step's report it
+    stands, as numbers of children, `0.3.1`. Exit code 1 says that nothing was found.
     """
     *paths, text = words or ("",)
     if not (text and (paths or data_dirs)):
@@ -97,7 +103,7 @@ def search(
             return NOTHING
         among = options.chosen(runs, run_id)
         left = limit if limit is not None or as_json else LIMIT
-        found = listed = refused = 0
+        found = logged = listed = refused = 0
         for run in among:
             try:
                 ended, count = _search(run, text, asked, left, as_json=as_json, many=len(among) > 1)
@@ -107,15 +113,15 @@ def search(
                     raise
                 complain(f"Run {run.id} is left out: {error}")
                 continue
-            found, listed = found + ended.found, listed + count
+            found, logged, listed = found + ended.found, logged + ended.transcripts, listed + count
             left = None if left is None else max(0, left - count)
             for note in ended.notes:
                 complain(f"{run.id}: not searched: {note}")
-        if not found:
+        if not found + logged:
             complain("Nothing was found.")
         elif not as_json:
-            _say_total(found, listed)
-        return OK if found else NOTHING
+            _say_total(found, logged, listed)
+        return OK if found + logged else NOTHING
 
 
 def _search(
@@ -133,15 +139,28 @@ def _search(
                 step = (hit.sample.key.split, hit.sample.key.step)
                 _print(run, hit, many=many, is_new_step=step != last)
                 last = step
-            count += len(found.hits)
+            for transcript in found.transcripts:
+                if as_json:
+                    tell(dumps(_transcript_record(run, transcript)))
+                else:
+                    _print_transcript(run, transcript, many=many)
+            count += len(found.hits) + len(found.transcripts)
             now = found.progress
-            advanced(now.searched_bytes, now.known_bytes, now.found)
+            advanced(now.searched_bytes, now.known_bytes, now.found + now.transcripts)
     return hits.progress, count
 
 
 def _record(run: "Run", hit: "Hit") -> dict[str, Any]:
-    snippets = [{"role": snippet.role, "pieces": list(snippet.pieces)} for snippet in hit.snippets]
-    return {**sample_record(run.id, hit.sample), "snippets": snippets, "more": hit.more}
+    return {**sample_record(run.id, hit.sample), "kind": "sample", "snippets": _pieces(hit.snippets), "more": hit.more}
+
+
+def _transcript_record(run: "Run", hit: "Transcript") -> dict[str, Any]:
+    place = {"run": run.id, "split": hit.split, "step": hit.step, "title": hit.title, "at": hit.at}
+    return {"kind": "transcript", **place, "snippets": _pieces(hit.snippets), "more": hit.more}
+
+
+def _pieces(snippets: "Sequence[Snippet]") -> list[dict[str, Any]]:
+    return [{"role": snippet.role, "pieces": list(snippet.pieces)} for snippet in snippets]
 
 
 def _print(run: "Run", hit: "Hit", *, many: bool, is_new_step: bool) -> None:
@@ -156,6 +175,15 @@ def _print(run: "Run", hit: "Hit", *, many: bool, is_new_step: bool) -> None:
         console.print(_shown(snippet), crop=False, soft_wrap=True)
 
 
+def _print_transcript(run: "Run", hit: "Transcript", *, many: bool) -> None:
+    console = output()
+    where = f"{run.id}  " if many else ""
+    head = line(f"{where}{hit.split}, step {hit.step}, report at {hit.at or 'its top'}: ", "bold")
+    console.print(head + line(hit.title, "cyan") + line("  and more" if hit.more else "", "dim"), soft_wrap=True)
+    for snippet in hit.snippets:
+        console.print(_shown(snippet), crop=False, soft_wrap=True)
+
+
 def _shown(snippet: "Snippet") -> "Text":
     """A snippet on one line, what was found marked."""
     shown = line(f"    {snippet.role}: ", "dim") + line("" if snippet.is_start else "…", "dim")
@@ -164,6 +192,9 @@ def _shown(snippet: "Snippet") -> "Text":
     return shown + line("" if snippet.is_end else "…", "dim")
 
 
-def _say_total(found: int, listed: int) -> None:
-    left = f", {found - listed:,} of them not listed: see --limit" if listed < found else ""
-    complain(f"Found in {found:,} sample{'' if found == 1 else 's'}{left}.")
+def _say_total(found: int, logged: int, listed: int) -> None:
+    total = found + logged
+    left = f", {total - listed:,} of them not listed: see --limit" if listed < total else ""
+    counted = [f"{found:,} sample{'' if found == 1 else 's'}"] if found or not logged else []
+    counted += [f"{logged:,} logged conversation{'' if logged == 1 else 's'} of no sample"] if logged else []
+    complain(f"Found in {' and '.join(counted)}{left}.")

@@ -68,11 +68,14 @@ def first_below(element: Element, word: str) -> Element | None:
     return next((c for c in children(element) if isinstance(c, dict) and word in words(c)), None)
 
 
-def parse_page(page: str) -> Element:
-    """Read a page; returns its body, or all of it where it has none. What could not be read in time is left out."""
+def parse_page(page: str, check: Callable[[], None] = lambda: None) -> Element:
+    """Read a page; returns its body, or all of it where it has none. What could not be read in time is left out.
+
+    `check` is called again and again; to end it, that raises.
+    """
     builder = _Builder()
     try:
-        is_whole = _fed(builder, page)
+        is_whole = _fed(builder, page, check)
     except AssertionError:  # `html.parser` of some Pythons, of a declaration that is malformed
         is_whole = False
     if not is_whole:
@@ -80,10 +83,11 @@ def parse_page(page: str) -> Element:
     return builder.body or builder.top
 
 
-def _fed(builder: "_Builder", page: str) -> bool:
+def _fed(builder: "_Builder", page: str, check: Callable[[], None]) -> bool:
     """Hand over a page; False where that is too much, or takes too long."""
     stop_s = time.monotonic() + MAX_S
     for at in range(0, len(page), BLOCK_CHARS):
+        check()
         builder.feed(page[at : at + BLOCK_CHARS])
         too_much = len(builder.rawdata) > MAX_PENDING_CHARS or builder.count > MAX_ELEMENTS
         if too_much or time.monotonic() > stop_s:

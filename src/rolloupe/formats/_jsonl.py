@@ -7,6 +7,7 @@ it holds, ends a scan. Memory is bounded: a line beyond `MAX_LINE_BYTES` is pass
 import json
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, NamedTuple
@@ -52,6 +53,8 @@ NOT_DOWNLOADED = "a Git LFS pointer: the file itself is not downloaded. Next: gi
 
 Record = dict[str, Any]
 Reader = Callable[[bytes], Record]
+Completing = Callable[[Record, SampleRow], None]
+"""Adds to a row what is known of its record from elsewhere."""
 
 _decode = msgspec.json.Decoder().decode
 _surrogate = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -326,6 +329,10 @@ class JsonlFormat:
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
         """See `Format`."""
+        return self.scanned(run, source, start, stop, lambda _record, _row: None)
+
+    def scanned(self, run: RunInfo, source: Source, start: int, stop: int, complete: Completing) -> Iterator[Scanned]:
+        """Scan, and have added to each row what other files say of it."""
         with open_binary(source.location, RAW_BUFFER_BYTES) as file:
             decoded = is_decoded(file)
             head = b"" if decoded else file.read(MAX_LFS_POINTER_BYTES)
@@ -335,37 +342,49 @@ class JsonlFormat:
                 return
             told = start
             read = parse if run.reading.fields else Cutter(parse, self.may_cut).parse
+            items = partial(self._items, run, source, read, complete)
             for line in lines(file, start, stop):
                 if not decoded:
-                    yield from self._told(run, source, line, read, None, [])
+                    yield from self._told(source, line, items, None, [])
                     continue
                 gaps = [gap for gap in gaps_of(file) if told <= gap.start < stop]
                 yield from (_missing(source, gap) for gap in gaps if gap.start < line.start)
-                yield from self._told(run, source, line, read, damage_of(file), gaps_of(file))
+                yield from self._told(source, line, items, damage_of(file), gaps_of(file))
                 yield from (_missing(source, gap) for gap in gaps if line.start <= gap.start <= line.stop)
                 told = line.stop + 1
             yield from (_missing(source, gap) for gap in gaps_of(file) if told <= gap.start < stop)
 
     def _told(
-        self, run: RunInfo, source: Source, line: Line, read: Reader, damage: Damage | None, gaps: list[Gap]
+        self,
+        source: Source,
+        line: Line,
+        items: Callable[[Line], list[Scanned]],
+        damage: Damage | None,
+        gaps: list[Gap],
     ) -> Iterator[Scanned]:
         """Yield what becomes of a line: nothing of a blank one; of one that damage cut, the damage."""
         cut = None if line.ended else damage
         torn = cut or any(gap.start == line.stop or gap.stop == line.start for gap in gaps)
         if line.data is None or strip_bom(line.data, line.start).strip(BLANK):
-            for item in self._items(run, source, line, read):
+            for item in items(line):
                 if not (torn and isinstance(item, Problem)):
                     yield item
         if cut:
             yield _stopped(source, line, cut)
 
-    def _items(self, run: RunInfo, source: Source, line: Line, read: Reader) -> list[Scanned]:
+    def _items(self, run: RunInfo, source: Source, read: Reader, complete: Completing, line: Line) -> list[Scanned]:
         try:
-            return self._rows(run, source, self.prepared(run, _record(line, read)), line.start, line.length)
+            record = self.prepared(run, _record(line, read))
+            found = self._rows(run, source, record, line.start, line.length)
+            for row in found:
+                if isinstance(row, SampleRow):
+                    complete(record, row)
         except Unusable as error:
             reason = str(error) if line.ended else f"the last line has no end yet ({error})"
         except Exception as error:  # a defect of ours must not cost the lines behind
             reason = f"a defect in Rolloupe, please report it: {type(error).__name__}: {error}"
+        else:
+            return found
         return [Problem(source=source.name, reason=reason, start=line.start, stop=line.stop, transient=not line.ended)]
 
     def _rows(self, run: RunInfo, source: Source, record: Record, start: int, length: int) -> list[Scanned]:

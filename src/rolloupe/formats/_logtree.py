@@ -7,7 +7,7 @@ Nothing of it is trusted: text is unescaped, markup dropped, and depth and size 
 import html
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from rolloupe import text
@@ -20,7 +20,7 @@ from rolloupe.model import Location, LogKind, LogNode, Part, ToolCall, Turn
 MAX_BYTES = MAX_LINE_BYTES
 MAX_PAGE_BYTES = 16 * 2**20
 MAX_NODES = 200_000
-"""Nodes of one outline, the cells of its tables counted."""
+"""Nodes of one outline, the cells of its tables and the messages of its conversations counted."""
 
 MAX_DEPTH = 60
 """What lies deeper is shown as the text that it holds."""
@@ -42,21 +42,45 @@ _TAG = re.compile(r"<[a-zA-Z/!?][^<>]*>")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 
 
+MESSAGES = 256
+"""So many messages are read between two looks whether to go on."""
+
+_ESCAPED_LETTER = re.compile(rb"\\u00[2-7]")
+_MARKUP = b"lt-conversation"
+"""A conversation that is markup: a word in it may be cut by a tag."""
+
+Check = Callable[[], None]
+"""Called again and again while something is read; to end that, it raises."""
+
+
+def unchecked() -> None:
+    """Nobody ends the reading."""
+
+
 class Logged(NamedTuple):
-    """A conversation of an outline, with the sections that it stands in, from the outermost."""
+    """A conversation of an outline, with the sections that it stands in, from the outermost.
+
+    `at` are the numbers of the children that lead to it, from the root on.
+    """
 
     path: tuple[LogNode, ...]
     node: LogNode
+    at: tuple[int, ...] = ()
 
 
 def read_tree(location: Location) -> LogNode:
     """Read a `_logtree.json`. Raises `Unusable` where it is no such document, and OSError."""
-    data = content(location)
+    return tree_in(content(location))
+
+
+def tree_in(data: bytes, check: Check = unchecked) -> LogNode:
+    """Read the bytes of a `_logtree.json`. Raises `Unusable`, and what `check` raises."""
     document = parse(strip_bom(data, 0))
+    check()
     root = document.get("root")
     if not isinstance(root, dict):
         raise Unusable("not a logtree: it has no root")
-    node = _Outline(escaped=True).root(root)
+    node = _Outline(check, escaped=True).root(root)
     node.title = _string(document.get("title")) or node.title
     if isinstance(started := document.get("started_at"), str):
         node.attrs["started_at"] = _string(started)[:MAX_ATTR_CHARS]
@@ -67,17 +91,33 @@ def read_tree(location: Location) -> LogNode:
 
 def read_page(location: Location) -> LogNode:
     """Read a page of the cookbook. Raises `Unusable` where it is too long, and OSError."""
-    return _Outline(escaped=False).root(parse_page(content(location, MAX_PAGE_BYTES).decode("utf-8", "replace")))
+    return page_in(content(location, MAX_PAGE_BYTES))
+
+
+def page_in(data: bytes, check: Check = unchecked) -> LogNode:
+    """Read the bytes of a page. Raises what `check` raises."""
+    return _Outline(check, escaped=False).root(parse_page(data.decode("utf-8", "replace"), check))
+
+
+def lacks(tree: bytes, word: bytes) -> bool:
+    """Tell whether the conversations of a `_logtree.json` are, in any case, without a word.
+
+    The word is of ASCII letters and blanks, small letters all. Looks at the bytes alone; False where these do not tell,
+    or end before the document does.
+    """
+    is_plain = tree.rstrip().endswith(b"}") and _MARKUP not in tree and not _ESCAPED_LETTER.search(tree)
+    return is_plain and word not in tree.lower()
 
 
 def conversations(root: LogNode) -> Iterator[Logged]:
     """Yield every conversation below a node, in document order."""
     waiting: list[Logged] = [Logged((), root)]
     while waiting:
-        path, node = waiting.pop()
+        path, node, at = waiting.pop()
         if node.kind == "conversation":
-            yield Logged(path, node)
-        waiting += [Logged((*path, node), child) for child in reversed(node.children)]
+            yield Logged(path, node, at)
+        below = [Logged((*path, node), child, (*at, number)) for number, child in enumerate(node.children)]
+        waiting += reversed(below)
 
 
 def table_of(node: LogNode) -> dict[str, str]:
@@ -101,7 +141,8 @@ def _string(value: object) -> str:
 class _Outline:
     """The making of one outline. `escaped`: texts are HTML, as in the JSON, not text, as in a page that was parsed."""
 
-    def __init__(self, *, escaped: bool) -> None:
+    def __init__(self, check: Check, *, escaped: bool) -> None:
+        self._check = check
         self._escaped = escaped
         self._left = MAX_NODES
 
@@ -143,6 +184,7 @@ class _Outline:
         return found
 
     def _node(self, element: Any, parent: Element, depth: int) -> list[LogNode]:
+        self._check()
         self._left -= 1
         if isinstance(element, str):
             shown = self._text(parent, element)
@@ -151,7 +193,7 @@ class _Outline:
             return []
         tag = tag_of(element)
         if element.get("data") is not None:
-            return [_data(element)]
+            return [self._data(element)]
         if depth >= MAX_DEPTH:
             return self._leaf(element)
         if tag == "section":
@@ -214,6 +256,20 @@ class _Outline:
                 node.rows.append(shown)
         return node
 
+    def _data(self, element: Element) -> LogNode:
+        """The node of what a formatter wrote as data, which is not escaped. Messages count as nodes do."""
+        data = element["data"]
+        if isinstance(data, dict) and data.get("type") == "conversation" and isinstance(data.get("messages"), list):
+            some = data["messages"][: max(0, self._left)]
+            self._left -= len(some)
+            turns: list[Turn] = []
+            for first in range(0, len(some), MESSAGES):
+                self._check()
+                turns += turns_of(some[first : first + MESSAGES])
+            return LogNode(kind="conversation", attrs=_attrs(element), turns=turns, tag=_tag(element))
+        shown = json.dumps(fields.showable(data), ensure_ascii=False, indent=1)
+        return LogNode(kind="text", attrs=_attrs(element), text=text.clean(shown), tag=_tag(element))
+
     def _all(self, element: Element) -> str:
         """Return all text in an element."""
         return plain(element, self._text)
@@ -253,15 +309,6 @@ def _rows_of(table: Element) -> Iterator[Element]:
             yield child
         elif tag_of(child) in ("thead", "tbody", "tfoot"):
             yield from (row for row in children(child) if tag_of(row) == "tr")
-
-
-def _data(element: Element) -> LogNode:
-    """The node of what a formatter wrote as data, which is not escaped."""
-    data = element["data"]
-    if isinstance(data, dict) and data.get("type") == "conversation" and isinstance(data.get("messages"), list):
-        return LogNode(kind="conversation", attrs=_attrs(element), turns=turns_of(data["messages"]), tag=_tag(element))
-    shown = json.dumps(fields.showable(data), ensure_ascii=False, indent=1)
-    return LogNode(kind="text", attrs=_attrs(element), text=text.clean(shown), tag=_tag(element))
 
 
 def turns_of(messages: list[Any]) -> list[Turn]:

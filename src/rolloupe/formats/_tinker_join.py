@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from rolloupe.formats import _fields as fields
 from rolloupe.formats._jsonl import Record
-from rolloupe.formats._logtree import Logged, conversations, table_of
+from rolloupe.formats._logtree import Check, Logged, conversations, table_of, unchecked
 from rolloupe.formats._tinker_steps import CONTENT, calls_in, member, steps_of
 from rolloupe.model import LoggedTranscript, LogNode, Part, Turn
 
@@ -29,6 +29,9 @@ _Act = tuple[str, list[str]]
 
 MAX_TOKENS_BEYOND_BYTES = 64
 """So many tokens more than bytes may an action have that shows a text: the special tokens that the text lacks."""
+
+MAX_GROUP = 1024
+"""In a larger group no trajectory is looked for by its numbers: each is held against each conversation."""
 
 _INDICES = {
     "group": ("group", "group-idx", "group-index"),
@@ -76,22 +79,25 @@ def place_of(record: Record) -> Place | None:
     return None if group is None or index is None else (group, index)
 
 
-def join(root: LogNode, records: Iterable[Record], split: str, step: int) -> Joined:
-    """Tie the conversations of an outline to the trajectories of its split and step."""
+def join(root: LogNode, records: Iterable[Record], split: str, step: int, check: Check = unchecked) -> Joined:
+    """Tie the conversations of an outline to the trajectories of its split and step. Raises what `check` raises."""
     groups: dict[str, dict[str, Record]] = {}
     for record in records:
+        check()
         if place := place_of(record):
             groups.setdefault(place[0], {})[place[1]] = record
     tied, used = _by_attributes(root, groups)
+    facts = {name: _facts_of_group(group) for name, group in groups.items()}
     for section in root.children:
+        check()
         trajectories = _facts_of_section(section)
-        fitting = [name for name, group in groups.items() if trajectories and _facts_of_group(group) == trajectories]
+        fitting = [name for name in groups if trajectories and facts[name] == trajectories]
         if len(fitting) == 1:
-            own, seen = _in_group(section, groups[fitting[0]])
+            own, seen = _in_group(section, groups[fitting[0]], check)
             tied |= {(fitting[0], index): found for index, found in own.items() if (fitting[0], index) not in tied}
             used |= seen
     loose = [
-        LoggedTranscript(split=split, step=step, title=title, turns=logged.node.turns)
+        LoggedTranscript(split=split, step=step, title=title, turns=logged.node.turns, at=".".join(map(str, logged.at)))
         for title, logged in _titled(root)
         if id(logged.node) not in used
     ]
@@ -128,8 +134,8 @@ def _by_attributes(root: LogNode, groups: dict[str, dict[str, Record]]) -> tuple
     for place, parts in found.items():
         turns: list[Turn] = []
         for _, logged in sorted(parts, key=lambda part: part[0]):
-            before = len(turns)
-            turns = logged.node.turns if _same(logged.node.turns[:before], turns) else turns + logged.node.turns
+            own = logged.node.turns
+            turns += own[len(turns) :] if _same(own[: len(turns)], turns) else own
         whole = any(turn.role == "assistant" for turn in turns)
         tied[place] = Tied(turns, whole, "its section names the group and the trajectory")
     return tied, {id(logged.node) for parts in found.values() for _, logged in parts}
@@ -182,15 +188,17 @@ def _shown(value: object) -> str:
     return "" if found is None else f"{found:.3f}"
 
 
-def _in_group(section: LogNode, group: dict[str, Record]) -> tuple[dict[str, Tied], set[int]]:
+def _in_group(section: LogNode, group: dict[str, Record], check: Check) -> tuple[dict[str, Tied], set[int]]:
     """Tie what is certain within the section of a group; returns it by index, and which nodes it is made of."""
+    if len(group) > MAX_GROUP:
+        return {}, set()
     own = [logged for logged in conversations(section) if len(logged.path) > 1]
     triples = _triples(section)
     if triples is not None:
-        return _tie_triples(triples, group)
+        return _tie_triples(triples, group, check)
     if len(own) != len(group):
         return {}, set()
-    found = _tie_by_text([logged.node.turns for logged in own], group)
+    found = _tie_by_text([logged.node.turns for logged in own], group, check)
     used = {id(logged.node) for logged in own for tied in found.values() if _same(tied.turns, logged.node.turns)}
     return found, used
 
@@ -217,7 +225,7 @@ def _only_conversation(section: LogNode) -> LogNode | None:
     return nodes[0] if len(nodes) == 1 else None
 
 
-def _tie_triples(triples: list[_Triple], group: dict[str, Record]) -> tuple[dict[str, Tied], set[int]]:
+def _tie_triples(triples: list[_Triple], group: dict[str, Record], check: Check) -> tuple[dict[str, Tied], set[int]]:
     if len(triples) != len(group) or any(len(steps_of(record)) != 1 for record in group.values()):
         return {}, set()
     found: dict[str, Tied] = {}
@@ -225,6 +233,7 @@ def _tie_triples(triples: list[_Triple], group: dict[str, Record]) -> tuple[dict
     asked = triples[0].prompt.turns
     asked_alike = all(_same(triple.prompt.turns, asked) for triple in triples)
     for index, record in group.items():
+        check()
         step = steps_of(record)[0]
         fitting = [triple for triple in triples if _fits(triple.facts, step)]
         alike = all(_same(triple.turns, fitting[0].turns) for triple in fitting)
@@ -257,14 +266,16 @@ def _length_fits(response: Sequence[Turn], step: Record) -> bool:
     return tokens is None or (tokens <= size_bytes + MAX_TOKENS_BEYOND_BYTES and (tokens > 0 or not size_bytes))
 
 
-def _tie_by_text(logged: list[list[Turn]], group: dict[str, Record]) -> dict[str, Tied]:
+def _tie_by_text(logged: list[list[Turn]], group: dict[str, Record], check: Check) -> dict[str, Tied]:
     """Tie whole conversations by what the assistant said and called in each step."""
     found = {}
+    acted = [(turns, _acts(turns)) for turns in logged]
     for index, record in group.items():
+        check()
         acts = [_logged_act(member(step, "logs")) for step in steps_of(record)]
         if not any(said for said, _ in acts):
             continue
-        fitting = [turns for turns in logged if _acts(turns)[-len(acts) :] == acts]
+        fitting = [turns for turns, own in acted if own[-len(acts) :] == acts]
         if fitting and all(_same(other, fitting[0]) for other in fitting):
             alone = "alone" if len(fitting) == 1 else "and of others with the same text"
             found[index] = Tied(fitting[0], True, f"what was said is what this trajectory logged {alone}")

@@ -3,16 +3,19 @@
 import contextlib
 import os
 from collections.abc import Callable
-from functools import lru_cache
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rolloupe.errors import UnreadablePath
 from rolloupe.formats import _logtree as logtree
 from rolloupe.formats import _trainer_files as trainer
-from rolloupe.formats._files import COMPRESSED, file_of, links_of, plain_name
+from rolloupe.formats._files import file_of, links_of, plain_name
 from rolloupe.formats._jsonl import Unusable
 from rolloupe.formats._tinker_join import Joined, Place, Tied, join
+from rolloupe.formats._tinker_log import TREE, beside, joined, trajectories_beside
 from rolloupe.formats._tinker_names import CHECKPOINTS, CONFIG, DIFF, METRICS, ROLLOUTS, Named, described, find
+from rolloupe.formats.base import Report, Wanted
 from rolloupe.model import (
     Checkpoint,
     Location,
@@ -24,14 +27,13 @@ from rolloupe.model import (
     SampleKey,
     Source,
 )
-from rolloupe.storage import file_state, is_below
+from rolloupe.storage import is_below
 
-TREE = "_logtree.json"
-PAGE = ".html"
 FINAL = "final"
 MAX_DIFF_BYTES = 4 * 2**20
-MAX_JOINED_BYTES = 64 * 2**20
-"""A longer file of rollouts is not held in memory to tie conversations to its trajectories."""
+
+MAX_SEARCHED_BYTES = 32 * 2**20
+"""A longer log is searched by nobody: a search must end soon after who asked for it has gone."""
 
 _Reader = Callable[[Location], LogNode]
 _READERS: dict[str, _Reader] = {"tree": logtree.read_tree, "page": logtree.read_page}
@@ -83,6 +85,13 @@ class TinkerFiles:
         logs = _logs_of(run, split, step)
         return _read(logs)[1] if logs else None
 
+    def reports(self, run: RunInfo) -> list[Report]:
+        """See `HasReports`."""
+        by_step: dict[tuple[str, int], list[Named]] = {}
+        for named in _logs(run):
+            by_step.setdefault((named.split or "", named.step or 0), []).append(named)
+        return [Report(*key, partial(_loose, run, _best_first(logs))) for key, logs in by_step.items()]
+
     def report_files(self, run: RunInfo, split: str, step: int) -> dict[str, bytes]:
         """See `HasReports`."""
         found: dict[str, bytes] = {}
@@ -109,23 +118,8 @@ class TinkerFiles:
             return None
         used, root = _read(logs)
         is_tree = plain_name(used).endswith(TREE)
-        joined = _joined(run, used, _beside(used, TREE, ROLLOUTS), split, step) if is_tree else None
-        return joined or join(root, [], split, step)
-
-
-def tied_to(run: RunInfo, rollouts: str, split: str, step: int, place: Place) -> Tied | None:
-    """Return the conversation that the log beside a file of rollouts holds of one trajectory, if that is certain."""
-    if not plain_name(rollouts).endswith(ROLLOUTS):
-        return None
-    joined = _joined(run, _beside(rollouts, ROLLOUTS, TREE), rollouts, split, step)
-    return joined.tied.get(place) if joined else None
-
-
-def has_log(run: RunInfo, rollouts: str) -> bool:
-    """True where something that the trainer logged for the step lies beside a file of its rollouts."""
-    is_named = plain_name(rollouts).endswith(ROLLOUTS)
-    beside = [_beside(rollouts, ROLLOUTS, other) for other in (TREE, PAGE)] if is_named else []
-    return any(os.path.isfile(path) and is_below(os.path.realpath(path), links_of(run)) for path in beside)
+        found = joined(run, used, beside(used, TREE, ROLLOUTS), split, step) if is_tree else None
+        return found or join(root, [], split, step)
 
 
 def _told(split: str, step: int, place: Place, tied: Tied) -> LoggedTranscript:
@@ -135,12 +129,6 @@ def _told(split: str, step: int, place: Place, tied: Tied) -> LoggedTranscript:
     return LoggedTranscript(
         split=split, step=step, title=title, turns=tied.turns, sample=str(SampleKey(split, step, group, index))
     )
-
-
-def _beside(path: str, own: str, other: str) -> str:
-    """Return the path of the file of the same step and split with another ending, compressed or not."""
-    plain = plain_name(path).removesuffix(own) + other
-    return next((plain + kind for kind in ("", *COMPRESSED) if os.path.isfile(plain + kind)), plain)
 
 
 def _place(run: RunInfo) -> tuple[str | None, str]:
@@ -170,8 +158,11 @@ def _logs(run: RunInfo) -> list[Named]:
 
 def _logs_of(run: RunInfo, split: str, step: int) -> list[Named]:
     """Return the logs of a step, the best first: the newer layout before the older, trees before pages."""
-    found = [named for named in _logs(run) if (named.split, named.step) == (split, step)]
-    return sorted(found, key=lambda named: (named.flat, named.kind == "page"))
+    return _best_first([named for named in _logs(run) if (named.split, named.step) == (split, step)])
+
+
+def _best_first(logs: list[Named]) -> list[Named]:
+    return sorted(logs, key=lambda named: (named.flat, named.kind == "page"))
 
 
 def _read(logs: list[Named]) -> tuple[str, LogNode]:
@@ -185,19 +176,25 @@ def _read(logs: list[Named]) -> tuple[str, LogNode]:
     return "", LogNode(kind="root", children=reasons)
 
 
-def _joined(run: RunInfo, tree: str, rollouts: str, split: str, step: int) -> Joined | None:
-    both = Location(tree, links_of(run)), Location(rollouts, links_of(run))
-    try:
-        states = [file_state(one) for one in both]
-        if states[1].st_size > MAX_JOINED_BYTES:
-            return None
-        return _join(*both, split, step, tuple((s.st_ino, s.st_size, s.st_mtime_ns) for s in states))
-    except (OSError, Unusable):
-        return None
-
-
-@lru_cache(maxsize=2)
-def _join(
-    tree: Location, rollouts: Location, split: str, step: int, _states: tuple[tuple[int, int, int], ...]
-) -> Joined:
-    return join(logtree.read_tree(tree), trainer.records(rollouts), split, step)
+def _loose(run: RunInfo, logs: list[Named], wanted: Wanted) -> list[LoggedTranscript]:
+    """See `Report.loose`: the first of some logs that can be read is searched, and joined where it holds something."""
+    reasons = []
+    for named in logs:
+        is_tree = named.kind == "tree"
+        try:
+            limit = MAX_SEARCHED_BYTES if is_tree else logtree.MAX_PAGE_BYTES
+            data = logtree.content(Location(named.path, named.root), limit)
+            wanted.check()
+            if is_tree and wanted.word and logtree.lacks(data, wanted.word):
+                return []
+            root = (logtree.tree_in if is_tree else logtree.page_in)(data, wanted.check)
+        except (OSError, Unusable) as error:
+            reasons.append(f"{named.name} could not be read: {error}")
+            continue
+        found = {".".join(map(str, one.at)) for one in logtree.conversations(root) if wanted.holds(one.node.turns)}
+        if not found:
+            return []
+        records = trajectories_beside(run, named.path) if is_tree else []
+        whole = join(root, records, named.split or "", named.step or 0, wanted.check)
+        return [one for one in whole.loose if one.at in found]
+    raise UnreadablePath("; ".join(reasons))

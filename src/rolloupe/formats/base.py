@@ -1,13 +1,13 @@
 """What a format is: the shape that every module of this package has, and nothing else.
 
 A format recognises runs (`detect`), names their files (`sources`), turns a byte range of a file into rows (`scan`)
-and a locator into a `Sample` (`load`). A scan is a pure function of the file's bytes: two processes that scan the
-same range yield the same rows.
+and a locator into a `Sample` (`load`). A scan is a pure function of the file's bytes, and of those of the file that
+`Source.texts_from` stands for: two processes that scan the same range yield the same rows.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from rolloupe.model import (
     Checkpoint,
@@ -21,6 +21,7 @@ from rolloupe.model import (
     Sample,
     Scanned,
     Source,
+    Turn,
 )
 
 
@@ -124,9 +125,37 @@ class TrainerFiles(Protocol):
         ...
 
 
+class Wanted(NamedTuple):
+    """What is looked for in conversations: those that `holds` says yes to.
+
+    None without `word` is one of them, in whatever case that stands: ASCII letters and blanks, small; empty where there
+    is no such word. `check` is called again and again while one looks; to end that, it raises.
+    """
+
+    word: bytes
+    holds: Callable[[Sequence[Turn]], bool]
+    check: Callable[[], None]
+
+
+class Report(NamedTuple):
+    """What was logged for a step."""
+
+    split: str
+    step: int
+    loose: Callable[[Wanted], list[LoggedTranscript]]
+    """Those of its conversations that are no sample's for certain, as far as they are wanted.
+
+    Raises `UnreadablePath`, and what `Wanted.check` raises.
+    """
+
+
 @runtime_checkable
 class HasReports(Protocol):
     """A format whose outlines are files of their own, that another run of the layout can hold as they are."""
+
+    def reports(self, run: RunInfo) -> list[Report]:
+        """List them, with one look at the folders of the run."""
+        ...
 
     def report_files(self, run: RunInfo, split: str, step: int) -> dict[str, bytes]:
         """Return what was logged for a step, by kind: `tree` (JSON), `page` (HTML). What cannot be read is left out."""

@@ -5,19 +5,18 @@ Source: the cookbook's git history and its releases to 0.6.1 (`rl/rollout_loggin
 it, where a branch of the cookbook (schema 3) stores it, or where the logtree's can be tied to it for certain.
 """
 
-import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from rolloupe.formats import _fields as fields
 from rolloupe.formats import _tinker_steps as steps
-from rolloupe.formats._files import alone, files, links_of
+from rolloupe.formats import _tinker_turns as said
+from rolloupe.formats._files import alone, files, links_of, plain_name
 from rolloupe.formats._generic_keys import has_sample, roles_of
 from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable, parse, step_of, strip_bom
-from rolloupe.formats._logtree import turns_of
 from rolloupe.formats._sniff import Look, look, look_into
-from rolloupe.formats._tinker_join import Tied, place_of
+from rolloupe.formats._tinker_log import StepLog, has_log, log_state, tied_to, tree_of
 from rolloupe.formats._tinker_names import (
     CHECKPOINTS,
     CONFIG,
@@ -30,9 +29,9 @@ from rolloupe.formats._tinker_names import (
     of_file,
     prefixes,
 )
-from rolloupe.formats._tinker_run import TinkerFiles, has_log, tied_to
+from rolloupe.formats._tinker_run import TinkerFiles
 from rolloupe.formats._trainer_files import read_bytes
-from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source, Turn
+from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Scanned, Source
 
 SUFFIX = (".jsonl",)
 
@@ -116,10 +115,10 @@ class Tinker(TinkerFiles, JsonlFormat):
     )
     limits = (
         "Rollout files hold no token ids, logprobs, advantages or problem ids, and no text but what the environment "
-        "logged. A conversation of `_logtree.json` is shown with a sample only where it is certain to be its own; the "
-        "others are listed with the step. A metric of a sample is the mean over its steps, and its "
-        "`trajectory_metrics`, that have the key, as the cookbook averages: a flag that only the last step carries "
-        "counts whole. Images are not stored."
+        "logged. A conversation of `_logtree.json` is a sample's text, in lists and searches as well, only where it is "
+        "certain to be its own; the others stand in the report and are found by a search. A metric of a sample is the "
+        "mean over its steps, and its `trajectory_metrics`, that have the key, as the cookbook averages: a flag that "
+        "only the last step carries counts whole. Images are not stored."
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
@@ -180,23 +179,30 @@ class Tinker(TinkerFiles, JsonlFormat):
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`. Attempts count in the order of the names: what a newer layout replaced stands first."""
         found: list[Named] = []
+        logs: dict[str, str] = {}
         for part in run.parts:
             if Path(part.path).is_file():
                 if not part.path.endswith(NOT_SAMPLES):
                     found.append(of_file(Path(part.path), links_of(run)))
             else:
-                found += find(part.path, links_of(run), ("rollouts",))
+                listed = find(part.path, links_of(run), ("rollouts", "tree"))
+                found += [named for named in listed if named.kind == "rollouts"]
+                logs |= {plain_name(named.path): named.path for named in listed if named.kind == "tree"}
         newer = {(named.split, named.step) for named in found if not named.flat}
-        return [
-            Source(
+        sources = []
+        for named in found:
+            texts_from, texts_bytes = log_state(logs.get(tree_of(named.path), "")) if logs else ("", 0)
+            source = Source(
                 path=named.path,
                 name=f"./{named.name}" if named.flat and (named.split, named.step) in newer else named.name,
                 split=named.split,
                 step=named.step,
                 root=named.root,
+                texts_from=texts_from,
+                texts_bytes=texts_bytes,
             )
-            for named in found
-        ]
+            sources.append(source)
+        return sources
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """See `JsonlFormat`."""
@@ -206,7 +212,7 @@ class Tinker(TinkerFiles, JsonlFormat):
         step = step_of(record.get("iteration"))
         status, status_raw = steps.status(record)
         tags = _tags(record)
-        asked, answered = _texts(record)
+        asked, answered = said.texts_of(said.turns_in(record)[0])
         return SampleRow(
             split=_split(record) or source.split or "train",
             step=step if step is not None else (source.step or 0),
@@ -233,10 +239,17 @@ class Tinker(TinkerFiles, JsonlFormat):
             response=answered,
         )
 
+    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
+        """See `Format`. Rows whose text the step's log alone holds have it; what is wrong with the log is said once."""
+        log = StepLog(source)
+        yield from self.scanned(run, source, start, stop, log.complete)
+        if start == 0:
+            yield from log.problems
+
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `JsonlFormat`."""
-        turns, placed = _turns(record)
-        asked, answered = _messages(record, turns)
+        turns, placed = said.turns_in(record)
+        asked, answered = said.messages_in(record, turns)
         return Sample(
             key=row.key,
             row=row,
@@ -255,10 +268,14 @@ class Tinker(TinkerFiles, JsonlFormat):
         """See `Format`. Adds the conversation that was logged beside the rollouts, where it is this sample's."""
         sample = super().load(run, source, locator)
         record = self.prepared(run, parse(strip_bom(self.raw(source, locator), locator.start)))
-        place = place_of(record)
-        if place is not None and not any(turn.origin == "prompt" for turn in sample.turns):
-            tied = tied_to(run, source.path, sample.row.split, sample.row.step, place)
-            sample = sample if tied is None else _with_log(sample, record, tied)
+        row = sample.row
+        tied = tied_to(run, source.path, row.split, row.step, record) if said.lacks_prompt(sample.turns) else None
+        turns = said.with_log(sample.turns, record, tied) if tied else None
+        if tied and turns is not None:
+            sample.turns = turns
+            sample.prompt_text, sample.response_text = row.prompt, row.response = said.texts_of(turns)
+            what = "the conversation" if tied.whole else "the prompt"
+            sample.notes.append(f"{what} is from the step's log: {tied.reason}")
         if not any(turn.parts for turn in sample.turns):
             where = "; what it logged for the step is in the report" if has_log(run, source.path) else ""
             sample.notes.append(f"the trainer logged no text for this sample{where}")
@@ -356,65 +373,6 @@ def _sum(values: list[object], *, whole: bool = False) -> int | None:
 def _metrics(record: Record) -> dict[str, float]:
     own = {key: fields.number(record.get(key)) for key in ("final_reward", "sampling_client_step")}
     return steps.numbers(record) | {key: value for key, value in own.items() if value is not None}
-
-
-def _turns(record: Record) -> tuple[list[Turn], bool]:
-    """Return the turns of a record, and whether its steps found their places among them."""
-    taken = steps.steps_of(record)
-    conversation = record.get("conversation")
-    if not (isinstance(conversation, list) and fields.is_messages(conversation)):
-        return steps.logged_turns(taken), True
-    turns = turns_of(conversation)
-    placed = steps.aligned(turns, taken)
-    if not placed:
-        first = next((at for at, turn in enumerate(turns) if turn.role == "assistant"), len(turns))
-        for turn in turns[first:]:
-            turn.origin = "response"
-    return turns, placed or not taken
-
-
-def _messages(record: Record, turns: list[Turn]) -> tuple[list[Any] | None, list[Any] | None]:
-    """Return the messages of the prompt and of the response, where a conversation has one for each turn."""
-    conversation = fields.messages(record.get("conversation"))
-    if conversation is None or len(conversation) != len(turns):
-        return None, None
-    asked, answered = (
-        [one for one, turn in zip(conversation, turns, strict=True) if turn.origin == origin]
-        for origin in ("prompt", "response")
-    )
-    return asked or None, answered or None
-
-
-def _texts(record: Record) -> tuple[str, str]:
-    """Return prompt and response as plain text, as far as they are stored."""
-    turns, _ = _turns(record)
-    return _joined(turns, "prompt"), _joined(turns, "response")
-
-
-def _with_log(sample: Sample, record: Record, tied: Tied) -> Sample:
-    """Add what a step's log holds of a sample."""
-    turns = copy.deepcopy(tied.turns)
-    if not tied.whole:
-        sample.turns = turns + sample.turns
-    elif steps.aligned(turns, steps.steps_of(record)):
-        sample.turns = turns
-    else:
-        return sample
-    sample.prompt_text, sample.response_text = (_joined(sample.turns, origin) for origin in ("prompt", "response"))
-    what = "the conversation" if tied.whole else "the prompt"
-    sample.notes.append(f"{what} is from the step's log: {tied.reason}")
-    return sample
-
-
-def _joined(turns: list[Turn], origin: str) -> str:
-    found = (
-        "".join(
-            part.text if part.raw is None else part.raw for part in turn.parts if part.kind not in ("image", "json")
-        )
-        for turn in turns
-        if turn.origin == origin
-    )
-    return "\n\n".join(piece for piece in found if piece)
 
 
 def _extra(record: Record, row: SampleRow) -> dict[str, Any]:

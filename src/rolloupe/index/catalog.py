@@ -98,14 +98,18 @@ class Catalog:
     def add(self, meta: SegmentMeta) -> tuple[Path, Path]:
         """Put a segment in its part's place; the part's tail, which it covers, goes. Returns its files.
 
-        The file of the segment before stays for a while: another viewer of the run may still read it.
+        The file of the segment before stays for a while: another viewer of the run may still read it. One with other
+        texts goes: which of both is the newer one, nobody could tell later.
         """
-        base = base_path(self.folder, meta.source, meta.part, meta.stop)
+        base = base_path(self.folder, meta.source, meta.part, meta.stop, meta.texts_from)
         key = (meta.source, meta.part)
         with self._lock:
+            before = self._segments.get(key)
             self._segments[key] = Segment(meta, base.with_suffix(".parquet"))
             self._tails.pop(key, None)
         self.touch()
+        if before is not None and before.meta.texts_from != meta.texts_from:
+            discard(before.path)
         return base.with_suffix(".parquet"), base.with_suffix(".meta")
 
     def segments(self) -> list[Segment]:

@@ -3,8 +3,10 @@
 from collections.abc import Callable, Iterator
 from itertools import count
 
+from msgspec.structs import replace
+
 from rolloupe.index.catalog import Catalog, PartKey, Tail
-from rolloupe.index.segment import GRID_BYTES, grid_span, has_open_grid, parts_of, reaches, span_of
+from rolloupe.index.segment import GRID_BYTES, grid_span, has_open_grid, has_other_texts, parts_of, reaches, span_of
 from rolloupe.index.snapshot import Segment
 from rolloupe.index.sources import Place, Sources
 
@@ -31,12 +33,32 @@ class Due:
                 if not leave_out((place.source.name, part)) and self._is_due(place, part):
                     yield place, part
 
+    def lacking_texts(self, leave_out: Callable[[PartKey], bool]) -> Iterator[tuple[Place, int]]:
+        """Yield the parts whose numbers are known and whose texts may stand in another file, newest step first."""
+        for place in self._sources.newest_first():
+            first = self._catalog.segment((place.source.name, 0))
+            if not (place.source.texts_from or (first is not None and first.meta.texts_from)):
+                continue
+            for part in self._parts(place):
+                key = (place.source.name, part)
+                held = self._catalog.segment(key)
+                if held is not None and has_other_texts(place.source, held.meta) and not leave_out(key):
+                    yield place, part
+
+    def as_due(self, place: Place, part: int) -> Place:
+        """A place as a part of it is scanned next: for its numbers alone, as long as those are not known."""
+        if self._catalog.segment((place.source.name, part)) is not None:
+            return place
+        return place._replace(source=replace(place.source, texts_from="", texts_bytes=0))
+
     def scanned(self, key: PartKey, size_bytes: int) -> None:
         """Note the size that a file had when a part of it was scanned."""
         self._seen[key] = size_bytes
 
     def settles(self, place: Place, part: int, held: Segment, tail: Tail | None) -> bool:
-        """Tell whether what a part has grown by goes to disk: the file is quiet, the tail long, or the part whole."""
+        """Tell whether a part is scanned whole: its file is quiet, its tail long, it is whole, or its texts changed."""
+        if has_other_texts(place.source, held.meta):
+            return True
         is_large = tail is not None and tail.stop - held.meta.stop > TAIL_BYTES
         return is_large or self._sources.is_quiet(place) or self._is_whole(place, part)
 
@@ -48,9 +70,9 @@ class Due:
     def cost(self, place: Place, part: int) -> int:
         """About how many bytes are read for a part."""
         if self._is_open(place):
-            return min(GRID_BYTES, EXPANSION * place.state.size)
+            return min(GRID_BYTES, EXPANSION * place.state.size) + place.source.texts_bytes
         start, stop = self.span(place, part)
-        return stop - start
+        return stop - start + place.source.texts_bytes
 
     def span(self, place: Place, part: int) -> tuple[int, int]:
         """The bytes from which the records of a part begin."""

@@ -309,22 +309,31 @@ class OpenRun:
             self._texts.forget(damaged)
 
     def _index_new(self) -> None:
-        """Scan what no segment or tail holds yet, the newest first: a little here, the rest in the workers."""
-        pending, worked = self._pending(), False
+        """Scan what no segment or tail holds yet, the newest first: a little here, the rest in the workers.
+
+        Numbers come before texts that stand in other files.
+        """
+        phases, worked = self._phases(), False
+        pending = next(phases)
         while not self._stop.is_set():
             due = next(pending, None) if len(self._flying) <= self._workers.count else None
             if due is not None:
                 self._begin(*due)
             elif self._flying:
                 if any(self._due.goes_further(*part) for part in self._land(LOOK_S)):
-                    pending = self._pending()
+                    phases = self._phases()
+                    pending = next(phases)
+            elif (following := next(phases, None)) is not None:
+                pending = following
+                continue
             else:
                 break
             worked = True
             if time.monotonic() - self._looked_s > LOOK_S:
                 self._look()
                 if not self._idle:
-                    pending = self._pending()
+                    phases = self._phases()
+                    pending = next(phases)
         if worked:
             self._update("scalars")
 
@@ -335,6 +344,7 @@ class OpenRun:
             self._grow(place, part)
             self._tell()
             return
+        place = self._due.as_due(place, part)
         job = Job(folder=str(self.catalog.folder), run=self.info, source=place.source, part=part)
         cost = self._due.cost(place, part)
         if self._inline_left >= cost:
@@ -367,8 +377,10 @@ class OpenRun:
             self._update("scalars")
         self._on_change(self)
 
-    def _pending(self) -> Iterator[tuple[Place, int]]:
-        return self._due.pending(lambda key: key in self._failures or self._is_flying(key))
+    def _phases(self) -> Iterator[Iterator[tuple[Place, int]]]:
+        """What is to be scanned: for each phase the parts, listed anew as they are asked for."""
+        for phase in (self._due.pending, self._due.lacking_texts):
+            yield phase(lambda key: key in self._failures or self._is_flying(key))
 
     def _is_flying(self, key: PartKey) -> bool:
         return any(key == flying for _, flying in self._flying.values())

@@ -29,7 +29,7 @@ from rolloupe.index.sketch import Sketch, sketches_of
 from rolloupe.model import Annotation, Location, Problem, RunInfo, SampleRow, Source
 from rolloupe.storage import open_file
 
-VERSION = 16
+VERSION = 17
 """Raise it when the shape of a segment, or what a format makes of a line, changes: older ones are then rebuilt."""
 
 GRID_BYTES = 16 * 2**20
@@ -74,6 +74,10 @@ class SegmentMeta(Struct, kw_only=True):
     """True where it holds annotations instead of samples."""
     depends: str = ""
     """`Source.depends` when it was scanned."""
+    texts_from: str = ""
+    """`Source.texts_from` when it was scanned."""
+    lacks_prompts: bool = False
+    """True where samples of it have no prompt: another file may hold it one day."""
     says_discarded: bool = False
     """True where annotations in it say of samples whether they were trained on."""
 
@@ -162,10 +166,11 @@ def scan(run: RunInfo, source: Source, start: int, stop: int) -> Scan:
     return Scan(source, rows, annotations, problems, end, unfinished)
 
 
-def base_path(folder: Path, source_name: str, part: int, stop: int) -> Path:
-    """Where a segment lies, without its ending."""
+def base_path(folder: Path, source_name: str, part: int, stop: int, texts_from: str) -> Path:
+    """Where a segment lies, without its ending. Texts from another file than before are those of another segment."""
     key = hashlib.blake2b(source_name.encode("utf-8", "surrogateescape"), digest_size=10).hexdigest()
-    return folder / key[:2] / f"{key}-{part:06d}-{stop:x}"
+    word = hashlib.blake2b(texts_from.encode("utf-8", "surrogateescape"), digest_size=5).hexdigest()
+    return folder / key[:2] / f"{key}-{part:06d}-{stop:x}{f'-{word}' if texts_from else ''}"
 
 
 def build(folder: Path, run: RunInfo, source: Source, part: int) -> SegmentMeta | None:
@@ -186,21 +191,28 @@ def build(folder: Path, run: RunInfo, source: Source, part: int) -> SegmentMeta 
     meta = _meta(run, source, part, found, print_)
     meta.start, meta.stop = start, covered
     meta.complete = splittable and stop == grid_span(part)[1] and not found.unfinished
-    base = base_path(folder, source.name, part, covered)
+    base = base_path(folder, source.name, part, covered, source.texts_from)
     meta.scalar_bytes = write_parquet(base.with_suffix(".parquet"), *found.as_stored())
     with _replacing(base.with_suffix(".meta")) as temporary:
         temporary.write_bytes(msgspec.msgpack.encode(meta))
     return meta
 
 
+def has_other_texts(source: Source, meta: SegmentMeta) -> bool:
+    """Tell whether texts of a segment may stand in another file now than when it was made: if it needs one at all."""
+    return source.texts_from != meta.texts_from and bool(meta.texts_from or meta.lacks_prompts)
+
+
 def build_text(folder: Path, run: RunInfo, source: Source, meta: SegmentMeta) -> bool:
-    """Write the text of a segment whose scalars stand. False where the file no longer is what was scanned."""
+    """Write the text of a segment whose scalars stand. False where its files no longer are what was scanned."""
+    if has_other_texts(source, meta):
+        return False
     state = fingerprint.state_of(source.path)
     if state is None or not fingerprint.still_holds(source.location, meta.fingerprint, state):
         return False
     rows = _rows(run, source, meta)
     if len(rows) == meta.rows:
-        base = base_path(folder, meta.source, meta.part, meta.stop)
+        base = base_path(folder, meta.source, meta.part, meta.stop, meta.texts_from)
         write_parquet(base.with_suffix(TEXT), text_table_of(rows))
     return len(rows) == meta.rows
 
@@ -226,7 +238,8 @@ def _meta(run: RunInfo, source: Source, part: int, found: Scan, print_: Fingerpr
         rows=len(found.rows), duplicates=has_duplicates(found.rows), fingerprint=print_,
         sketches=sketches_of(found.rows), metrics=metrics, tags=tags, problems=_listed(problems),
         problem_count=len(problems), scalar_bytes=0, annotates=source.annotates, depends=source.depends,
-        says_discarded=says_discarded(found.annotations),
+        says_discarded=says_discarded(found.annotations), texts_from=source.texts_from,
+        lacks_prompts=not all(entry.prompt_preview for entry in found.rows),
     )  # fmt: skip
 
 

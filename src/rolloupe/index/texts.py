@@ -88,8 +88,9 @@ class Texts:
                 continue
             meta = segment.meta
             job = Job(folder=str(self._folder), run=self._info, source=source, part=meta.part, meta=meta)
-            if self._inline_left >= meta.stop - meta.start:
-                self._inline_left -= meta.stop - meta.start
+            cost = meta.stop - meta.start + source.texts_bytes
+            if self._inline_left >= cost:
+                self._inline_left -= cost
                 self._wrote(segment, perform(job))
                 continue
             self._writing[self._workers.submit(job)] = segment

@@ -62,6 +62,7 @@ def _begun(runs: list[OpenRun], asked: wire.SearchRequest) -> Running:
                 kept=LISTED - TOLD,
                 oldest_first=asked.oldest_first,
                 by_step=len(runs) == 1,
+                transcripts=TOLD,
                 stopped=stop.is_set,
             )
         except (BadQuery, NotFound) as error:

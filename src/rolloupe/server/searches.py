@@ -43,6 +43,8 @@ class Running:
         self._lock = threading.Lock()
         self._progress = [next(search).progress for _, search in searches]
         self._told: list[wire.SearchHit] = []
+        self._told_transcripts: list[wire.TranscriptHit] = []
+        self._transcripts_left = TOLD
         self._hits: list[tuple[str, Search, Hit | Row]] = []
         self._is_begun = self._is_over = False
         self._error: Exception | None = None
@@ -68,6 +70,9 @@ class Running:
             self._progress[number] = found.progress
             room = max(0, TOLD - len(self._hits))
             self._told += [views.search_hit(run.id, hit) for hit in found.hits[:room]]
+            some = found.transcripts[: self._transcripts_left]
+            self._transcripts_left -= len(some)
+            self._told_transcripts += [views.transcript_hit(run.id, one) for one in some]
             new: list[Hit | Row] = [*found.hits, *found.rows]
             self._hits += [(run.id, search, one) for one in new[: max(0, LISTED - len(self._hits))]]
 
@@ -76,6 +81,7 @@ class Running:
         is_over = self._is_over  # before the rest: what is found after it is said is none of this message
         with self._lock:
             hits, self._told = self._told, []
+            transcripts, self._told_transcripts = self._told_transcripts, []
             progress, listed = list(self._progress), len(self._hits)
         notes = [*self._notes, *(note for one in progress for note in one.notes)]
         if is_over and self._error is not None:
@@ -94,6 +100,10 @@ class Running:
                 for (split, step), found in search.take_steps().items()
             ],
             listed=listed,
+            transcripts=transcripts,
+            transcripts_found=sum(one.transcripts for one in progress),
+            reports=sum(one.reports for one in progress),
+            known_reports=sum(one.known_reports for one in progress),
             samples=sum(one.samples for one in progress),
             known_samples=sum(one.known_samples for one in progress),
             searched_bytes=sum(one.searched_bytes for one in progress),

@@ -1,12 +1,12 @@
 """The common model as it crosses to the browser: records of `model` and `query` turned into those of `wire`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rolloupe import query, text
 from rolloupe.index import OpenRun
 from rolloupe.model import Locator, Sample, SampleKey
 from rolloupe.query import Group, SampleItem
-from rolloupe.query.search import Hit
+from rolloupe.query.search import Hit, Snippet, Transcript
 from rolloupe.server import wire
 from rolloupe.server.policy import policy
 from rolloupe.server.replies import is_finite, plain
@@ -134,12 +134,30 @@ def search_hit(run_id: str, hit: Hit) -> wire.SearchHit:
         reward=number(item.reward),
         status=item.status,
         discarded=item.discarded,
-        snippets=[
-            wire.SnippetView(role=one.role, pieces=list(one.pieces), is_start=one.is_start, is_end=one.is_end)
-            for one in hit.snippets
-        ],
+        snippets=snippet_views(hit.snippets),
         more=hit.more,
     )
+
+
+def transcript_hit(run_id: str, hit: Transcript) -> wire.TranscriptHit:
+    """A conversation of a report in which something was found."""
+    return wire.TranscriptHit(
+        run=run_id,
+        split=hit.split,
+        step=hit.step,
+        title=hit.title,
+        at=hit.at,
+        snippets=snippet_views(hit.snippets),
+        more=hit.more,
+    )
+
+
+def snippet_views(snippets: Iterable[Snippet]) -> list[wire.SnippetView]:
+    """What surrounds the places of a hit."""
+    return [
+        wire.SnippetView(role=one.role, pieces=list(one.pieces), is_start=one.is_start, is_end=one.is_end)
+        for one in snippets
+    ]
 
 
 def sample_reply(run_id: str, sample: Sample, members: Sequence[SampleKey]) -> wire.SampleReply:

@@ -756,6 +756,20 @@ export interface SearchHit {
   more: boolean;
 }
 
+/** A conversation that a trainer logged for a step, that no sample shows, and in which something was found. */
+export interface TranscriptHit {
+  run: string;
+  split: string;
+  step: number;
+  /** Those of the sections that it stands in. */
+  title: string;
+  /** Where in the report of the step it stands: the numbers of the children that lead there, `0.3.1`. */
+  at: string;
+  snippets: SnippetView[];
+  /** True where there is more in it than the snippets show. */
+  more: boolean;
+}
+
 /** Samples in which something was found, of one step of a split. */
 export interface StepFound {
   split: string;
@@ -779,6 +793,13 @@ export interface SearchEvent {
   found_since: StepFound[];
   /** So many of them can be asked for. */
   listed: number;
+  /** The first conversations of reports, as they are found: behind all samples. */
+  transcripts: TranscriptHit[];
+  /** All there are. */
+  transcripts_found: number;
+  /** Reports that were searched, of `known_reports`, which is 0 before it is their turn. */
+  reports: number;
+  known_reports: number;
   samples: number;
   known_samples: number;
   /** Of the files, as `known_bytes`, which are those that are indexed and of the steps in question. */

@@ -64,6 +64,14 @@ describe("addresses", () => {
     }
     expect(parse("runs/r", "scope=nonsense").extent).toBe("step");
   });
+  it("lead to a piece of a report, and forget it at another step", () => {
+    const place = { ...START, page: "report" as const, run: "r", split: "train", step: 3, at: "0.3.1" };
+    expect(format(place)).toBe("runs/r/report?split=train&step=3&at=0.3.1");
+    expect(parse("runs/r/report", "split=train&step=3&at=0.3.1")).toEqual(place);
+    expect([moved(place, { step: 4 }).at, moved(place, { page: "run" }).at, moved(place, { list: true }).at]).toEqual(["", "", "0.3.1"]);
+    expect(parse("runs/r/report", "at=..%2F1").at).toBe("");
+    expect(parse("runs/r", "at=1").at).toBe("");
+  });
   it("go to the top of a list that is sorted anew", () => {
     const place = { ...START, page: "rollouts" as const, run: "r", split: "train", step: 2, sample: "train/2/0/0", extent: "run" as const };
     expect(moved(place, { sort: "reward", descending: true })).toMatchObject({ step: 2, extent: "run", sample: null, sort: "reward" });

@@ -36,6 +36,8 @@ export interface Place extends Together {
   charts: readonly string[] | null;
   /** What a page is asked beside, by name: see `ASKED`. */
   ask: Readonly<Record<string, string>>;
+  /** In a report the piece that one was led to: the numbers of the children that lead there, `0.3.1`. Empty for none. */
+  at: string;
   /** On a narrow screen: the list of samples, instead of the sample. */
   list: boolean;
   /** Runs whose curves are drawn over those of the run that is looked at. */
@@ -65,6 +67,7 @@ export const START: Place = {
   columns: null,
   charts: null,
   ask: {},
+  at: "",
   list: false,
   over: [],
   find: "",
@@ -92,6 +95,7 @@ const DISCARDED = "discarded";
 /** The names of what pages are asked, as they stand in addresses: those of evaluations. */
 const ASKED = ["metric", "bar", "k", "only", "by", "of", "problem", "from", "to"];
 const WHOLE = /^-?\d{1,16}$/;
+const AT = /^\d{1,6}(?:\.\d{1,6}){0,99}$/;
 
 /** What of a sample's id an address can do without: its split and its step. Null for what is no id. */
 export function scopeOf(id: string): { split: string; step: number } | null {
@@ -135,6 +139,7 @@ export function parse(path: string, query: string): Place {
     charts: namesIn(given, "chart", MAX_CHARTS),
     discarded: third === DISCARDED,
     ask: third !== "evals" ? {} : Object.fromEntries(ASKED.flatMap((name) => (given.get(name) ? [[name, given.get(name) ?? ""]] : []))),
+    at: third === "report" && AT.test(given.get("at") ?? "") ? (given.get("at") ?? "") : "",
     list: given.get("list") === "1",
     over: [...new Set(given.getAll("over"))].filter((id) => id !== "" && id !== second).slice(0, MAX_OVER),
     find: "",
@@ -169,6 +174,7 @@ export function format(place: Place): string {
   writeNames(query, "column", place.columns);
   writeNames(query, "chart", place.charts);
   if (place.page === "evals") for (const name of ASKED) if (place.ask[name]) query.set(name, place.ask[name] ?? "");
+  if (place.page === "report" && place.at !== "") query.set("at", place.at);
   if (place.list) query.set("list", "1");
   for (const id of place.over) query.append("over", id);
   if (isSearch || place.page === "rollouts") writeSearch(place.search, query);
@@ -192,6 +198,7 @@ function movedTo(place: Place, change: Partial<Place>): Place {
     return { ...START, page: "rollouts", sort, descending: place.descending, mode: place.mode, over, search: place.search, ...change };
   }
   if (at("split") && !("step" in change)) next.step = null;
+  if ((at("page") || at("split") || at("step")) && !("at" in change)) next.at = "";
   // Another step is looked at by itself; another sample takes its step along, whatever the list is of. What was left
   // open and is filled in changes nothing else.
   const isOther = (at("split") && place.split !== null) || (at("step") && place.step !== null);

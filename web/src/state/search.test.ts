@@ -10,7 +10,7 @@ const ASKED = askedAt({ ...START, page: "search", search: { ...NO_SEARCH, text: 
 if (ASKED === null) throw new Error("a text is searched for");
 
 const event = (kind: string): SearchEvent => ({
-  search: "1", kind, hits: [], found: 0, found_by_run: {}, found_since: [], listed: 0, samples: 1, known_samples: 2, searched_bytes: 1, known_bytes: 2, from_sources: 0, notes: [], indexing: [],
+  search: "1", kind, hits: [], found: 0, found_by_run: {}, found_since: [], listed: 0, transcripts: [], transcripts_found: 0, reports: 0, known_reports: 0, samples: 1, known_samples: 2, searched_bytes: 1, known_bytes: 2, from_sources: 0, notes: [], indexing: [],
 });
 
 /** The searches that were begun: what each hears, and its end. */

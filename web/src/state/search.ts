@@ -2,7 +2,7 @@
 
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { type ApiError, getHits, getSpans, search } from "../api";
-import type { SearchEvent, SearchHit, SearchRequest, Span, StepFound, TextSearch } from "../api/types.gen";
+import type { SearchEvent, SearchHit, SearchRequest, Span, StepFound, TextSearch, TranscriptHit } from "../api/types.gen";
 import type { Place } from "../lib/address";
 import { goTo, searched } from "./highlights";
 import { place } from "./place";
@@ -23,10 +23,12 @@ export interface Results {
   home: Partial<Place>;
   asked: SearchRequest;
   /** How far it is; null before the first word. */
-  now: Omit<SearchEvent, "hits" | "found_since"> | null;
+  now: Omit<SearchEvent, "hits" | "transcripts" | "found_since"> | null;
   /** Of one run: by split and step how many samples were found. */
   bySplit: ReadonlyMap<string, ReadonlyMap<number, number>>;
   hits: readonly SearchHit[];
+  /** Logged conversations that no sample shows. */
+  transcripts: readonly TranscriptHit[];
   error: ApiError | null;
   /** The version of each run that was searched, to tell what has come since. */
   versions: ReadonlyMap<string, string>;
@@ -85,14 +87,14 @@ export function begin(asked: SearchRequest): void {
   const versions = new Map((runs.peek() ?? []).filter(({ id }) => asked.runs.length === 0 || asked.runs.includes(id)).map((one) => [one.id, one.version]));
   const { run: runId, split, step, extent, where, search: what } = place.peek();
   const home = { page: "search" as const, run: runId, split, step, extent, where, search: what };
-  let held: Results = { key: JSON.stringify(asked), home, asked, now: null, bySplit: new Map(), hits: [], error: null, versions };
+  let held: Results = { key: JSON.stringify(asked), home, asked, now: null, bySplit: new Map(), hits: [], transcripts: [], error: null, versions };
   results.value = held;
   const set = (change: Partial<Results>): void => {
     if (running === own) results.value = held = { ...(results.peek() ?? held), ...change };
   };
-  search(asked, own.signal, ({ hits, found_since: since, ...now }) => {
+  search(asked, own.signal, ({ hits, transcripts, found_since: since, ...now }) => {
     const before = results.peek() ?? held;
-    set({ now, bySplit: added(before.bySplit, since), hits: hits.length === 0 ? before.hits : [...before.hits, ...hits] });
+    set({ now, bySplit: added(before.bySplit, since), hits: joined(before.hits, hits), transcripts: joined(before.transcripts, transcripts) });
   }).then(
     () => {
       if (running !== own) return; // ended by the one that has taken its place
@@ -101,6 +103,10 @@ export function begin(asked: SearchRequest): void {
     },
     (error: unknown) => set({ error: asApiError(error) }),
   );
+}
+
+function joined<T>(before: readonly T[], since: readonly T[]): readonly T[] {
+  return since.length === 0 ? before : [...before, ...since];
 }
 
 /** The counts by split and step, with what came in since. */

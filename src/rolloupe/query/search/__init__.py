@@ -2,11 +2,12 @@
 
 from rolloupe.query.search.part import Row
 from rolloupe.query.search.pattern import ROLES, Pattern, TextQuery, utf16_length
+from rolloupe.query.search.reports import Transcript
 from rolloupe.query.search.roles import MAX_SPANS, Marked, marked, speaks
 from rolloupe.query.search.searching import Found, Hit, Progress, Search, search
 from rolloupe.query.search.snippets import Snippet
 
 __all__ = [
     "MAX_SPANS", "ROLES", "Found", "Hit", "Marked", "Pattern", "Progress", "Row", "Search", "Snippet", "TextQuery",
-    "marked", "search", "speaks", "utf16_length",
+    "Transcript", "marked", "search", "speaks", "utf16_length",
 ]  # fmt: skip

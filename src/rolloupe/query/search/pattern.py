@@ -72,6 +72,16 @@ class Pattern:
             self._word = f"{flag}(?:^|[^{WORD}])({_closed(body)})(?:$|[^{WORD}])"
             self._compiled = _compiled(self._word, cleaned)
 
+    @property
+    def word(self) -> bytes:
+        """ASCII letters and blanks, small, that stand in every text that holds it, in whatever case; empty for none.
+
+        Without regard to case k and s are other signs as well: the Kelvin and the long s.
+        """
+        letters = _LETTERS if self.query.case else _PLAIN_LETTERS
+        pieces = [] if self.query.regex else letters.findall(self.query.text)
+        return max((piece.strip() for piece in pieces), key=len, default="").lower().encode()
+
     def within(self, column: pa.Array) -> Mask:
         """Tell which of some texts hold it."""
         has_edges = self.query.regex and _EDGES.search(self.query.text) is not None
@@ -121,6 +131,8 @@ def utf16_length(text: str) -> int:
 
 
 _EDGES = re.compile(r"[\^$]|\\[AzbB]")
+_LETTERS = re.compile(r"[A-Za-z ]+")
+_PLAIN_LETTERS = re.compile(r"[A-JL-RT-Za-jl-rt-z ]+")
 _UNESCAPED = re.compile(r"[\w ]*")
 
 

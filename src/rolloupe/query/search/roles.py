@@ -1,13 +1,13 @@
 """What those who take part say: turns of a sample that is read whole, and where in them something stands."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
 from rolloupe import text as texts
 from rolloupe.errors import SourceChanged
 from rolloupe.index import OpenRun, Piece
-from rolloupe.model import Locator, Part, Sample, SampleKey, Turn
+from rolloupe.model import Locator, Part, SampleKey, Turn
 from rolloupe.query import engine, said
 from rolloupe.query.engine import Question
 from rolloupe.query.rows import PLACE, Place
@@ -70,6 +70,32 @@ def _marks(pattern: Pattern, turns: Sequence[Turn]) -> Iterator[Marked]:
                     yield Marked(number, place, field, start, stop)
 
 
+def snippets_in(
+    pattern: Pattern, turns: Iterable[Turn], check: Callable[[], None] = lambda: None
+) -> tuple[list[Snippet], bool]:
+    """What surrounds the first places in turns of the roles in question, and whether there are more.
+
+    `check` is called before each text is looked through; to end that, it raises.
+    """
+    found: list[Snippet] = []
+    for turn in turns:
+        if not speaks(turn, pattern.query.roles):
+            continue
+        role = SAME.get(turn.role, turn.role)
+        for _, text in (field for part in turn.parts for field in fields_of(part)):
+            check()
+            encoded = texts.clean(text).encode()
+            if next(pattern.spans(encoded), None) is None:
+                continue
+            own, is_more = snippets_of(pattern, role, encoded)
+            if len(found) >= MOST:
+                return found, True
+            found += own
+            if is_more:
+                return found, True
+    return found, False
+
+
 class Spoken:
     """A search among those that say something; samples are read whole for it."""
 
@@ -91,30 +117,12 @@ class Spoken:
             if not go_on():
                 return
             try:
-                snippets, more = self._of(said.load(self._run, key, locator))
+                snippets, more = snippets_in(self._pattern, said.load(self._run, key, locator).turns)
             except SourceChanged as error:
                 self._note(str(error))
                 continue
             if snippets:
                 yield number, tuple(snippets), more
-
-    def _of(self, sample: Sample) -> tuple[list[Snippet], bool]:
-        found: list[Snippet] = []
-        for turn in sample.turns:
-            if not speaks(turn, self._pattern.query.roles):
-                continue
-            role = SAME.get(turn.role, turn.role)
-            for _, text in (field for part in turn.parts for field in fields_of(part)):
-                encoded = texts.clean(text).encode()
-                if next(self._pattern.spans(encoded), None) is None:
-                    continue
-                own, is_more = snippets_of(self._pattern, role, encoded)
-                if len(found) >= MOST:
-                    return found, True
-                found += own
-                if is_more:
-                    return found, True
-        return found, False
 
     def _places(self, piece: Piece, numbers: Sequence[int]) -> list[tuple[int, SampleKey, Locator]]:
         sql = f"SELECT nth, {PLACED} FROM rows JOIN places USING ({', '.join(PLACE)}) ORDER BY nth"

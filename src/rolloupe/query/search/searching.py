@@ -8,11 +8,12 @@ import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent import futures
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
-from rolloupe.errors import SourceChanged
+from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun, Piece, StepKey
 from rolloupe.index.worker import worker_count
 from rolloupe.query import shown
@@ -22,6 +23,7 @@ from rolloupe.query.rows import Place
 from rolloupe.query.search.pace import Pace
 from rolloupe.query.search.part import TOGETHER_BYTES, Count, Part, Row, search_parts
 from rolloupe.query.search.pattern import Pattern, TextQuery
+from rolloupe.query.search.reports import Reports, Transcript
 from rolloupe.query.search.scope import pieces_of, rows_in, scoped
 from rolloupe.query.search.snippets import Snippet
 from rolloupe.query.terms import terms_of
@@ -34,6 +36,9 @@ MAX_THREADS = 4
 MAX_AHEAD, AHEAD_ROWS = 64, 100_000
 """So many pieces are looked ahead at most, and so many samples, where there are more pieces than threads need."""
 
+
+MAX_TRANSCRIPTS = 10_000
+"""So many conversations of reports are listed at most; all are counted."""
 
 TOGETHER = 16
 """So many small pieces are handed to a thread at once, as long as they are no more than `TOGETHER_BYTES`."""
@@ -64,6 +69,12 @@ class Progress(NamedTuple):
     notes: tuple[str, ...]
     """What could not be searched, and why."""
     is_over: bool
+    transcripts: int = 0
+    """Conversations of reports in which something was found, and that no sample shows."""
+    reports: int = 0
+    """Reports that were searched so far: they come behind all samples."""
+    known_reports: int = 0
+    """Those that are to be searched; 0 until it is their turn."""
 
 
 class Found(NamedTuple):
@@ -72,6 +83,8 @@ class Found(NamedTuple):
     hits: list[Hit]
     rows: list[Row]
     progress: Progress
+    transcripts: Sequence[Transcript] = ()
+    """Conversations of reports that no sample shows, as far as they are listed."""
 
 
 def never() -> bool:
@@ -83,6 +96,8 @@ class Search(Iterator[Found]):
     """The search of the samples of a query, as the run is indexed now; all that is found is counted.
 
     `limit` are listed, newest step first, or oldest; `kept` more can be looked up later. `by_step` counts by step, too.
+    Behind the samples come the conversations of reports that no sample shows: `transcripts` of them are listed, unless
+    told as many as the limit leaves, and no more than `MAX_TRANSCRIPTS`.
     Yields every tenth of a second at least, and ends soon after `stopped` says so, or when it is closed. The last
     progress of a search that was not stopped has `is_over`. Sort, limit and offset of the query are left aside.
 
@@ -99,6 +114,7 @@ class Search(Iterator[Found]):
         kept: int = 0,
         oldest_first: bool = False,
         by_step: bool = False,
+        transcripts: int | None = None,
         stopped: Callable[[], bool] = never,
     ) -> None:
         self._run = run
@@ -108,7 +124,8 @@ class Search(Iterator[Found]):
         self._stopped = stopped
         self._is_closed = False
         self._snapshot = run.snapshot()
-        self._query = in_known_splits(self._snapshot, query)
+        self._reports = Reports(run, self._pattern, query, oldest_first=oldest_first)
+        self._query = self._known(query)
         terms_of(self._snapshot, self._query, by_group=False)  # a query that means nothing is refused now
         self._oldest_first = oldest_first
         pieces = pieces_of(self._snapshot, self._query, oldest_first=oldest_first)
@@ -119,6 +136,9 @@ class Search(Iterator[Found]):
         self._count = Count(by_step=by_step)
         self._pace = Pace()
         self._passed = 0
+        self._transcripts: list[Transcript] = []
+        self._most_transcripts = transcripts
+        self._found_transcripts = self._reports_done = self._reports_known = 0
         self._waiting: list[Row] = []
         self._scoped = scoped(run, self._snapshot, self._query, pieces)
         self._going = self._go()
@@ -139,6 +159,15 @@ class Search(Iterator[Found]):
         items = shown.items(shown.shown(self._run, self._snapshot, [Place(row.piece, row.row) for row in rows]))
         return [Hit(item, row.snippets, row.more) for item, row in zip(items, rows, strict=True)]
 
+    def _known(self, query: SampleQuery) -> SampleQuery:
+        """The query in splits that there are. One of reports alone, without a sample, is one."""
+        try:
+            return in_known_splits(self._snapshot, query)
+        except NotFound:
+            if not self._reports.due():
+                raise
+            return query
+
     def _go(self) -> Generator[Found]:
         """The search itself; work begins with the first `next`."""
         parts: Ahead = deque()
@@ -157,11 +186,40 @@ class Search(Iterator[Found]):
                     yield self._since(is_over=False)
                     told_s = time.monotonic()
             if not self._stopped():
+                yield from self._in_reports()
+            if not self._stopped():
                 yield self._since(is_over=True)
         finally:
             self._is_closed = True
             for _, future in parts:
                 future.cancel()
+
+    def _in_reports(self) -> Generator[Found]:
+        """Search the reports, one after another: they are read in Python, which more threads make no quicker."""
+        due = self._reports.due()
+        self._reports_known = len(due)
+        told_s = time.monotonic()
+        for report in due:
+            looking = _pool().submit(self._reports.look, report, self._goes_on, self._count.note)
+            try:
+                while not self._stopped() and not futures.wait([looking], TELL_S / 2).done:
+                    yield self._since(is_over=False)
+            finally:
+                looking.cancel()
+            if self._stopped():
+                return
+            self._take_transcripts(looking.result())
+            if time.monotonic() - told_s >= TELL_S:
+                yield self._since(is_over=False)
+                told_s = time.monotonic()
+
+    def _take_transcripts(self, found: Sequence[Transcript]) -> None:
+        most = MAX_TRANSCRIPTS if self._most_transcripts is None else self._most_transcripts
+        if self._most_transcripts is None and self._limit is not None:
+            most = min(most, self._limit - self._passed - len(self._waiting))
+        self._transcripts += found[: max(0, most - self._found_transcripts)]
+        self._found_transcripts += len(found)
+        self._reports_done += 1
 
     def _next(self) -> list[Part]:
         """The next pieces, small ones together: to hand one to another thread costs as much as to search it."""
@@ -218,7 +276,8 @@ class Search(Iterator[Found]):
                 hits += self.look_up(some)
             except SourceChanged as error:
                 self._count.note(f"{len(some)} samples were found and cannot be listed: {error}")
-        return Found(hits, rows[listed:kept], self._progress(is_over=is_over))
+        transcripts, self._transcripts = self._transcripts, []
+        return Found(hits, rows[listed:kept], self._progress(is_over=is_over), transcripts)
 
     def _progress(self, *, is_over: bool) -> Progress:
         with self._count.lock:
@@ -233,6 +292,9 @@ class Search(Iterator[Found]):
             from_sources,
             notes,
             is_over,
+            self._found_transcripts,
+            self._reports_done,
+            self._reports_known,
         )
 
 

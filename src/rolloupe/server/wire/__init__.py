@@ -70,6 +70,7 @@ from rolloupe.server.wire.search import (
     SpansRequest,
     StepFound,
     TextSearch,
+    TranscriptHit,
 )
 from rolloupe.server.wire.session import ErrorReply, Event, LoginReply, LoginRequest
 from rolloupe.server.wire.state import (
@@ -166,6 +167,7 @@ __all__ = [
     "SuggestionItem",
     "TextReply",
     "TextSearch",
+    "TranscriptHit",
     "TurnView",
     "TurnsReply",
     "number",

@@ -65,6 +65,21 @@ class SearchHit(Struct, kw_only=True):
     """True where there is more in it than the snippets show."""
 
 
+class TranscriptHit(Struct, kw_only=True):
+    """A conversation that a trainer logged for a step, that no sample shows, and in which something was found."""
+
+    run: str
+    split: str
+    step: int
+    title: str
+    """Those of the sections that it stands in."""
+    at: str
+    """Where in the report of the step it stands: the numbers of the children that lead there, `0.3.1`."""
+    snippets: list[SnippetView]
+    more: bool
+    """True where there is more in it than the snippets show."""
+
+
 class StepFound(Struct, kw_only=True):
     """Samples in which something was found, of one step of a split."""
 
@@ -90,6 +105,13 @@ class SearchEvent(Struct, kw_only=True):
     """By step, where one run is searched: those found since the last event."""
     listed: int
     """So many of them can be asked for."""
+    transcripts: list[TranscriptHit]
+    """The first conversations of reports, as they are found: behind all samples."""
+    transcripts_found: int
+    """All there are."""
+    reports: int
+    """Reports that were searched, of `known_reports`, which is 0 before it is their turn."""
+    known_reports: int
     samples: int
     known_samples: int
     searched_bytes: int

@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { ReportNode } from "../../api/types.gen";
-import { drawn } from "../../testing";
+import { START } from "../../lib/address";
+import { place } from "../../state/place";
+import { drawn, part, turn } from "../../testing";
 import { Node, tagsShown } from "./Node";
 
 const node = (kind: string, more: Partial<ReportNode> = {}): ReportNode => ({
@@ -16,12 +18,24 @@ describe("a piece of a report", () => {
   const tree = node("section", { title: "Group", tag: "section", attrs: { "data-group": "3" }, children: [inner, node("text", { text: "bare" })] });
 
   it("says as what it was logged, with its attributes, once that is asked for", async () => {
-    const host = await drawn(<Node node={tree} depth={0} />);
+    const host = await drawn(<Node node={tree} depth={0} at="0" />);
     expect(host.textContent).not.toContain("<section");
     tagsShown.value = true;
-    const shown = await drawn(<Node node={tree} depth={0} />);
+    const shown = await drawn(<Node node={tree} depth={0} at="0" />);
     const tags = [...shown.querySelectorAll("code")].map((one) => one.textContent);
     expect(tags).toEqual(['<section data-group="3">', '<p data-x="\\"><img src=x>">']);
     expect(shown.querySelector("img")).toBeNull();
+  });
+
+  it("that the address names stands open, however deep and however many stand before it", async () => {
+    const talk = (said: string): ReportNode => node("conversation", { turns: [turn("assistant", [part("text", said)])] });
+    const many = Array.from({ length: 150 }, (_, i) => node("details", { title: `fold ${i}`, children: [talk(`said ${i}`)] }));
+    const deep = node("section", { title: "a", children: [node("section", { title: "b", children: [node("section", { title: "c", children: many })] })] });
+    place.value = { ...START, page: "report", run: "r", split: "train", step: 0, at: "0.0.0.140.0" };
+    const host = await drawn(<Node node={deep} depth={0} at="0" />);
+    expect(host.textContent).toContain("said 140");
+    expect(host.textContent).not.toContain("said 139");
+    expect(document.activeElement?.textContent).toContain("said 140");
+    place.value = START;
   });
 });

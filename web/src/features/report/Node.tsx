@@ -1,9 +1,10 @@
 /** A piece of a report: a section that folds, a table, a conversation, a text. Nothing in it is markup. */
 
 import { signal } from "@preact/signals";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { ReportNode } from "../../api/types.gen";
 import { count } from "../../lib/numbers";
+import { field } from "../../state/place";
 import { Text } from "../../ui/Text";
 import { Turn } from "../sample/Turn";
 import style from "./ReportPage.module.css";
@@ -16,7 +17,17 @@ const CHILDREN = 100;
 /** Each piece says as what it was logged, and all that it says of itself. */
 export const tagsShown = signal(false);
 
-export function Node(of: { node: ReportNode; depth: number }) {
+interface Props {
+  node: ReportNode;
+  depth: number;
+  /** The numbers of the children that lead here, as the address has it. */
+  at: string;
+}
+
+/** True where a piece that the address names lies below. */
+const leadsOn = (at: string): boolean => field.at.value.startsWith(`${at}.`);
+
+export function Node(of: Props) {
   return (
     <>
       {tagsShown.value && <Tag node={of.node} />}
@@ -32,29 +43,39 @@ export function Tag({ node: { tag, attrs } }: { node: ReportNode }) {
   return <code class={style["tag"]}><Text text={`<${tag || "text"}${said.join("")}>`} /></code>;
 }
 
-function Piece({ node, depth }: { node: ReportNode; depth: number }) {
-  if (node.kind === "section" || node.kind === "details" || node.kind === "exception") return <Fold node={node} depth={depth} />;
+function Piece({ node, depth, at }: Props) {
+  if (node.kind === "section" || node.kind === "details" || node.kind === "exception") return <Fold node={node} depth={depth} at={at} />;
   if (node.kind === "table") return <Table node={node} />;
-  if (node.kind === "conversation") {
-    return (
-      <div class={style["talk"]}>
-        {node.turns.map((turn, i) => (
-          // oxlint-disable-next-line react/no-array-index-key
-          <Turn key={i} turn={turn} at="" number={null} />
-        ))}
-      </div>
-    );
-  }
+  if (node.kind === "conversation") return <Talk node={node} at={at} />;
   return (
     <>
       {node.text !== "" && <p class={node.kind === "code" ? style["code"] : style["text"]}><Text text={node.text} /></p>}
-      <Children nodes={node.children} depth={depth} />
+      <Children nodes={node.children} depth={depth} at={at} />
     </>
   );
 }
 
-function Fold({ node, depth }: { node: ReportNode; depth: number }) {
-  const [isOpen, open] = useState(node.kind === "exception" || (node.kind === "section" && depth < OPEN_DEPTH));
+/** A conversation; the one that the address names comes into sight, and has the focus. */
+function Talk({ node, at }: { node: ReportNode; at: string }) {
+  const box = useRef<HTMLDivElement>(null);
+  const isGoal = field.at.value === at;
+  useEffect(() => {
+    if (!isGoal) return;
+    box.current?.scrollIntoView({ block: "start" });
+    box.current?.focus({ preventScroll: true });
+  }, [isGoal]);
+  return (
+    <div ref={box} class={`${style["talk"]} ${isGoal ? style["goal"] : ""}`} tabIndex={isGoal ? -1 : undefined}>
+      {node.turns.map((turn, i) => (
+        // oxlint-disable-next-line react/no-array-index-key
+        <Turn key={i} turn={turn} at="" number={null} />
+      ))}
+    </div>
+  );
+}
+
+function Fold({ node, depth, at }: Props) {
+  const [isOpen, open] = useState(node.kind === "exception" || (node.kind === "section" && depth < OPEN_DEPTH) || leadsOn(at));
   const facts = Object.entries(node.attrs).map(([name, value]) => `${name.replace(/^data-/, "")} ${value}`);
   return (
     <details class={`${style["fold"]} ${node.kind === "exception" ? style["exception"] : ""}`} open={isOpen} onToggle={(event) => open(event.currentTarget.open)}>
@@ -64,20 +85,21 @@ function Fold({ node, depth }: { node: ReportNode; depth: number }) {
       {isOpen && (
         <div class={style["body"]}>
           {node.text !== "" && <p class={style["text"]}><Text text={node.text} /></p>}
-          <Children nodes={node.children} depth={depth + 1} />
+          <Children nodes={node.children} depth={depth + 1} at={at} />
         </div>
       )}
     </details>
   );
 }
 
-function Children({ nodes, depth }: { nodes: readonly ReportNode[]; depth: number }) {
-  const [shown, show] = useState(CHILDREN);
+function Children({ nodes, depth, at }: { nodes: readonly ReportNode[]; depth: number; at: string }) {
+  const goal = leadsOn(at) ? Number.parseInt(field.at.value.slice(at.length + 1), 10) : 0;
+  const [shown, show] = useState(Math.max(CHILDREN, goal + 1));
   return (
     <>
       {nodes.slice(0, shown).map((node, i) => (
         // oxlint-disable-next-line react/no-array-index-key
-        <Node key={i} node={node} depth={depth} />
+        <Node key={i} node={node} depth={depth} at={`${at}.${i}`} />
       ))}
       {nodes.length > shown && (
         <button type="button" class="button" onClick={() => show(shown + CHILDREN)}>{`${count(nodes.length - shown, "more piece")}: show`}</button>

@@ -43,7 +43,7 @@ export function ReportPage() {
       {root.children.map((node, i) => (
         // The pieces of a report never change their order.
         // oxlint-disable-next-line react/no-array-index-key
-        <Node key={`${step} ${i}`} node={node} depth={0} />
+        <Node key={`${step} ${place.value.at} ${i}`} node={node} depth={0} at={String(i)} />
       ))}
       {root.children.length === 0 && <p class="quiet">It holds a title alone.</p>}
     </main>

@@ -72,7 +72,8 @@ export function Hit({ hit, isNewStep, isFirst, hasRun, onKey }: Props) {
   );
 }
 
-function Snippet({ snippet: { role, pieces, is_start: isStart, is_end: isEnd } }: { snippet: SnippetView }) {
+/** What stands around a place, the place marked. */
+export function Snippet({ snippet: { role, pieces, is_start: isStart, is_end: isEnd } }: { snippet: SnippetView }) {
   return (
     <span class={style["snippet"]}>
       <span class={style["role"]}><Text text={role} /></span>

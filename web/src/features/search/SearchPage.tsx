@@ -9,6 +9,7 @@ import { Facets } from "./Facets";
 import { Hit } from "./Hit";
 import { SearchForm, SEARCH_ID } from "./SearchForm";
 import { SearchProgress } from "./SearchProgress";
+import { Transcripts } from "./Transcripts";
 import style from "./Search.module.css";
 
 /** So close to the end more is asked for. */
@@ -22,7 +23,7 @@ const MOVES: Record<string, (at: number, last: number) => number> = {
 
 export function SearchPage() {
   const scroller = useRef<HTMLElement>(null);
-  const list = useRef<HTMLOListElement>(null);
+  const list = useRef<HTMLDivElement>(null);
   const held = results.value;
   const hits = held?.hits ?? [];
   const links = (): HTMLAnchorElement[] => [...(list.current?.querySelectorAll<HTMLAnchorElement>("a[data-hit]") ?? [])];
@@ -65,9 +66,9 @@ export function SearchPage() {
         </p>
       ) : (
         <div class={style["found"]}>
-          <div class={style["results"]}>
+          <div class={style["results"]} ref={list}>
             <SearchProgress held={held} />
-            <ol ref={list} class={style["hits"]}>
+            <ol class={style["hits"]}>
               {hits.map((hit, i) => {
                 const scope = `${hit.run}\n${hit.split}\n${hit.step}`;
                 const isNew = scope !== before;
@@ -83,6 +84,7 @@ export function SearchPage() {
                 </button>
               </p>
             )}
+            <Transcripts held={held} onKey={move} />
           </div>
           <Facets held={held} />
         </div>

@@ -1,5 +1,6 @@
 /** How far a search is, in samples and bytes, what it could not see, and what has come since. */
 
+import type { SearchEvent } from "../../api/types.gen";
 import { count, figure, size } from "../../lib/numbers";
 import { sentence } from "../../lib/words";
 import { nameOf } from "../../state/marks";
@@ -17,20 +18,22 @@ export function SearchProgress({ held }: { held: Results }) {
   const indexing = (runs.value ?? []).filter(({ id, progress }) => now?.indexing.includes(id) === true && progress.phase === "scalars");
   const later = grown.value;
   const { extent } = place.value;
+  const isNothing = now?.found === 0 && now.transcripts_found === 0;
   return (
     <div class={style["progress"]}>
       <p role="status" class={style["said"]}>
-        <b>{now === null ? "Searching …" : now.found === 0 && !isOn ? "Nothing found" : count(now.found, "sample")}</b>
+        <b>{now === null ? "Searching …" : isNothing && !isOn ? "Nothing found" : foundIn(now)}</b>
         {now !== null && (
           <span class="quiet">
             {now.kind === "waiting" && "waiting for other searches; "}
             {now.kind === "over"
               ? `of ${count(now.known_samples, "sample")}, ${size(known)}`
               : `in ${figure(now.samples)} of ${count(now.known_samples, "sample")}, ${size(done)} of ${size(known)}${now.kind === "progress" ? "" : `: ${now.kind}`}`}
+            {now.known_reports > 0 && `, ${now.kind === "over" ? "" : `${figure(now.reports)} of `}${count(now.known_reports, "report")}`}
             {now.found > now.listed && now.kind === "over" && `; the ${held.asked.oldest_first ? "oldest" : "newest"} ${figure(now.listed)} are listed`}
           </span>
         )}
-        {!isOn && now?.found === 0 && held.asked.runs.length > 0 && extent !== "run" && (
+        {!isOn && isNothing && held.asked.runs.length > 0 && extent !== "run" && (
           <button type="button" class="action strong" onClick={() => go({ extent: "run" }, "replace")}>
             Search the whole run
           </button>
@@ -76,4 +79,8 @@ export function SearchProgress({ held }: { held: Results }) {
       )}
     </div>
   );
+}
+
+function foundIn({ found, transcripts_found: logged }: Pick<SearchEvent, "found" | "transcripts_found">): string {
+  return logged === 0 ? count(found, "sample") : `${count(found, "sample")}, ${count(logged, "logged conversation")}`;
 }

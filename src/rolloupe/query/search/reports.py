@@ -1,0 +1,94 @@
+"""Conversations that a trainer logged, and that no sample shows: looked through report by report, as they stand.
+
+The index has nothing of them. Most reports are ruled out by their bytes; another one is read in some milliseconds.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from rolloupe.errors import UnreadablePath
+from rolloupe.formats.base import HasReports, Report, Wanted
+from rolloupe.index import OpenRun
+from rolloupe.model import LoggedTranscript, Turn
+from rolloupe.query.records import SampleQuery
+from rolloupe.query.search.pace import Stopped
+from rolloupe.query.search.pattern import Pattern
+from rolloupe.query.search.roles import snippets_in
+from rolloupe.query.search.snippets import Snippet
+from rolloupe.query.splits import is_asked
+
+
+class Transcript(NamedTuple):
+    """A conversation of no sample in which something was found; `at` is where in the step's report it stands."""
+
+    split: str
+    step: int
+    title: str
+    at: str
+    snippets: tuple[Snippet, ...]
+    more: bool
+    """True where there is more in it than the snippets show."""
+
+
+class Reports:
+    """The reports that a search is over: those of its splits and steps, none where it asks for certain samples."""
+
+    def __init__(self, run: OpenRun, pattern: Pattern, query: SampleQuery, *, oldest_first: bool) -> None:
+        self._run = run
+        self._pattern = pattern
+        self._query = query
+        self._way = 1 if oldest_first else -1
+
+    def due(self) -> list[Report]:
+        """List them in the order in which they are searched."""
+        query = self._query
+        if query.where or query.group is not None or query.trained is not None:
+            return []
+        return sorted(
+            filter(self._is_asked, self._of_run()),
+            key=lambda one: (self._way * one.step, one.split != "train", one.split),
+        )
+
+    def look(self, report: Report, go_on: Callable[[], bool], note: Callable[[str], None]) -> list[Transcript]:
+        """What is found in a report; nothing where `go_on` says no. What cannot be read is noted."""
+
+        def check() -> None:
+            if not go_on():
+                raise Stopped
+
+        def holds(turns: Sequence[Turn]) -> bool:
+            check()
+            return bool(snippets_in(self._pattern, placed(turns), check)[0])
+
+        try:
+            found = report.loose(Wanted(self._pattern.word, holds, check))
+            return [self._made(one, check) for one in found]
+        except UnreadablePath as error:
+            note(str(error))
+        except Stopped:
+            pass
+        return []
+
+    def _made(self, one: LoggedTranscript, check: Callable[[], None]) -> Transcript:
+        snippets, more = snippets_in(self._pattern, placed(one.turns), check)
+        return Transcript(one.split, one.step, one.title, one.at, tuple(snippets), more)
+
+    def _of_run(self) -> list[Report]:
+        return self._run.format.reports(self._run.info) if isinstance(self._run.format, HasReports) else []
+
+    def _is_asked(self, report: Report) -> bool:
+        low, high = self._query.step_min, self._query.step_max
+        return (
+            (not self._query.splits or any(is_asked(report.split, split) for split in self._query.splits))
+            and (low is None or report.step >= low)
+            and (high is None or report.step <= high)
+        )
+
+
+def placed(turns: Sequence[Turn]) -> Iterator[Turn]:
+    """The turns of a conversation that nobody placed: from the first of the assistant on they are the response."""
+    first = next((at for at, turn in enumerate(turns) if turn.role == "assistant"), len(turns))
+    return chain(turns[:first], (replace(turn, origin="response") for turn in turns[first:]))
