@@ -28,8 +28,11 @@ describe("strips of several columns", () => {
       const [first, ...others] = laid({ columns: ["reward", "kl", "acc"].map((name) => ({ name, words: "", signs: 0 })), samples, px: 2000, isFitted: true }).strips;
       expect(others.every(({ px }) => px < (first?.px ?? 0))).toBe(true);
     }
-    const of = (words: string) => laid({ columns: [column("reward"), column("kl", words)], samples: 2, px: 500, isFitted: true }).strips[1]?.px ?? 0;
-    expect(of("Advantage")).toBeGreaterThan(50);
-    expect(of("a name that goes on and on and on")).toBe(74);
+    const of = (words: string, px: number) => laid({ columns: [column("reward"), column("kl", words)], samples: 2, px, isFitted: true }).strips[1]?.px ?? 0;
+    expect(of("Advantage", 500)).toBeGreaterThan(50);
+    const long = "a name that goes on and on and on";
+    expect(of(long, 500)).toBeGreaterThan(200);
+    expect(of(long, 300)).toBeLessThan(200);
+    expect(of(long, 300)).toBeGreaterThan(74);
   });
 });

@@ -61,7 +61,17 @@ export function laid<C extends Column>({ columns, samples, px, isFitted }: Given
   if (first !== undefined && strips.length === 1) return { strips: [{ ...first, px: stripPx(samples, ALONE) }], isBeside: true, lines: 1 };
   let lines = 0;
   for (let at = 0; at < strips.length; at += Math.max(1, ofLine(strips.slice(at), room))) lines += 1;
-  return { strips, isBeside: strips.length === 0, lines };
+  return { strips: lines === 1 ? widened(strips, room) : strips, isBeside: strips.length === 0, lines };
+}
+
+/** What is left of a line goes to the words that were cut. */
+function widened<C extends Column & { px: number }>(strips: readonly C[], room: number): C[] {
+  let left = room - strips.reduce((used, { px }) => used + GAP_PX + px, -GAP_PX);
+  return strips.map((strip) => {
+    const more = Math.max(0, Math.min(left, wordsPx(strip) - strip.px));
+    left -= more;
+    return { ...strip, px: strip.px + more };
+  });
 }
 
 const cellsPx = (samples: number, { px, most }: Pitch): number => Math.min(most, samples * px);
@@ -69,7 +79,9 @@ const cellsPx = (samples: number, { px, most }: Pitch): number => Math.min(most,
 /** The first strip says how many samples have no cell. */
 const stripPx = (samples: number, pitch: Pitch): number => cellsPx(samples, pitch) + (samples > MOST_CELLS ? REST_PX : 0);
 
-const headPx = ({ words, signs }: Column): number => Math.min(MOST_WORDS_PX, Math.ceil(LETTER_PX * Math.max(words.length, signs)) + 2);
+const wordsPx = ({ words, signs }: Column): number => Math.ceil(LETTER_PX * Math.max(words.length, signs)) + 2;
+
+const headPx = (column: Column): number => Math.min(MOST_WORDS_PX, wordsPx(column));
 
 /** How many of the first strips fit into a line. */
 function ofLine(strips: readonly { px: number }[], room: number): number {
