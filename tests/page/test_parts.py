@@ -221,7 +221,7 @@ def test_the_list_shows_what_one_chooses_in_the_order_one_chooses(wide: Page, vi
     expect(rows.first).to_be_visible()
     offered = wide.get_by_label("Sort by").locator("option").all_inner_texts()
     for name in (
-        "In order", "Reward", "Response length", "Mean log-ratio", "Sum of log-ratio", "Mean KL", "Sum of KL",
+        "By index", "Reward", "Response length", "Mean log-ratio", "Sum of log-ratio", "Mean KL", "Sum of KL",
         "Largest KL", "Reference reward", "Reward gap",
     ):  # fmt: skip
         assert name in offered, offered

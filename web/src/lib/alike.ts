@@ -27,7 +27,10 @@ export function commonOf<T>(items: readonly T[], text: (item: T) => string): Rea
   return words;
 }
 
-/** A text with an ellipsis for each run of words that all texts have; the text itself where nothing else would be left. */
+/**
+ * What a text has and the others have not, with an ellipsis for each run of words between that all of them have; the
+ * text itself where nothing would be left.
+ */
 export function without(text: string, common: ReadonlySet<string>): string {
   if (common.size === 0) return text;
   const shown: string[] = [];
@@ -47,5 +50,7 @@ export function without(text: string, common: ReadonlySet<string>): string {
   // What is left behind the last run of a text that was cut off is nothing to read.
   const last = shown.lastIndexOf("…");
   if (text.endsWith("…") && last >= 0 && shown.slice(last + 1).join(" ").length < TAIL_CHARS) shown.length = last + 1;
-  return shown.every((word) => word === "…") ? text : shown.join(" ");
+  while (shown[0] === "…") shown.shift();
+  while (shown.at(-1) === "…") shown.pop();
+  return shown.length === 0 ? text : shown.join(" ");
 }

@@ -49,7 +49,7 @@ export function Charts({ isAside = true }: { isAside?: boolean }) {
     <>
       <div class={style["bar"]}>
         <h2>Charts</h2>
-        <span>EMA {SPAN} · click a point to go there</span>
+        <span title="The thin line is the value of each step, the number that of the step that is looked at; a click goes to a step">thick line: EMA {SPAN}</span>
         {isAside && (
           <button type="button" class="action" aria-label="Fold the charts away" title="Fold the charts away" onClick={() => choose({ rightOpen: false })}>
             ›

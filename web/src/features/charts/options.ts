@@ -2,7 +2,8 @@
 
 import uPlot from "uplot";
 import { lonely, WHOLE_STEPS } from "../../lib/curves";
-import { score } from "../../lib/numbers";
+import { figure } from "../../lib/numbers";
+import { roundTicks } from "../../lib/ticks";
 
 const HEIGHT_PX = 128;
 const AXIS_PX = 48;
@@ -59,11 +60,11 @@ export function optionsOf({ width, inks, current, hover, open }: Given): uPlot.O
     cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
     scales: {
       x: { time: false, range: (plot) => apart(plot.data[0][0] ?? 0, plot.data[0].at(-1) ?? 0) },
-      y: { range: (_, low, high) => (low === null || high === null ? [0, 1] : low === high ? apart(low, high) : uPlot.rangeNum(low, high, 0.1, true)) },
+      y: { range: (_, low, high) => (low === null || high === null ? [0, 1] : roundRange(...apart(low, high))) },
     },
     axes: [
       { ...axis, grid: { show: false }, size: 22, gap: 6, incrs: [...WHOLE_STEPS], splits: ends, values: (_, ticks) => ticks.map((tick) => String(tick)) },
-      { ...axis, grid: { stroke: inks.grid, width: 1 }, size: AXIS_PX, gap: 4, splits: thirds, values: (_, ticks) => ticks.map(tickOf) },
+      { ...axis, grid: { stroke: inks.grid, width: 1 }, size: AXIS_PX, gap: 4, splits: (_, __, low, high) => roundTicks(low, high), values: (_, ticks) => ticks.map(tickOf) },
     ],
     series: [
       {},
@@ -81,7 +82,8 @@ export function optionsOf({ width, inks, current, hover, open }: Given): uPlot.O
 /** A number beside an axis, where there is little room. */
 function tickOf(tick: number): string {
   if (Math.abs(tick) >= 10_000) return COMPACT.format(tick).replace("-", "−");
-  return tick !== 0 && Math.abs(tick) < 0.001 ? tick.toExponential(1).replaceAll("-", "−") : score(tick);
+  if (tick !== 0 && Math.abs(tick) < 0.001) return tick.toExponential(1).replaceAll("-", "−");
+  return Math.abs(tick) >= 1000 ? figure(tick) : String(Number(tick.toPrecision(4))).replace("-", "−");
 }
 
 /** A range that has a width: around a single value it has one on either side. */
@@ -104,9 +106,9 @@ function ends(plot: uPlot, _: number, low: number, high: number, between: number
   return [first, ...round, ...(last > first ? [last] : [])];
 }
 
-/** Three grid lines: at the bottom, in the middle, at the top. */
-function thirds(_: uPlot, __: number, low: number, high: number): number[] {
-  return [low, (low + high) / 2, high];
+function roundRange(low: number, high: number): [number, number] {
+  const ticks = roundTicks(low, high);
+  return [ticks[0] ?? low, ticks.at(-1) ?? high];
 }
 
 /** uPlot passes on clicks in its legend alone, so the plot listens by itself; the listener goes with the plot. */

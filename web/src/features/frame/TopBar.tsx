@@ -23,7 +23,7 @@ export function TopBar() {
   return (
     <header class={style["bar"]}>
       <a class={style["mark"]} href={href({ page: "runs", run: null })} onClick={onLink({ page: "runs", run: null })} title="All runs">
-        <span aria-hidden="true">ro</span>
+        <span aria-hidden="true">ro<span class={style["rest"]}>lloupe</span></span>
         <span class="hidden">All runs</span>
       </a>
       <div class={style["run"]}>

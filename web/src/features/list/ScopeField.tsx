@@ -1,7 +1,6 @@
 /** Of which steps the list is: the one that is looked at, a range, or all of the split. */
 
 import type { Extent } from "../../lib/address";
-import { figure } from "../../lib/numbers";
 import { widen } from "../../state/filter";
 import { field } from "../../state/place";
 import { lastStep, steps } from "../../state/steps";
@@ -20,7 +19,7 @@ export function ScopeField() {
   return (
     <>
       <select class="field" aria-label="Steps of the list" value={kindOf(extent)} onChange={(event) => choose(event.currentTarget.value)}>
-        <option value="step">{step === null ? "Step" : `Step ${figure(step)}`}</option>
+        <option value="step">This step</option>
         <option value="range">Steps …</option>
         <option value="run">All steps</option>
       </select>

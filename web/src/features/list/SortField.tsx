@@ -31,7 +31,7 @@ export function SortField() {
   return (
     <span class={style["sort"]}>
       <select class="field" aria-label="Sort by" value={sort} onPointerEnter={() => setNear(true)} onFocus={() => setNear(true)} onChange={(event) => go({ sort: event.currentTarget.value, descending: event.currentTarget.value !== "index" })}>
-        <option value="index">In order</option>
+        <option value="index">By index</option>
         <option value="length">Response length</option>
         {!isDrawn && <option value={sort}>{WORDS.get(sort) ?? harmless(label(sort))}</option>}
         {first.map(option)}

@@ -5,6 +5,7 @@ import { shown } from "../../lib/json";
 import { count, figure } from "../../lib/numbers";
 import { matching, type Twig, treeOf } from "../../lib/tree";
 import { Copy } from "../../ui/Copy";
+import { Name } from "../../ui/Name";
 import { Text } from "../../ui/Text";
 import { Part } from "./Part";
 import style from "./Config.module.css";
@@ -73,7 +74,7 @@ function Children({ of, isOpen, depth }: { of: Twig; isOpen: boolean; depth: num
 function Value({ twig: { name, text }, isOf: isOfList }: { twig: Twig; isOf: boolean }) {
   return (
     <div class={style["value"]}>
-      <span class={isOfList ? style["number"] : style["key"]}><Text text={name} /></span>{" "}
+      <span class={isOfList ? style["number"] : style["key"]}><Name text={name} /></span>{" "}
       <span class={style["text"]}><Text text={text} /></span>
     </div>
   );
@@ -84,7 +85,7 @@ function Branch({ twig, isOpen: opens, depth }: { twig: Twig; isOpen: boolean; d
   const size = twig.isList ? count(twig.children?.length ?? 0, "entry", "entries") : count(twig.children?.length ?? 0, "key");
   return (
     <details class={style["branch"]} open={isOpen} onToggle={(event) => open(event.currentTarget.open)}>
-      <summary><span class={style["key"]}><Text text={twig.name} /></span> <small>{size}</small></summary>
+      <summary><span class={style["key"]}><Name text={twig.name} /></span> <small>{size}</small></summary>
       {isOpen && <Children of={twig} isOpen={opens && depth < 100} depth={depth + 1} />}
     </details>
   );

@@ -9,7 +9,7 @@ import { href, onLink } from "../../state/place";
 import { run } from "../../state/runs";
 import { Copy } from "../../ui/Copy";
 import { Alone, Failure, Loading } from "../../ui/State";
-import { Path } from "../../ui/Path";
+import { Name } from "../../ui/Name";
 import { Text } from "../../ui/Text";
 import { useLoaded } from "../../ui/useLoaded";
 import { Config } from "./Config";
@@ -31,7 +31,7 @@ export function RunPage() {
     <main class={style["page"]} aria-label="Run">
       <h1><Text text={item?.name ?? ""} /></h1>
       <p class="quiet">
-        <code><Path path={last.path} /></code> <Copy label="Copy path" what="the path" text={() => last.path} />
+        <code><Name text={last.path} /></code> <Copy label="Copy path" what="the path" text={() => last.path} />
         <br />
         {last.format}: <Text text={last.reason} />
       </p>
@@ -94,7 +94,7 @@ function Files({ files, left }: { files: readonly FileItem[]; left: number }) {
           <tbody>
             {files.slice(0, most).map(({ name, size_bytes, changed_s, what }) => (
               <tr key={name}>
-                <td><code><Path path={name} /></code></td>
+                <td><code><Name text={name} /></code></td>
                 <td class={style["number"]}>{size(size_bytes)}</td>
                 <td><small>{new Date(changed_s * 1000).toLocaleString()}</small></td>
                 <td><small>{what}</small></td>

@@ -36,7 +36,7 @@ export function Facts({ reply }: { reply: SampleReply }) {
   }, [reply, isOpen]);
 
   return (
-    <>
+    <div class={`${style["all"]} ${hides && !isOpen ? style["hides"] : ""}`}>
       <dl ref={list} class={`${style["facts"]} ${isOpen ? style["open"] : ""}`}>
         {facts.slice(0, shown).map((fact, i) => (
           // Two facts may bear one name; their order is theirs.
@@ -56,10 +56,10 @@ export function Facts({ reply }: { reply: SampleReply }) {
       )}
       {(hides || isOpen || facts.length > FOLDED) && (
         <button type="button" class={`action ${style["more"]}`} aria-expanded={isOpen} onClick={() => show(isOpen ? FOLDED : BATCH)}>
-          {isOpen ? "Fewer facts" : facts.length > BATCH ? `All ${figure(facts.length)} facts` : `All ${facts.length} facts`}
+          {isOpen ? "Show fewer" : `Show all ${figure(facts.length)}`}
         </button>
       )}
-    </>
+    </div>
   );
 }
 

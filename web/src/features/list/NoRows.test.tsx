@@ -3,7 +3,7 @@ import type { RunItem } from "../../api/types.gen";
 import { place } from "../../state/place";
 import { runs } from "../../state/runs";
 import { drawn } from "../../testing";
-import { Waiting } from "./Rows";
+import { Waiting } from "./NoRows";
 
 const empty: RunItem = {
   id: "r",

@@ -1,0 +1,19 @@
+/** Round numbers beside an axis: a range that begins and ends at one, and those between. */
+
+/** More lines than so many intervals have crowd a small chart. */
+const MOST_INTERVALS = 3;
+const STEPS = [1, 2, 2.5, 5, 10, 20];
+/** What division leaves of a whole number. */
+const EPSILON = 1e-9;
+
+/** The ticks of a range, the first at or below `low`, the last at or above `high`; the two themselves where no number between is rounder. */
+export function roundTicks(low: number, high: number): number[] {
+  const power = 10 ** Math.floor(Math.log10((high - low) / MOST_INTERVALS));
+  for (const one of STEPS) {
+    const step = one * power;
+    const from = Math.floor(low / step + EPSILON);
+    const to = Math.ceil(high / step - EPSILON);
+    if (to - from <= MOST_INTERVALS && to > from) return Array.from({ length: to - from + 1 }, (_, i) => Number(((from + i) * step).toPrecision(12)));
+  }
+  return [low, high];
+}
