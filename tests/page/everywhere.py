@@ -16,6 +16,7 @@ from playwright.sync_api import Page, expect
 from rolloupe.demo import RUNS
 from tests.formats.test_telescope import RUN as TELESCOPE
 from tests.page.support import Viewer, viewing
+from tests.query.test_search_reports import logged
 from tests.server.support import lines, row
 from tests.text.test_images import png, uri
 
@@ -78,6 +79,7 @@ def everything(folder: Path) -> Iterator[Viewer]:
     shutil.copytree(TELESCOPE, runs / "tele")
     shutil.copytree(TINKER / "flat_run", runs / "tinker")
     shutil.copytree(TINKER / "sync_run", runs / "loop")
+    logged(runs / "logged")
     shutil.copytree(RUNS / "rl_logging_board/gen_train_toy", runs / "toy")
     (runs / "empty/samples").mkdir(parents=True)
     (runs / "empty/rolloupe.json").write_text(json.dumps({"layout": "rolloupe", "version": 1}))
@@ -213,10 +215,12 @@ STATES: tuple[State, ...] = (
     State("no evals", "runs/rich/evals", "[role=grid] [role=gridcell]"),
     State("search", "search?q=eleven&all=1", "a[data-hit]"),
     State("search of a run", "search?run=rich&split=train&step=4&scope=run&q=eleven", "aside a"),
+    State("search, logged conversations", "search?run=logged&scope=run&q=verdict", "section a[data-hit]"),
     State("search, empty", "search", "main [role=status] h2"),
     State("search, wrong", "search?q=(&how=r&all=1", "[role=alert]"),
     State("bookmarks", "bookmarks?run=rich", "main h1"),
     State("report", "runs/tinker/report?split=eval/test&step=0", "main[aria-label=Report] h1"),
+    State("report, led to", "runs/logged/report?split=train&step=1&at=1.1", "main[aria-label=Report] :focus"),
     State("no report", "runs/rich/report", "main h2"),
     State("run", "runs/tinker/run", "main summary"),
     State("problems", "runs/rich/problems", "main h1"),

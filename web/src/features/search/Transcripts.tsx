@@ -15,7 +15,7 @@ interface Props {
   onKey: (event: KeyboardEvent) => void;
 }
 
-export function Transcripts({ held: { now, transcripts, hits, asked }, onKey }: Props) {
+export function Transcripts({ held: { now, transcripts, asked }, onKey }: Props) {
   if (transcripts.length === 0) return null;
   const found = now?.transcripts_found ?? transcripts.length;
   return (
@@ -25,7 +25,7 @@ export function Transcripts({ held: { now, transcripts, hits, asked }, onKey }: 
       </h2>
       <ol class={style["hits"]}>
         {transcripts.map((hit, i) => (
-          <Transcript key={nameOfHit(hit)} hit={hit} isFirst={i === 0 && hits.length === 0} hasRun={asked.runs.length === 0} onKey={onKey} />
+          <Transcript key={nameOfHit(hit)} hit={hit} isFirst={i === 0} hasRun={asked.runs.length === 0} onKey={onKey} />
         ))}
       </ol>
     </section>
