@@ -62,3 +62,17 @@ def test_an_advantage_may_be_told_later(tmp_path: Path) -> None:
     append(tmp_path / "run", "annotations/orch/00000", note("a", advantage=0.5))
     with opened(tmp_path / "run", tmp_path / "index") as library:
         assert query.usual_columns(library.runs[0], "train")[:2] == ["reward", "advantage"]
+
+
+@pytest.mark.parametrize("is_reopened", [False, True])
+def test_the_newest_steps_decide_however_the_run_was_opened(tmp_path: Path, *, is_reopened: bool) -> None:
+    train = tmp_path / "run" / "rollout_result" / "train"
+    train.mkdir(parents=True)
+    for step in range(3 * usual.LOOKED_AT):
+        late = step >= 3 * usual.LOOKED_AT - 2
+        rows = [row(step, i, reward={"score": i, "format": i if late else 1}) for i in range(4)]
+        (train / f"{step}.jsonl").write_bytes(lines(rows))
+    for _ in range(1 + is_reopened):
+        with opened(tmp_path / "run", tmp_path / "index") as library:
+            found = query.usual_columns(library.runs[0], "train")
+    assert "reward.format" in found

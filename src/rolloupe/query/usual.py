@@ -1,7 +1,8 @@
-"""The columns that say most of the samples of a group: what a list shows as long as its reader chose none."""
+"""The most informative columns of a group: what a list shows as long as its reader has chosen none."""
 
 import re
 from collections.abc import Iterable, Mapping
+from heapq import nlargest
 from itertools import islice
 
 from rolloupe.index import OpenRun
@@ -13,7 +14,7 @@ MOST_PARTS = 4
 """So many parts of the reward at most."""
 
 LOOKED_AT = 16
-"""Whether a number varies is seen in so many steps: a list of one step must not cost all of the run."""
+"""Whether a number varies is seen in so many of the newest steps: a list of one step must not cost all of the run."""
 
 _PART = re.compile("reward|score|correct|acc|pass", re.IGNORECASE)
 _WHOLE = frozenset(["reward", "score", "total", "total_reward", "final_reward"])
@@ -28,8 +29,8 @@ def usual_columns(run: OpenRun, split: str) -> list[str]:
     The same for all steps of a snapshot, so that who leafs through steps sees the same columns.
     """
     snapshot = run.snapshot()
-    newest = (sketch for key, sketch in reversed(list(snapshot.steps.items())) if is_asked(key[0], split))
-    looked_at = list(islice(newest, LOOKED_AT))
+    newest = nlargest(LOOKED_AT, (key for key in snapshot.steps if is_asked(key[0], split)), key=lambda key: key[1])
+    looked_at = [snapshot.steps[key] for key in newest]
     fixed = [sketch.columns for sketch in looked_at]
     found = ["reward"]
     # what annotations say of the advantage is in no sum

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { SampleItem } from "../api/types.gen";
 import { without } from "./alike";
-import { commonOf } from "./alikeSamples";
+import { commonBeside } from "./alikeSamples";
 
 const item = (group: number, index: number, preview: string): SampleItem => ({ id: `train/0/${group}/${index}`, prompt: `Show your work in tags, and reach ${group} with these.`, preview }) as SampleItem;
 
@@ -10,8 +10,8 @@ const PAGE = [0, 1, 2].flatMap((group) => ["add", "halve", "double"].map((word, 
 it("leaves of the samples of a group what tells them apart, and of prompts what tells groups apart", () => {
   const [first, second] = PAGE;
   if (first === undefined || second === undefined) throw new Error("no samples");
-  const common = commonOf(PAGE, second);
+  const common = commonBeside(PAGE, second);
   expect(without(second.preview, common.responses)).toBe("halve it first.");
   expect(without(second.prompt, common.prompts)).toBe("0 with these.");
-  expect(commonOf(PAGE, first)).toBe(common);
+  expect(commonBeside(PAGE, first)).toBe(common);
 });

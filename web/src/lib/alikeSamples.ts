@@ -16,7 +16,7 @@ export const NOTHING_COMMON: Common = { prompts: new Set(), responses: new Set()
 const found = new WeakMap<readonly SampleItem[], ReadonlyMap<string, Common>>();
 
 /** What a sample has in common with the others of its page. One value for all samples of a group. */
-export function commonOf(page: readonly SampleItem[], item: SampleItem): Common {
+export function commonBeside(page: readonly SampleItem[], item: SampleItem): Common {
   let groups = found.get(page);
   if (groups === undefined) found.set(page, (groups = commonByGroup(page)));
   return groups.get(groupOf(item)) ?? NOTHING_COMMON;

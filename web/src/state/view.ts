@@ -30,7 +30,7 @@ const USUAL: ListView = {
   widths: {},
 };
 
-const KEY = "rolloupe.list";
+const KEY = "rolloupe.lists"; // "rolloupe.list" held the usual columns as if they were chosen
 export const WIDTH = { least: 48, most: 800 };
 
 export const view = signal<ListView>(restored(kept(KEY)));

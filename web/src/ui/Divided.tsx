@@ -32,7 +32,7 @@ function Body({ text, from, marks }: { text: string; from: number; marks: Marks 
   const { tag: Tag, places } = marks;
   // The stretches of a text never change their order: their place is their identity.
   // oxlint-disable-next-line react/no-array-index-key
-  return <>{cuts(text, places, from).map(({ text: own, isMarked }, i) => (isMarked ? <Tag key={i}>{own}</Tag> : own))}</>;
+  return <>{cuts(text, places, from).map(({ text: own, isMarked }, i) => (isMarked ? <Tag key={i} class="differs">{own}</Tag> : own))}</>;
 }
 
 interface Piece {

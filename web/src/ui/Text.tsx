@@ -51,7 +51,7 @@ function Marked({ at, shift, text, drawn, isVisible }: MarkedProps) {
   const found = useComputed(() => spansOf(at, "find")).value;
   const hits = useComputed(() => spansOf(at, "search")).value;
   const differs = useComputed(() => differencesOf(at)).value;
-  const marks = useMemo(() => (differs.length === 0 ? undefined : marksOf(at, differs, shift, isVisible ? text : null)), [at, differs, shift, isVisible, text]);
+  const marks = useMemo(() => (differs.length === 0 ? undefined : shownMarks(at, differs, shift, isVisible ? text : null)), [at, differs, shift, isVisible, text]);
   const here = useComputed(() => (at !== "" && target.value?.span.at === at ? target.value : null)).value;
 
   useLayoutEffect(() => {
@@ -82,7 +82,7 @@ function Marked({ at, shift, text, drawn, isVisible }: MarkedProps) {
 }
 
 /** The words that the other side has not: those of the response were put in, those of the reference taken away. */
-function marksOf(at: string, differs: readonly Span[], shift: number, hidden: string | null): Marks {
+function shownMarks(at: string, differs: readonly Span[], shift: number, hidden: string | null): Marks {
   const places = differs.map(({ start, stop }) => ({ start: Math.max(0, start - shift), stop: Math.max(0, stop - shift) }));
   return { tag: at.startsWith(OF_REFERENCE) ? "del" : "ins", places: hidden === null ? places : visiblePlaces(hidden, places) };
 }

@@ -4,7 +4,7 @@ import type { GroupItem, WireNumber } from "../../api/types.gen";
 import { without } from "../../lib/alike";
 import { bare } from "../../lib/preview";
 import { groupIds } from "../../lib/listing";
-import { count, exact, figure, score, toNumber } from "../../lib/numbers";
+import { count, exact, figure, finite, score, toNumber } from "../../lib/numbers";
 import { cellColour, inkOf } from "../../lib/scales";
 import { MOST_CELLS } from "../../lib/strips";
 import { groupSize, label } from "../../state/columns";
@@ -19,6 +19,9 @@ import style from "./Row.module.css";
 
 /** More cells than these have no room between them. */
 const MOST_APART = 32;
+
+/** A screen reader reads so many numbers of a row, those of its first strip; of more than these, and of other strips, the lowest and the highest. */
+const MOST_SAID = 16;
 
 interface Props {
   /** Undefined while its page is on its way. */
@@ -98,7 +101,7 @@ function Strip({ strip: { name, px, scale }, isFirst, values, here, samples }: S
   const drawn = values.slice(0, MOST_CELLS);
   const words = harmless(label(name));
   return (
-    <span class={`${style["strip"]} ${isFirst ? "" : style["small"]} ${drawn.length > MOST_APART ? style["dense"] : ""}`} style={{ width: `${px}px` }} role="img" aria-label={`${words}: ${drawn.map((value) => figure(value, "none")).join(", ")}`}>
+    <span class={`${style["strip"]} ${isFirst ? "" : style["small"]} ${drawn.length > MOST_APART ? style["dense"] : ""}`} style={{ width: `${px}px` }} role="img" aria-label={`${words}: ${isFirst && drawn.length <= MOST_SAID ? drawn.map((value) => figure(value, "none")).join(", ") : between(drawn)}`}>
       {drawn.map((value, member) => {
         const background = cellColour(scale, toNumber(value));
         return (
@@ -116,4 +119,9 @@ function Strip({ strip: { name, px, scale }, isFirst, values, here, samples }: S
       {isFirst && samples > drawn.length && <small>+{figure(samples - drawn.length)}</small>}
     </span>
   );
+}
+
+function between(values: readonly WireNumber[]): string {
+  const known = values.map(finite).filter((value) => value !== null);
+  return known.length === 0 ? "none" : `${figure(Math.min(...known))} to ${figure(Math.max(...known))}`;
 }

@@ -2,8 +2,8 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { groupAt, type Listing } from "../../lib/listing";
-import { commonOf as commonOfAll } from "../../lib/alike";
-import { commonOf, NOTHING_COMMON } from "../../lib/alikeSamples";
+import { commonOf } from "../../lib/alike";
+import { commonBeside, NOTHING_COMMON } from "../../lib/alikeSamples";
 import { bare } from "../../lib/preview";
 import { groupPx } from "../../lib/strips";
 import { goToRow, isBehind, itemAt, listing, listingError, need, PAGE, position, reload, rowHere } from "../../state/list";
@@ -112,7 +112,7 @@ function Drawn({ list }: { list: Listing }) {
           if (mode === "groups") return <GroupRow key={index} {...shared} group={groupAt(list, index)} strips={strips.value} common={common} at={index === here ? position.value : null} isOfSteps={list.scope.step === null} />;
           const item = itemAt(list, index);
           const page = list.pages.get(Math.floor(index / PAGE));
-          const beside = item === undefined || page === undefined ? NOTHING_COMMON : commonOf(page, item);
+          const beside = item === undefined || page === undefined ? NOTHING_COMMON : commonBeside(page, item);
           if (columns !== null) return <TableRow key={index} {...shared} item={item} columns={columns} common={beside} />;
           return <SampleRow key={index} {...shared} item={item} columns={list.columns} common={beside} isOfSteps={list.scope.step === null} />;
         })}
@@ -124,7 +124,7 @@ function Drawn({ list }: { list: Listing }) {
 /** What all prompts of the first page that is there have in common: later pages change none of them. */
 function commonIn({ groups }: Listing): ReadonlySet<string> {
   const [first] = groups.values();
-  return first === undefined ? NONE : commonOfAll(first, ({ prompt }) => bare(prompt));
+  return first === undefined ? NONE : commonOf(first, ({ prompt }) => bare(prompt));
 }
 
 const NONE: ReadonlySet<string> = new Set();

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { ReportNode } from "../../api/types.gen";
 import { START } from "../../lib/address";
 import { place } from "../../state/place";
-import { drawn, part, turn } from "../../testing";
+import { button, drawn, part, settled, turn } from "../../testing";
 import { Node, tagsShown } from "./Node";
 
 const node = (kind: string, more: Partial<ReportNode> = {}): ReportNode => ({
@@ -36,6 +36,10 @@ describe("a piece of a report", () => {
     expect(host.textContent).toContain("said 140");
     expect(host.textContent).not.toContain("said 139");
     expect(document.activeElement?.textContent).toContain("said 140");
+    expect(host.querySelectorAll("summary")).toHaveLength(3 + 60); // those around it, and no others
+    button(host, /earlier/).click();
+    await settled();
+    expect(host.querySelectorAll("summary")).toHaveLength(3 + 150);
     place.value = START;
   });
 });

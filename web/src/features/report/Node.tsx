@@ -94,16 +94,17 @@ function Fold({ node, depth, at }: Props) {
 
 function Children({ nodes, depth, at }: { nodes: readonly ReportNode[]; depth: number; at: string }) {
   const goal = leadsOn(at) ? Number.parseInt(field.at.value.slice(at.length + 1), 10) : 0;
-  const [shown, show] = useState(Math.max(CHILDREN, goal + 1));
+  // Of many pieces only those around the one that a link leads to.
+  const [[from, to], show] = useState(() => (goal < CHILDREN ? [0, CHILDREN] : [goal - CHILDREN / 2, goal + CHILDREN / 2]));
   return (
     <>
-      {nodes.slice(0, shown).map((node, i) => (
+      {from > 0 && <button type="button" class="button" onClick={() => show([Math.max(0, from - CHILDREN), to])}>{`${count(Math.min(from, nodes.length), "earlier piece")}: show`}</button>}
+      {nodes.slice(from, to).map((node, i) => (
+        // The pieces of a report never change their order: their place is their identity.
         // oxlint-disable-next-line react/no-array-index-key
-        <Node key={i} node={node} depth={depth} at={`${at}.${i}`} />
+        <Node key={from + i} node={node} depth={depth} at={`${at}.${from + i}`} />
       ))}
-      {nodes.length > shown && (
-        <button type="button" class="button" onClick={() => show(shown + CHILDREN)}>{`${count(nodes.length - shown, "more piece")}: show`}</button>
-      )}
+      {nodes.length > to && <button type="button" class="button" onClick={() => show([from, to + CHILDREN])}>{`${count(nodes.length - to, "more piece")}: show`}</button>}
     </>
   );
 }

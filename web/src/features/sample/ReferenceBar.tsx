@@ -31,7 +31,7 @@ function Told({ found }: { found: Marked | { refused: string } | null }) {
   return (
     <>
       {found?.by === "sentences" && "The two differ too much to be compared word by word, so sentences are marked: "}
-      <ins>underlined</ins> is not in the reference, <del>struck</del> not in the response · {found === null ? "comparing the two …" : `${Math.round(found.share * 100)} % of the response is in both`}
+      <ins class="differs">underlined</ins> is not in the reference, <del class="differs">struck</del> not in the response · {found === null ? "comparing the two …" : `${Math.round(found.share * 100)} % of the response is in both`}
     </>
   );
 }
