@@ -1,8 +1,8 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ReportNode } from "../../api/types.gen";
 import { START } from "../../lib/address";
 import { place } from "../../state/place";
-import { button, drawn, part, settled, turn } from "../../testing";
+import { button, drawn, part, turn } from "../../testing";
 import { Node, tagsShown } from "./Node";
 
 const node = (kind: string, more: Partial<ReportNode> = {}): ReportNode => ({
@@ -38,8 +38,7 @@ describe("a piece of a report", () => {
     expect(document.activeElement?.textContent).toContain("said 140");
     expect(host.querySelectorAll("summary")).toHaveLength(3 + 60); // those around it, and no others
     button(host, /earlier/).click();
-    await settled();
-    expect(host.querySelectorAll("summary")).toHaveLength(3 + 150);
+    await vi.waitFor(() => expect(host.querySelectorAll("summary")).toHaveLength(3 + 150), 20_000);
     place.value = START;
   });
 });

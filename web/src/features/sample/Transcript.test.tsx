@@ -123,8 +123,7 @@ describe("a transcript", () => {
     expect(host.querySelector("img")).toBeNull();
 
     button(host, "Differences").click();
-    await vi.waitFor(() => expect(marked()).toEqual([[], []]), 20_000);
-    expect(host.querySelector("[role=status]")?.textContent).toBe("");
+    await vi.waitFor(() => expect([marked(), host.querySelector("[role=status]")?.textContent]).toEqual([[[], []], ""]), 20_000);
     button(host, "Side by side").click();
     await vi.waitFor(() => expect(columns()).toEqual(["Reference response"]), 20_000);
     for (const text of ["How much?", "It is 5 in all.", "It is 4 in all."]) expect(host.textContent).toContain(text);
@@ -136,7 +135,7 @@ describe("a transcript", () => {
     const given = reply({ turns: [turn("assistant", [part("text", "It is 5.")], { origin: "response" })], turn_total: 9, reference: { turns: [turn("assistant", [part("text", "It is 4.")])], reward: null, gap: null } });
     sample.value = given;
     const host = await drawn(<Transcript reply={given} />);
-    expect(host.querySelector("[role=status]")?.textContent).toBe("Not compared: the sample has more turns than are here. Both are shown as they are.");
+    await vi.waitFor(() => expect(host.querySelector("[role=status]")?.textContent).toBe("Not compared: the sample has more turns than are here. Both are shown as they are."), 20_000);
     expect(host.querySelector("ins")).toBeNull();
   });
 
