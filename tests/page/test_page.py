@@ -232,7 +232,7 @@ def test_a_record_with_very_many_figures_or_messages_can_be_read(page: Page, tmp
     with viewing(tmp_path / "run", index_dir=tmp_path / "index") as viewer:
         page.goto(viewer.link)
         at(page, 1, 0)
-        page.get_by_role("button", name=re.compile("facts")).click()
+        page.get_by_role("button", name=re.compile("^Show all")).click()
         expect(page.get_by_text("figure 500", exact=True)).to_be_attached()
         page.keyboard.press("ArrowRight")
         page.wait_for_function("() => document.querySelector('main article footer') !== null", timeout=90_000)

@@ -2,13 +2,13 @@ import { expect, it } from "vitest";
 import { roundTicks } from "./ticks";
 
 it("are round, and hold the range between the first and the last", () => {
-  expect(roundTicks(0.61, 1)).toEqual([0.6, 0.8, 1]);
-  expect(roundTicks(24, 83)).toEqual([0, 50, 100]);
+  expect(roundTicks(0.61, 1)).toEqual([0.6, 0.7, 0.8, 0.9, 1]);
+  expect(roundTicks(24, 83)).toEqual([20, 40, 60, 80, 100]);
   expect(roundTicks(370, 1_260)).toEqual([0, 500, 1_000, 1_500]);
   expect(roundTicks(-0.0004, 0.0007)).toEqual([-0.0005, 0, 0.0005, 0.001]);
   for (const [low, high] of [[0, 1], [-3, 17], [0.999, 1.001], [1e-300, 3e-300], [5, 5.0000001]] as const) {
     const ticks = roundTicks(low, high);
-    expect([ticks[0] ?? 9, (ticks.at(-1) ?? -9) >= high - 1e-9, ticks.length <= 4]).toEqual([Math.min(ticks[0] ?? 9, low + 1e-9), true, true]);
+    expect([ticks[0] ?? 9, (ticks.at(-1) ?? -9) >= high - 1e-9, ticks.length <= 5]).toEqual([Math.min(ticks[0] ?? 9, low + 1e-9), true, true]);
     expect(roundTicks(ticks[0] ?? 0, ticks.at(-1) ?? 0), "the ticks of a round range are those of the range").toEqual(ticks);
   }
 });

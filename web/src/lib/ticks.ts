@@ -1,7 +1,7 @@
 /** Round numbers beside an axis: a range that begins and ends at one, and those between. */
 
 /** More lines than so many intervals have crowd a small chart. */
-const MOST_INTERVALS = 3;
+const MOST_INTERVALS = 4;
 const STEPS = [1, 2, 2.5, 5, 10, 20];
 /** What division leaves of a whole number. */
 const EPSILON = 1e-9;
