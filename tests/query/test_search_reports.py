@@ -21,7 +21,7 @@ from rolloupe.query.search.pace import Stopped
 from tests.cli.support import rolloupe as command
 from tests.formats.test_tinker_join import FLAT, NAME, loaded, section, talk, trajectory
 from tests.index.support import opened
-from tests.query.test_joined_texts import TREE, joined_run
+from tests.query.test_joined_texts import ROLLOUTS, TREE, joined_run
 
 JUDGE = talk(("user", "Is it right?"), ("assistant", "A verdict: no, it is not."))
 
@@ -137,6 +137,18 @@ def test_a_report_that_is_too_long_to_be_searched_is_noted(tmp_path: Path, monke
     with rolloupe.open(logged(tmp_path / "run", 1), index_dir=tmp_path / "index") as runs:
         hits = runs[0].search("verdict")
         assert len([*hits]) == 1 and "not parsed" in hits.progress.notes[0]
+
+
+def test_the_page_beside_a_tree_that_is_too_long_is_not_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for suffix in (ROLLOUTS, TREE, ".html"):
+        shutil.copyfile(FLAT / (NAME + suffix), tmp_path / (NAME + suffix))
+    monkeypatch.setattr(_tinker_run, "MAX_SEARCHED_BYTES", 100)
+    with rolloupe.open(tmp_path, index_dir=tmp_path.parent / "index") as runs:
+        hits = runs[0].search("warehouse assistant", roles=["prompt"])
+        assert len([*hits]) == 4 and hits.transcripts == []  # its samples show it
+        assert hits.progress.notes == (f"{NAME}{TREE} could not be read: longer than 0 MiB: not parsed",)
 
 
 WORDS = st.text('abks K_1\n"\\<&é\u212a\u017f\u202e😀', min_size=1, max_size=6)

@@ -177,7 +177,11 @@ def _read(logs: list[Named]) -> tuple[str, LogNode]:
 
 
 def _loose(run: RunInfo, logs: list[Named], wanted: Wanted) -> list[LoggedTranscript]:
-    """See `Report.loose`: the first of some logs that can be read is searched, and joined where it holds something."""
+    """See `Report.loose`: the first of some logs that can be read is searched, and joined where it holds something.
+
+    A tree that is too long ends the search of the report. Its page is not searched instead: the samples show what the
+    tree holds, and the places in a page are other places.
+    """
     reasons = []
     for named in logs:
         is_tree = named.kind == "tree"
@@ -190,6 +194,8 @@ def _loose(run: RunInfo, logs: list[Named], wanted: Wanted) -> list[LoggedTransc
             root = (logtree.tree_in if is_tree else logtree.page_in)(data, wanted.check)
         except (OSError, Unusable) as error:
             reasons.append(f"{named.name} could not be read: {error}")
+            if is_tree and isinstance(error, logtree.TooLong):
+                break
             continue
         found = {".".join(map(str, one.at)) for one in logtree.conversations(root) if wanted.holds(one.node.turns)}
         if not found:
