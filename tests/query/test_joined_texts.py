@@ -17,11 +17,11 @@ import pytest
 
 import rolloupe
 from rolloupe import Run, query
-from rolloupe.formats import _logtree, _tinker_log
+from rolloupe.formats import _logtree, _tinker_join, _tinker_log
 from rolloupe.index import Library, OpenRun
 from rolloupe.query.search import TextQuery
 from tests.cli.support import rolloupe as command
-from tests.formats.test_tinker_join import FLAT, NAME, loaded, section, talk, trajectory
+from tests.formats.test_tinker_join import FLAT, NAME, group, loaded, section, talk, trajectory, triple
 from tests.index.support import eventually, opened
 from tests.query.test_search import keys
 from tests.server.support import get, served
@@ -244,17 +244,42 @@ def test_rollouts_too_long_to_be_joined_are_a_problem(tmp_path: Path, monkeypatc
         assert told(runs[0]) == {}
 
 
-def test_a_report_of_many_groups_and_messages_is_joined_in_a_moment(tmp_path: Path) -> None:
-    """Each is looked at once: a page of conversations of one trajectory, and groups that are held against groups."""
+def test_a_report_of_many_messages_is_joined_in_a_moment(tmp_path: Path) -> None:
+    """Each conversation of a trajectory is looked at once."""
     folder = tmp_path / "run"
     folder.mkdir()
     own = [section("R", talk(("user", str(n))), data_trajectory="0") for n in range(20_000)]
-    records = [trajectory(0, 1.0, group=n) for n in range(400)]
-    others = [section("Group Rollout", section("Trajectory Details")) for _ in range(400)]
     began = time.monotonic()
-    (sample, *_) = loaded(folder, records, section("G", *own, data_group="0"), *others)
+    (sample,) = loaded(folder, [trajectory(0, 1.0)], section("G", *own, data_group="0"))
     assert len(sample.turns) == 20_001
     assert time.monotonic() - began < 60
+
+
+class Compared(str):
+    """A text that counts how often it is held against another one."""
+
+    __slots__ = ()
+    times = 0
+
+    def __eq__(self, other: object) -> bool:
+        Compared.times += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def test_groups_are_not_held_against_every_section(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    count = 200
+    whole = _tinker_join._facts_of_turn
+    monkeypatch.setattr(_tinker_join, "_facts_of_turn", lambda turn: tuple(map(Compared, whole(turn))))
+    records = [trajectory(0, n + 1.0, group=n) for n in range(count)]
+    sections = [
+        group([record], *triple(f"Of group {record['group_idx']}", record["total_reward"]))
+        for record in reversed(records)
+    ]
+    found = loaded(tmp_path, records, *sections)
+    assert [sample.response_text for sample in found] == [f"Of group {n}" for n in range(count)]
+    assert 0 < Compared.times < 10 * count  # all with all are 40,000
 
 
 def test_hostile_texts_of_a_report_stay_text(tmp_path: Path) -> None:

@@ -24,6 +24,9 @@ from rolloupe.model import LoggedTranscript, LogNode, Part, Turn
 Place = tuple[str, str]
 """Group and index of a trajectory, as in its row."""
 
+_Facts = frozenset[tuple[str, tuple[tuple[str, str, str], ...]]]
+"""Lengths and reward of every turn of the trajectories of a group, by the names of the trajectories."""
+
 _Act = tuple[str, list[str]]
 """What was said in one step, and the calls."""
 
@@ -87,11 +90,13 @@ def join(root: LogNode, records: Iterable[Record], split: str, step: int, check:
         if place := place_of(record):
             groups.setdefault(place[0], {})[place[1]] = record
     tied, used = _by_attributes(root, groups)
-    facts = {name: _facts_of_group(group) for name, group in groups.items()}
+    by_facts: dict[_Facts, list[str]] = {}
+    for name, group in groups.items():
+        check()
+        by_facts.setdefault(_facts_of_group(group), []).append(name)
     for section in root.children:
         check()
-        trajectories = _facts_of_section(section)
-        fitting = [name for name in groups if trajectories and facts[name] == trajectories]
+        fitting = by_facts.get(_facts_of_section(section), [])
         if len(fitting) == 1:
             own, seen = _in_group(section, groups[fitting[0]], check)
             tied |= {(fitting[0], index): found for index, found in own.items() if (fitting[0], index) not in tied}
@@ -159,15 +164,15 @@ def _indices(logged: Logged) -> dict[str, str]:
 # By the numbers of a group
 
 
-def _facts_of_section(section: LogNode) -> dict[str, list[tuple[str, str, str]]]:
-    """Return lengths and reward of every turn, by trajectory, as an outline shows them."""
+def _facts_of_section(section: LogNode) -> _Facts:
+    """Return what an outline shows of a group; nothing, which no group fits, where it shows no trajectory."""
     details = next((node for node in _sections(section) if node.title == "Trajectory Details"), None)
     found = {}
     for trajectory in _sections(details) if details else []:
         if match := _TRAJECTORY.fullmatch(trajectory.title):
             turns = [n for part in _sections(trajectory) for n in _sections(part) if _TURN.fullmatch(n.title)]
-            found[match[1]] = [_facts_of_turn(turn) for turn in turns]
-    return found
+            found[match[1]] = tuple(_facts_of_turn(turn) for turn in turns)
+    return frozenset(found.items())
 
 
 def _facts_of_turn(turn: LogNode) -> tuple[str, str, str]:
@@ -175,11 +180,11 @@ def _facts_of_turn(turn: LogNode) -> tuple[str, str, str]:
     return table.get("ob_len", ""), table.get("ac_len", ""), table.get("step_reward", "")
 
 
-def _facts_of_group(group: dict[str, Record]) -> dict[str, list[tuple[str, str, str]]]:
-    return {
-        index: [(str(s.get("ob_len")), str(s.get("ac_len")), _shown(s.get("reward"))) for s in steps_of(record)]
+def _facts_of_group(group: dict[str, Record]) -> _Facts:
+    return frozenset(
+        (index, tuple((str(s.get("ob_len")), str(s.get("ac_len")), _shown(s.get("reward"))) for s in steps_of(record)))
         for index, record in group.items()
-    }
+    )
 
 
 def _shown(value: object) -> str:
