@@ -19,7 +19,10 @@ import rolloupe
 from rolloupe import Run, query
 from rolloupe.formats import _logtree, _tinker_join, _tinker_log
 from rolloupe.index import Library, OpenRun
-from rolloupe.query.search import TextQuery
+from rolloupe.index import run as index_run
+from rolloupe.index.catalog import SUPERSEDED_S
+from rolloupe.index.worker import Answer, Job, perform
+from rolloupe.query.search import TextQuery, search
 from tests.cli.support import rolloupe as command
 from tests.formats.test_tinker_join import FLAT, NAME, group, loaded, section, talk, trajectory, triple
 from tests.index.support import eventually, opened
@@ -164,7 +167,9 @@ def test_numbers_wait_for_no_report(folder: Path, tmp_path: Path, monkeypatch: p
         assert run.wait(30) and set(told(run)) == TIED
 
 
-def test_a_report_that_changed_while_nobody_looked_brings_the_texts(tmp_path: Path) -> None:
+def test_a_report_that_changed_while_nobody_looked_brings_the_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = joined_run(tmp_path / "run")
     log = folder / f"eval_test_iteration_000001{TREE}"
     held = log.read_bytes()
@@ -177,7 +182,54 @@ def test_a_report_that_changed_while_nobody_looked_brings_the_texts(tmp_path: Pa
             assert library.runs[0].wait_all(30) and len(told(library.runs[0])) == known
             which = keys(library.runs[0], TextQuery(text="Which is 4 + 5?"))
             assert bool(which) == (content is not None and b"Which" in content)
-    assert len(list((tmp_path / "index").rglob("*.meta"))) == 2  # nothing of what was known before lies about
+    metas = list((tmp_path / "index").rglob("*.meta"))
+    assert len(metas) == 5  # another viewer may still read what was known before
+    for meta in metas:
+        os.utime(meta, ns=(0, meta.stat().st_mtime_ns - int((SUPERSEDED_S + 5) * 1e9)))
+    built: list[Job] = []
+
+    def building(job: Job) -> Answer:
+        built.append(job)
+        return perform(job)
+
+    monkeypatch.setattr(index_run, "perform", building)
+    with opened(folder, tmp_path / "index") as library:
+        assert library.runs[0].wait_all(30) and len(told(library.runs[0])) == 8
+    assert len(list((tmp_path / "index").rglob("*.meta"))) == 2  # after a while nothing of it lies about
+    assert built == []  # and the newest was the one that counted
+
+
+def test_who_began_before_the_texts_came_reads_on(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, go_on = _tinker_log.StepLog._read, threading.Event()
+    monkeypatch.setattr(_tinker_log.StepLog, "_read", lambda log: whole(log) if go_on.wait(30) else {})
+    with Library([folder], index_dir=tmp_path / "index") as library:
+        run = library.runs[0]
+        eventually(lambda: set(run.snapshot().steps) == {("eval/test", 0), ("eval/test", 1)})
+        before = run.snapshot()
+        looking = search(run, TextQuery(text="warehouse assistant"))
+        go_on.set()
+        assert run.wait_all(30) and run.snapshot().version != before.version
+        found = list(looking)
+        assert sum(len(each.hits) for each in found) == 8 and found[-1].progress.notes == ()
+
+
+def test_what_comes_back_finds_the_index_as_it_was(tmp_path: Path) -> None:
+    """A folder of a network may be gone for a moment; what is indexed of the others is not superseded by itself."""
+    folder = joined_run(tmp_path / "run")
+    moved = folder / f"eval_test_iteration_000001{ROLLOUTS}"
+    with opened(folder, tmp_path / "index", follow=True) as library:
+        run = library.runs[0]
+        assert run.wait_all(30)
+        files = [*(tmp_path / "index").rglob("*.meta")]
+        for meta in files:
+            os.utime(meta, (0, time.time() - SUPERSEDED_S - 5))
+        moved.rename(tmp_path / "away")
+        eventually(lambda: len(run.snapshot().steps) == 1)
+        (tmp_path / "away").rename(moved)
+        eventually(lambda: len(run.snapshot().steps) == 2)
+        assert all(segment.path.exists() for segment in run.snapshot().segments)
 
 
 def test_a_compressed_report_is_read_too(tmp_path: Path) -> None:
