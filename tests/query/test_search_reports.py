@@ -115,6 +115,15 @@ def test_a_page_alone_is_searched_and_of_both_one(tmp_path: Path) -> None:
         assert len([*runs[0].search("warehouse assistant", roles=["prompt"])]) == 4
 
 
+def test_what_is_tied_and_not_shown_is_found(tmp_path: Path) -> None:
+    own = [{"role": "user", "content": "its own"}, {"role": "assistant", "content": "yes"}]
+    logged_one = section("R", talk(("user", "logged"), ("assistant", "no")), data_group="0", data_trajectory="0")
+    loaded(tmp_path, [trajectory(0, 1.0, conversation=own)], logged_one)
+    with rolloupe.open(tmp_path, index_dir=tmp_path.parent / "index") as runs:
+        assert len([*runs[0].search("its own")]) == 1
+        assert found(runs[0], "logged") == [("train", 0, "R 1")]
+
+
 def test_what_joined_samples_show_is_found_once(tmp_path: Path) -> None:
     with rolloupe.open(joined_run(tmp_path / "run"), index_dir=tmp_path / "index") as runs:
         for text in ("warehouse", "add tens", "ladders", "e"):

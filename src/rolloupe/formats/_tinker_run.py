@@ -12,9 +12,10 @@ from rolloupe.formats import _logtree as logtree
 from rolloupe.formats import _trainer_files as trainer
 from rolloupe.formats._files import file_of, links_of, plain_name
 from rolloupe.formats._jsonl import Unusable
-from rolloupe.formats._tinker_join import Joined, Place, Tied, join
+from rolloupe.formats._tinker_join import Joined, Place, join
 from rolloupe.formats._tinker_log import TREE, beside, joined, trajectories_beside
 from rolloupe.formats._tinker_names import CHECKPOINTS, CONFIG, DIFF, METRICS, ROLLOUTS, Named, described, find
+from rolloupe.formats._tinker_turns import Tied
 from rolloupe.formats.base import Report, Wanted
 from rolloupe.model import (
     Checkpoint,
