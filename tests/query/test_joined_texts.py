@@ -156,6 +156,23 @@ def test_a_report_that_comes_later_brings_the_texts(tmp_path: Path) -> None:
         eventually(lambda: len(keys(run, TextQuery(text="warehouse assistant"))) == 8)
 
 
+def test_a_step_whose_prompts_came_later_has_changed(tmp_path: Path) -> None:
+    both = [trajectory(0, 1.0), trajectory(1, 1.0)]  # which response is whose is not certain
+    loaded(tmp_path, both, group(both, *triple("It is 4", 1.0), *triple("4", 1.0)))
+    log, away = tmp_path / f"train_iteration_000000{TREE}", tmp_path.parent / "away"
+    asked = query.SampleQuery(splits=("train",), step_min=0, step_max=0)
+    log.rename(away)
+    stamps = []
+    for prompt in ("", "What is 2 + 2?"):
+        with opened(tmp_path, tmp_path.parent / "index") as library:
+            page = query.samples(library.runs[0], asked)
+            assert [item.prompt for item in page.samples] == [prompt] * 2
+            stamps.append(page.stamp)
+        if away.exists():
+            away.rename(log)
+    assert stamps[0] != stamps[1]
+
+
 def test_numbers_wait_for_no_report(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole, go_on = _tinker_log.StepLog._read, threading.Event()
     monkeypatch.setattr(_tinker_log.StepLog, "_read", lambda log: whole(log) if go_on.wait(30) else {})
