@@ -142,7 +142,7 @@ def test_a_report_that_comes_later_brings_the_texts(tmp_path: Path) -> None:
     with opened(folder, tmp_path / "index", follow=True) as library:
         run = library.runs[0]
         assert run.wait_all(30) and len(told(run)) == 8
-        log.write_bytes(held[: len(held) // 2])  # being written
+        log.write_bytes(held[: len(held) // 2])
         eventually(lambda: len(query.problems(run)) == 1)
         assert len(told(run)) == 8
 
@@ -154,6 +154,33 @@ def test_a_report_that_comes_later_brings_the_texts(tmp_path: Path) -> None:
         eventually(is_told)
         assert query.problems(run) == []
         eventually(lambda: len(keys(run, TextQuery(text="warehouse assistant"))) == 8)
+
+
+def test_a_report_that_is_being_written_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = joined_run(tmp_path / "run")
+    log = folder / f"eval_test_iteration_000001{TREE}"
+    held = log.read_bytes()
+    log.unlink()
+    read: list[str] = []
+    whole = _tinker_log.StepLog._read
+
+    def reading(one: _tinker_log.StepLog) -> Any:
+        read.append("read")
+        return whole(one)
+
+    monkeypatch.setattr(_tinker_log.StepLog, "_read", reading)
+    with opened(folder, tmp_path / "index", follow=True) as library:
+        run = library.runs[0]
+        assert run.wait_all(30) and len(told(run)) == 8
+        read.clear()
+        with log.open("wb") as file:
+            for number in range(8):  # one piece after another, over more than a second
+                file.write(held[len(held) * number // 8 : len(held) * (number + 1) // 8])
+                file.flush()
+                time.sleep(0.2)
+        assert read == []
+        eventually(lambda: set(told(run)) == TIED)
+        assert query.problems(run) == []
 
 
 def test_a_step_whose_prompts_came_later_has_changed(tmp_path: Path) -> None:
