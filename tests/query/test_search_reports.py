@@ -15,7 +15,9 @@ import rolloupe
 from rolloupe import Run
 from rolloupe.errors import NotFound
 from rolloupe.formats import _logtree, _tinker_run
-from rolloupe.model import LogNode
+from rolloupe.formats.base import Report
+from rolloupe.formats.tinker import Tinker
+from rolloupe.model import LogNode, RunInfo
 from rolloupe.query.search import Pattern, TextQuery, search, searching
 from rolloupe.query.search.pace import Stopped
 from tests.cli.support import rolloupe as command
@@ -212,6 +214,46 @@ def test_a_search_that_is_stopped_leaves_its_report_at_once(tmp_path: Path) -> N
         assert list(looking) == []
         searching._pool().submit(ended.set)
         assert ended.wait(0.5) and time.monotonic() - began < 30
+
+
+def test_a_search_that_is_stopped_does_not_wait_for_reports_to_be_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folders of the reports may lie on a mount that answers nothing."""
+    answers, stop = threading.Event(), threading.Event()
+    whole = Tinker.reports
+
+    def hanging(form: Tinker, info: RunInfo) -> list[Report]:
+        answers.wait(20)
+        return whole(form, info)
+
+    with opened(logged(tmp_path / "run", 1), tmp_path / "index") as library:
+        monkeypatch.setattr(Tinker, "reports", hanging)
+        looking = search(library.runs[0], TextQuery(text="verdict"), stopped=stop.is_set)
+        try:
+            began = time.monotonic()
+            while not (each := next(looking)).progress.found:
+                assert not each.progress.is_over
+            assert not next(looking).progress.is_over
+            stop.set()
+            assert list(looking) == [] and time.monotonic() - began < 10
+        finally:
+            answers.set()
+
+
+@pytest.mark.parametrize(("error", "reason"), [(OSError(5, "I/O error"), "I/O error"), (KeyError("x"), "a defect in")])
+def test_reports_that_cannot_be_listed_are_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str
+) -> None:
+    def failing(*_: object) -> list[Report]:
+        raise error
+
+    with opened(logged(tmp_path / "run", 1), tmp_path / "index") as library:
+        monkeypatch.setattr(Tinker, "reports", failing)
+        *_, last = search(library.runs[0], TextQuery(text="verdict"))
+        assert last.progress.is_over and last.progress.found == 1
+        (note,) = last.progress.notes
+        assert note.startswith("the reports could not be listed: ") and reason in note
 
 
 @pytest.mark.parametrize("read", [_logtree.tree_in, _logtree.page_in])

@@ -52,6 +52,17 @@ class Reports:
             key=lambda one: (self._way * one.step, one.split != "train", one.split),
         )
 
+    def listed(self, note: Callable[[str], None]) -> list[Report]:
+        """List them as `due` does; where that fails, it is noted and there are none."""
+        try:
+            return self.due()
+        except OSError as error:
+            note(f"the reports could not be listed: {error.strerror or error}")
+        except Exception as error:  # a defect of ours must not cost what was found in samples
+            reason = f"a defect in Rolloupe, please report it: {type(error).__name__}: {error}"
+            note(f"the reports could not be listed: {reason}")
+        return []
+
     def look(self, report: Report, go_on: Callable[[], bool], note: Callable[[str], None]) -> list[Transcript]:
         """What is found in a report; nothing where `go_on` says no. What cannot be read is noted."""
 
