@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from rolloupe import text
 from rolloupe.formats import _fields as fields
 from rolloupe.formats import _tinker_steps as steps
 from rolloupe.formats._jsonl import Record
@@ -29,14 +30,9 @@ def turns_in(record: Record) -> tuple[list[Turn], bool]:
     turns = turns_of(conversation)
     placed = steps.aligned(turns, taken)
     if not placed:
-        for turn in turns[first_answer(turns) :]:
+        for turn in turns[text.first_answer(turns) :]:
             turn.origin = "response"
     return turns, placed or not taken
-
-
-def first_answer(turns: Sequence[Turn]) -> int:
-    """Return the place of the first turn of the assistant, or behind the last turn."""
-    return next((at for at, turn in enumerate(turns) if turn.role == "assistant"), len(turns))
 
 
 def lacks_prompt(turns: Sequence[Turn]) -> bool:

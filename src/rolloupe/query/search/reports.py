@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from rolloupe import text
 from rolloupe.errors import UnreadablePath
 from rolloupe.formats.base import HasReports, Report, Wanted
 from rolloupe.index import OpenRun
@@ -72,7 +73,7 @@ class Reports:
 
         def holds(turns: Sequence[Turn]) -> bool:
             check()
-            return bool(snippets_in(self._pattern, placed(turns), check)[0])
+            return bool(snippets_in(self._pattern, answered(turns), check)[0])
 
         try:
             found = report.loose(Wanted(self._pattern.word, holds, check))
@@ -84,7 +85,7 @@ class Reports:
         return []
 
     def _made(self, one: LoggedTranscript, check: Callable[[], None]) -> Transcript:
-        snippets, more = snippets_in(self._pattern, placed(one.turns), check)
+        snippets, more = snippets_in(self._pattern, answered(one.turns), check)
         return Transcript(one.split, one.step, one.title, one.at, tuple(snippets), more)
 
     def _of_run(self) -> list[Report]:
@@ -99,7 +100,7 @@ class Reports:
         )
 
 
-def placed(turns: Sequence[Turn]) -> Iterator[Turn]:
+def answered(turns: Sequence[Turn]) -> Iterator[Turn]:
     """The turns of a conversation that nobody placed: from the first of the assistant on they are the response."""
-    first = next((at for at, turn in enumerate(turns) if turn.role == "assistant"), len(turns))
+    first = text.first_answer(turns)
     return chain(turns[:first], (replace(turn, origin="response") for turn in turns[first:]))
