@@ -177,6 +177,48 @@ def test_a_conversation_that_stands_aside_is_nobody_s_transcript(tmp_path: Path)
     assert loose(tmp_path) == ["R 1"]
 
 
+HAS_PROMPT: dict[str, Any] = {
+    "conversation": [{"role": "user", "content": "its own"}, {"role": "assistant", "content": "yes"}]
+}
+MORE_STEPS: dict[str, Any] = {"steps": trajectory(0, 0.0)["steps"] * 2}
+
+
+@pytest.mark.parametrize("own", [HAS_PROMPT, MORE_STEPS])
+def test_what_is_tied_and_not_shown_is_listed_with_what_is_nobody_s(tmp_path: Path, own: dict[str, Any]) -> None:
+    """One sample has a prompt of its own; of the other one more was sampled than was logged."""
+    records = [trajectory(0, 1.0, **own), trajectory(1, 1.0)]
+    parts = [section("R", talk(("user", "q"), ("assistant", str(n))), data_trajectory=str(n)) for n in (0, 1)]
+    first, second = loaded(tmp_path, records, section("G", *parts, data_group="0"))
+    assert ("assistant", "0") not in said(first) and ("assistant", "1") in said(second)
+    assert loose(tmp_path) == ["G 1 / R"]
+    every = reader.all_conversations(only_run(tmp_path), "train", 0)
+    assert [(one.sample, one.title) for one in every] == [("", "G 1 / R"), ("train/0/0/1", "group 0, trajectory 1")]
+
+
+def test_triples_of_samples_with_prompts_of_their_own_are_nobody_s(tmp_path: Path) -> None:
+    both = [trajectory(0, 1.0, **HAS_PROMPT), trajectory(1, 0.0)]
+    parts = [*triple("It is 4", 1.0), *triple("It is 5", 0.0)]
+    first, second = loaded(tmp_path, both, group(both, *parts))
+    assert (said(first)[1], said(second)[1]) == (("assistant", "yes"), ("assistant", "It is 5"))
+    assert loose(tmp_path) == ["Group Rollout 1 / Prompt", "Group Rollout 1 / Policy Response"]
+    loaded(tmp_path, [one | HAS_PROMPT for one in both], group(both, *parts))
+    assert len(loose(tmp_path)) == 4
+
+
+def test_what_a_sample_has_of_its_own_is_not_listed_again(tmp_path: Path) -> None:
+    part = section("R", talk(("user", "its own"), ("assistant", "yes")), data_group="0", data_trajectory="0")
+    loaded(tmp_path, [trajectory(0, 1.0, **HAS_PROMPT)], part)
+    assert loose(tmp_path) == []
+
+
+def test_a_second_conversation_of_a_trajectory_is_listed(tmp_path: Path) -> None:
+    one = trajectory(0, 1.0)
+    named = section("R", talk(("user", "q"), ("assistant", "its own")), data_group="0", data_trajectory="0")
+    (found,) = loaded(tmp_path, [one], named, group([one], *triple("another", 1.0)))
+    assert said(found) == [("user", "q"), ("assistant", "its own")]
+    assert loose(tmp_path) == ["Group Rollout 2 / Prompt", "Group Rollout 2 / Policy Response"]
+
+
 def test_what_was_logged_of_a_whole_conversation_ties_it() -> None:
     run = only_run(FLAT)
     found = {(s.key.group, s.key.index): s for s in samples(run) if (s.key.split, s.key.step) == ("eval/test", 0)}

@@ -17,11 +17,14 @@ import pytest
 
 import rolloupe
 from rolloupe import Run, query
-from rolloupe.formats import _logtree, _tinker_log
+from rolloupe.formats import _logtree, _tinker_join, _tinker_log
 from rolloupe.index import Library, OpenRun
-from rolloupe.query.search import TextQuery
+from rolloupe.index import run as index_run
+from rolloupe.index.catalog import SUPERSEDED_S
+from rolloupe.index.worker import Answer, Job, perform
+from rolloupe.query.search import TextQuery, search
 from tests.cli.support import rolloupe as command
-from tests.formats.test_tinker_join import FLAT, NAME, loaded, section, talk, trajectory
+from tests.formats.test_tinker_join import FLAT, NAME, group, loaded, section, talk, trajectory, triple
 from tests.index.support import eventually, opened
 from tests.query.test_search import keys
 from tests.server.support import get, served
@@ -139,7 +142,7 @@ def test_a_report_that_comes_later_brings_the_texts(tmp_path: Path) -> None:
     with opened(folder, tmp_path / "index", follow=True) as library:
         run = library.runs[0]
         assert run.wait_all(30) and len(told(run)) == 8
-        log.write_bytes(held[: len(held) // 2])  # being written
+        log.write_bytes(held[: len(held) // 2])
         eventually(lambda: len(query.problems(run)) == 1)
         assert len(told(run)) == 8
 
@@ -153,6 +156,50 @@ def test_a_report_that_comes_later_brings_the_texts(tmp_path: Path) -> None:
         eventually(lambda: len(keys(run, TextQuery(text="warehouse assistant"))) == 8)
 
 
+def test_a_report_that_is_being_written_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = joined_run(tmp_path / "run")
+    log = folder / f"eval_test_iteration_000001{TREE}"
+    held = log.read_bytes()
+    log.unlink()
+    read: list[str] = []
+    whole = _tinker_log.StepLog._read
+
+    def reading(one: _tinker_log.StepLog) -> Any:
+        read.append("read")
+        return whole(one)
+
+    monkeypatch.setattr(_tinker_log.StepLog, "_read", reading)
+    with opened(folder, tmp_path / "index", follow=True) as library:
+        run = library.runs[0]
+        assert run.wait_all(30) and len(told(run)) == 8
+        read.clear()
+        with log.open("wb") as file:
+            for number in range(8):  # one piece after another, over more than a second
+                file.write(held[len(held) * number // 8 : len(held) * (number + 1) // 8])
+                file.flush()
+                time.sleep(0.2)
+        assert read == []
+        eventually(lambda: set(told(run)) == TIED)
+        assert query.problems(run) == []
+
+
+def test_a_step_whose_prompts_came_later_has_changed(tmp_path: Path) -> None:
+    both = [trajectory(0, 1.0), trajectory(1, 1.0)]  # which response is whose is not certain
+    loaded(tmp_path, both, group(both, *triple("It is 4", 1.0), *triple("4", 1.0)))
+    log, away = tmp_path / f"train_iteration_000000{TREE}", tmp_path.parent / "away"
+    asked = query.SampleQuery(splits=("train",), step_min=0, step_max=0)
+    log.rename(away)
+    stamps = []
+    for prompt in ("", "What is 2 + 2?"):
+        with opened(tmp_path, tmp_path.parent / "index") as library:
+            page = query.samples(library.runs[0], asked)
+            assert [item.prompt for item in page.samples] == [prompt] * 2
+            stamps.append(page.stamp)
+        if away.exists():
+            away.rename(log)
+    assert stamps[0] != stamps[1]
+
+
 def test_numbers_wait_for_no_report(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole, go_on = _tinker_log.StepLog._read, threading.Event()
     monkeypatch.setattr(_tinker_log.StepLog, "_read", lambda log: whole(log) if go_on.wait(30) else {})
@@ -164,7 +211,9 @@ def test_numbers_wait_for_no_report(folder: Path, tmp_path: Path, monkeypatch: p
         assert run.wait(30) and set(told(run)) == TIED
 
 
-def test_a_report_that_changed_while_nobody_looked_brings_the_texts(tmp_path: Path) -> None:
+def test_a_report_that_changed_while_nobody_looked_brings_the_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = joined_run(tmp_path / "run")
     log = folder / f"eval_test_iteration_000001{TREE}"
     held = log.read_bytes()
@@ -177,7 +226,54 @@ def test_a_report_that_changed_while_nobody_looked_brings_the_texts(tmp_path: Pa
             assert library.runs[0].wait_all(30) and len(told(library.runs[0])) == known
             which = keys(library.runs[0], TextQuery(text="Which is 4 + 5?"))
             assert bool(which) == (content is not None and b"Which" in content)
-    assert len(list((tmp_path / "index").rglob("*.meta"))) == 2  # nothing of what was known before lies about
+    metas = list((tmp_path / "index").rglob("*.meta"))
+    assert len(metas) == 5  # another viewer may still read what was known before
+    for meta in metas:
+        os.utime(meta, ns=(0, meta.stat().st_mtime_ns - int((SUPERSEDED_S + 5) * 1e9)))
+    built: list[Job] = []
+
+    def building(job: Job) -> Answer:
+        built.append(job)
+        return perform(job)
+
+    monkeypatch.setattr(index_run, "perform", building)
+    with opened(folder, tmp_path / "index") as library:
+        assert library.runs[0].wait_all(30) and len(told(library.runs[0])) == 8
+    assert len(list((tmp_path / "index").rglob("*.meta"))) == 2  # after a while nothing of it lies about
+    assert built == []  # and the newest was the one that counted
+
+
+def test_who_began_before_the_texts_came_reads_on(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, go_on = _tinker_log.StepLog._read, threading.Event()
+    monkeypatch.setattr(_tinker_log.StepLog, "_read", lambda log: whole(log) if go_on.wait(30) else {})
+    with Library([folder], index_dir=tmp_path / "index") as library:
+        run = library.runs[0]
+        eventually(lambda: set(run.snapshot().steps) == {("eval/test", 0), ("eval/test", 1)})
+        before = run.snapshot()
+        looking = search(run, TextQuery(text="warehouse assistant"))
+        go_on.set()
+        assert run.wait_all(30) and run.snapshot().version != before.version
+        found = list(looking)
+        assert sum(len(each.hits) for each in found) == 8 and found[-1].progress.notes == ()
+
+
+def test_what_comes_back_finds_the_index_as_it_was(tmp_path: Path) -> None:
+    """A folder of a network may be gone for a moment; what is indexed of the others is not superseded by itself."""
+    folder = joined_run(tmp_path / "run")
+    moved = folder / f"eval_test_iteration_000001{ROLLOUTS}"
+    with opened(folder, tmp_path / "index", follow=True) as library:
+        run = library.runs[0]
+        assert run.wait_all(30)
+        files = [*(tmp_path / "index").rglob("*.meta")]
+        for meta in files:
+            os.utime(meta, (0, time.time() - SUPERSEDED_S - 5))
+        moved.rename(tmp_path / "away")
+        eventually(lambda: len(run.snapshot().steps) == 1)
+        (tmp_path / "away").rename(moved)
+        eventually(lambda: len(run.snapshot().steps) == 2)
+        assert all(segment.path.exists() for segment in run.snapshot().segments)
 
 
 def test_a_compressed_report_is_read_too(tmp_path: Path) -> None:
@@ -244,17 +340,42 @@ def test_rollouts_too_long_to_be_joined_are_a_problem(tmp_path: Path, monkeypatc
         assert told(runs[0]) == {}
 
 
-def test_a_report_of_many_groups_and_messages_is_joined_in_a_moment(tmp_path: Path) -> None:
-    """Each is looked at once: a page of conversations of one trajectory, and groups that are held against groups."""
+def test_a_report_of_many_messages_is_joined_in_a_moment(tmp_path: Path) -> None:
+    """Each conversation of a trajectory is looked at once."""
     folder = tmp_path / "run"
     folder.mkdir()
     own = [section("R", talk(("user", str(n))), data_trajectory="0") for n in range(20_000)]
-    records = [trajectory(0, 1.0, group=n) for n in range(400)]
-    others = [section("Group Rollout", section("Trajectory Details")) for _ in range(400)]
     began = time.monotonic()
-    (sample, *_) = loaded(folder, records, section("G", *own, data_group="0"), *others)
+    (sample,) = loaded(folder, [trajectory(0, 1.0)], section("G", *own, data_group="0"))
     assert len(sample.turns) == 20_001
     assert time.monotonic() - began < 60
+
+
+class Compared(str):
+    """A text that counts how often it is held against another one."""
+
+    __slots__ = ()
+    times = 0
+
+    def __eq__(self, other: object) -> bool:
+        Compared.times += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def test_groups_are_not_held_against_every_section(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    count = 200
+    whole = _tinker_join._facts_of_turn
+    monkeypatch.setattr(_tinker_join, "_facts_of_turn", lambda turn: tuple(map(Compared, whole(turn))))
+    records = [trajectory(0, n + 1.0, group=n) for n in range(count)]
+    sections = [
+        group([record], *triple(f"Of group {record['group_idx']}", record["total_reward"]))
+        for record in reversed(records)
+    ]
+    found = loaded(tmp_path, records, *sections)
+    assert [sample.response_text for sample in found] == [f"Of group {n}" for n in range(count)]
+    assert 0 < Compared.times < 10 * count  # all with all are 40,000
 
 
 def test_hostile_texts_of_a_report_stay_text(tmp_path: Path) -> None:

@@ -15,13 +15,15 @@ import rolloupe
 from rolloupe import Run
 from rolloupe.errors import NotFound
 from rolloupe.formats import _logtree, _tinker_run
-from rolloupe.model import LogNode
+from rolloupe.formats.base import Report
+from rolloupe.formats.tinker import Tinker
+from rolloupe.model import LogNode, RunInfo
 from rolloupe.query.search import Pattern, TextQuery, search, searching
 from rolloupe.query.search.pace import Stopped
 from tests.cli.support import rolloupe as command
 from tests.formats.test_tinker_join import FLAT, NAME, loaded, section, talk, trajectory
 from tests.index.support import opened
-from tests.query.test_joined_texts import TREE, joined_run
+from tests.query.test_joined_texts import ROLLOUTS, TREE, joined_run
 
 JUDGE = talk(("user", "Is it right?"), ("assistant", "A verdict: no, it is not."))
 
@@ -115,6 +117,15 @@ def test_a_page_alone_is_searched_and_of_both_one(tmp_path: Path) -> None:
         assert len([*runs[0].search("warehouse assistant", roles=["prompt"])]) == 4
 
 
+def test_what_is_tied_and_not_shown_is_found(tmp_path: Path) -> None:
+    own = [{"role": "user", "content": "its own"}, {"role": "assistant", "content": "yes"}]
+    logged_one = section("R", talk(("user", "logged"), ("assistant", "no")), data_group="0", data_trajectory="0")
+    loaded(tmp_path, [trajectory(0, 1.0, conversation=own)], logged_one)
+    with rolloupe.open(tmp_path, index_dir=tmp_path.parent / "index") as runs:
+        assert len([*runs[0].search("its own")]) == 1
+        assert found(runs[0], "logged") == [("train", 0, "R 1")]
+
+
 def test_what_joined_samples_show_is_found_once(tmp_path: Path) -> None:
     with rolloupe.open(joined_run(tmp_path / "run"), index_dir=tmp_path / "index") as runs:
         for text in ("warehouse", "add tens", "ladders", "e"):
@@ -137,6 +148,18 @@ def test_a_report_that_is_too_long_to_be_searched_is_noted(tmp_path: Path, monke
     with rolloupe.open(logged(tmp_path / "run", 1), index_dir=tmp_path / "index") as runs:
         hits = runs[0].search("verdict")
         assert len([*hits]) == 1 and "not parsed" in hits.progress.notes[0]
+
+
+def test_the_page_beside_a_tree_that_is_too_long_is_not_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for suffix in (ROLLOUTS, TREE, ".html"):
+        shutil.copyfile(FLAT / (NAME + suffix), tmp_path / (NAME + suffix))
+    monkeypatch.setattr(_tinker_run, "MAX_SEARCHED_BYTES", 100)
+    with rolloupe.open(tmp_path, index_dir=tmp_path.parent / "index") as runs:
+        hits = runs[0].search("warehouse assistant", roles=["prompt"])
+        assert len([*hits]) == 4 and hits.transcripts == []  # its samples show it
+        assert hits.progress.notes == (f"{NAME}{TREE} could not be read: longer than 0 MiB: not parsed",)
 
 
 WORDS = st.text('abks K_1\n"\\<&é\u212a\u017f\u202e😀', min_size=1, max_size=6)
@@ -191,6 +214,46 @@ def test_a_search_that_is_stopped_leaves_its_report_at_once(tmp_path: Path) -> N
         assert list(looking) == []
         searching._pool().submit(ended.set)
         assert ended.wait(0.5) and time.monotonic() - began < 30
+
+
+def test_a_search_that_is_stopped_does_not_wait_for_reports_to_be_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folders of the reports may lie on a mount that answers nothing."""
+    answers, stop = threading.Event(), threading.Event()
+    whole = Tinker.reports
+
+    def hanging(form: Tinker, info: RunInfo) -> list[Report]:
+        answers.wait(20)
+        return whole(form, info)
+
+    with opened(logged(tmp_path / "run", 1), tmp_path / "index") as library:
+        monkeypatch.setattr(Tinker, "reports", hanging)
+        looking = search(library.runs[0], TextQuery(text="verdict"), stopped=stop.is_set)
+        try:
+            began = time.monotonic()
+            while not (each := next(looking)).progress.found:
+                assert not each.progress.is_over
+            assert not next(looking).progress.is_over
+            stop.set()
+            assert list(looking) == [] and time.monotonic() - began < 10
+        finally:
+            answers.set()
+
+
+@pytest.mark.parametrize(("error", "reason"), [(OSError(5, "I/O error"), "I/O error"), (KeyError("x"), "a defect in")])
+def test_reports_that_cannot_be_listed_are_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str
+) -> None:
+    def failing(*_: object) -> list[Report]:
+        raise error
+
+    with opened(logged(tmp_path / "run", 1), tmp_path / "index") as library:
+        monkeypatch.setattr(Tinker, "reports", failing)
+        *_, last = search(library.runs[0], TextQuery(text="verdict"))
+        assert last.progress.is_over and last.progress.found == 1
+        (note,) = last.progress.notes
+        assert note.startswith("the reports could not be listed: ") and reason in note
 
 
 @pytest.mark.parametrize("read", [_logtree.tree_in, _logtree.page_in])

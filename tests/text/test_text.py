@@ -289,3 +289,11 @@ def test_a_text_without_any_sign_of_a_delimiter_holds_none() -> None:
 
     for word in (*blocks.BLOCKS, *blocks.CLOSINGS, *blocks.MARKERS, *blocks.PLACEHOLDERS):
         assert any(sign in word for sign in blocks.SIGNS), word
+
+
+@pytest.mark.parametrize(
+    ("roles", "first"),
+    [([], 0), (["user"], 1), (["assistant", "user"], 0), (["system", "user", "assistant", "tool", "assistant"], 2)],
+)
+def test_the_first_answer_is_the_first_turn_of_the_assistant(roles: list[str], first: int) -> None:
+    assert text.first_answer([Turn(role=role, parts=[]) for role in roles]) == first

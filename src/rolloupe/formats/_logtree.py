@@ -57,6 +57,10 @@ def unchecked() -> None:
     """Nobody ends the reading."""
 
 
+class TooLong(Unusable):
+    """Raised for a file of more bytes than are read."""
+
+
 class Logged(NamedTuple):
     """A conversation of an outline, with the sections that it stands in, from the outermost.
 
@@ -126,11 +130,11 @@ def table_of(node: LogNode) -> dict[str, str]:
 
 
 def content(location: Location, limit: int = MAX_BYTES) -> bytes:
-    """Return the bytes of a file. Raises `Unusable` where there are more, and OSError."""
+    """Return the bytes of a file. Raises `TooLong` where there are more, and OSError."""
     with open_binary(location) as file:
         data = file.read(limit + 1)
     if len(data) > limit:
-        raise Unusable(f"longer than {limit // 2**20} MiB: not parsed")
+        raise TooLong(f"longer than {limit // 2**20} MiB: not parsed")
     return data
 
 

@@ -19,10 +19,14 @@ from rolloupe.formats import _fields as fields
 from rolloupe.formats._jsonl import Record
 from rolloupe.formats._logtree import Check, Logged, conversations, table_of, unchecked
 from rolloupe.formats._tinker_steps import CONTENT, calls_in, member, steps_of
+from rolloupe.formats._tinker_turns import Tied, shows
 from rolloupe.model import LoggedTranscript, LogNode, Part, Turn
 
 Place = tuple[str, str]
 """Group and index of a trajectory, as in its row."""
+
+_Facts = frozenset[tuple[str, tuple[tuple[str, str, str], ...]]]
+"""Lengths and reward of every turn of the trajectories of a group, by the names of the trajectories."""
 
 _Act = tuple[str, list[str]]
 """What was said in one step, and the calls."""
@@ -45,16 +49,11 @@ _TRAJECTORY = re.compile(r"Trajectory ([0-9]{1,9}) Episode")
 _TURN = re.compile(r"Turn ([0-9]{1,9})")
 
 
-class Tied(NamedTuple):
-    """The messages of a trajectory, and in words why they are its own. Without `whole` they are its prompt alone."""
-
-    turns: list[Turn]
-    whole: bool
-    reason: str
-
-
 class Joined(NamedTuple):
-    """What an outline holds: conversations by trajectory, and those that belong to none for certain."""
+    """What an outline holds: conversations by trajectory, and those that no trajectory shows.
+
+    A trajectory shows none where it has another prompt of its own, or where its steps contradict.
+    """
 
     tied: dict[Place, Tied]
     loose: list[LoggedTranscript]
@@ -87,14 +86,18 @@ def join(root: LogNode, records: Iterable[Record], split: str, step: int, check:
         if place := place_of(record):
             groups.setdefault(place[0], {})[place[1]] = record
     tied, used = _by_attributes(root, groups)
-    facts = {name: _facts_of_group(group) for name, group in groups.items()}
+    by_facts: dict[_Facts, list[str]] = {}
+    for name, group in groups.items():
+        check()
+        by_facts.setdefault(_facts_of_group(group), []).append(name)
     for section in root.children:
         check()
-        trajectories = _facts_of_section(section)
-        fitting = [name for name in groups if trajectories and facts[name] == trajectories]
+        fitting = by_facts.get(_facts_of_section(section), [])
         if len(fitting) == 1:
-            own, seen = _in_group(section, groups[fitting[0]], check)
-            tied |= {(fitting[0], index): found for index, found in own.items() if (fitting[0], index) not in tied}
+            (name,) = fitting
+            untied = {index for index in groups[name] if (name, index) not in tied}
+            own, seen = _in_group(section, groups[name], untied, check)
+            tied |= {(name, index): found for index, found in own.items()}
             used |= seen
     loose = [
         LoggedTranscript(split=split, step=step, title=title, turns=logged.node.turns, at=".".join(map(str, logged.at)))
@@ -130,15 +133,19 @@ def _by_attributes(root: LogNode, groups: dict[str, dict[str, Record]]) -> tuple
         group, index = indices.get("group"), indices.get("index")
         if group is not None and index is not None and index in groups.get(group, {}):
             found.setdefault((group, index), []).append((fields.integer(indices.get("turn")) or 0, logged))
-    tied = {}
+    tied: dict[Place, Tied] = {}
+    used: set[int] = set()
     for place, parts in found.items():
         turns: list[Turn] = []
         for _, logged in sorted(parts, key=lambda part: part[0]):
             own = logged.node.turns
             turns += own[len(turns) :] if _same(own[: len(turns)], turns) else own
         whole = any(turn.role == "assistant" for turn in turns)
-        tied[place] = Tied(turns, whole, "its section names the group and the trajectory")
-    return tied, {id(logged.node) for parts in found.values() for _, logged in parts}
+        own_one = Tied(turns, whole, "its section names the group and the trajectory")
+        if shows(groups[place[0]][place[1]], own_one):
+            tied[place] = own_one
+            used |= {id(logged.node) for _, logged in parts}
+    return tied, used
 
 
 def _indices(logged: Logged) -> dict[str, str]:
@@ -159,15 +166,15 @@ def _indices(logged: Logged) -> dict[str, str]:
 # By the numbers of a group
 
 
-def _facts_of_section(section: LogNode) -> dict[str, list[tuple[str, str, str]]]:
-    """Return lengths and reward of every turn, by trajectory, as an outline shows them."""
+def _facts_of_section(section: LogNode) -> _Facts:
+    """Return what an outline shows of a group; nothing, which no group fits, where it shows no trajectory."""
     details = next((node for node in _sections(section) if node.title == "Trajectory Details"), None)
     found = {}
     for trajectory in _sections(details) if details else []:
         if match := _TRAJECTORY.fullmatch(trajectory.title):
             turns = [n for part in _sections(trajectory) for n in _sections(part) if _TURN.fullmatch(n.title)]
-            found[match[1]] = [_facts_of_turn(turn) for turn in turns]
-    return found
+            found[match[1]] = tuple(_facts_of_turn(turn) for turn in turns)
+    return frozenset(found.items())
 
 
 def _facts_of_turn(turn: LogNode) -> tuple[str, str, str]:
@@ -175,11 +182,11 @@ def _facts_of_turn(turn: LogNode) -> tuple[str, str, str]:
     return table.get("ob_len", ""), table.get("ac_len", ""), table.get("step_reward", "")
 
 
-def _facts_of_group(group: dict[str, Record]) -> dict[str, list[tuple[str, str, str]]]:
-    return {
-        index: [(str(s.get("ob_len")), str(s.get("ac_len")), _shown(s.get("reward"))) for s in steps_of(record)]
+def _facts_of_group(group: dict[str, Record]) -> _Facts:
+    return frozenset(
+        (index, tuple((str(s.get("ob_len")), str(s.get("ac_len")), _shown(s.get("reward"))) for s in steps_of(record)))
         for index, record in group.items()
-    }
+    )
 
 
 def _shown(value: object) -> str:
@@ -188,17 +195,22 @@ def _shown(value: object) -> str:
     return "" if found is None else f"{found:.3f}"
 
 
-def _in_group(section: LogNode, group: dict[str, Record], check: Check) -> tuple[dict[str, Tied], set[int]]:
-    """Tie what is certain within the section of a group; returns it by index, and which nodes it is made of."""
+def _in_group(
+    section: LogNode, group: dict[str, Record], untied: set[str], check: Check
+) -> tuple[dict[str, Tied], set[int]]:
+    """Tie what is certain within the section of a group to those of its trajectories that are not tied yet.
+
+    Returns it by index, and which nodes it is made of.
+    """
     if len(group) > MAX_GROUP:
         return {}, set()
     own = [logged for logged in conversations(section) if len(logged.path) > 1]
     triples = _triples(section)
     if triples is not None:
-        return _tie_triples(triples, group, check)
+        return _tie_triples(triples, group, untied, check)
     if len(own) != len(group):
         return {}, set()
-    found = _tie_by_text([logged.node.turns for logged in own], group, check)
+    found = _tie_by_text([logged.node.turns for logged in own], group, untied, check)
     used = {id(logged.node) for logged in own for tied in found.values() if _same(tied.turns, logged.node.turns)}
     return found, used
 
@@ -225,7 +237,9 @@ def _only_conversation(section: LogNode) -> LogNode | None:
     return nodes[0] if len(nodes) == 1 else None
 
 
-def _tie_triples(triples: list[_Triple], group: dict[str, Record], check: Check) -> tuple[dict[str, Tied], set[int]]:
+def _tie_triples(
+    triples: list[_Triple], group: dict[str, Record], untied: set[str], check: Check
+) -> tuple[dict[str, Tied], set[int]]:
     if len(triples) != len(group) or any(len(steps_of(record)) != 1 for record in group.values()):
         return {}, set()
     found: dict[str, Tied] = {}
@@ -234,17 +248,22 @@ def _tie_triples(triples: list[_Triple], group: dict[str, Record], check: Check)
     asked_alike = all(_same(triple.prompt.turns, asked) for triple in triples)
     for index, record in group.items():
         check()
+        if index not in untied:
+            continue
         step = steps_of(record)[0]
         fitting = [triple for triple in triples if _fits(triple.facts, step)]
         alike = all(_same(triple.turns, fitting[0].turns) for triple in fitting)
         if fitting and alike and _length_fits(fitting[0].response.turns, step):
             alone = "alone" if len(fitting) == 1 else "and of others with the same text"
             reason = f"reward, format and correct are those of this trajectory {alone}"
-            found[index] = Tied(fitting[0].turns, True, reason)
-            used |= {id(node) for triple in fitting for node in (triple.prompt, triple.response)}
+            tied, nodes = Tied(fitting[0].turns, True, reason), [n for t in fitting for n in (t.prompt, t.response)]
         elif asked_alike:
-            found[index] = Tied(asked, False, "the group has one prompt")
-            used |= {id(triple.prompt) for triple in triples}
+            tied, nodes = Tied(asked, False, "the group has one prompt"), [triple.prompt for triple in triples]
+        else:
+            continue
+        if shows(record, tied):
+            found[index] = tied
+            used |= {id(node) for node in nodes}
     return found, used
 
 
@@ -266,19 +285,21 @@ def _length_fits(response: Sequence[Turn], step: Record) -> bool:
     return tokens is None or (tokens <= size_bytes + MAX_TOKENS_BEYOND_BYTES and (tokens > 0 or not size_bytes))
 
 
-def _tie_by_text(logged: list[list[Turn]], group: dict[str, Record], check: Check) -> dict[str, Tied]:
+def _tie_by_text(logged: list[list[Turn]], group: dict[str, Record], untied: set[str], check: Check) -> dict[str, Tied]:
     """Tie whole conversations by what the assistant said and called in each step."""
     found = {}
     acted = [(turns, _acts(turns)) for turns in logged]
     for index, record in group.items():
         check()
         acts = [_logged_act(member(step, "logs")) for step in steps_of(record)]
-        if not any(said for said, _ in acts):
+        if index not in untied or not any(said for said, _ in acts):
             continue
         fitting = [turns for turns, own in acted if own[-len(acts) :] == acts]
         if fitting and all(_same(other, fitting[0]) for other in fitting):
             alone = "alone" if len(fitting) == 1 else "and of others with the same text"
-            found[index] = Tied(fitting[0], True, f"what was said is what this trajectory logged {alone}")
+            tied = Tied(fitting[0], True, f"what was said is what this trajectory logged {alone}")
+            if shows(record, tied):
+                found[index] = tied
     return found
 
 

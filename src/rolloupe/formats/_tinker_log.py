@@ -14,8 +14,9 @@ from rolloupe.formats import _tinker_turns as said
 from rolloupe.formats import _trainer_files as trainer
 from rolloupe.formats._files import COMPRESSED, links_of, plain_name
 from rolloupe.formats._jsonl import Record, Unusable
-from rolloupe.formats._tinker_join import Joined, Place, Tied, join, place_of
+from rolloupe.formats._tinker_join import Joined, Place, join, place_of
 from rolloupe.formats._tinker_names import ROLLOUTS
+from rolloupe.formats._tinker_turns import Tied
 from rolloupe.model import Location, Problem, RunInfo, SampleRow, Source
 from rolloupe.storage import file_state, is_below
 

@@ -12,9 +12,10 @@ from rolloupe.formats import _logtree as logtree
 from rolloupe.formats import _trainer_files as trainer
 from rolloupe.formats._files import file_of, links_of, plain_name
 from rolloupe.formats._jsonl import Unusable
-from rolloupe.formats._tinker_join import Joined, Place, Tied, join
+from rolloupe.formats._tinker_join import Joined, Place, join
 from rolloupe.formats._tinker_log import TREE, beside, joined, trajectories_beside
 from rolloupe.formats._tinker_names import CHECKPOINTS, CONFIG, DIFF, METRICS, ROLLOUTS, Named, described, find
+from rolloupe.formats._tinker_turns import Tied
 from rolloupe.formats.base import Report, Wanted
 from rolloupe.model import (
     Checkpoint,
@@ -177,7 +178,11 @@ def _read(logs: list[Named]) -> tuple[str, LogNode]:
 
 
 def _loose(run: RunInfo, logs: list[Named], wanted: Wanted) -> list[LoggedTranscript]:
-    """See `Report.loose`: the first of some logs that can be read is searched, and joined where it holds something."""
+    """See `Report.loose`: the first of some logs that can be read is searched, and joined where it holds something.
+
+    A tree that is too long ends the search of the report. Its page is not searched instead: the samples show what the
+    tree holds, and the places in a page are other places.
+    """
     reasons = []
     for named in logs:
         is_tree = named.kind == "tree"
@@ -190,6 +195,8 @@ def _loose(run: RunInfo, logs: list[Named], wanted: Wanted) -> list[LoggedTransc
             root = (logtree.tree_in if is_tree else logtree.page_in)(data, wanted.check)
         except (OSError, Unusable) as error:
             reasons.append(f"{named.name} could not be read: {error}")
+            if is_tree and isinstance(error, logtree.TooLong):
+                break
             continue
         found = {".".join(map(str, one.at)) for one in logtree.conversations(root) if wanted.holds(one.node.turns)}
         if not found:

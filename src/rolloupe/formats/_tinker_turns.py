@@ -1,16 +1,24 @@
 """The turns of a trajectory of the Tinker cookbook, and its texts: as its record has them, and with the step's log."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from rolloupe import text
 from rolloupe.formats import _fields as fields
 from rolloupe.formats import _tinker_steps as steps
 from rolloupe.formats._jsonl import Record
 from rolloupe.formats._logtree import turns_of
-from rolloupe.formats._tinker_join import Tied
 from rolloupe.model import Turn
+
+
+class Tied(NamedTuple):
+    """The messages of a trajectory, and in words why they are its own. Without `whole` they are its prompt alone."""
+
+    turns: list[Turn]
+    whole: bool
+    reason: str
 
 
 def turns_in(record: Record) -> tuple[list[Turn], bool]:
@@ -22,14 +30,9 @@ def turns_in(record: Record) -> tuple[list[Turn], bool]:
     turns = turns_of(conversation)
     placed = steps.aligned(turns, taken)
     if not placed:
-        for turn in turns[first_answer(turns) :]:
+        for turn in turns[text.first_answer(turns) :]:
             turn.origin = "response"
     return turns, placed or not taken
-
-
-def first_answer(turns: Sequence[Turn]) -> int:
-    """Return the place of the first turn of the assistant, or behind the last turn."""
-    return next((at for at, turn in enumerate(turns) if turn.role == "assistant"), len(turns))
 
 
 def lacks_prompt(turns: Sequence[Turn]) -> bool:
@@ -43,6 +46,19 @@ def with_log(turns: list[Turn], record: Record, tied: Tied) -> list[Turn] | None
     if not tied.whole:
         return logged + turns
     return logged if steps.aligned(logged, steps.steps_of(record)) else None
+
+
+def shows(record: Record, tied: Tied) -> bool:
+    """Tell whether a sample shows what a step's log holds of it: from there, or since its record has the same turns."""
+    turns, _ = turns_in(record)
+    if lacks_prompt(turns):
+        return with_log(turns, record, tied) is not None
+    own = iter(turns)
+    return all(any(_is_same(turn, one) for one in own) for turn in tied.turns)
+
+
+def _is_same(turn: Turn, other: Turn) -> bool:
+    return (turn.role, turn.parts) == (other.role, other.parts)
 
 
 def _own(turn: Turn) -> Turn:

@@ -74,16 +74,21 @@ class Catalog:
         self._snapshot: Snapshot | None = None
 
     def read(self, format_name: str) -> None:
-        """Take over what an earlier process left on disk; the segment of a part that reaches furthest."""
+        """Take over what an earlier process left on disk: of a part the segment that reaches furthest.
+
+        Of several that reach as far, with texts of other files, the newest counts.
+        """
         for path in sorted(self.folder.glob("??/*.meta")):  # a source's parts in their order, as streams are read
             meta = read_meta(path)
             if meta is None or meta.format != format_name:
                 continue
             found = Segment(meta, path.with_suffix(".parquet"))
-            held = self._segments.get((meta.source, meta.part), found)
-            further, other = (found, held) if held.meta.stop < meta.stop else (held, found)
-            self._segments[meta.source, meta.part] = further
-            if other is not further and _age_s(path) > SUPERSEDED_S:
+            held = self._segments.setdefault((meta.source, meta.part), found)
+            if held.path == found.path:
+                continue
+            kept, other = sorted((held, found), key=_precedence, reverse=True)
+            self._segments[meta.source, meta.part] = kept
+            if time.time() - _written_s(kept) > SUPERSEDED_S:
                 discard(other.path)
         self.touch()
 
@@ -98,18 +103,15 @@ class Catalog:
     def add(self, meta: SegmentMeta) -> tuple[Path, Path]:
         """Put a segment in its part's place; the part's tail, which it covers, goes. Returns its files.
 
-        The file of the segment before stays for a while: another viewer of the run may still read it. One with other
-        texts goes: which of both is the newer one, nobody could tell later.
+        The file of the segment before stays for a while: a query that runs, or another viewer of the run, may still
+        read it.
         """
         base = base_path(self.folder, meta.source, meta.part, meta.stop, meta.texts_from)
         key = (meta.source, meta.part)
         with self._lock:
-            before = self._segments.get(key)
             self._segments[key] = Segment(meta, base.with_suffix(".parquet"))
             self._tails.pop(key, None)
         self.touch()
-        if before is not None and before.meta.texts_from != meta.texts_from:
-            discard(before.path)
         return base.with_suffix(".parquet"), base.with_suffix(".meta")
 
     def segments(self) -> list[Segment]:
@@ -254,9 +256,14 @@ def _says_discarded(table: pa.Table | None, meta: SegmentMeta) -> bool:
     return meta.annotates and table is not None and table["discarded"].null_count < table.num_rows
 
 
-def _age_s(path: Path) -> float:
-    """Seconds since a file was written; 0 where it is gone."""
+def _precedence(segment: Segment) -> tuple[int, float]:
+    """Of the segments of a part, the one with the greatest counts."""
+    return segment.meta.stop, _written_s(segment)
+
+
+def _written_s(segment: Segment) -> float:
+    """When a segment was written; now where it is gone."""
     try:
-        return time.time() - path.stat().st_mtime
+        return segment.path.with_suffix(".meta").stat().st_mtime
     except OSError:
-        return 0.0
+        return time.time()

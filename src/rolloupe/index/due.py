@@ -34,8 +34,13 @@ class Due:
                     yield place, part
 
     def lacking_texts(self, leave_out: Callable[[PartKey], bool]) -> Iterator[tuple[Place, int]]:
-        """Yield the parts whose numbers are known and whose texts may stand in another file, newest step first."""
+        """Yield the parts whose numbers are known and whose texts may stand in another file, newest step first.
+
+        While the source or that file is being written, its parts wait: each look would have them scanned anew.
+        """
         for place in self._sources.newest_first():
+            if not self._sources.is_quiet(place):
+                continue
             first = self._catalog.segment((place.source.name, 0))
             if not (place.source.texts_from or (first is not None and first.meta.texts_from)):
                 continue
@@ -56,9 +61,7 @@ class Due:
         self._seen[key] = size_bytes
 
     def settles(self, place: Place, part: int, held: Segment, tail: Tail | None) -> bool:
-        """Tell whether a part is scanned whole: its file is quiet, its tail long, it is whole, or its texts changed."""
-        if has_other_texts(place.source, held.meta):
-            return True
+        """Tell whether a part is scanned whole: its file is quiet, its tail is long, or it is whole."""
         is_large = tail is not None and tail.stop - held.meta.stop > TAIL_BYTES
         return is_large or self._sources.is_quiet(place) or self._is_whole(place, part)
 

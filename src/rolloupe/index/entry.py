@@ -26,7 +26,7 @@ class Entry(NamedTuple):
     """Empty where the preview holds all of it."""
     response_chars: int
     stamp: int
-    """A number that tells a sample from another of the same place: of its numbers, and of the ends of its text."""
+    """A number that tells a sample from another of the same place: of its numbers, and of the ends of its texts."""
     problem: int
     """A hash of the prompt, the same at every step; of the group's name where there is no prompt."""
 
@@ -35,14 +35,15 @@ def entry_of(row: SampleRow) -> Entry:
     """Make an entry of a row, which loses its texts."""
     prompt, response = row.prompt, row.response
     row.prompt = row.response = ""
-    ends = f"{row.group} {row.index} {row.length} {row.reward!r} {response[:40]} {response[-40:]}"
+    ends = " ".join(part for one in (prompt, response) for part in (one[:40], one[-40:]))
+    told = f"{row.group} {row.index} {row.length} {row.reward!r} {ends}"
     return Entry(
         row,
         text.preview(prompt, PREVIEW_CHARS),
         text.one_line(response[:PREVIEW_CHARS]),
         text.one_line(response[-END_CHARS:]) if len(response) > PREVIEW_CHARS else "",
         len(response),
-        zlib.crc32(ends.encode("utf-8", "replace")),
+        zlib.crc32(told.encode("utf-8", "replace")),
         problem_of(prompt, row.group),
     )
 

@@ -29,7 +29,7 @@ from rolloupe.index.sketch import Sketch, sketches_of
 from rolloupe.model import Annotation, Location, Problem, RunInfo, SampleRow, Source
 from rolloupe.storage import open_file
 
-VERSION = 17
+VERSION = 18
 """Raise it when the shape of a segment, or what a format makes of a line, changes: older ones are then rebuilt."""
 
 GRID_BYTES = 16 * 2**20

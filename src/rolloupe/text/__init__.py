@@ -6,7 +6,7 @@ linear in the text. Nothing is lost: joining the parts of the turns gives back t
 
 from rolloupe.text.blocks import parts
 from rolloupe.text.cleaning import clean
-from rolloupe.text.messages import from_messages, joined
+from rolloupe.text.messages import first_answer, from_messages, joined
 from rolloupe.text.names import digest, natural
 from rolloupe.text.parting import MOST_BACK, alike, goes_on
 from rolloupe.text.preview import one_line, preview
@@ -20,6 +20,7 @@ __all__ = [
     "alike",
     "clean",
     "digest",
+    "first_answer",
     "from_messages",
     "goes_on",
     "joined",

@@ -1,6 +1,7 @@
 """Chat messages as frameworks store them: a list of `{role, content, ...}`, in every variant seen."""
 
 import json
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from rolloupe.model import Part, Turn
@@ -34,6 +35,11 @@ def joined(messages: object, *, thoughts: bool = False) -> str:
         return messages
     entries = messages if isinstance(messages, list) else [messages]
     return "\n\n".join(text for entry in entries if (text := _plain(entry, thoughts=thoughts)))
+
+
+def first_answer(turns: Sequence[Turn]) -> int:
+    """Return the place of the first turn of the assistant, or behind the last turn."""
+    return next((at for at, turn in enumerate(turns) if turn.role == "assistant"), len(turns))
 
 
 def _turn(entry: object, origin: Literal["prompt", "response"]) -> Turn:

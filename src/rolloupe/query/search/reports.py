@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from rolloupe import text
 from rolloupe.errors import UnreadablePath
 from rolloupe.formats.base import HasReports, Report, Wanted
 from rolloupe.index import OpenRun
@@ -52,6 +53,17 @@ class Reports:
             key=lambda one: (self._way * one.step, one.split != "train", one.split),
         )
 
+    def listed(self, note: Callable[[str], None]) -> list[Report]:
+        """List them as `due` does; where that fails, it is noted and there are none."""
+        try:
+            return self.due()
+        except OSError as error:
+            note(f"the reports could not be listed: {error.strerror or error}")
+        except Exception as error:  # a defect of ours must not cost what was found in samples
+            reason = f"a defect in Rolloupe, please report it: {type(error).__name__}: {error}"
+            note(f"the reports could not be listed: {reason}")
+        return []
+
     def look(self, report: Report, go_on: Callable[[], bool], note: Callable[[str], None]) -> list[Transcript]:
         """What is found in a report; nothing where `go_on` says no. What cannot be read is noted."""
 
@@ -61,7 +73,7 @@ class Reports:
 
         def holds(turns: Sequence[Turn]) -> bool:
             check()
-            return bool(snippets_in(self._pattern, placed(turns), check)[0])
+            return bool(snippets_in(self._pattern, answered(turns), check)[0])
 
         try:
             found = report.loose(Wanted(self._pattern.word, holds, check))
@@ -73,7 +85,7 @@ class Reports:
         return []
 
     def _made(self, one: LoggedTranscript, check: Callable[[], None]) -> Transcript:
-        snippets, more = snippets_in(self._pattern, placed(one.turns), check)
+        snippets, more = snippets_in(self._pattern, answered(one.turns), check)
         return Transcript(one.split, one.step, one.title, one.at, tuple(snippets), more)
 
     def _of_run(self) -> list[Report]:
@@ -88,7 +100,7 @@ class Reports:
         )
 
 
-def placed(turns: Sequence[Turn]) -> Iterator[Turn]:
+def answered(turns: Sequence[Turn]) -> Iterator[Turn]:
     """The turns of a conversation that nobody placed: from the first of the assistant on they are the response."""
-    first = next((at for at, turn in enumerate(turns) if turn.role == "assistant"), len(turns))
+    first = text.first_answer(turns)
     return chain(turns[:first], (replace(turn, origin="response") for turn in turns[first:]))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent import futures
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun, Piece, StepKey
@@ -27,6 +27,8 @@ from rolloupe.query.search.reports import Reports, Transcript
 from rolloupe.query.search.scope import pieces_of, rows_in, scoped
 from rolloupe.query.search.snippets import Snippet
 from rolloupe.query.terms import terms_of
+
+T = TypeVar("T")
 
 TELL_S = 0.1
 """So often is told how far it has come."""
@@ -196,22 +198,27 @@ class Search(Iterator[Found]):
 
     def _in_reports(self) -> Generator[Found]:
         """Search the reports, one after another: they are read in Python, which more threads make no quicker."""
-        due = self._reports.due()
-        self._reports_known = len(due)
+        due = yield from self._waited_for(_pool().submit(self._reports.listed, self._count.note))
+        self._reports_known = len(due or ())
         told_s = time.monotonic()
-        for report in due:
-            looking = _pool().submit(self._reports.look, report, self._goes_on, self._count.note)
-            try:
-                while not self._stopped() and not futures.wait([looking], TELL_S / 2).done:
-                    yield self._since(is_over=False)
-            finally:
-                looking.cancel()
-            if self._stopped():
+        for report in due or ():
+            look = _pool().submit(self._reports.look, report, self._goes_on, self._count.note)
+            found = yield from self._waited_for(look)
+            if found is None:
                 return
-            self._take_transcripts(looking.result())
+            self._take_transcripts(found)
             if time.monotonic() - told_s >= TELL_S:
                 yield self._since(is_over=False)
                 told_s = time.monotonic()
+
+    def _waited_for(self, work: Future[T]) -> Generator[Found, None, T | None]:
+        """What comes of work in the pool, which may hang as a slow mount does; None once the search is stopped."""
+        try:
+            while not self._stopped() and not futures.wait([work], TELL_S / 2).done:
+                yield self._since(is_over=False)
+        finally:
+            work.cancel()
+        return None if self._stopped() else work.result()
 
     def _take_transcripts(self, found: Sequence[Transcript]) -> None:
         most = MAX_TRANSCRIPTS if self._most_transcripts is None else self._most_transcripts

@@ -16,7 +16,7 @@ export function News() {
         </button>
       )}
       {isSaid && isStale.value && (
-        <button type="button" class="action strong" title="The files of this step were written again" onClick={() => void showNew()}>
+        <button type="button" class="action strong" title="This step has changed since the list was loaded" onClick={() => void showNew()}>
           Step changed · reload
         </button>
       )}
