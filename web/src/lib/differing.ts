@@ -53,7 +53,7 @@ export function marksOf(found: Difference, response: Side, reference: Side): Mar
   const spans = new Map([...spansOf(found.first, response.names), ...spansOf(found.second, reference.names)]);
   const all = [...spans.values()].flat();
   const alike = 1 - all.reduce((sum, { start, stop }) => sum + stop - start, 0) / Math.max(1, charsOf(response) + charsOf(reference));
-  if (alike < LEAST_SHARE) return { refused: `the two differ too much, only ${Math.round(alike * 100)} % of their text is in both` };
+  if (alike < LEAST_SHARE) return { refused: `the two differ too much, only ${Math.round(alike * 100)} % of their words are in both` };
   const count = all.length;
   if (count > MOST_MARKS) return { refused: `the two differ in ${count.toLocaleString("en")} places, which is too many to mark` };
   return { spans, by, share };

@@ -89,7 +89,9 @@ const BRIEF = new Intl.NumberFormat("en", { notation: "compact", maximumSignific
 
 /** Two significant figures where there is little room: `1.2K`. */
 export function brief(value: number): string {
-  return value !== 0 && Math.abs(value) < 1e-3 ? score(value) : minus(BRIEF.format(value));
+  const far = Math.abs(value);
+  if (value !== 0 && (far < 1e-3 || far >= 1e15)) return minus(value.toExponential(0).replace("+", ""));
+  return minus(BRIEF.format(value));
 }
 
 const UNITS = ["B", "kB", "MB", "GB", "TB"];

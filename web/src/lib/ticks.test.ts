@@ -14,5 +14,12 @@ it("are round, and hold the range between the first and the last", () => {
 });
 
 it("are the ends where nothing between them can be told", () => {
-  for (const [low, high] of [[-1.7e308, 1.7e308], [1e300, 1e300], [0, 5e-324]] as const) expect(roundTicks(low, high)).toEqual([low, high]);
+  for (const [low, high] of [[-1.7e308, 1.7e308], [1e300, 1e300], [0, 5e-324], [1e16, 1e16 + 2]] as const) expect(roundTicks(low, high)).toEqual([low, high]);
+});
+
+it("hold the range also far from zero", () => {
+  for (const [low, high] of [[1_700_000_000.123, 1_700_000_000.1236], [1_234_567_890_123.1, 1_234_567_890_123.7], [1e16, 1e16 + 118]] as const) {
+    const ticks = roundTicks(low, high);
+    expect([(ticks[0] ?? high) <= low, (ticks.at(-1) ?? low) >= high]).toEqual([true, true]);
+  }
 });

@@ -13,7 +13,11 @@ export function roundTicks(low: number, high: number): number[] {
     const step = one * power;
     const from = Math.floor(low / step + EPSILON);
     const to = Math.ceil(high / step - EPSILON);
-    if (to - from <= MOST_INTERVALS && to > from) return Array.from({ length: to - from + 1 }, (_, i) => Number(((from + i) * step).toPrecision(12)));
+    if (to - from > MOST_INTERVALS || !(to > from)) continue;
+    const ticks = Array.from({ length: to - from + 1 }, (_, i) => Number(((from + i) * step).toPrecision(15)));
+    // Far from zero numbers may lie so close together that no round one is between them.
+    const slack = EPSILON * step;
+    if (ticks.every((tick, i) => i === 0 || tick > (ticks[i - 1] ?? tick)) && (ticks[0] ?? high) <= low + slack && (ticks.at(-1) ?? low) >= high - slack) return ticks;
   }
   return [low, high];
 }

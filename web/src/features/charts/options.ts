@@ -81,6 +81,7 @@ export function optionsOf({ width, inks, current, hover, open }: Given): uPlot.O
 
 /** A number beside an axis, where there is little room. */
 function tickOf(tick: number): string {
+  if (Math.abs(tick) >= 1e15) return tick.toExponential(1).replaceAll("-", "−").replace("+", "");
   if (Math.abs(tick) >= 10_000) return COMPACT.format(tick).replace("-", "−");
   if (tick !== 0 && Math.abs(tick) < 0.001) return tick.toExponential(1).replaceAll("-", "−");
   return Math.abs(tick) >= 1000 ? figure(tick) : String(Number(tick.toPrecision(4))).replace("-", "−");
@@ -88,7 +89,8 @@ function tickOf(tick: number): string {
 
 /** A range that has a width: around a single value it has one on either side. */
 function apart(low: number, high: number): [number, number] {
-  return low === high ? [low - 1, high + 1] : [low, high];
+  const by = Math.max(1, Math.abs(low) / 100); // of a large number 1 is nothing
+  return low === high ? [low - by, high + by] : [low, high];
 }
 
 /** The points that no line leads to: they are drawn by themselves. */

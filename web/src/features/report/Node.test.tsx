@@ -3,7 +3,7 @@ import type { ReportNode } from "../../api/types.gen";
 import { START } from "../../lib/address";
 import { place } from "../../state/place";
 import { button, drawn, part, turn } from "../../testing";
-import { Node, tagsShown } from "./Node";
+import { Children, hasGoal, isLarge, Node, OPEN_DEPTH, tagsShown } from "./Node";
 
 const node = (kind: string, more: Partial<ReportNode> = {}): ReportNode => ({
   kind, title: "", text: "", header: [], rows: [], turns: [], children: [], attrs: {}, tag: "", ...more,
@@ -39,6 +39,24 @@ describe("a piece of a report", () => {
     expect(host.querySelectorAll("summary")).toHaveLength(3 + 60); // those around it, and no others
     button(host, /earlier/).click();
     await vi.waitFor(() => expect(host.querySelectorAll("summary")).toHaveLength(3 + 150), 20_000);
+    place.value = START;
+  });
+
+  it("of many is drawn with those around it, folded where there are too many to draw, and said to be missing where it is", async () => {
+    const talk = node("conversation", { turns: Array.from({ length: 250 }, (_, i) => turn("user", [part("text", `said ${i}`)])) });
+    const root = node("root", { children: Array.from({ length: 3000 }, () => node("section", { title: "Group", children: [talk] })) });
+    expect([isLarge(root), isLarge(node("root", { children: [talk] }))]).toEqual([true, false]);
+    place.value = { ...START, page: "report", run: "r", split: "train", step: 0, at: "2000.0" };
+    const host = await drawn(<Children nodes={root.children} depth={OPEN_DEPTH} at="" />);
+    expect(host.querySelectorAll("summary")).toHaveLength(100);
+    expect(host.textContent).toContain("1,950 earlier pieces: show");
+    expect(host.textContent).toContain("150 more messages: show");
+    expect(host.querySelectorAll("details[open]")).toHaveLength(1);
+    expect(hasGoal(root)).toBe(true);
+    for (const at of ["2000.1", "3000", "2000.0.0"]) {
+      place.value = { ...place.value, at };
+      expect([at, hasGoal(root)]).toEqual([at, false]);
+    }
     place.value = START;
   });
 });

@@ -10,9 +10,11 @@ import { Turn } from "../sample/Turn";
 import style from "./ReportPage.module.css";
 
 /** Sections are open down to here; deeper ones when they are asked for, so that large reports stay quick. */
-const OPEN_DEPTH = 2;
+export const OPEN_DEPTH = 2;
+const OPEN_PIECES = 1000;
 const ROWS = 200;
 const CHILDREN = 100;
+const TURNS = 100;
 
 /** Each piece says as what it was logged, and all that it says of itself. */
 export const tagsShown = signal(false);
@@ -24,8 +26,32 @@ interface Props {
   at: string;
 }
 
-/** True where a piece that the address names lies below. */
-const leadsOn = (at: string): boolean => field.at.value.startsWith(`${at}.`);
+/** True where a piece that the address names lies below; the report itself is at "". */
+const leadsOn = (at: string): boolean => (at === "" ? field.at.value !== "" : field.at.value.startsWith(`${at}.`));
+
+/** The number of the child that leads on to the piece that the address names; -1 where none does. */
+function towards(at: string): number {
+  const rest = at === "" ? field.at.value : field.at.value.slice(at.length + 1);
+  return leadsOn(at) ? Number.parseInt(rest, 10) : -1;
+}
+
+/** False where the address names a piece that the report has not. */
+export function hasGoal(root: ReportNode): boolean {
+  let here: ReportNode | undefined = root;
+  for (const number of field.at.value === "" ? [] : field.at.value.split(".")) here = here?.children[Number(number)];
+  return here !== undefined;
+}
+
+/** True for a report with so many pieces that its sections stand folded: to draw all of it would take seconds. */
+export function isLarge(root: ReportNode): boolean {
+  let left = OPEN_PIECES;
+  const walk = (node: ReportNode): void => {
+    left -= 1 + node.turns.length;
+    for (const child of node.children) if (left >= 0) walk(child);
+  };
+  walk(root);
+  return left < 0;
+}
 
 export function Node(of: Props) {
   return (
@@ -59,6 +85,7 @@ function Piece({ node, depth, at }: Props) {
 function Talk({ node, at }: { node: ReportNode; at: string }) {
   const box = useRef<HTMLDivElement>(null);
   const isGoal = field.at.value === at;
+  const [shown, show] = useState(TURNS);
   useEffect(() => {
     if (!isGoal) return;
     box.current?.scrollIntoView({ block: "start" });
@@ -66,10 +93,11 @@ function Talk({ node, at }: { node: ReportNode; at: string }) {
   }, [isGoal]);
   return (
     <div ref={box} class={`${style["talk"]} ${isGoal ? style["goal"] : ""}`} tabIndex={isGoal ? -1 : undefined}>
-      {node.turns.map((turn, i) => (
+      {node.turns.slice(0, shown).map((turn, i) => (
         // oxlint-disable-next-line react/no-array-index-key
         <Turn key={i} turn={turn} at="" number={null} />
       ))}
+      {node.turns.length > shown && <button type="button" class="button" onClick={() => show(shown + TURNS)}>{`${count(node.turns.length - shown, "more message")}: show`}</button>}
     </div>
   );
 }
@@ -92,17 +120,17 @@ function Fold({ node, depth, at }: Props) {
   );
 }
 
-function Children({ nodes, depth, at }: { nodes: readonly ReportNode[]; depth: number; at: string }) {
-  const goal = leadsOn(at) ? Number.parseInt(field.at.value.slice(at.length + 1), 10) : 0;
+export function Children({ nodes, depth, at }: { nodes: readonly ReportNode[]; depth: number; at: string }) {
+  const goal = Math.min(towards(at), nodes.length - 1);
   // Of many pieces only those around the one that a link leads to.
   const [[from, to], show] = useState(() => (goal < CHILDREN ? [0, CHILDREN] : [goal - CHILDREN / 2, goal + CHILDREN / 2]));
   return (
     <>
-      {from > 0 && <button type="button" class="button" onClick={() => show([Math.max(0, from - CHILDREN), to])}>{`${count(Math.min(from, nodes.length), "earlier piece")}: show`}</button>}
+      {from > 0 && <button type="button" class="button" onClick={() => show([Math.max(0, from - CHILDREN), to])}>{`${count(from, "earlier piece")}: show`}</button>}
       {nodes.slice(from, to).map((node, i) => (
         // The pieces of a report never change their order: their place is their identity.
         // oxlint-disable-next-line react/no-array-index-key
-        <Node key={from + i} node={node} depth={depth} at={`${at}.${from + i}`} />
+        <Node key={from + i} node={node} depth={depth} at={at === "" ? String(from + i) : `${at}.${from + i}`} />
       ))}
       {nodes.length > to && <button type="button" class="button" onClick={() => show([from, to + CHILDREN])}>{`${count(nodes.length - to, "more piece")}: show`}</button>}
     </>

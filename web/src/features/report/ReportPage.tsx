@@ -6,7 +6,7 @@ import { go, place } from "../../state/place";
 import { run } from "../../state/runs";
 import { Alone, Failure, Loading } from "../../ui/State";
 import { useLoaded } from "../../ui/useLoaded";
-import { Node, Tag, tagsShown } from "./Node";
+import { Children, hasGoal, isLarge, OPEN_DEPTH, Tag, tagsShown } from "./Node";
 import { NoReport, Others } from "./NoReport";
 import { Text } from "../../ui/Text";
 import style from "./ReportPage.module.css";
@@ -18,7 +18,9 @@ export function ReportPage() {
   const about = useLoaded(`${id}\n${version}`, () => getAbout(id), id);
   const steps = about.value?.reports.find((one) => one.split === split)?.steps ?? [];
   const has = step !== null && steps.includes(step);
-  const report = useLoaded(has && split !== null ? `${id}\n${split}\n${step}` : null, () => getReport(id, split ?? "", step ?? 0));
+  // The last one may still be written; what is read stays until it is there again.
+  const key = `${id}\n${split}\n${step}`;
+  const report = useLoaded(has ? `${key}\n${step === steps.at(-1) ? version : ""}` : null, () => getReport(id, split ?? "", step ?? 0), key);
 
   // A run without samples has no split of its own to be at.
   const first = about.value?.reports[0];
@@ -40,11 +42,8 @@ export function ReportPage() {
         <input type="checkbox" checked={tagsShown.value} onChange={(event) => { tagsShown.value = event.currentTarget.checked; }} /> Tags and attributes
       </label>
       {tagsShown.value && <Tag node={root} />}
-      {root.children.map((node, i) => (
-        // The pieces of a report never change their order.
-        // oxlint-disable-next-line react/no-array-index-key
-        <Node key={`${step} ${place.value.at} ${i}`} node={node} depth={0} at={String(i)} />
-      ))}
+      {!hasGoal(root) && <p class="quiet">What the link leads to is not in this report any more.</p>}
+      <Children key={`${step} ${place.value.at}`} nodes={root.children} depth={isLarge(root) ? OPEN_DEPTH : 0} at="" />
       {root.children.length === 0 && <p class="quiet">It holds a title alone.</p>}
     </main>
   );

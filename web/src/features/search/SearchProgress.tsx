@@ -29,7 +29,7 @@ export function SearchProgress({ held }: { held: Results }) {
             {now.kind === "over"
               ? `of ${count(now.known_samples, "sample")}, ${size(known)}`
               : `in ${figure(now.samples)} of ${count(now.known_samples, "sample")}, ${size(done)} of ${size(known)}${now.kind === "progress" ? "" : `: ${now.kind}`}`}
-            {now.known_reports > 0 && `, ${now.kind === "over" ? "" : `${figure(now.reports)} of `}${count(now.known_reports, "report")}`}
+            {now.known_reports > 0 && `, conversations of ${now.kind === "over" ? "" : `${figure(now.reports)} of `}${count(now.known_reports, "report")}`}
             {now.found > now.listed && now.kind === "over" && `; the ${held.asked.oldest_first ? "oldest" : "newest"} ${figure(now.listed)} are listed`}
           </span>
         )}
