@@ -94,6 +94,15 @@ def test_strips_that_were_chosen_are_all_there_and_the_usual_ones_come_back(page
     expect(page).not_to_have_url(re.compile("column="))
 
 
+IN_SIGHT = """() => {
+  const pane = document.querySelector('[data-scroll=list]');
+  const [row, box, head] = [pane.querySelector('[aria-current=true]'), pane, pane.firstElementChild]
+    .map(element => element.getBoundingClientRect());
+  return head.bottom - 1 <= row.top && row.bottom <= box.bottom + 1;
+}"""
+"""Whether all of the chosen row stands between the head of the list and its lower edge."""
+
+
 def test_a_row_that_keys_lead_to_is_seen_as_a_whole(page: Page, viewer: Viewer) -> None:
     page.set_viewport_size({"width": 1280, "height": 420})
     page.goto(viewer.link)
@@ -106,13 +115,8 @@ def test_a_row_that_keys_lead_to_is_seen_as_a_whole(page: Page, viewer: Viewer) 
             page.keyboard.press(key)
             if key == "ArrowDown" and leads > 8:
                 continue
-            here, pane = items.locator("[aria-current=true]"), page.locator("[data-scroll=list]")
-            expect(here).to_be_focused()
-            row, box = here.bounding_box(), pane.bounding_box()
-            head = pane.locator("> :first-child").bounding_box()
-            assert row and box and head
-            top, bottom = head["y"] + head["height"], box["y"] + box["height"]
-            assert top - 1 <= row["y"] and row["y"] + row["height"] <= bottom + 1
+            expect(items.locator("[aria-current=true]")).to_be_focused()
+            page.wait_for_function(IN_SIGHT, timeout=5000)
 
 
 def test_a_filter_is_completed_counted_corrected_and_cleared(page: Page, viewer: Viewer) -> None:

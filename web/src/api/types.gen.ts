@@ -161,7 +161,7 @@ export interface GroupItem {
  *
  * The scope is one step, a range (`step_min=`, `step_max=`), or without both the whole split. `sort` is `index`, or a
  * column: groups are compared by its means, the samples of a group by its values. `column` may stand several times;
- * with `usual=1` those that say most of the samples come behind them.
+ * with `usual=1` the most informative ones follow them.
  */
 export interface GroupsReply {
   run: string;
