@@ -91,10 +91,13 @@ export function href(change: Partial<Place>): string {
   return base() + format(moved(before.value ?? place.value, change));
 }
 
+/** False for presses with other buttons and keys, which are the browser's. */
+export const isPlainPress = (event: MouseEvent): boolean => event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
+
 /** Make a link go there without loading the page again; other keys and buttons stay the browser's. */
 export function onLink(change: Partial<Place>): (event: MouseEvent) => void {
   return (event) => {
-    if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    if (!isPlainPress(event)) return;
     event.preventDefault();
     go(change);
   };

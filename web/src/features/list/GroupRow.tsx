@@ -8,7 +8,7 @@ import { count, exact, figure, finite, score, toNumber } from "../../lib/numbers
 import { cellColour, inkOf } from "../../lib/scales";
 import { MOST_CELLS } from "../../lib/strips";
 import { groupSize, label } from "../../state/columns";
-import { field, go, href } from "../../state/place";
+import { field, go, href, isPlainPress } from "../../state/place";
 import type { Strips } from "../../state/strips";
 import { view } from "../../state/view";
 import { Icon } from "../../ui/Icon";
@@ -44,7 +44,7 @@ export function GroupRow({ group, strips: { strips, isBeside }, isHere, at, canF
   const here = at === null ? -1 : at - group.first;
   const to = (member: number) => ({ sample: ids[member] ?? ids[0] ?? null, list: false });
   const onClick = (event: MouseEvent): void => {
-    if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    if (!isPlainPress(event)) return;
     event.preventDefault();
     const cell = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-member]") : null;
     go(to(cell === null ? Math.max(0, here) : Number(cell.dataset["member"])));

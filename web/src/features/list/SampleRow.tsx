@@ -6,7 +6,7 @@ import type { Common } from "../../lib/alikeSamples";
 import { figure } from "../../lib/numbers";
 import { bare, ending, preview } from "../../lib/preview";
 import { offerFilter } from "../../state/filter";
-import { field, go, href } from "../../state/place";
+import { field, go, href, isPlainPress } from "../../state/place";
 import { isWide, type Preview, view } from "../../state/view";
 import { Value } from "./Value";
 import { Text } from "../../ui/Text";
@@ -35,7 +35,7 @@ const unfinished = ({ status, response_chars }: SampleItem): string => (response
 /** What a press on a row does: on a value it offers to filter by it, elsewhere it opens the sample. */
 export function onRow(id: string, valueOf: (column: string) => WireNumber): (event: MouseEvent) => void {
   return (event) => {
-    if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    if (!isPlainPress(event)) return;
     event.preventDefault();
     const value = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-column]") : null;
     const column = value?.dataset["column"];

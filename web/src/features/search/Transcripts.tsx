@@ -2,12 +2,9 @@
 
 import type { TranscriptHit } from "../../api/types.gen";
 import { count, figure } from "../../lib/numbers";
-import { colourOf, nameOf } from "../../state/marks";
-import { go, href } from "../../state/place";
-import { runs } from "../../state/runs";
-import { left, type Results } from "../../state/search";
+import type { Results } from "../../state/search";
 import { Text } from "../../ui/Text";
-import { Snippet } from "./Hit";
+import { HitLink, OfRun } from "./HitLink";
 import style from "./Search.module.css";
 
 interface Props {
@@ -36,41 +33,13 @@ const nameOfHit = ({ run, split, step, at }: TranscriptHit): string => `${run} $
 
 function Transcript({ hit, isFirst, hasRun, onKey }: { hit: TranscriptHit; isFirst: boolean; hasRun: boolean; onKey: Props["onKey"] }) {
   const { run, split, step, at, title, snippets, more } = hit;
-  const of = runs.value?.find(({ id }) => id === run);
-  const to = { page: "report" as const, run, split, step, at };
-  const name = nameOfHit(hit);
   return (
     <li class={style["hit"]}>
-      <a
-        class={style["link"]}
-        href={href(to)}
-        data-hit={name}
-        tabIndex={isFirst || left.hit === name ? 0 : -1}
-        onKeyDown={onKey}
-        onFocus={(event) => event.currentTarget.scrollIntoView({ block: "nearest" })}
-        onClick={(event) => {
-          left.hit = name;
-          if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-          event.preventDefault();
-          go(to);
-        }}
-      >
-        <span class={style["where"]}>
-          {hasRun && (
-            <span class={style["of"]}>
-              <i style={{ background: `var(--run-${colourOf(run)})` }} />
-              <Text text={of === undefined ? run : nameOf(of)} />
-            </span>
-          )}
-          <span>Report of <Text text={split} /> · step {figure(step)}</span>
-          <span class="clip"><Text text={title} /></span>
-          {more && <span class="quiet">and more</span>}
-        </span>
-        {snippets.map((snippet, i) => (
-          // oxlint-disable-next-line react/no-array-index-key
-          <Snippet key={i} snippet={snippet} />
-        ))}
-      </a>
+      <HitLink name={nameOfHit(hit)} to={{ page: "report", run, split, step, at }} isFirst={isFirst} snippets={snippets} more={more} onKey={onKey}>
+        {hasRun && <OfRun id={run} />}
+        <span>Report of <Text text={split} /> · step {figure(step)}</span>
+        <span class="clip"><Text text={title} /></span>
+      </HitLink>
     </li>
   );
 }

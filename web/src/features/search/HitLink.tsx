@@ -1,0 +1,80 @@
+/** A place where something was found, as a link: what it is of, and what stands around the places in it. */
+
+import type { ComponentChildren } from "preact";
+import type { SnippetView } from "../../api/types.gen";
+import type { Place } from "../../lib/address";
+import { colourOf, nameOf } from "../../state/marks";
+import { href, onLink } from "../../state/place";
+import { runs } from "../../state/runs";
+import { left } from "../../state/search";
+import { Text } from "../../ui/Text";
+import style from "./Search.module.css";
+
+interface Props {
+  /** What tells it from all other hits: it is come back to by that. */
+  name: string;
+  to: Partial<Place>;
+  isFirst: boolean;
+  snippets: readonly SnippetView[];
+  /** There are more places than the snippets show. */
+  more: boolean;
+  onKey: (event: KeyboardEvent) => void;
+  /** What it is of. */
+  children: ComponentChildren;
+}
+
+export function HitLink({ name, to, isFirst, snippets, more, onKey, children }: Props) {
+  const follow = onLink(to);
+  return (
+    <a
+      class={style["link"]}
+      href={href(to)}
+      data-hit={name}
+      tabIndex={isFirst || left.hit === name ? 0 : -1}
+      onKeyDown={onKey}
+      onFocus={(event) => event.currentTarget.scrollIntoView({ block: "nearest" })}
+      onClick={(event) => {
+        left.hit = name;
+        follow(event);
+      }}
+    >
+      <span class={style["where"]}>
+        {children}
+        {more && <span class="quiet">and more</span>}
+      </span>
+      {snippets.map((snippet, i) => (
+        // The snippets of a hit never change their order: their place is their identity.
+        // oxlint-disable-next-line react/no-array-index-key
+        <Snippet key={i} snippet={snippet} />
+      ))}
+    </a>
+  );
+}
+
+/** The run that something was found in, where several are searched. */
+export function OfRun({ id }: { id: string }) {
+  const item = runs.value?.find((one) => one.id === id);
+  return (
+    <span class={style["of"]}>
+      <i style={{ background: `var(--run-${colourOf(id)})` }} />
+      <Text text={item === undefined ? id : nameOf(item)} />
+    </span>
+  );
+}
+
+/** What stands around a place, the place marked. */
+function Snippet({ snippet: { role, pieces, is_start: isStart, is_end: isEnd } }: { snippet: SnippetView }) {
+  return (
+    <span class={style["snippet"]}>
+      <span class={style["role"]}><Text text={role} /></span>
+      <span class={style["text"]}>
+        {!isStart && "…"}
+        {pieces.map((piece, i) =>
+          // oxlint-disable-next-line react/no-array-index-key
+          i % 2 === 1 ? <mark key={i}><Text text={piece} /></mark> : <span key={i}><Text text={piece} /></span>,
+        )}
+        {!isEnd && "…"}
+      </span>
+    </span>
+  );
+}
