@@ -1,13 +1,13 @@
 /** Where the page is: the address as a signal, and the ways to change it. */
 
-import { batch, computed, signal, type ReadonlySignal } from "@preact/signals";
+import { computed, effect, signal, type ReadonlySignal } from "@preact/signals";
 import { format, moved, parse, type Place } from "../lib/address";
 
-const base = (): string => new URL(".", document.baseURI).pathname;
+const BASE = new URL(".", document.baseURI).pathname;
 
 function read(): Place {
   const path = location.pathname;
-  return parse(path.startsWith(base()) ? path.slice(base().length) : path, location.search);
+  return parse(path.startsWith(BASE) ? path.slice(BASE.length) : path, location.search);
 }
 
 export const place = signal<Place>(read());
@@ -30,15 +30,21 @@ export function onLeaving(listener: () => void): void {
 /** The address of a place that the page shows already. Setting it takes milliseconds, so it is set after the frame. */
 let late: string | null = null;
 
-/** Where links lead on from until then: writing them all anew takes milliseconds, too, and nobody follows one sooner. */
-const before = signal<Place | null>(null);
+/** The place that links lead on from. It lags behind a frame too: all links are written anew with it, and nobody follows one sooner. */
+const linked = signal<Place>(place.peek());
+
+effect(() => {
+  const here = place.value;
+  if (late === null) linked.value = here;
+});
 
 /** Set the address now, if that still has to be done. */
 export function settle(): void {
   if (late === null) return;
   const address = late;
-  late = before.value = null;
+  late = null;
   write("replace", address);
+  linked.value = place.peek();
 }
 
 function write(how: "push" | "replace", address: string): void {
@@ -66,17 +72,14 @@ function leafed(change: Partial<Place>): string {
 /** Go somewhere. `replace` for what the page chose by itself, so that Back does not lead to a half address. */
 export function go(change: Partial<Place>, how: "push" | "replace" = "push"): void {
   const next = moved(place.peek(), change);
-  const address = base() + format(next);
+  const address = BASE + format(next);
   if (address === (late ?? location.pathname + location.search)) how = "replace";
   // Leafing is one way, however many samples it passes: Back leads to where it began.
   const leaf = how === "push" ? leafed(change) : "";
   if (leaf !== "" && leaf === lastLeaf.what && performance.now() - lastLeaf.at < LEAF_MS) {
     lastLeaf = { what: leaf, at: performance.now() };
     settleLater(address);
-    batch(() => {
-      before.value ??= place.peek();
-      place.value = next;
-    });
+    place.value = next;
     return;
   }
   lastLeaf = { what: leaf, at: performance.now() };
@@ -88,7 +91,7 @@ export function go(change: Partial<Place>, how: "push" | "replace" = "push"): vo
 
 /** The address of somewhere, for links. */
 export function href(change: Partial<Place>): string {
-  return base() + format(moved(before.value ?? place.value, change));
+  return BASE + format(moved(linked.value, change));
 }
 
 /** False for presses with other buttons and keys, which are the browser's. */
@@ -107,7 +110,7 @@ export function startPlace(): void {
   addEventListener("pagehide", settle);
   document.addEventListener("visibilitychange", settle); // a page that is not seen paints no frame
   addEventListener("popstate", () => {
-    late = before.value = null;
+    late = null;
     lastLeaf = { what: "", at: -LEAF_MS }; // what was come back to is an end of its own
     place.value = read();
   });
