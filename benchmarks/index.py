@@ -22,8 +22,8 @@ from pathlib import Path
 from statistics import median
 
 from rolloupe.formats import by_name, discover
-from rolloupe.index.segment import parts_of
-from rolloupe.index.worker import Answer, Job, Workers, perform
+from rolloupe.index.execution.processes import Answer, Job, Workers, perform
+from rolloupe.index.segments.segment import parts_of
 from rolloupe.model import Reading
 
 WORDS = "the sum of both roots is seven so we check that by substitution and it holds for every integer ".split()

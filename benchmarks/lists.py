@@ -24,8 +24,9 @@ from msgspec.structs import replace
 
 from rolloupe import query
 from rolloupe.index import Library, OpenRun
-from rolloupe.query import Condition, SampleQuery, listed
-from rolloupe.query.kept import Kept
+from rolloupe.query import Condition, SampleQuery
+from rolloupe.query.engine.cache import Kept
+from rolloupe.query.samples import listing
 
 LARGE_FILES = 8
 WORDS = "so the sum of both roots is seven and we check that by substitution for every integer".split()
@@ -87,7 +88,7 @@ def questions(run: OpenRun, middle: int) -> dict[str, Callable[[], object]]:
 
 def forgetting(asked: Callable[[], object]) -> object:
     """Ask as if no list had been made."""
-    listed.kept = Kept(listed.KEPT_BYTES, lambda one: one.nbytes)
+    listing.kept = Kept(listing.KEPT_BYTES, lambda one: one.nbytes)
     return asked()
 
 

@@ -23,9 +23,9 @@ from generate import text_pool
 from lists import written
 
 from rolloupe.index import Library, OpenRun
-from rolloupe.index.texts import text_of
+from rolloupe.index.segments.text_segments import text_of
 from rolloupe.query.search import TextQuery, search
-from rolloupe.query.search.searching import threads
+from rolloupe.query.search.run_search import threads
 
 STEPS, GROUPS, GROUP_SIZE, CHARS = 200, 64, 8, 4000
 

@@ -37,21 +37,21 @@ def test_importing_the_package_is_light() -> None:
     assert loaded_after("import rolloupe, rolloupe.model, rolloupe.errors") == set()
 
 
-@pytest.mark.parametrize("module", ["record", "record.integrations", "record.logtree", "record.tinker"])
+@pytest.mark.parametrize("module", ["record", "record.integrations", "record.logtree", "record.writers.tinker"])
 def test_importing_what_a_trainer_needs_is_light(module: str) -> None:
     assert loaded_after(f"import rolloupe.{module}") == set()
 
 
-@pytest.mark.parametrize("module", ["prime_rl", "relax", "rl_logging_board", "writers", "base"])
+@pytest.mark.parametrize("module", ["prime_rl", "relax", "rl_logging_board", "registry", "base"])
 def test_importing_what_writes_is_light(module: str) -> None:
     allowed = {"numpy"} if module == "prime_rl" else set()
-    assert loaded_after(f"import rolloupe.record.{module}") <= allowed
+    assert loaded_after(f"import rolloupe.record.writers.{module}") <= allowed
 
 
 def test_writing_is_light() -> None:
     code = """
 import tempfile
-from rolloupe.record import prime_rl, relax, rl_logging_board
+from rolloupe.record.writers import prime_rl, relax, rl_logging_board
 folder = tempfile.mkdtemp()
 sample = {"prompt": "p", "response": "r", "reward": 1.0}
 batch = {"input_ids": [1, 2], "position_ids": [0, 1], "loss_mask": [False, True]}

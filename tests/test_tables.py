@@ -7,8 +7,8 @@ import pytest
 
 import rolloupe
 from rolloupe import Run, SampleQuery
-from rolloupe.api import answers
-from rolloupe.api.answers import SHOWN_ROWS
+from rolloupe.api import results
+from rolloupe.api.results import SHOWN_ROWS
 from tests.index.support import lines, relax_run, row
 
 
@@ -86,7 +86,7 @@ def test_in_a_notebook_text_is_text(tmp_path: Path) -> None:
 
 
 def test_a_library_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "find_spec", lambda _: None)
+    monkeypatch.setattr(results, "find_spec", lambda _: None)
     relax_run(tmp_path / "run", steps=1)
     with rolloupe.open(tmp_path / "run") as runs:
         for name in ("pandas", "polars"):

@@ -11,7 +11,7 @@ import pytest
 
 import rolloupe as package
 from rolloupe.model import Sample
-from rolloupe.record.relax import RelaxWriter
+from rolloupe.record.writers.relax import RelaxWriter
 from tests.cli.support import FORBIDDEN, on_terminal, rolloupe, row, write_run
 from tests.formats.support import only_run, samples
 from tests.formats.test_telescope import RUN as TELESCOPE

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from rolloupe._version import __version__
-from rolloupe.cli import examine
-from rolloupe.cli.doctor import SHOWN, place, size
+from rolloupe.cli import diagnosis
+from rolloupe.cli.commands.doctor import SHOWN, place, size
 from rolloupe.model import Problem
 from tests.cli.support import rolloupe, row, write_run
 
@@ -22,7 +22,7 @@ ANSWERS_WITHIN_S = 10
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give the command time on a machine that does much else."""
-    monkeypatch.setattr(examine, "LIMIT_S", 120.0)
+    monkeypatch.setattr(diagnosis, "LIMIT_S", 120.0)
 
 
 def test_it_says_what_is_read_and_why_and_what_is_not(demo_runs: Path, tmp_path: Path, patient: None) -> None:
@@ -155,7 +155,7 @@ def test_it_answers_within_ten_seconds_whatever_there_is(tmp_path: Path, make: C
 
 def test_what_was_not_looked_at_in_time_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     many_lines(tmp_path)
-    monkeypatch.setattr(examine, "LIMIT_S", 1.5)
+    monkeypatch.setattr(diagnosis, "LIMIT_S", 1.5)
     done = rolloupe("doctor", tmp_path, "--index-dir", tmp_path / "index")
     assert done.code == 3
     assert "MiB of 91.6 MiB not looked at" in done.out
@@ -168,7 +168,7 @@ def test_what_was_not_looked_at_in_time_is_said(tmp_path: Path, monkeypatch: pyt
 
 def test_folders_that_were_not_looked_at_in_time_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_run(tmp_path, {0: [row(0)]})
-    monkeypatch.setattr(examine, "LOOK_SHARE", 0.0)
+    monkeypatch.setattr(diagnosis, "LOOK_SHARE", 0.0)
     done = rolloupe("doctor", tmp_path, "--index-dir", tmp_path / "index")
     assert done.code == 3
     assert "time was over: 1 folder and what is below were not looked at. Next: name a folder below" in done.out

@@ -88,7 +88,7 @@ def test_what_cannot_be_understood_is_exit_code_two(words: list[str]) -> None:
 def viewed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
     """The paths that `rolloupe view` is then asked for, in place of a server."""
     asked: list[tuple[str, ...]] = []
-    module = importlib.import_module("rolloupe.cli.view")  # the package has the command by this name
+    module = importlib.import_module("rolloupe.cli.commands.view")  # the package has the command by this name
     monkeypatch.setattr(module, "start", lambda place, **_: asked.append(place.paths))
     return asked
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rolloupe import Recorder
-from rolloupe.cli.as_json import FIXED, sample_record
+from rolloupe.cli.json_output import FIXED, sample_record
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleItem
 from tests.cli.support import rolloupe, row, strict, write_run

@@ -15,7 +15,7 @@ import pytest
 from rolloupe import demo
 from rolloupe.demo import RUNS
 from rolloupe.model import Reading
-from rolloupe.server import serve
+from rolloupe.server.process import serve
 from tests.cli.support import command, rolloupe
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from rolloupe.errors import NotRecognised, NotWritable, SourceChanged
 from rolloupe.export import convert
-from rolloupe.formats import _fields as fields
+from rolloupe.formats.reading import fields
 from rolloupe.model import Checkpoint, Locator, MetricRow, Sample, SampleKey, SampleRow
 from tests.formats.support import only_run, rows
 

@@ -11,10 +11,10 @@ import pytest
 from msgspec.structs import replace
 
 from rolloupe.formats import by_name, discover
-from rolloupe.formats._compressed import read_bytes
-from rolloupe.formats._files import alone
+from rolloupe.formats.reading.files import alone
+from rolloupe.formats.reading.stream import read_bytes
 from rolloupe.model import Reading, Sample, SampleRow
-from rolloupe.record.writers import WRITERS, writer_of
+from rolloupe.record.writers.registry import WRITERS, writer_of
 from tests.export.oracle import differences, named
 from tests.formats.support import load, samples
 

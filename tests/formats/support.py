@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from rolloupe.formats import by_name, discover
-from rolloupe.formats._jsonl import BLANK, BOM
 from rolloupe.formats.base import Format
+from rolloupe.formats.reading.jsonl import BLANK, BOM
 from rolloupe.model import Locator, Problem, Reading, RunInfo, Sample, SampleRow, Scanned, Source
 
 

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolloupe import tokens
-from rolloupe.formats import _arrays as arrays
 from rolloupe.formats import by_name
-from rolloupe.formats._arrays import Cutter
-from rolloupe.formats._jsonl import Unusable, parse
+from rolloupe.formats.reading import arrays
+from rolloupe.formats.reading.arrays import Cutter
+from rolloupe.formats.reading.jsonl import Unusable, parse
 from rolloupe.model import RunInfo, RunPart, SampleRow
 from tests.formats.support import load
 

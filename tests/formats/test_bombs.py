@@ -12,11 +12,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rolloupe.formats import _jsonl as jsonl
-from rolloupe.formats import _trainer_files as trainer
 from rolloupe.formats import by_name
-from rolloupe.formats._files import alone
-from rolloupe.index.segment import GRID_BYTES, grid_span
+from rolloupe.formats.reading import jsonl
+from rolloupe.formats.reading import trainer_files as trainer
+from rolloupe.formats.reading.files import alone
+from rolloupe.index.segments.segment import GRID_BYTES, grid_span
 from rolloupe.model import Problem, SampleRow
 from tests.formats.support import items, only_run
 from tests.index.support import lines as as_lines

@@ -22,13 +22,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolloupe.errors import SourceChanged
-from rolloupe.formats import _compressed as compressed
-from rolloupe.formats import _contents as contents
-from rolloupe.formats import _decoding as decoding
-from rolloupe.formats import _jsonl as jsonl
 from rolloupe.formats import by_name, discover
-from rolloupe.formats._files import alone, files, plain_name, stem
 from rolloupe.formats.base import TrainerFiles
+from rolloupe.formats.reading import access_points as contents
+from rolloupe.formats.reading import codecs as decoding
+from rolloupe.formats.reading import jsonl
+from rolloupe.formats.reading import stream as compressed
+from rolloupe.formats.reading.files import alone, files, plain_name, stem
 from rolloupe.model import Locator, Problem, RunInfo, RunPart, SampleRow, Scanned, Source
 from tests.formats.support import files_of, items, load, only_run, samples
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from rolloupe.errors import NotRecognised, UnreadablePath
-from rolloupe.formats import _files, by_name, discover, discovery
+from rolloupe.formats import by_name, discover, discovery
+from rolloupe.formats.reading import files
 from rolloupe.formats.registry import FORMATS, JSONL_FORMATS
 from rolloupe.model import Reading, RunInfo
 from tests.formats.support import only_run, rows, write
@@ -207,7 +208,7 @@ def test_what_may_not_be_read_is_said(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_read_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "good" / "1.jsonl", ROW)
     (tmp_path / "shut").mkdir()
-    listing = _files.entries
+    listing = files.entries
 
     def refuse(folder: str, link_root: str) -> Any:
         if folder.endswith("shut"):

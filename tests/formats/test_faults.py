@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import FORMATS, by_name
-from rolloupe.formats import _jsonl as jsonl
-from rolloupe.formats._generic_keys import PROMPTS, RESPONSES, SCORES
+from rolloupe.formats.generic.keys import PROMPTS, RESPONSES, SCORES
+from rolloupe.formats.reading import jsonl
 from rolloupe.model import Locator, Problem, RunInfo, RunPart, SampleRow, Scanned, Source
 from tests.formats.support import as_line, expected_lines, files_of, load, records, write
 

@@ -5,7 +5,7 @@ import math
 import pytest
 from hypothesis import given
 
-from rolloupe.formats import _fields as fields
+from rolloupe.formats.reading import fields
 from tests.formats.support import values
 
 

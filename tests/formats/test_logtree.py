@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rolloupe.formats import _html, _logtree
-from rolloupe.formats._files import alone
-from rolloupe.formats._jsonl import Unusable
-from rolloupe.formats._logtree import conversations, read_page, read_tree
+from rolloupe.formats.reading import html, logtree
+from rolloupe.formats.reading.files import alone
+from rolloupe.formats.reading.jsonl import Unusable
+from rolloupe.formats.reading.logtree import conversations, read_page, read_tree
 from rolloupe.model import LogNode
 from tests.formats.support import values
 
@@ -138,13 +138,13 @@ def test_what_lies_too_deep_is_shown_as_text(tmp_path: Path) -> None:
     for _ in range(200):
         deep = node("section", node("h2", "S"), node("div", deep, _class="lt-section-body"))
     found = below(tree(tmp_path, deep))
-    assert len(found) == _logtree.MAX_DEPTH + 1
+    assert len(found) == logtree.MAX_DEPTH + 1
     assert "bottom" in found[-1].text
     assert "bottom" in below(page(tmp_path, "<section>" * 100_000 + "bottom"))[-1].text
 
 
 def test_a_huge_outline_is_cut_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_logtree, "MAX_NODES", 50)
+    monkeypatch.setattr(logtree, "MAX_NODES", 50)
     many = [node("p", str(number)) for number in range(200)]
     table = node("table", node("tbody", *(node("tr", node("td", "1"), node("td", "2")) for _ in range(200))))
     for root in (tree(tmp_path, *many), tree(tmp_path, table), page(tmp_path, "<p>x</p>" * 200)):
@@ -156,7 +156,7 @@ def test_a_huge_outline_is_cut_and_says_so(tmp_path: Path, monkeypatch: pytest.M
     "piece", ["<p>", "<!--", "<a ", "<![CDATA[", "<!", "<?", "&", "</", "<a b='", "<script>", "<<", "<p x=1 "]
 )
 def test_a_malformed_page_is_read_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: str) -> None:
-    monkeypatch.setattr(_html, "MAX_S", 1.0)
+    monkeypatch.setattr(html, "MAX_S", 1.0)
     began_s = time.monotonic()
     page(tmp_path, piece * (2**21 // len(piece)))
     assert time.monotonic() - began_s < 20

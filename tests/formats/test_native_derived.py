@@ -2,7 +2,7 @@
 
 import math
 
-from rolloupe.formats._native_derived import derived
+from rolloupe.formats.native.derived import derived
 from rolloupe.model import SeriesFacts
 
 

@@ -14,8 +14,8 @@ import pytest
 import rolloupe
 from rolloupe import tokens
 from rolloupe.formats import by_name, discover
-from rolloupe.formats._token_columns import MAX_TURNS, SERIES
-from rolloupe.formats.prime_rl import QUIET_S, PrimeRL
+from rolloupe.formats.prime_rl.exports import QUIET_S, PrimeRL
+from rolloupe.formats.prime_rl.token_columns import MAX_TURNS, SERIES
 from rolloupe.model import Problem, Sample, SampleRow
 from tests.formats.support import items, only_run, rows, samples
 

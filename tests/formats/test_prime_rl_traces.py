@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 import rolloupe
 from rolloupe.errors import SourceChanged
-from rolloupe.formats import _annotations, _episodes, by_name, discover, prime_rl_traces
-from rolloupe.formats.prime_rl_traces import PrimeRLTraces
+from rolloupe.formats import by_name, discover
+from rolloupe.formats.prime_rl import annotations, episodes
+from rolloupe.formats.prime_rl import traces as prime_rl_traces
+from rolloupe.formats.prime_rl.traces import PrimeRLTraces
 from rolloupe.model import Annotation, Locator, Problem, Sample, SampleRow
 from tests.formats.support import items, leaves, load, numbers, only_run, rows, samples, texts, values, write
 
@@ -217,7 +219,7 @@ def test_a_parent_that_is_none_makes_a_root(tmp_path: Path, parent: Any) -> None
 
 
 def test_many_branches_are_listed_up_to_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_episodes, "MAX_BRANCHES", 5)
+    monkeypatch.setattr(episodes, "MAX_BRANCHES", 5)
     write(tmp_path / STREAM, episode(trace(node(None, "user"), *(node(0) for _ in range(9)))))
     *found, problem = items(only_run(tmp_path))
     assert len(found) == 5 and isinstance(problem, Problem)
@@ -242,8 +244,8 @@ def test_numbers_that_branches_share_are_bounded(tmp_path: Path, monkeypatch: py
 
 
 def test_a_trace_of_very_many_nodes_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_episodes, "MAX_NODES", 10)
-    monkeypatch.setattr(_episodes, "MAX_VISITS", 50)
+    monkeypatch.setattr(episodes, "MAX_NODES", 10)
+    monkeypatch.setattr(episodes, "MAX_VISITS", 50)
     sample = one(tmp_path, trace(*(node(None if at == 0 else at - 1) for at in range(30))))
     assert len(sample.turns) == 10
     assert any("more than 10 messages" in note for note in sample.notes)
@@ -380,7 +382,7 @@ def test_a_sample_that_was_not_trained_on_says_so(tmp_path: Path) -> None:
 
 
 def test_very_many_annotations_of_one_trace_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_annotations, "MAX_ANNOTATIONS", 3)
+    monkeypatch.setattr(annotations, "MAX_ANNOTATIONS", 3)
     annotate(tmp_path, "orch", *(note({"advantage": float(at)}) for at in range(9)))
     sample = one(tmp_path, trace(*chain()))
     assert sample.row.advantage == 8.0
@@ -395,8 +397,8 @@ def test_lines_are_found_by_what_stands_in_them(
     file.write_bytes(b"\n".join(some))
     wanted = [line for line in b"\n".join(some).split(b"\n") if b"\x00" in line]
     with pytest.MonkeyPatch.context() as patch, file.open("rb") as opened:
-        patch.setattr(_annotations, "BLOCK_BYTES", block)
-        assert list(_annotations.lines_with(opened, b"\x00")) == wanted
+        patch.setattr(annotations, "BLOCK_BYTES", block)
+        assert list(annotations.lines_with(opened, b"\x00")) == wanted
 
 
 def test_annotations_are_scanned_like_samples(prime: PrimeRLTraces, tmp_path: Path) -> None:

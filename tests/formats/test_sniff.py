@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolloupe.formats import _sniff as sniff
-from rolloupe.formats._files import alone
-from rolloupe.formats._jsonl import replace_lone_surrogates
+from rolloupe.formats.reading import peek as sniff
+from rolloupe.formats.reading.files import alone
+from rolloupe.formats.reading.jsonl import replace_lone_surrogates
 from tests.formats.support import records, write
 
 KEYS = ["prompt", "response", "reward"]

@@ -17,14 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolloupe.errors import SourceChanged
-from rolloupe.formats import _telescope_archives as archives
-from rolloupe.formats import _telescope_texts as unpacked
-from rolloupe.formats import _zipped_tables as zipped
 from rolloupe.formats import by_name, discover
-from rolloupe.formats._telescope_answers import answer_turns
-from rolloupe.formats._telescope_texts import Texts
 from rolloupe.formats.base import TrainerFiles
-from rolloupe.formats.telescope import Telescope
+from rolloupe.formats.reading import zipped_tables as zipped
+from rolloupe.formats.telescope import archives
+from rolloupe.formats.telescope import texts as unpacked
+from rolloupe.formats.telescope.answers import answer_turns
+from rolloupe.formats.telescope.format import Telescope
+from rolloupe.formats.telescope.texts import Texts
 from rolloupe.model import Locator, Problem, RunInfo, Sample, SampleRow
 from tests.formats.support import items, load, mean_reward, only_run, rows, samples, values
 

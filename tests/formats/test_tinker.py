@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolloupe.formats import by_name, discover
-from rolloupe.formats.tinker import Tinker
+from rolloupe.formats.tinker.format import Tinker
 from rolloupe.index import Library
 from rolloupe.model import LogNode, Problem, SampleKey
 from rolloupe.query import sample
 from rolloupe.server import transcripts
-from rolloupe.server.beside import report_node
+from rolloupe.server.routes.trainer_files import report_node
 from tests.formats.support import as_line, items, only_run, rows, samples, texts, values
 
 DATA = Path(__file__).parents[1] / "data/tinker"

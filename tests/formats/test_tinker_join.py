@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rolloupe.formats.tinker import Tinker
+from rolloupe.formats.tinker.format import Tinker
 from rolloupe.model import Sample
 from tests.formats.support import only_run, samples
 from tests.formats.test_logtree import node

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rolloupe.formats._files import alone
-from rolloupe.formats._parquet_footer import row_groups
-from rolloupe.formats._token_parts import PartUnreadable, read_row
-from rolloupe.record.parts import write_part
+from rolloupe.formats.native.token_parts import PartUnreadable, read_row
+from rolloupe.formats.reading.files import alone
+from rolloupe.formats.reading.parquet_footer import row_groups
+from rolloupe.record.files.token_parts import write_part
 
 ROWS = 8
 

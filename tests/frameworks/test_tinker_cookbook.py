@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import rolloupe
-from rolloupe.record import Recorder, tinker
+from rolloupe.record import Recorder
+from rolloupe.record.writers import tinker
 from tests.frameworks.support import blocks, needs, opened, series
 from tests.record.test_tinker import Group, log_in
 

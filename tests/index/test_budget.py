@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 from rolloupe.index import Library
-from rolloupe.index.budget import Budget, Text
-from rolloupe.index.segment import TEXT
+from rolloupe.index.segments.segment import TEXT
+from rolloupe.index.segments.text_budget import Budget, Text
 from tests.index.support import eventually, lines, opened, relax_run, row, row_count
 
 

@@ -7,10 +7,11 @@ from typing import BinaryIO
 import pytest
 
 from rolloupe import query
-from rolloupe.formats import _contents as contents
-from rolloupe.formats._decoding import Decoder
-from rolloupe.index import OpenRun, segment
+from rolloupe.formats.reading import access_points as contents
+from rolloupe.formats.reading.codecs import Decoder
+from rolloupe.index import OpenRun
 from rolloupe.index import run as run_module
+from rolloupe.index.segments import segment
 from rolloupe.query import SampleQuery
 from tests.formats.test_compressed import ENDINGS, cut, pack, seekable
 from tests.index.support import eventually, lines, opened, relax_run, row, row_count

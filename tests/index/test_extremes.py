@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolloupe.index.entry import entry_of
-from rolloupe.index.extremes import KEPT, Extreme, most_extreme
-from rolloupe.index.sketch import MAX_SERIES, Sketch, sketches_of
+from rolloupe.index.segments.extreme_tokens import KEPT, Extreme, most_extreme
+from rolloupe.index.segments.index_row import entry_of
+from rolloupe.index.segments.step_stats import MAX_SERIES, Sketch, sketches_of
 from rolloupe.index.snapshot import Piece, extreme_tokens, snapshot_of
 from rolloupe.model import SampleRow, SeriesFacts
 

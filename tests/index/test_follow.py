@@ -12,7 +12,8 @@ import pytest
 
 from rolloupe import query
 from rolloupe.errors import SourceChanged
-from rolloupe.index import OpenRun, segment, sources
+from rolloupe.index import OpenRun, sources
+from rolloupe.index.segments import segment
 from rolloupe.query import SampleQuery
 from tests.index.support import contents, eventually, lines, opened, relax_run, row, row_count
 

@@ -16,24 +16,26 @@ import pytest
 
 from rolloupe import query
 from rolloupe.errors import SourceChanged
-from rolloupe.index import Library, OpenRun, packs
-from rolloupe.index import pack as pack_module
+from rolloupe.index import Library, OpenRun
 from rolloupe.index.catalog import SUPERSEDED_S
-from rolloupe.index.pack import packing_of, path_of, ways_of, write
-from rolloupe.index.segment import PACK
+from rolloupe.index.segments import compaction
+from rolloupe.index.segments import pack as pack_module
+from rolloupe.index.segments.pack import packing_of, path_of, ways_of, write
+from rolloupe.index.segments.segment import PACK
+from rolloupe.index.segments.text_segments import age_of
 from rolloupe.index.snapshot import Pack
-from rolloupe.index.texts import age_of
-from rolloupe.query import Condition, SampleQuery, engine
-from rolloupe.query.engine import Question
+from rolloupe.query import Condition, SampleQuery
+from rolloupe.query.engine import database
+from rolloupe.query.engine.database import Question
 from tests.index.support import contents, eventually, lines, opened, relax_run, row
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few files are enough for a pack."""
-    monkeypatch.setattr(packs, "SIZES", (8, 4))
-    monkeypatch.setattr(packs, "PLAN_S", 0.0)
-    monkeypatch.setattr(packs, "YOUNG_S", 0.1)
+    monkeypatch.setattr(compaction, "SIZES", (8, 4))
+    monkeypatch.setattr(compaction, "PLAN_S", 0.0)
+    monkeypatch.setattr(compaction, "YOUNG_S", 0.1)
     monkeypatch.setattr(pack_module, "WORTH", 2)
 
 
@@ -130,7 +132,7 @@ def test_whichever_pieces_are_asked_for_their_rows_come_and_no_others(tmp_path: 
         for _ in range(40):
             asked = rng.sample(pieces, rng.randrange(1, len(pieces) + 1))
             alone = [piece._replace(pack=None) for piece in asked]
-            one, other = (engine.ask(run, Question(some, sql)) for some in (asked, alone))
+            one, other = (database.ask(run, Question(some, sql)) for some in (asked, alone))
             assert repr(one) == repr(other)
 
 
@@ -148,7 +150,7 @@ def test_packs_that_share_segments_give_no_row_twice(tmp_path: Path) -> None:
         for _ in range(20):
             asked = rng.sample(pieces, rng.randrange(1, len(pieces) + 1))
             sql = "SELECT count(*), count(DISTINCT (source, byte_start)) FROM rows"
-            assert engine.ask(run, Question(asked, sql)) == [(8 * len(asked), 8 * len(asked))]
+            assert database.ask(run, Question(asked, sql)) == [(8 * len(asked), 8 * len(asked))]
 
 
 def test_packs_that_vanish_while_questions_are_asked_cost_no_answer(tmp_path: Path) -> None:
@@ -178,8 +180,9 @@ def test_packs_that_vanish_while_questions_are_asked_cost_no_answer(tmp_path: Pa
 
 KILLED = """
 import os, signal, sys
-from rolloupe.index import Library, packs, segment
-packs.SIZES = (8, 4)
+from rolloupe.index import Library
+from rolloupe.index.segments import compaction, segment
+compaction.SIZES = (8, 4)
 write = segment.pq.write_table
 def half(table, place, **options):
     write(table, place, **options)
@@ -345,7 +348,7 @@ def test_two_viewers_at_once_make_the_same_packs_in_other_processes(
     relax_run(tmp_path / "run", steps=30)
     with settled(tmp_path / "run", tmp_path / "whole"):
         expected = contents(tmp_path / "whole")
-    monkeypatch.setattr(packs, "INLINE_SEGMENTS", 0)
+    monkeypatch.setattr(compaction, "INLINE_SEGMENTS", 0)
     with (
         Library([tmp_path / "run"], index_dir=tmp_path / "index") as first,
         Library([tmp_path / "run"], index_dir=tmp_path / "index") as second,
@@ -436,7 +439,7 @@ def test_segments_with_hundreds_of_differing_metrics_are_not_packed_together(tmp
 
 
 def test_large_segments_are_not_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packs, "SMALL_ROWS", 7)
+    monkeypatch.setattr(compaction, "SMALL_ROWS", 7)
     relax_run(tmp_path / "run", steps=8)
     with settled(tmp_path / "run", tmp_path / "index"):
         assert files(tmp_path / "index") == []
@@ -455,7 +458,7 @@ def test_a_segment_that_is_no_longer_what_it_was_is_not_packed(tmp_path: Path) -
 
 
 def test_what_has_just_changed_is_not_packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packs, "YOUNG_S", 600.0)
+    monkeypatch.setattr(compaction, "YOUNG_S", 600.0)
     train = relax_run(tmp_path / "run", steps=8)
     with settled(tmp_path / "run", tmp_path / "index", follow=True) as library:
         run = library.runs[0]
@@ -475,12 +478,12 @@ def test_an_index_may_be_cleared_while_it_is_packed(
         for path in files(tmp_path / "index"):
             path.unlink()
         for turn in range(1, 4):
-            monkeypatch.setattr(packs, "INLINE_SEGMENTS", inline)
-            idle = packs.Packs(library.runs[0].catalog, library._workers, library._budget)
+            monkeypatch.setattr(compaction, "INLINE_SEGMENTS", inline)
+            idle = compaction.Packs(library.runs[0].catalog, library._workers, library._budget)
             idle.take_up({})
             left = [turn]
 
-            def go_on(idle: packs.Packs = idle, left: list[int] = left) -> bool:
+            def go_on(idle: compaction.Packs = idle, left: list[int] = left) -> bool:
                 left[0] -= 1
                 if not left[0]:
                     idle.forget()
@@ -496,7 +499,7 @@ def test_packing_gives_way(tmp_path: Path) -> None:
         run = library.runs[0]
         for path in files(tmp_path / "index"):
             path.unlink()
-        idle = packs.Packs(run.catalog, library._workers, library._budget)
+        idle = compaction.Packs(run.catalog, library._workers, library._budget)
         idle.take_up({})
         assert len(idle.due()) == 4
         idle.write(lambda: False)

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolloupe.formats._files import alone
+from rolloupe.formats.reading.files import alone
 from rolloupe.index import fingerprint
-from rolloupe.index.columns import metric_column, table_of
-from rolloupe.index.entry import entry_of
-from rolloupe.index.sketch import moments_of
+from rolloupe.index.segments.columns import metric_column, table_of
+from rolloupe.index.segments.index_row import entry_of
+from rolloupe.index.segments.step_stats import moments_of
 from rolloupe.model import SampleKey, SampleRow
 
 anything = st.text(max_size=30)

@@ -166,7 +166,7 @@ def test_a_source_over_several_parts_has_every_line_once(tmp_path: Path, monkeyp
     import pytest
 
     from rolloupe import query
-    from rolloupe.index import segment
+    from rolloupe.index.segments import segment
     from rolloupe.query import SampleQuery
 
     assert isinstance(monkeypatch, pytest.MonkeyPatch)
@@ -211,8 +211,8 @@ def test_a_part_that_failed_is_not_forgotten_while_the_texts_are_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from rolloupe.index import run as index_run
-    from rolloupe.index import texts as index_texts
-    from rolloupe.index.worker import Answer, Job, perform
+    from rolloupe.index.execution.processes import Answer, Job, perform
+    from rolloupe.index.segments import text_segments as index_texts
 
     write = pq.write_table
 

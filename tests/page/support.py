@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from rolloupe.server.shell import PLACES
+from rolloupe.server.routes.static_app import PLACES
 from tests.index.support import eventually
 from tests.server.process import Process
 

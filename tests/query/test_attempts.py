@@ -13,7 +13,7 @@ from rolloupe.export.convert import convert
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleQuery
 from rolloupe.query.search import TextQuery, search
-from rolloupe.server.beside import about_reply
+from rolloupe.server.routes.trainer_files import about_reply
 from tests.index.support import lines, opened, row
 
 LAUNCH = """

@@ -7,7 +7,7 @@ import pytest
 
 from rolloupe import Recorder, query
 from rolloupe.index import Library
-from rolloupe.query import configs
+from rolloupe.query.run import config_differences
 from tests.index.support import opened, relax_run
 
 
@@ -36,11 +36,13 @@ def test_hostile_configurations_are_bounded(tmp_path: Path) -> None:
     deep: Any = "end"
     for _ in range(300):
         deep = {"a": deep}
-    many = {f"key{n}": n for n in range(configs.MAX_VALUES + 50)}
-    found = configs.flat({"deep": deep, "long": "x" * 10_000, "k" * 5000: 1, "list": list(range(10_000)), **many})
-    assert len(found) == configs.MAX_VALUES
-    assert max(map(len, found.values())) <= configs.MAX_CHARS
-    assert max(map(len, found)) <= configs.MAX_KEY_CHARS
+    many = {f"key{n}": n for n in range(config_differences.MAX_VALUES + 50)}
+    found = config_differences.flat(
+        {"deep": deep, "long": "x" * 10_000, "k" * 5000: 1, "list": list(range(10_000)), **many}
+    )
+    assert len(found) == config_differences.MAX_VALUES
+    assert max(map(len, found.values())) <= config_differences.MAX_CHARS
+    assert max(map(len, found)) <= config_differences.MAX_KEY_CHARS
 
 
 def test_the_newest_step_of_each_split_has_means(tmp_path: Path, demo_runs: Path) -> None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 import rolloupe
 from rolloupe import Recorder, Run, SampleQuery, query
 from rolloupe.index import OpenRun, Snapshot
-from rolloupe.query import summaries
+from rolloupe.query.steps import summaries
 from tests.formats.test_telescope import RUN
 from tests.index.support import opened
 from tests.query.test_annotations import append, episode, note

@@ -12,7 +12,7 @@ from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleQuery
-from rolloupe.query.where import conditions
+from rolloupe.query.filter.parser import conditions
 from tests.index.support import lines, opened, row
 
 STEPS, GROUPS, SIZE = 3, 4, 4

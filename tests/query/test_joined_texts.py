@@ -17,11 +17,13 @@ import pytest
 
 import rolloupe
 from rolloupe import Run, query
-from rolloupe.formats import _logtree, _tinker_join, _tinker_log
+from rolloupe.formats.reading import logtree
+from rolloupe.formats.tinker import join
+from rolloupe.formats.tinker import log as tinker_log
 from rolloupe.index import Library, OpenRun
 from rolloupe.index import run as index_run
 from rolloupe.index.catalog import SUPERSEDED_S
-from rolloupe.index.worker import Answer, Job, perform
+from rolloupe.index.execution.processes import Answer, Job, perform
 from rolloupe.query.search import TextQuery, search
 from tests.cli.support import rolloupe as command
 from tests.formats.test_tinker_join import FLAT, NAME, group, loaded, section, talk, trajectory, triple
@@ -162,13 +164,13 @@ def test_a_report_that_is_being_written_is_waited_for(tmp_path: Path, monkeypatc
     held = log.read_bytes()
     log.unlink()
     read: list[str] = []
-    whole = _tinker_log.StepLog._read
+    whole = tinker_log.StepLog._read
 
-    def reading(one: _tinker_log.StepLog) -> Any:
+    def reading(one: tinker_log.StepLog) -> Any:
         read.append("read")
         return whole(one)
 
-    monkeypatch.setattr(_tinker_log.StepLog, "_read", reading)
+    monkeypatch.setattr(tinker_log.StepLog, "_read", reading)
     with opened(folder, tmp_path / "index", follow=True) as library:
         run = library.runs[0]
         assert run.wait_all(30) and len(told(run)) == 8
@@ -201,8 +203,8 @@ def test_a_step_whose_prompts_came_later_has_changed(tmp_path: Path) -> None:
 
 
 def test_numbers_wait_for_no_report(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole, go_on = _tinker_log.StepLog._read, threading.Event()
-    monkeypatch.setattr(_tinker_log.StepLog, "_read", lambda log: whole(log) if go_on.wait(30) else {})
+    whole, go_on = tinker_log.StepLog._read, threading.Event()
+    monkeypatch.setattr(tinker_log.StepLog, "_read", lambda log: whole(log) if go_on.wait(30) else {})
     with Library([folder], index_dir=tmp_path / "index") as library:
         run = library.runs[0]
         eventually(lambda: set(run.snapshot().steps) == {("eval/test", 0), ("eval/test", 1)})
@@ -246,8 +248,8 @@ def test_a_report_that_changed_while_nobody_looked_brings_the_texts(
 def test_who_began_before_the_texts_came_reads_on(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole, go_on = _tinker_log.StepLog._read, threading.Event()
-    monkeypatch.setattr(_tinker_log.StepLog, "_read", lambda log: whole(log) if go_on.wait(30) else {})
+    whole, go_on = tinker_log.StepLog._read, threading.Event()
+    monkeypatch.setattr(tinker_log.StepLog, "_read", lambda log: whole(log) if go_on.wait(30) else {})
     with Library([folder], index_dir=tmp_path / "index") as library:
         run = library.runs[0]
         eventually(lambda: set(run.snapshot().steps) == {("eval/test", 0), ("eval/test", 1)})
@@ -295,7 +297,7 @@ def test_rows_with_texts_of_their_own_need_no_report(tmp_path: Path, monkeypatch
     scanned: list[str] = []
     with opened(folder, tmp_path / "index", follow=True) as library:
         run = library.runs[0]
-        monkeypatch.setattr(_logtree, "tree_in", lambda *_: scanned.append("read"))
+        monkeypatch.setattr(logtree, "tree_in", lambda *_: scanned.append("read"))
         version = run.version
         log.write_text("no tree")
         eventually(lambda: run.has_grown)
@@ -326,14 +328,14 @@ def test_a_report_that_cannot_be_read_is_a_problem_said_once(tmp_path: Path, con
 def test_a_report_that_is_too_long_is_a_problem(tmp_path: Path) -> None:
     folder = joined_run(tmp_path / "run")
     with (folder / f"eval_test_iteration_000001{TREE}").open("ab") as file:
-        file.truncate(_logtree.MAX_BYTES + 1)
+        file.truncate(logtree.MAX_BYTES + 1)
     with rolloupe.open(folder, index_dir=tmp_path / "index") as runs:
         (problem,) = runs[0].problems()
         assert "longer than 64 MiB" in problem.reason and len(told(runs[0])) == 8
 
 
 def test_rollouts_too_long_to_be_joined_are_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_tinker_log, "MAX_JOINED_BYTES", 1000)
+    monkeypatch.setattr(tinker_log, "MAX_JOINED_BYTES", 1000)
     folder = joined_run(tmp_path / "run")
     with rolloupe.open(folder, index_dir=tmp_path / "index") as runs:
         assert ["tied to none" in problem.reason for problem in runs[0].problems()] == [True, True]
@@ -366,8 +368,8 @@ class Compared(str):
 
 def test_groups_are_not_held_against_every_section(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     count = 200
-    whole = _tinker_join._facts_of_turn
-    monkeypatch.setattr(_tinker_join, "_facts_of_turn", lambda turn: tuple(map(Compared, whole(turn))))
+    whole = join._facts_of_turn
+    monkeypatch.setattr(join, "_facts_of_turn", lambda turn: tuple(map(Compared, whole(turn))))
     records = [trajectory(0, n + 1.0, group=n) for n in range(count)]
     sections = [
         group([record], *triple(f"Of group {record['group_idx']}", record["total_reward"]))
@@ -400,6 +402,6 @@ def test_a_run_without_reports_reads_none(tmp_path: Path, monkeypatch: pytest.Mo
     folder = joined_run(tmp_path / "run")
     for log in folder.glob(f"*{TREE}"):
         log.unlink()
-    monkeypatch.setattr(_logtree, "content", partial(pytest.fail, "a report was looked for"))
+    monkeypatch.setattr(logtree, "content", partial(pytest.fail, "a report was looked for"))
     with rolloupe.open(folder, index_dir=tmp_path / "index") as runs:
         assert told(runs[0]) == {} and not runs[0].problems()

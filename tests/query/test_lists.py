@@ -11,7 +11,10 @@ from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound, SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
-from rolloupe.query import Condition, SampleQuery, engine, listing, single
+from rolloupe.query import Condition, SampleQuery
+from rolloupe.query.engine import database
+from rolloupe.query.sample import load
+from rolloupe.query.samples import pages
 from tests.index.support import eventually, lines, opened, relax_run, row
 
 ONE_STEP = SampleQuery(splits=("train",), step_min=0, step_max=0)
@@ -102,13 +105,13 @@ def test_of_a_large_group_only_the_sample_that_is_read_becomes_an_object(
         run = library.runs[0]
         keys = query.neighbours(run, SampleKey("train", 0, "0", "7"))
         made: list[str] = []
-        row_of = single._row
+        row_of = load._row
 
-        def counted(index: str, *rest: Any) -> single.Row:
+        def counted(index: str, *rest: Any) -> load.Row:
             made.append(index)
             return row_of(index, *rest)
 
-        monkeypatch.setattr(single, "_row", counted)
+        monkeypatch.setattr(load, "_row", counted)
         found, group = query.sample_and_group(run, keys[7])
         assert (found.key, made) == (keys[7], ["7"])
         assert list(group) == keys and group[3:9] == keys[3:9] and group[-1] == keys[-1]
@@ -131,8 +134,8 @@ def test_a_sample_is_read_without_the_others_of_its_group(tmp_path: Path, monkey
         def large(*_: object) -> None:
             raise AssertionError("the whole group was asked for")
 
-        monkeypatch.setattr(single, "group_rows", large)
-        monkeypatch.setattr(single, "_table", large)
+        monkeypatch.setattr(load, "group_rows", large)
+        monkeypatch.setattr(load, "_table", large)
         assert (
             [query.sample(run, key).row.response for key in keys] == wanted == ["attempt 3", "attempt 2", "attempt 3"]
         )
@@ -156,8 +159,8 @@ def test_samples_that_share_a_key_are_all_reachable(tmp_path: Path) -> None:
 
 
 def test_every_sample_comes_once_whatever_the_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "MAX_PAGE", 7)
-    monkeypatch.setattr(listing, "MIN_PAGE", 7)
+    monkeypatch.setattr(pages, "MAX_PAGE", 7)
+    monkeypatch.setattr(pages, "MIN_PAGE", 7)
     relax_run(tmp_path / "run", steps=4, samples=20)
     with opened(tmp_path / "run", tmp_path / "index") as library:
         run = library.runs[0]
@@ -224,8 +227,8 @@ def test_a_run_whose_samples_have_many_metrics(tmp_path: Path) -> None:
 def test_a_query_that_needs_too_much_memory_is_refused_in_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "MEMORY_LIMIT", "1MB")
-    monkeypatch.setattr(engine, "_databases", {})
+    monkeypatch.setattr(database, "MEMORY_LIMIT", "1MB")
+    monkeypatch.setattr(database, "_databases", {})
     rows = [row(0, i, response="x" * 200, prompt=f"{i} " * 100) for i in range(20_000)]
     with opened(step_of(tmp_path, rows), tmp_path / "index") as library, pytest.raises(BadQuery, match="memory"):
         query.samples(library.runs[0], SampleQuery(sort="reward", limit=20_000))
@@ -277,14 +280,14 @@ def test_a_split_that_does_not_exist_is_told_with_those_that_do(tmp_path: Path) 
 
 def test_many_small_steps_are_listed_in_few_questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     relax_run(tmp_path / "run", steps=300, samples=2)
-    asked: list[engine.Question] = []
-    ask = engine.ask
+    asked: list[database.Question] = []
+    ask = database.ask
 
-    def counted(run: OpenRun, question: engine.Question) -> list[tuple[Any, ...]]:
+    def counted(run: OpenRun, question: database.Question) -> list[tuple[Any, ...]]:
         asked.append(question)
         return ask(run, question)
 
-    monkeypatch.setattr(engine, "ask", counted)
+    monkeypatch.setattr(database, "ask", counted)
     with opened(tmp_path / "run", tmp_path / "index") as library:
         listed = [item.key for item in query.every(library.runs[0], SampleQuery())]
     assert [key.step for key in listed] == [step for step in range(300) for _ in range(2)]

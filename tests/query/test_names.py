@@ -7,9 +7,9 @@ import pytest
 from rolloupe import Recorder, query
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun, column_of
-from rolloupe.index.columns import FIXED, KNOWN, NUMERIC
+from rolloupe.index.segments.columns import FIXED, KNOWN, NUMERIC
 from rolloupe.query import SampleQuery
-from rolloupe.query.where import conditions
+from rolloupe.query.filter.parser import conditions
 from tests.index.support import opened
 
 INTERNAL = sorted({name for name, _ in FIXED} - {*KNOWN})

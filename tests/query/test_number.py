@@ -10,7 +10,7 @@ from rolloupe import Recorder, query
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
 from rolloupe.query import SampleQuery
-from rolloupe.query.where import conditions
+from rolloupe.query.filter.parser import conditions
 from tests.cli.support import rolloupe
 from tests.index.support import opened
 

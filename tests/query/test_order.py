@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from rolloupe import query
 from rolloupe.index import OpenRun, StepKey
-from rolloupe.query import Condition, SampleQuery, shown
-from rolloupe.query import listed as listed_module
-from rolloupe.query.foremost import foremost
-from rolloupe.query.listed import BySql, listed
-from rolloupe.query.order import by_step, order_of, sortable, sorted_places
-from rolloupe.query.terms import number_of
+from rolloupe.query import Condition, SampleQuery
+from rolloupe.query.engine.compile import number_of
+from rolloupe.query.samples import list_items
+from rolloupe.query.samples import listing as listed_module
+from rolloupe.query.samples.listing import BySql, listed
+from rolloupe.query.samples.sorting import by_step, order_of, sortable, sorted_places
+from rolloupe.query.samples.top_steps import foremost
 from rolloupe.record import Recorder
 from tests.index.support import lines, opened, row
 
@@ -115,7 +116,7 @@ def test_a_list_is_as_duckdb_sorts_it(tmp_path: Path) -> None:
             snapshot = run.snapshot()
             own, theirs = listed(run, snapshot, asked), BySql(run, snapshot, asked)
             mine, duckdbs = (
-                [item.reward for item in shown.items(shown.shown(run, snapshot, one.page(run, 0, 500)))]
+                [item.reward for item in list_items.items(list_items.shown(run, snapshot, one.page(run, 0, 500)))]
                 for one in (own, theirs)
             )
             assert repr(mine) == repr(duckdbs)

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from rolloupe.errors import BadPattern, BadQuery, NotFound
 from rolloupe.index import Library, OpenRun
-from rolloupe.index.texts import text_of
+from rolloupe.index.segments.text_segments import text_of
 from rolloupe.model import SampleKey
 from rolloupe.query import Condition, SampleQuery
-from rolloupe.query.search import Found, Hit, Pattern, Progress, TextQuery, marked, part, search
+from rolloupe.query.search import Found, Hit, Pattern, Progress, TextQuery, marked, search, worker
 from tests.index.support import eventually, lines, opened, relax_run, row
 
 LETTERS = 'abkABK_1 \n.-("\\\x00éÉ因😀\u202e\u212a'
@@ -148,12 +148,12 @@ def test_what_is_found_is_counted_by_step(tmp_path: Path, a_step: int, roles: tu
 
 
 def test_of_more_steps_than_can_be_told_none_takes_memory() -> None:
-    count = part.Count(by_step=True)
-    for step in range(part.MAX_STEPS + 100):
+    count = worker.Count(by_step=True)
+    for step in range(worker.MAX_STEPS + 100):
         count.add_steps({("train", step): 1})
     count.add_steps({("train", 5): 2})
     taken = count.take_steps()
-    assert (len(taken), taken["train", 5]) == (part.MAX_STEPS, 3)
+    assert (len(taken), taken["train", 5]) == (worker.MAX_STEPS, 3)
     assert count.take_steps() == {}
 
 

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 import rolloupe
 from rolloupe import Run
 from rolloupe.errors import NotFound
-from rolloupe.formats import _logtree, _tinker_run
 from rolloupe.formats.base import Report
-from rolloupe.formats.tinker import Tinker
+from rolloupe.formats.reading import logtree
+from rolloupe.formats.tinker import run as tinker_run
+from rolloupe.formats.tinker.format import Tinker
 from rolloupe.model import LogNode, RunInfo
-from rolloupe.query.search import Pattern, TextQuery, search, searching
+from rolloupe.query.search import Pattern, TextQuery, run_search, search
 from rolloupe.query.search.pace import Stopped
 from tests.cli.support import rolloupe as command
 from tests.formats.test_tinker_join import FLAT, NAME, loaded, section, talk, trajectory
@@ -144,7 +145,7 @@ def test_a_report_that_cannot_be_read_is_noted_and_the_others_are_searched(tmp_p
 
 
 def test_a_report_that_is_too_long_to_be_searched_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_tinker_run, "MAX_SEARCHED_BYTES", 100)
+    monkeypatch.setattr(tinker_run, "MAX_SEARCHED_BYTES", 100)
     with rolloupe.open(logged(tmp_path / "run", 1), index_dir=tmp_path / "index") as runs:
         hits = runs[0].search("verdict")
         assert len([*hits]) == 1 and "not parsed" in hits.progress.notes[0]
@@ -155,7 +156,7 @@ def test_the_page_beside_a_tree_that_is_too_long_is_not_searched(
 ) -> None:
     for suffix in (ROLLOUTS, TREE, ".html"):
         shutil.copyfile(FLAT / (NAME + suffix), tmp_path / (NAME + suffix))
-    monkeypatch.setattr(_tinker_run, "MAX_SEARCHED_BYTES", 100)
+    monkeypatch.setattr(tinker_run, "MAX_SEARCHED_BYTES", 100)
     with rolloupe.open(tmp_path, index_dir=tmp_path.parent / "index") as runs:
         hits = runs[0].search("warehouse assistant", roles=["prompt"])
         assert len([*hits]) == 4 and hits.transcripts == []  # its samples show it
@@ -172,22 +173,22 @@ def test_bytes_rule_out_no_report_that_holds_the_text(needle: str, said: list[st
     holds = any(next(pattern.spans(text.encode()), None) for text in said)
     for is_ascii in (True, False):
         data = json.dumps({"root": root}, ensure_ascii=is_ascii).encode()
-        assert not (holds and pattern.word and _logtree.lacks(data, pattern.word))
+        assert not (holds and pattern.word and logtree.lacks(data, pattern.word))
     escaped = data.replace(b"a", b"\\u0061")
-    assert not (holds and pattern.word and _logtree.lacks(escaped, pattern.word))
+    assert not (holds and pattern.word and logtree.lacks(escaped, pattern.word))
 
 
 def test_reports_are_ruled_out_by_their_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with rolloupe.open(logged(tmp_path / "run"), index_dir=tmp_path / "index") as runs:
         runs[0].wait(texts=True)
         read: list[bytes] = []
-        whole = _logtree.tree_in
+        whole = logtree.tree_in
 
         def reading(data: bytes, *more: Any) -> LogNode:
             read.append(data)
             return whole(data, *more)
 
-        monkeypatch.setattr(_logtree, "tree_in", reading)
+        monkeypatch.setattr(logtree, "tree_in", reading)
         assert found(runs[0], "nowhere to be found") == [] and not read
         assert len(found(runs[0], "verdict: no")) == 3 and read
 
@@ -212,7 +213,7 @@ def test_a_search_that_is_stopped_leaves_its_report_at_once(tmp_path: Path) -> N
         assert not next(looking).progress.is_over, "it was over before it was stopped"
         stop.set()
         assert list(looking) == []
-        searching._pool().submit(ended.set)
+        run_search._pool().submit(ended.set)
         assert ended.wait(0.5) and time.monotonic() - began < 30
 
 
@@ -256,7 +257,7 @@ def test_reports_that_cannot_be_listed_are_noted(
         assert note.startswith("the reports could not be listed: ") and reason in note
 
 
-@pytest.mark.parametrize("read", [_logtree.tree_in, _logtree.page_in])
+@pytest.mark.parametrize("read", [logtree.tree_in, logtree.page_in])
 def test_reading_ends_when_it_is_told_to(read: Any) -> None:
     messages = [{"role": "user", "content": "x"}] * 100_000
     node = {"tag": "div", "attrs": {}, "children": [], "data": {"type": "conversation", "messages": messages}}
@@ -270,7 +271,7 @@ def test_reading_ends_when_it_is_told_to(read: Any) -> None:
             raise Stopped
 
     with pytest.raises(Stopped):
-        read(tree if read is _logtree.tree_in else page, check)
+        read(tree if read is logtree.tree_in else page, check)
 
 
 def test_the_command_line_prints_conversations_behind_the_samples(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.formats import by_name
 from rolloupe.index import OpenRun
-from rolloupe.index import segment as segments
-from rolloupe.index.extremes import KEPT
+from rolloupe.index.segments import segment as segments
+from rolloupe.index.segments.extreme_tokens import KEPT
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleQuery
 from tests.index.support import eventually, opened, relax_run, row_count

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from rolloupe import query
 from rolloupe.errors import BadQuery
 from rolloupe.query import Among, And, Condition, Filter, Missing, Not, Or, SampleQuery
-from rolloupe.query.filters import leaves
-from rolloupe.query.where import conditions, place_of, quoted
+from rolloupe.query.filter.nodes import leaves
+from rolloupe.query.filter.parser import conditions, place_of, quoted
 from tests.index.support import lines, opened, row
 
 A, B, C, IS = (Condition(name, "=", value) for name, value in (("a", 1), ("b", 2), ("c", 3), ("is", 3)))

@@ -13,22 +13,22 @@ from rolloupe import Recorder, query
 from rolloupe.errors import NotFound
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
-from rolloupe.query import engine
-from rolloupe.query.engine import Question
-from rolloupe.query.keyed import Keyed
+from rolloupe.query.engine import database
+from rolloupe.query.engine.database import Question
+from rolloupe.query.engine.keyed_table import Keyed
 from tests.index.support import eventually, lines, opened, row
 
 
 def questions(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The statements that are asked from now on."""
     asked: list[str] = []
-    answer = engine._answer
+    answer = database._answer
 
     def counted(run: OpenRun, question: Question, fetch: Callable[..., Any]) -> Any:
         asked.append(question.sql)
         return answer(run, question, fetch)
 
-    monkeypatch.setattr(engine, "_answer", counted)
+    monkeypatch.setattr(database, "_answer", counted)
     return asked
 
 

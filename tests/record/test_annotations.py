@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rolloupe.formats import _annotations as annotations
+from rolloupe.formats.prime_rl import annotations
 from tests.record.support import opened, recorder, series
 
 

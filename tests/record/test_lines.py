@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolloupe.formats._jsonl import parse
-from rolloupe.record.encoding import encoded
-from rolloupe.record.whole_files import append, replacing, write
+from rolloupe.formats.reading.jsonl import parse
+from rolloupe.record.files.encoding import encoded
+from rolloupe.storage.atomic import append, replacing, write
 from tests.formats.support import texts, values
 
 keys = texts | st.none() | st.integers() | st.tuples(st.integers())

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolloupe.formats._files import alone
-from rolloupe.formats._logtree import conversations, read_page, read_tree
-from rolloupe.formats.tinker import Tinker
+from rolloupe.formats.reading.files import alone
+from rolloupe.formats.reading.logtree import conversations, read_page, read_tree
+from rolloupe.formats.tinker.format import Tinker
 from rolloupe.model import LogNode
 from rolloupe.record import logtree
 from tests.formats.support import only_run, samples, texts, values

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from rolloupe import tokens
-from rolloupe.record.prime_rl import setup_token_export
+from rolloupe.record.writers.prime_rl import setup_token_export
 from tests.formats.support import only_run, rows, samples
 
 DATA = Path(__file__).parents[1] / "data/prime_rl"
@@ -316,7 +316,7 @@ def test_marks_of_a_run_that_died_finish_no_step(tmp_path: Path) -> None:
 WORKER = """
 import sys
 import numpy as np
-from rolloupe.record.prime_rl import setup_token_export
+from rolloupe.record.writers.prime_rl import setup_token_export
 folder, rank, size = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 batch = {"input_ids": np.arange(4), "position_ids": np.arange(4), "loss_mask": np.ones(4, bool)}
 with setup_token_export(folder, rank=rank, world_size=size, strict=True) as exporter:

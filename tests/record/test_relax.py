@@ -11,8 +11,8 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from rolloupe.record.relax import record_of, save_eval_summary_jsonl, save_rollout_result_jsonl
-from rolloupe.record.rl_logging_board import save_rollout_jsonl
+from rolloupe.record.writers.relax import record_of, save_eval_summary_jsonl, save_rollout_result_jsonl
+from rolloupe.record.writers.rl_logging_board import save_rollout_jsonl
 from tests.formats.support import only_run, rows, samples
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rolloupe.formats._compressed import read_bytes
-from rolloupe.formats._files import alone
-from rolloupe.record.rl_logging_board import KEYS, save_rollout_jsonl
+from rolloupe.formats.reading.files import alone
+from rolloupe.formats.reading.stream import read_bytes
+from rolloupe.record.writers.rl_logging_board import KEYS, save_rollout_jsonl
 from tests.formats.support import only_run, rows, samples
 
 ROW = {"prompt": "p", "response": "r", "reward": 1.0}

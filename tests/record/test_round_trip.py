@@ -14,12 +14,12 @@ from rolloupe.formats import by_name, discover
 from rolloupe.formats.base import StepStates
 from rolloupe.model import Locator, Part, Reading, Sample, SampleKey, SampleRow, TokenSeries, Turn
 from rolloupe.record import Recorder
-from rolloupe.record._fitting import MAX_WORD_CHARS
-from rolloupe.record._losses import AT_FIRST, OUTSIDE, lost
-from rolloupe.record.base import Left
-from rolloupe.record.relax import save_eval_summary_jsonl, save_rollout_result_jsonl
-from rolloupe.record.rl_logging_board import save_rollout_jsonl
-from rolloupe.record.writers import WRITERS, writer_of
+from rolloupe.record.writers.base import Left
+from rolloupe.record.writers.fitting import MAX_WORD_CHARS
+from rolloupe.record.writers.losses import AT_FIRST, OUTSIDE, lost
+from rolloupe.record.writers.registry import WRITERS, writer_of
+from rolloupe.record.writers.relax import save_eval_summary_jsonl, save_rollout_result_jsonl
+from rolloupe.record.writers.rl_logging_board import save_rollout_jsonl
 from tests.formats.support import numbers, only_run, samples, texts, values
 
 LAYOUTS = ("prime_rl", "relax", "rl_logging_board")

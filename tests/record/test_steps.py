@@ -103,7 +103,7 @@ def test_a_step_that_has_ended_may_be_recorded_again(tmp_path: Path) -> None:
 
 
 def test_places_are_remembered_within_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rolloupe.record.ongoing.MAX_SAMPLES", 10)
+    monkeypatch.setattr("rolloupe.record.open_steps.MAX_SAMPLES", 10)
     with recorder(tmp_path / "run") as record:
         for index in range(100):
             record.sample(step=0, group="g", index=index)

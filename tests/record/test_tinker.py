@@ -15,11 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolloupe.formats._jsonl import parse
-from rolloupe.formats.tinker import Tinker
+from rolloupe.formats.reading.jsonl import parse
+from rolloupe.formats.tinker.format import Tinker
 from rolloupe.model import Sample
-from rolloupe.record import logtree, tinker
-from rolloupe.record.tinker.names import Layout, label_of
+from rolloupe.record import logtree
+from rolloupe.record.writers import tinker
+from rolloupe.record.writers.tinker.names import Layout, label_of
 from tests.formats.support import only_run, rows, samples, texts, values
 
 DATA = Path(__file__).parents[1] / "data/tinker"
@@ -436,7 +437,7 @@ def test_nothing_heavy_is_loaded_by_writing(tmp_path: Path) -> None:
     import subprocess
 
     code = (
-        "import sys; from rolloupe.record import tinker, logtree\n"
+        "import sys; from rolloupe.record import logtree; from rolloupe.record.writers import tinker\n"
         f"log = tinker.Log({str(tmp_path)!r}, code=False)\n"
         "with log.trace('train', 0):\n    log.rollouts('train', 0, [{'trajectories': [{'messages': []}]}])\n"
         "print([name for name in ('numpy', 'pyarrow', 'duckdb') if name in sys.modules])"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolloupe.formats import discover
-from rolloupe.formats.tinker import Tinker
+from rolloupe.formats.tinker.format import Tinker
 from rolloupe.model import (
     Locator,
     MetricRow,
@@ -24,9 +24,9 @@ from rolloupe.model import (
     ToolCall,
     Turn,
 )
-from rolloupe.record.base import Writer
-from rolloupe.record.tinker import Writer as TinkerWriter
-from rolloupe.record.tinker.names import Layout
+from rolloupe.record.writers.base import Writer
+from rolloupe.record.writers.tinker import Writer as TinkerWriter
+from rolloupe.record.writers.tinker.names import Layout
 from rolloupe.text import clean
 from tests.formats.support import numbers, only_run, samples, texts, values
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rolloupe.server import browser
+from rolloupe.server.process import browser
 
 NAMES = ("DISPLAY", "WAYLAND_DISPLAY", "SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY")
 
@@ -56,7 +56,7 @@ def test_a_browser_that_cannot_start_is_no_error(monkeypatch: pytest.MonkeyPatch
 
 
 def test_it_gets_the_token_that_is_good_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from rolloupe.server import serve as module
+    from rolloupe.server.process import serve as module
 
     given: list[str] = []
     monkeypatch.setattr(module, "open_page", given.append)

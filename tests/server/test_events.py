@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from rolloupe.index import Library, OpenRun
-from rolloupe.server import events
 from rolloupe.server.context import Context
+from rolloupe.server.routes import events
 from tests.server.process import Process
 from tests.server.support import lines, opened, relax_run, row, settings
 

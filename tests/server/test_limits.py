@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 import pytest
 
-from rolloupe.query.where import MAX_CHARS
-from rolloupe.server import engine
+from rolloupe.query.filter.parser import MAX_CHARS
 from rolloupe.server.app import App
+from rolloupe.server.process import uvicorn_server
 from rolloupe.server.security.limits import MAX_ADDRESS_BYTES, MAX_BODY_BYTES
 from rolloupe.state.records import MAX_NOTE_CHARS
 from tests.server.support import BEARER, WRITE, ask, get, run_path
@@ -43,7 +43,7 @@ def test_the_longest_that_may_be_asked_fits(app: App) -> None:
 
 
 def test_headers_may_be_as_long_as_the_cookies_of_a_machine_are(app: App) -> None:
-    server, listener = engine.Server(app), socket.create_server(("127.0.0.1", 0))
+    server, listener = uvicorn_server.Server(app), socket.create_server(("127.0.0.1", 0))
     thread = threading.Thread(target=server.run, args=([listener],))
     thread.start()
     try:
@@ -63,8 +63,8 @@ def test_a_refused_body_tells_what_is_too_large(app: App) -> None:
 
 
 def test_a_connection_that_never_asks_is_closed(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "KEEP_ALIVE_S", 0.2)
-    server, listener = engine.Server(app), socket.create_server(("127.0.0.1", 0))
+    monkeypatch.setattr(uvicorn_server, "KEEP_ALIVE_S", 0.2)
+    server, listener = uvicorn_server.Server(app), socket.create_server(("127.0.0.1", 0))
     thread = threading.Thread(target=server.run, args=([listener],))
     thread.start()
     try:

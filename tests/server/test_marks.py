@@ -11,9 +11,9 @@ from urllib.parse import quote
 
 import pytest
 
-from rolloupe.server import marks
 from rolloupe.server.app import App
 from rolloupe.server.context import FILES
+from rolloupe.server.routes import state
 from tests.server.process import Process
 from tests.server.support import BEARER, WRITE, Answer, ask, get, lines, opened, relax_run, row, run_path, served
 
@@ -158,8 +158,8 @@ def test_much_that_was_added_is_told_in_parts(folder: Path, tmp_path: Path, monk
     for name in names:
         put(app, kind="sample", run=run, name=name, sample_mark={"bookmarked": True, "note": f"of {name}"})
     put(app, kind="sample", run=run, name=names[4], seen=5)
-    monkeypatch.setattr(marks, "STATE_CHARS", 600)
-    monkeypatch.setattr(marks, "MARKED", 3)
+    monkeypatch.setattr(state, "STATE_CHARS", 600)
+    monkeypatch.setattr(state, "MARKED", 3)
     told: list[list[str]] = []
     since, more = 0, True
     while more:
@@ -190,7 +190,7 @@ def test_a_mark_that_cannot_be_read_hides_none_that_is_older(
     file = sqlite3.connect(Path(get(app, "/api/state").json["place"]))
     with contextlib.closing(file), file:
         file.execute("UPDATE items SET value = '{' WHERE name IN (?, ?)", (names[3], names[1]))
-    monkeypatch.setattr(marks, "MARKED", 2)
+    monkeypatch.setattr(state, "MARKED", 2)
     found, before = [], 99
     while before:
         reply = get(app, f"{run_path(app)}/marked?before={before}").json

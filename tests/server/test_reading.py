@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolloupe.model import Part, Sample, SampleKey, SampleRow, Turn
-from rolloupe.server import finding, transcripts
+from rolloupe.server import text_places, transcripts
 from rolloupe.server.app import App
 from tests.server.support import get, lines, opened, relax_run, row, run_path, served
 from tests.text.test_images import png, uri
@@ -118,7 +118,7 @@ def test_every_span_holds_what_was_looked_for(text: str, wanted: str) -> None:
     line = SampleRow(split="train", step=0, group="0", index="0", ordinal=0, start=0, length=0)
     sample = Sample(key=key, row=line, locator=None, turns=turns)  # type: ignore[arg-type]
     units = text.encode("utf-16-le")
-    for span in finding.find(sample, wanted, is_cased=True).spans:
+    for span in text_places.find(sample, wanted, is_cased=True).spans:
         assert units[2 * span.start : 2 * span.stop].decode("utf-16-le") == wanted
 
 

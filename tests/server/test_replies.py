@@ -107,12 +107,12 @@ def test_the_record_is_shown_verbatim(strange: App) -> None:
 
 
 def test_a_large_record_comes_in_blocks(strange: App, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rolloupe.server import reading
+    from rolloupe.server.routes import sample
 
     path = run_path(strange)
     item = get(strange, f"{path}/samples?split=train&step=0").json["samples"][2]
     whole = get(strange, f"{path}/sample/raw?id={item['id']}").json
-    monkeypatch.setattr(reading, "RAW_BYTES", 100_000)
+    monkeypatch.setattr(sample, "RAW_BYTES", 100_000)
     found, start = "", 0
     while start < whole["size_bytes"]:
         block = get(strange, f"{path}/sample/raw?id={item['id']}&start={start}").json
@@ -123,7 +123,7 @@ def test_a_large_record_comes_in_blocks(strange: App, monkeypatch: pytest.Monkey
 
 
 def test_a_block_cuts_no_character_in_two() -> None:
-    from rolloupe.server.reading import block_end
+    from rolloupe.server.routes.sample import block_end
 
     record = "aé😀b".encode()
     assert [block_end(record, 0, size) for size in range(1, 9)] == [1, 1, 3, 3, 3, 3, 7, 8]

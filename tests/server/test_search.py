@@ -11,10 +11,11 @@ from urllib.parse import quote
 import pytest
 
 from rolloupe.index import Library
-from rolloupe.server import search, searches
+from rolloupe.server import searches
 from rolloupe.server.app import App
 from rolloupe.server.context import Context
-from rolloupe.server.search import _begun
+from rolloupe.server.routes import search
+from rolloupe.server.routes.search import _begun
 from rolloupe.server.wire import SearchRequest, TextSearch
 from tests.formats.test_telescope import RUN as TELESCOPE
 from tests.query.test_search_reports import logged
@@ -199,7 +200,7 @@ def test_a_defect_in_a_search_is_told(many: Library, monkeypatch: pytest.MonkeyP
     def broken(*_: object) -> None:
         raise AssertionError("broken on purpose")
 
-    monkeypatch.setattr("rolloupe.query.search.part.Part.look", broken)
+    monkeypatch.setattr("rolloupe.query.search.worker.Part.look", broken)
     last = searched(served(many), "needle")[-1]
     assert last["kind"] == "failed" and "defect" in last["notes"][-1]
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from rolloupe.errors import BadQuery, UnreadablePath
-from rolloupe.server.console import printable
-from rolloupe.server.listening import listening
-from rolloupe.server.serve import access_of, address, announce, serve
+from rolloupe.server.process.console import printable
+from rolloupe.server.process.serve import access_of, address, announce, serve
+from rolloupe.server.process.socket import listening
 from rolloupe.server.settings import Settings, hosts_of, origins_of
 from tests.index.support import eventually
 from tests.server.process import Process
@@ -113,7 +113,7 @@ def test_the_next_free_port_unless_one_was_given(folder: Path, tmp_path: Path, s
 
 
 def test_ports_are_tried_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    from rolloupe.server import listening as module
+    from rolloupe.server.process import socket as module
 
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -298,7 +298,7 @@ def test_ending_while_runs_are_still_looked_for(folder: Path, tmp_path: Path, st
         "import pathlib, time\nimport rolloupe.index as index\n"
         f"begun = pathlib.Path({str(begun)!r})\n"
         "def init(self, *given, **named):\n"
-        "    import rolloupe.server.engine  # an interrupted import warns of the file that it leaves open\n"
+        "    import rolloupe.server.process.uvicorn_server  # an interrupted import warns of its open file\n"
         "    begun.touch()\n"
         "    time.sleep(600)\n"
         "index.Library.__init__ = init\n"
@@ -324,6 +324,6 @@ def test_what_is_printed_shows_control_characters() -> None:
 
 def test_saying_where_the_page_is_waits_for_nothing_heavy() -> None:
     heavy = ("anyio", "duckdb", "numpy", "pyarrow", "starlette", "uvicorn")
-    code = f"import sys, rolloupe.server.serve; print(*(name for name in {heavy} if name in sys.modules))"
+    code = f"import sys, rolloupe.server.process.serve; print(*(name for name in {heavy} if name in sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []

@@ -9,8 +9,8 @@ import pytest
 
 from rolloupe.errors import BadQuery
 from rolloupe.index import Library
-from rolloupe.server import shell
 from rolloupe.server.app import App, create_app
+from rolloupe.server.routes import static_app
 from rolloupe.server.settings import base_path_of
 from tests.server.support import BEARER, ask, settings
 
@@ -33,7 +33,7 @@ def built(tmp_path: Path) -> Path:
 
 
 def with_app(library: Library, dist: Path, base_path: str = "") -> App:
-    return create_app(library, settings(base_path=base_path), shell.Shell(base_path, (dist,)))
+    return create_app(library, settings(base_path=base_path), static_app.Shell(base_path, (dist,)))
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_a_new_build_shows_at_the_next_load(library: Library, built: Path) -> No
 
 
 def test_the_real_shell_has_no_inline_script_or_style() -> None:
-    page = next((place / "index.html" for place in shell.PLACES if (place / "index.html").is_file()), None)
+    page = next((place / "index.html" for place in static_app.PLACES if (place / "index.html").is_file()), None)
     if page is None:
         pytest.skip("the browser app is not built: make web")
     text = page.read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from urllib.parse import quote
 import pytest
 
 from rolloupe.server.context import FILES
-from rolloupe.server.engine import MAX_CONNECTIONS, MAX_UNSENT_BYTES
+from rolloupe.server.process.uvicorn_server import MAX_CONNECTIONS, MAX_UNSENT_BYTES
 from tests.server.process import Process
 from tests.server.support import lines, relax_run, row
 from tests.server.test_search_ends import cpu_s

@@ -4,10 +4,10 @@ Owns no question of its own: every method is one function of `rolloupe.query`. A
 waited for until its numbers are indexed, unless it was opened with `wait=False`.
 """
 
-from rolloupe.api.opening import AnyPath, open, runs_at  # noqa: A004 - it is called as rolloupe.open
+from rolloupe.api.arguments import Where, at_most, sample_query, within
+from rolloupe.api.open_runs import AnyPath, open, runs_at  # noqa: A004 - it is called as rolloupe.open
 from rolloupe.api.runs import Questions, Run, Runs
-from rolloupe.api.single import RawRecord
-from rolloupe.api.wanted import Where, at_most, sample_query, within
+from rolloupe.api.sample import RawRecord
 
 __all__ = [
     "AnyPath",

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rolloupe.api.asked import Asked
+from rolloupe.api.runs_base import Asked
 
 if TYPE_CHECKING:
     from rolloupe.query import EvalSummary, Grid, Judge

@@ -3,7 +3,7 @@
 from typing import Any
 
 from rolloupe import query
-from rolloupe.api.answers import flat, html_table
+from rolloupe.api.results import flat, html_table
 
 
 class SampleItem(query.SampleItem):

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rolloupe.api.answers import Samples
-from rolloupe.api.asked import Asked
-from rolloupe.api.finding import Hits
-from rolloupe.api.wanted import Where, at_most, key_of, pointed, pointing, sample_query, within
+from rolloupe.api.arguments import Where, at_most, key_of, pointed, pointing, sample_query, within
+from rolloupe.api.results import Samples
+from rolloupe.api.runs_base import Asked
+from rolloupe.api.search import Hits
 from rolloupe.errors import BadQuery
 from rolloupe.model import SampleKey
 

@@ -6,12 +6,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, overload
 
-from rolloupe.api.answers import html_table
-from rolloupe.api.beside import OfTheRest
 from rolloupe.api.evals import OfEvals
 from rolloupe.api.lists import OfSamples
-from rolloupe.api.single import OfOne
+from rolloupe.api.results import html_table
+from rolloupe.api.sample import OfOne
 from rolloupe.api.steps import OfSteps
+from rolloupe.api.trainer_files import OfTheRest
 from rolloupe.errors import NotFound
 
 if TYPE_CHECKING:

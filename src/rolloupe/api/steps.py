@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from rolloupe.api.answers import Listed
-from rolloupe.api.asked import Asked
+from rolloupe.api.results import Listed
+from rolloupe.api.runs_base import Asked
 
 if TYPE_CHECKING:
     from rolloupe.query import Discards, GroupSummary, SeriesPoint, SplitSummary, StepSeries, StepSummary

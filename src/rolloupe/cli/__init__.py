@@ -6,17 +6,17 @@ Nothing heavy is imported before a command runs, so that `--help` answers at onc
 import click
 
 from rolloupe._version import __version__
-from rolloupe.cli.convert import convert
-from rolloupe.cli.demo import demo
-from rolloupe.cli.doctor import doctor
+from rolloupe.cli.commands.convert import convert
+from rolloupe.cli.commands.demo import demo
+from rolloupe.cli.commands.doctor import doctor
+from rolloupe.cli.commands.index import index
+from rolloupe.cli.commands.ls import ls
+from rolloupe.cli.commands.query import query
+from rolloupe.cli.commands.search import search
+from rolloupe.cli.commands.show import show
+from rolloupe.cli.commands.steps import steps
+from rolloupe.cli.commands.view import view
 from rolloupe.cli.frame import Commands
-from rolloupe.cli.index import index
-from rolloupe.cli.ls import ls
-from rolloupe.cli.query import query
-from rolloupe.cli.search import search
-from rolloupe.cli.show import show
-from rolloupe.cli.steps import steps
-from rolloupe.cli.view import view
 
 __all__ = ["main"]
 

@@ -17,10 +17,10 @@ from typing import Any, NamedTuple, Protocol
 from rolloupe.errors import NotFound, NotWritable
 from rolloupe.export.losses import described, whole
 from rolloupe.model import Checkpoint, MetricRow, Sample
-from rolloupe.record.base import Keeper, ReportKeeper, Writer
-from rolloupe.record.trouble import RecorderWarning
-from rolloupe.record.writers import check as check_layout
-from rolloupe.record.writers import writer_of
+from rolloupe.record.failures import RecorderWarning
+from rolloupe.record.writers.base import Keeper, ReportKeeper, Writer
+from rolloupe.record.writers.registry import check as check_layout
+from rolloupe.record.writers.registry import writer_of
 
 Steps = tuple[int | None, int | None]
 

@@ -3,11 +3,11 @@
 Everything above sees the common model alone. A format is added by a module here and an entry in `registry`.
 """
 
-from rolloupe.formats._compressed import extent, known_length, open_binary
-from rolloupe.formats._files import compression_of
-from rolloupe.formats._named_fields import checked_fields, read_fields
 from rolloupe.formats.describe import describe
 from rolloupe.formats.discovery import Discovery, Note, discover
+from rolloupe.formats.reading.field_map import checked_fields, read_fields
+from rolloupe.formats.reading.files import compression_of
+from rolloupe.formats.reading.stream import extent, known_length, open_binary
 from rolloupe.formats.registry import FORMATS, by_name
 
 __all__ = [

@@ -1,9 +1,9 @@
 """docs/formats.md, written from the code."""
 
-from rolloupe.formats._decoding import MAX_RATIO
-from rolloupe.formats._jsonl import MAX_LINE_BYTES, JsonlFormat
+from rolloupe.formats.reading.codecs import MAX_RATIO
+from rolloupe.formats.reading.jsonl import MAX_LINE_BYTES, JsonlFormat
 from rolloupe.formats.registry import ARCHIVES, JSONL_FORMATS
-from rolloupe.formats.telescope import Telescope
+from rolloupe.formats.telescope.format import Telescope
 
 _OPENING = f"""\
 # Formats

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import msgspec
 
 from rolloupe.errors import NotRecognised, UnreadablePath
-from rolloupe.formats import _unread
-from rolloupe.formats._files import Entry, alone, entries, is_utf8, listing_once, stem
+from rolloupe.formats import unreadable
 from rolloupe.formats.base import Format, TrainerFiles
-from rolloupe.formats.generic import Generic
-from rolloupe.formats.native import FOLDERS, Native
+from rolloupe.formats.generic.format import Generic
+from rolloupe.formats.native.format import FOLDERS, Native
+from rolloupe.formats.reading.files import Entry, alone, entries, is_utf8, listing_once, stem
 from rolloupe.formats.registry import FORMATS, by_name
 from rolloupe.formats.rl_logging_board import join_eval
 from rolloupe.model import AS_FOUND, Reading, RunInfo
@@ -121,9 +121,9 @@ class _Walk:
     def file(self, path: Path) -> list[RunInfo]:
         """The run that one file is, if it is one."""
         self._link_root = ""
-        runs = [] if _unread.is_unreadable_kind(path.name) else self._ask(path)
+        runs = [] if unreadable.is_unreadable_kind(path.name) else self._ask(path)
         if not runs:
-            reason = _unread.reason_for(path.name, alone(path)) or "no format recognises what it holds"
+            reason = unreadable.reason_for(path.name, alone(path)) or "no format recognises what it holds"
             self._note(str(path), reason)
         return runs
 
@@ -207,7 +207,7 @@ class _Walk:
                 if entry.path not in self._claimed:
                     unread.append(entry)
         left = deque(unread)
-        for reason in _unread.reasons(self._in_time(left), names):
+        for reason in unreadable.reasons(self._in_time(left), names):
             self._note(folder, reason)
         if left:
             files = "a file was" if len(left) == 1 else f"{len(left)} files were"

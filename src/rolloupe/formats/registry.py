@@ -3,16 +3,16 @@
 from typing import Final
 
 from rolloupe.errors import NotRecognised
-from rolloupe.formats._jsonl import JsonlFormat
 from rolloupe.formats.base import Format
-from rolloupe.formats.generic import Generic
-from rolloupe.formats.native import Native
-from rolloupe.formats.prime_rl import PrimeRL
-from rolloupe.formats.prime_rl_traces import PrimeRLTraces
+from rolloupe.formats.generic.format import Generic
+from rolloupe.formats.native.format import Native
+from rolloupe.formats.prime_rl.exports import PrimeRL
+from rolloupe.formats.prime_rl.traces import PrimeRLTraces
+from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.relax import Relax
 from rolloupe.formats.rl_logging_board import RLLoggingBoard
-from rolloupe.formats.telescope import Telescope
-from rolloupe.formats.tinker import Tinker
+from rolloupe.formats.telescope.format import Telescope
+from rolloupe.formats.tinker.format import Tinker
 
 JSONL_FORMATS: Final[tuple[JsonlFormat, ...]] = (
     Native(),

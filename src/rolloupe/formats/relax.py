@@ -8,10 +8,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from rolloupe.formats import _fields as fields
-from rolloupe.formats._files import alone, files, links_of, plain_name, stem
-from rolloupe.formats._jsonl import JsonlFormat, Record, step_of
-from rolloupe.formats._sniff import Look, look, look_into
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.files import alone, files, links_of, plain_name, stem
+from rolloupe.formats.reading.jsonl import JsonlFormat, Record, step_of
+from rolloupe.formats.reading.peek import Look, look, look_into
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source
 
 NUMBERED = re.compile(r"[0-9]+\.jsonl")

@@ -13,10 +13,10 @@ import msgspec
 import numpy as np
 
 from rolloupe import tokens
-from rolloupe.formats import _fields as fields
-from rolloupe.formats._files import alone, files, links_of, stem
-from rolloupe.formats._jsonl import JsonlFormat, Record, Unusable, step_of
-from rolloupe.formats._sniff import Look, look_into
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.files import alone, files, links_of, stem
+from rolloupe.formats.reading.jsonl import JsonlFormat, Record, Unusable, step_of
+from rolloupe.formats.reading.peek import Look, look_into
 from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleRow, Source, TokenSeries
 from rolloupe.storage import is_below
 

@@ -1,10 +1,10 @@
 """The index: sources scanned into immutable Parquet segments, kept up to date while a run grows."""
 
-from rolloupe.index.columns import column_of, metric_column, tag_column
-from rolloupe.index.extremes import Extreme, most_extreme
 from rolloupe.index.library import Library
 from rolloupe.index.run import OpenRun
-from rolloupe.index.sketch import Moments, Sketch, added_stamps, merged_moments
+from rolloupe.index.segments.columns import column_of, metric_column, tag_column
+from rolloupe.index.segments.extreme_tokens import Extreme, most_extreme
+from rolloupe.index.segments.step_stats import Moments, Sketch, added_stamps, merged_moments
 from rolloupe.index.snapshot import Piece, Segment, Snapshot, StepKey, extreme_tokens
 
 __all__ = [

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from rolloupe.formats import compression_of
-from rolloupe.index.columns import names_of
 from rolloupe.index.fingerprint import FileState, Fingerprint, still_holds
-from rolloupe.index.segment import Scan, SegmentMeta, base_path, discard, read_meta
-from rolloupe.index.sketch import Sketch, sketches_of
+from rolloupe.index.segments.columns import names_of
+from rolloupe.index.segments.segment import Scan, SegmentMeta, base_path, discard, read_meta
+from rolloupe.index.segments.step_stats import Sketch, sketches_of
 from rolloupe.index.snapshot import Pack, Piece, Segment, Snapshot, snapshot_of
 from rolloupe.index.sources import Place
 from rolloupe.model import Problem

@@ -13,11 +13,11 @@ import platformdirs
 
 from rolloupe.errors import NotFound, RolloupeError, UnreadablePath
 from rolloupe.formats import Note, discover
-from rolloupe.index.budget import Budget
+from rolloupe.index.execution.processes import Workers, worker_count
 from rolloupe.index.fingerprint import size_of
 from rolloupe.index.run import OpenRun
-from rolloupe.index.segment import VERSION
-from rolloupe.index.worker import Workers, worker_count
+from rolloupe.index.segments.segment import VERSION
+from rolloupe.index.segments.text_budget import Budget
 from rolloupe.model import AS_FOUND, Reading, RunInfo
 
 LOOK_S = 3.0

@@ -14,15 +14,15 @@ from typing import NamedTuple
 from rolloupe.formats import by_name
 from rolloupe.formats.base import Endings, Format, StepStates, TellsTimes
 from rolloupe.index import fingerprint
-from rolloupe.index.budget import Budget
 from rolloupe.index.catalog import Catalog, PartKey
-from rolloupe.index.due import Due
-from rolloupe.index.packs import Packs
-from rolloupe.index.segment import discard, is_readable, scan
+from rolloupe.index.execution.processes import Answer, Job, Workers, perform
+from rolloupe.index.pending import Due
+from rolloupe.index.segments.compaction import Packs
+from rolloupe.index.segments.segment import discard, is_readable, scan
+from rolloupe.index.segments.text_budget import Budget
+from rolloupe.index.segments.text_segments import Texts
 from rolloupe.index.snapshot import Snapshot
 from rolloupe.index.sources import Place, Sources
-from rolloupe.index.texts import Texts
-from rolloupe.index.worker import Answer, Job, Workers, perform
 from rolloupe.model import Problem, RunFile, RunInfo, Source
 
 POLL_S = 0.25

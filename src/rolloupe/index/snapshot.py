@@ -9,11 +9,11 @@ import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rolloupe.index.columns import MAX_METRICS, MAX_TAGS, SAID
-from rolloupe.index.extremes import Extreme, most_extreme
 from rolloupe.index.fingerprint import Fingerprint
-from rolloupe.index.segment import SegmentMeta
-from rolloupe.index.sketch import STAMPS, Moments, SeriesSketch, Sketch
+from rolloupe.index.segments.columns import MAX_METRICS, MAX_TAGS, SAID
+from rolloupe.index.segments.extreme_tokens import Extreme, most_extreme
+from rolloupe.index.segments.segment import SegmentMeta
+from rolloupe.index.segments.step_stats import STAMPS, Moments, SeriesSketch, Sketch
 from rolloupe.model import Problem
 
 Summed = TypeVar("Summed", Moments, SeriesSketch)

@@ -1,6 +1,28 @@
 """Questions asked of a run. Every face (web, terminal, command line, Python, export) asks these and no others."""
 
-from rolloupe.query.beside import (
+from rolloupe.query.engine.names import has_column, value_of
+from rolloupe.query.evals.grader import Judge, judges
+from rolloupe.query.evals.grader import bar_of as evals_bar
+from rolloupe.query.evals.scores import Answer, EvalStep, EvalSummary, Grid, answers, evals, grid
+from rolloupe.query.filter.completion import Completion, Suggestion, complete
+from rolloupe.query.filter.nodes import Among, And, Condition, Filter, Missing, Not, Or
+from rolloupe.query.records import (
+    Discards,
+    ExtremeToken,
+    GroupSummary,
+    SampleItem,
+    SamplePage,
+    SampleQuery,
+    SeriesPoint,
+    SplitSummary,
+    Stats,
+    StepSeries,
+    StepSummary,
+)
+from rolloupe.query.run.columns import Catalogue, ColumnInfo, catalogue
+from rolloupe.query.run.config_differences import ConfigDifferences, config_differences
+from rolloupe.query.run.problems import problem_count, problems
+from rolloupe.query.run.trainer_files import (
     MetricPoint,
     all_conversations,
     checkpoints,
@@ -16,40 +38,18 @@ from rolloupe.query.beside import (
     metrics,
     report_files,
 )
-from rolloupe.query.catalogue import Catalogue, ColumnInfo, catalogue
-from rolloupe.query.compared import Compared, Member, Piece, Spot, chars_before, compared
-from rolloupe.query.complete import Completion, Suggestion, complete
-from rolloupe.query.configs import ConfigDifferences, config_differences
-from rolloupe.query.discards import discards
-from rolloupe.query.evals import Answer, EvalStep, EvalSummary, Grid, answers, evals, grid
-from rolloupe.query.extremes import token_series
-from rolloupe.query.filters import Among, And, Condition, Filter, Missing, Not, Or
-from rolloupe.query.grouped import Group, GroupPage, groups_page
-from rolloupe.query.judge import Judge, judges
-from rolloupe.query.judge import bar_of as evals_bar
-from rolloupe.query.listing import every, in_scope, samples, table
-from rolloupe.query.named import by_uid, named, responses
-from rolloupe.query.names import has_column, value_of
-from rolloupe.query.newest import Newest, newest
-from rolloupe.query.problems import problem_count, problems
-from rolloupe.query.records import (
-    Discards,
-    ExtremeToken,
-    GroupSummary,
-    SampleItem,
-    SamplePage,
-    SampleQuery,
-    SeriesPoint,
-    SplitSummary,
-    Stats,
-    StepSeries,
-    StepSummary,
-)
-from rolloupe.query.recurring import Recurrence, problem_of, recurring
-from rolloupe.query.single import locate, neighbours, raw, read, sample, sample_and_group
-from rolloupe.query.summaries import columns, groups, series, splits, steps, token_series_names, value_names
-from rolloupe.query.usual import usual_columns
-from rolloupe.query.whole import Reader, whole
+from rolloupe.query.sample.compare import Compared, Member, Piece, Spot, chars_before, compared
+from rolloupe.query.sample.load import locate, neighbours, raw, read, sample, sample_and_group
+from rolloupe.query.sample.same_prompt import Recurrence, problem_of, recurring
+from rolloupe.query.sample.stream import Reader, whole
+from rolloupe.query.samples.groups import Group, GroupPage, groups_page
+from rolloupe.query.samples.lookup import by_uid, named, responses
+from rolloupe.query.samples.pages import every, in_scope, samples, table
+from rolloupe.query.samples.usual_columns import usual_columns
+from rolloupe.query.steps.discarded import discards
+from rolloupe.query.steps.latest import Newest, newest
+from rolloupe.query.steps.summaries import columns, groups, series, splits, steps, token_series_names, value_names
+from rolloupe.query.tokens.extremes import token_series
 
 __all__ = [
     "Among",

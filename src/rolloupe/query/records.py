@@ -5,7 +5,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from rolloupe.model import SampleKey
-from rolloupe.query.filters import Filter
+from rolloupe.query.filter.nodes import Filter
 
 
 class SampleQuery(Struct, frozen=True, kw_only=True):

@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rolloupe.record.arrays import Array
-from rolloupe.record.encoding import COMPACT, encoded
-from rolloupe.record.lines import Lines
-from rolloupe.record.parts import import_arrow, write_part
-from rolloupe.record.samples import facts
-from rolloupe.record.trouble import Trouble
+from rolloupe.record.failures import Trouble
+from rolloupe.record.files.encoding import COMPACT, encoded
+from rolloupe.record.files.lines import Lines
+from rolloupe.record.files.token_parts import import_arrow, write_part
+from rolloupe.record.token_facts import facts
+from rolloupe.record.values.arrays import Array
 
 REST_S = 1.0
 """What was recorded is written after this long at the latest: who watches sees it within two seconds."""

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 
-from rolloupe.record.trouble import Trouble
+from rolloupe.record.failures import Trouble
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -17,10 +17,15 @@ from typing import Any, Self, SupportsIndex
 from rolloupe import text
 from rolloupe.model import Checkpoint, Sample
 from rolloupe.record import processes
-from rolloupe.record.arrays import Array, weight
 from rolloupe.record.background import Background, Item
-from rolloupe.record.folder import CHECKPOINTS, Folder
-from rolloupe.record.given import (
+from rolloupe.record.failures import RecorderWarning, Trouble
+from rolloupe.record.files.folder import CHECKPOINTS, Folder
+from rolloupe.record.files.launches import Launch
+from rolloupe.record.guard import guarded
+from rolloupe.record.open_steps import Known, Steps
+from rolloupe.record.token_facts import counts_of, lengths_of, uneven
+from rolloupe.record.values.arrays import Array, weight
+from rolloupe.record.values.coerce import (
     Given,
     count,
     messages,
@@ -33,14 +38,9 @@ from rolloupe.record.given import (
     turns_in,
     word,
 )
-from rolloupe.record.guard import guarded
-from rolloupe.record.launches import Launch
-from rolloupe.record.of_model import given_of
-from rolloupe.record.ongoing import Known, Steps
-from rolloupe.record.samples import counts_of, lengths_of, uneven
-from rolloupe.record.trajectories import Decode, samples_of
-from rolloupe.record.trouble import RecorderWarning, Trouble
-from rolloupe.record.values import jsonable
+from rolloupe.record.values.from_sample import given_of
+from rolloupe.record.values.plain import jsonable
+from rolloupe.record.values.trajectories import Decode, samples_of
 
 __all__ = ["Recorder", "RecorderWarning"]
 

@@ -22,24 +22,24 @@ from rolloupe.errors import (
     UnreadablePath,
 )
 from rolloupe.index import Library
-from rolloupe.server import (
-    beside,
+from rolloupe.server.context import Context, Stopping, TooMany
+from rolloupe.server.process.console import say_failure
+from rolloupe.server.replies import error_reply
+from rolloupe.server.routes import (
+    cache,
     evals,
     events,
+    export,
     lists,
     login,
-    marks,
-    members,
-    memory,
-    reading,
+    prompt,
     runs,
+    sample,
     search,
-    shell,
-    taking,
+    state,
+    static_app,
+    trainer_files,
 )
-from rolloupe.server.console import say_failure
-from rolloupe.server.context import Context, Stopping, TooMany
-from rolloupe.server.replies import error_reply
 from rolloupe.server.security import guarded
 from rolloupe.server.settings import Settings
 
@@ -49,7 +49,7 @@ RUN = "/api/runs/{run}"
 
 GET: tuple[tuple[str, Endpoint], ...] = (
     ("/api/runs", runs.runs),
-    ("/api/configs", beside.configs),
+    ("/api/configs", trainer_files.configs),
     (f"{RUN}/steps", runs.steps),
     (f"{RUN}/groups", lists.groups),
     (f"{RUN}/columns", lists.columns),
@@ -61,32 +61,32 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/curve", runs.curve),
     (f"{RUN}/problems", runs.problems),
     (f"{RUN}/problems/raw", runs.problem_raw),
-    (f"{RUN}/about", beside.about),
-    (f"{RUN}/metrics", beside.metrics),
-    (f"{RUN}/report", beside.report),
-    (f"{RUN}/marked", marks.marked),
-    (f"{RUN}/export", taking.export),
+    (f"{RUN}/about", trainer_files.about),
+    (f"{RUN}/metrics", trainer_files.metrics),
+    (f"{RUN}/report", trainer_files.report),
+    (f"{RUN}/marked", state.marked),
+    (f"{RUN}/export", export.export),
     (f"{RUN}/samples", lists.samples),
     (f"{RUN}/samples.csv", lists.as_csv),
-    (f"{RUN}/sample", reading.sample),
-    (f"{RUN}/sample/turns", reading.turns),
-    (f"{RUN}/sample/raw", reading.raw),
-    (f"{RUN}/sample/text", reading.whole),
-    (f"{RUN}/sample/image", reading.image),
-    (f"{RUN}/sample/find", reading.find),
-    (f"{RUN}/sample/series", reading.series),
+    (f"{RUN}/sample", sample.sample),
+    (f"{RUN}/sample/turns", sample.turns),
+    (f"{RUN}/sample/raw", sample.raw),
+    (f"{RUN}/sample/text", sample.whole),
+    (f"{RUN}/sample/image", sample.image),
+    (f"{RUN}/sample/find", sample.find),
+    (f"{RUN}/sample/series", sample.series),
     ("/api/search/hits", search.hits),
-    (f"{RUN}/members", members.members),
-    (f"{RUN}/same", members.same),
-    ("/api/cache/stats", memory.stats),
-    ("/api/state", marks.state),
+    (f"{RUN}/members", prompt.members),
+    (f"{RUN}/same", prompt.same),
+    ("/api/cache/stats", cache.stats),
+    ("/api/state", state.state),
     ("/api/events", events.events),
 )
 POST: tuple[tuple[str, Endpoint], ...] = (
     ("/api/search", search.search),
     (f"{RUN}/sample/spans", search.spans),
-    ("/api/cache/clear", memory.clear),
-    ("/api/state", marks.change),
+    ("/api/cache/clear", cache.clear),
+    ("/api/state", state.change),
     ("/api/login", login.login),
 )
 
@@ -109,19 +109,19 @@ class App:
     """The whole server as one ASGI application. `routes` and `context` are for tests and for `serve`."""
 
     def __init__(
-        self, library: "Library | Future[Library]", settings: Settings, files: shell.Shell | None = None
+        self, library: "Library | Future[Library]", settings: Settings, files: static_app.Shell | None = None
     ) -> None:
         self.context = Context(library, settings)
         inner = Starlette(
             routes=[
                 *(Route(path, caught(endpoint), methods=["GET"]) for path, endpoint in GET),
                 *(Route(path, caught(endpoint), methods=["POST"]) for path, endpoint in POST),
-                Route("/{path:path}", caught(shell.shell), methods=["GET"]),
+                Route("/{path:path}", caught(static_app.shell), methods=["GET"]),
             ],
             exception_handlers={HTTPException: http_error},
         )
         inner.state.context = self.context
-        inner.state.shell = files or shell.Shell(settings.base_path)
+        inner.state.shell = files or static_app.Shell(settings.base_path)
         self.routes = [route for route in inner.routes if isinstance(route, Route)]
         self._app: ASGIApp = guarded(inner, settings)
         self._base_path = settings.base_path
@@ -134,7 +134,7 @@ class App:
         await self._app(scope, receive, send)
 
 
-def create_app(library: "Library | Future[Library]", settings: Settings, files: shell.Shell | None = None) -> App:
+def create_app(library: "Library | Future[Library]", settings: Settings, files: static_app.Shell | None = None) -> App:
     """Build the server over a library, which may still be opening: requests for data wait for it."""
     return App(library, settings, files)
 

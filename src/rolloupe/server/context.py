@@ -20,7 +20,7 @@ from rolloupe.errors import RolloupeError
 from rolloupe.index import Library, OpenRun
 from rolloupe.server import replies
 from rolloupe.server.cache import Reply, ReplyCache
-from rolloupe.server.events import Hub
+from rolloupe.server.routes.events import Hub
 from rolloupe.server.searches import Searches
 from rolloupe.server.settings import Settings
 from rolloupe.state import State

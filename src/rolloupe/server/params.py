@@ -7,7 +7,7 @@ from starlette.datastructures import QueryParams
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleQuery
-from rolloupe.query.where import conditions
+from rolloupe.query.filter.parser import conditions
 
 INT64 = 2**63
 

@@ -16,7 +16,7 @@ from rolloupe.errors import NotFound, RolloupeError
 from rolloupe.index import OpenRun
 from rolloupe.query.search import Found, Hit, Row, Search
 from rolloupe.server import replies, views, wire
-from rolloupe.server.console import say_failure
+from rolloupe.server.process.console import say_failure
 
 RUNNING = 4
 """Searches that run at a time: all of them share the threads that read."""

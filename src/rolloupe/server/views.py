@@ -8,7 +8,7 @@ from rolloupe.model import Locator, Sample, SampleKey
 from rolloupe.query import Group, SampleItem
 from rolloupe.query.search import Hit, Snippet, Transcript
 from rolloupe.server import wire
-from rolloupe.server.policy import policy
+from rolloupe.server.policy_version import policy
 from rolloupe.server.replies import is_finite, plain
 from rolloupe.server.transcripts import chars_of, facts_view, images_of, page, turn_view, without_data
 from rolloupe.server.wire import number

@@ -5,9 +5,9 @@ time, and nothing in it is ever needed to look at a run. A change that cannot be
 may be tried again.
 """
 
-from rolloupe.state.identity import Identity, identity_of
-from rolloupe.state.marked import Marked, found, marks_of
+from rolloupe.state.mark_lookup import Marked, found, marks_of
 from rolloupe.state.records import Change, Item, Owner, RunMark, SampleMark, Written
+from rolloupe.state.run_identity import Identity, identity_of
 from rolloupe.state.store import NAME, State, default_folder
 
 __all__ = [

@@ -20,9 +20,9 @@ from rolloupe import text
 from rolloupe.errors import BadQuery, NotWritable
 from rolloupe.index import OpenRun
 from rolloupe.state import database
-from rolloupe.state.identity import Identity, identity_of
-from rolloupe.state.owners import Owners
 from rolloupe.state.records import KINDS, MAX_SETTING_CHARS, Change, Item, Owner, Value, Written, check
+from rolloupe.state.run_identity import Identity, identity_of
+from rolloupe.state.run_keys import Owners
 
 NAME = "state.sqlite"
 MAX_ITEMS = 100_000

@@ -6,12 +6,12 @@ linear in the text. Nothing is lost: joining the parts of the turns gives back t
 
 from rolloupe.text.blocks import parts
 from rolloupe.text.cleaning import clean
+from rolloupe.text.common_start import MOST_BACK, alike, goes_on
+from rolloupe.text.full_text import Whole, after, verbatim, whole
 from rolloupe.text.messages import first_answer, from_messages, joined
 from rolloupe.text.names import digest, natural
-from rolloupe.text.parting import MOST_BACK, alike, goes_on
 from rolloupe.text.preview import one_line, preview
 from rolloupe.text.templates import split_prompt, split_response
-from rolloupe.text.whole import Whole, after, verbatim, whole
 
 __all__ = [
     "MOST_BACK",

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from rolloupe.model import Part, PartKind
 from rolloupe.text import images
-from rolloupe.text.calls import call_of
+from rolloupe.text.tool_calls import call_of
 
 MAX_PARTS = 10_000
 """Past so many parts the rest of a turn is one text."""

@@ -1,11 +1,11 @@
 """Text and patterns looked for in prompts and responses: a stream of hits, and the places within one sample."""
 
-from rolloupe.query.search.part import Row
 from rolloupe.query.search.pattern import ROLES, Pattern, TextQuery, utf16_length
 from rolloupe.query.search.reports import Transcript
 from rolloupe.query.search.roles import MAX_SPANS, Marked, marked, speaks
-from rolloupe.query.search.searching import Found, Hit, Progress, Search, search
+from rolloupe.query.search.run_search import Found, Hit, Progress, Search, search
 from rolloupe.query.search.snippets import Snippet
+from rolloupe.query.search.worker import Row
 
 __all__ = [
     "MAX_SPANS", "ROLES", "Found", "Hit", "Marked", "Pattern", "Progress", "Row", "Search", "Snippet", "TextQuery",

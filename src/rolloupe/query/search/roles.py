@@ -8,13 +8,14 @@ from rolloupe import text as texts
 from rolloupe.errors import SourceChanged
 from rolloupe.index import OpenRun, Piece
 from rolloupe.model import Locator, Part, SampleKey, Turn
-from rolloupe.query import engine, said
-from rolloupe.query.engine import Question
-from rolloupe.query.rows import PLACE, Place
+from rolloupe.query.engine import database
+from rolloupe.query.engine.database import Question
+from rolloupe.query.engine.relation import PLACE, Place
+from rolloupe.query.sample import annotations
+from rolloupe.query.sample.load import sample as whole_sample
 from rolloupe.query.search.pattern import Pattern, TextQuery
 from rolloupe.query.search.scope import Rows
 from rolloupe.query.search.snippets import MOST, Snippet, snippets_of
-from rolloupe.query.single import sample as whole_sample
 
 MAX_SPANS = 5000
 """Places of one sample that are marked; what is beyond is counted no more."""
@@ -117,7 +118,7 @@ class Spoken:
             if not go_on():
                 return
             try:
-                snippets, more = snippets_in(self._pattern, said.load(self._run, key, locator).turns)
+                snippets, more = snippets_in(self._pattern, annotations.load(self._run, key, locator).turns)
             except SourceChanged as error:
                 self._note(str(error))
                 continue
@@ -126,7 +127,7 @@ class Spoken:
 
     def _places(self, piece: Piece, numbers: Sequence[int]) -> list[tuple[int, SampleKey, Locator]]:
         sql = f"SELECT nth, {PLACED} FROM rows JOIN places USING ({', '.join(PLACE)}) ORDER BY nth"
-        rows = engine.ask(self._run, Question([piece], sql, at=[Place(piece, number) for number in numbers]))
+        rows = database.ask(self._run, Question([piece], sql, at=[Place(piece, number) for number in numbers]))
         return [
             (numbers[nth], SampleKey(*own), Locator(source=source, start=start, length=length, part=part))
             for nth, *own, source, start, length, part in rows

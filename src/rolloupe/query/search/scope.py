@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rolloupe.index import OpenRun, Piece, Sketch, Snapshot
-from rolloupe.query import engine
-from rolloupe.query.engine import Question
-from rolloupe.query.order import ROW_BITS
+from rolloupe.query.engine import database
+from rolloupe.query.engine.compile import terms_of
+from rolloupe.query.engine.database import Question
+from rolloupe.query.engine.relation import PLACE, Place
 from rolloupe.query.records import SampleQuery
-from rolloupe.query.rows import PLACE, Place
-from rolloupe.query.terms import terms_of
+from rolloupe.query.samples.sorting import ROW_BITS
 
 FIRST_ROWS, MAX_ROWS = 20_000, 2_000_000
 """So many rows are asked of DuckDB first, and at most: the first hits need not wait for the last rows."""
@@ -70,7 +70,7 @@ def _asked(
 ) -> Iterator[tuple[Piece, Rows | None]]:
     terms = terms_of(snapshot, query, by_group=False)
     sql = f"{terms.own} SELECT {', '.join(PLACE)} FROM own"
-    answer, reading = engine.placed(run, Question(pieces, sql, terms.where.values, terms.named, said=terms.said))
+    answer, reading = database.placed(run, Question(pieces, sql, terms.where.values, terms.named, said=terms.said))
     files, rows = (column.to_numpy() for column in answer.columns)
     begins = reading.numbers([Place(piece, 0) for piece in pieces])
     words = np.sort((files << ROW_BITS) | rows)

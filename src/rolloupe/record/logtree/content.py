@@ -8,7 +8,7 @@ from rolloupe.record.logtree.messages import messages_of
 from rolloupe.record.logtree.nodes import Node, attributes, from_html, marked, table_of
 from rolloupe.record.logtree.page import conversation as conversation_html
 from rolloupe.record.logtree.scopes import add, here
-from rolloupe.record.values import jsonable, text_of
+from rolloupe.record.values.plain import jsonable, text_of
 
 P = ParamSpec("P")
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rolloupe.model import Part, Turn
-from rolloupe.record.values import jsonable, text_of
+from rolloupe.record.values.plain import jsonable, text_of
 
 MAX_URL_CHARS = 500
 """Longer addresses of images, which are images themselves, are told by type and size."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from rolloupe.record.values import text_of
+from rolloupe.record.values.plain import text_of
 
 PLACES = ("group", "trajectory", "turn", "aside")
 """Attributes that tell where a node belongs, so that a reader can tie it to a rollout: written `data-group`, ..."""
@@ -77,7 +77,7 @@ def _row(cells: Iterable[object], tag: str) -> Node:
 
 def from_html(source: str) -> Node:
     """Read HTML that a formatter made into nodes: known tags without attributes, and text; no more comes through."""
-    from rolloupe.formats._html import parse_page
+    from rolloupe.formats.reading.html import parse_page
 
     return Node("div", {}, _rebuilt(parse_page(source), 0))
 

@@ -17,10 +17,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec, TypeVar, overload
 
-from rolloupe.record import whole_files
 from rolloupe.record.logtree.nodes import Node, attributes, marked
 from rolloupe.record.logtree.page import page
-from rolloupe.record.values import dumped, text_of
+from rolloupe.record.values.plain import dumped, text_of
+from rolloupe.storage import atomic
 
 MAX_SCOPES = 40
 """Scopes within scopes; what is logged deeper stands in the last of them."""
@@ -59,7 +59,7 @@ class Trace:
     def write(self) -> None:
         """Write the page and the JSON, as far as they have a path. Raises OSError."""
         if self.path is not None:
-            whole_files.write(self.path, page(self.title, self.root))
+            atomic.write(self.path, page(self.title, self.root))
         if self.json_path is not None:
             write_trace_json(self, self.json_path)
 
@@ -265,4 +265,4 @@ def carried(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 def write_trace_json(trace: Trace, path: str | os.PathLike[str]) -> None:
     """Write an outline as JSON, in the cookbook's form. Raises OSError."""
-    whole_files.write(Path(path), dumped(trace.to_dict(), indent=2))
+    atomic.write(Path(path), dumped(trace.to_dict(), indent=2))

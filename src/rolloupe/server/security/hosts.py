@@ -8,7 +8,7 @@ import re
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rolloupe.server.console import say
+from rolloupe.server.process.console import say
 from rolloupe.server.security.refusal import header, refuse
 from rolloupe.server.settings import Settings
 

@@ -1,6 +1,6 @@
 """What crosses to the browser: the replies of the HTTP interface as typed records, a file for each subject.
 
-The TypeScript types of the page are generated from these records (`rolloupe.server.typescript`), so a field is
+The TypeScript types of the page are generated from these records (`rolloupe.server.wire.typescript`), so a field is
 named once. Numbers that JSON cannot carry travel as the strings "NaN", "Infinity" and "-Infinity", and integers past
 2**53 as their digits: see `number`.
 """

@@ -50,7 +50,7 @@ function None() {
       <p>A report is what a trainer logs for a step beside its samples: an outline with tables, conversations and errors. The files of this run hold none.</p>
       <p>
         Two things write one: the Tinker cookbook, unless <code>num_groups_to_log</code> is 0; and in any trainer <code>rolloupe.record.logtree</code>, inside
-        {" "}<code>log.trace("train", step)</code> of a <code>rolloupe.record.tinker.Log</code>.
+        {" "}<code>log.trace("train", step)</code> of a <code>rolloupe.record.writers.tinker.Log</code>.
       </p>
       <p class={style["ways"]}>
         {step !== null && <Go to={{ page: "rollouts" }}>The samples of step {figure(step)}</Go>}

@@ -1,0 +1,137 @@
+"""`rolloupe convert`: a run in another layout."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from rolloupe.cli import options, progress
+from rolloupe.cli.commands.query import steps_of
+from rolloupe.cli.frame import NOTHING, OK, Command, Example
+from rolloupe.cli.json_output import dumps
+from rolloupe.cli.terminal import print_table, tell
+from rolloupe.errors import NotFound
+from rolloupe.record.writers.registry import WRITERS
+
+EXAMPLES = (
+    Example("rolloupe convert RUN_DIR relax_run --to relax", "A whole run, for Relax's viewer"),
+    Example("rolloupe convert RUN_DIR board --to rl_logging_board --split train --steps 0:99", "A part of it"),
+    Example("rolloupe convert RUN_DIR out --to native --json | jq .left", "What the layout cannot hold, for a script"),
+    Example("rolloupe convert RUNS_DIR out --to relax --run poems", "One of several runs"),
+)
+
+SPLITS = 6
+"""So many splits are named with their steps."""
+
+SHOWN = 40
+"""So many words of what the layout cannot hold are printed, and how many more there are."""
+
+
+def layout_of(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """Check the name of a layout."""
+    if value not in WRITERS:
+        raise click.BadParameter(f"{value!r} cannot be written. There are: {', '.join(WRITERS)}", ctx, param)
+    return value
+
+
+@click.command(cls=Command, examples=EXAMPLES)
+@click.argument("source", metavar="SRC")
+@click.argument("target", metavar="DST")
+@click.option(
+    "--to", "layout", required=True, callback=layout_of, metavar="FORMAT",
+    help=f"The layout to write: {', '.join(WRITERS)}.",
+)  # fmt: skip
+@options.one_run
+@click.option(
+    "--split",
+    "splits",
+    multiple=True,
+    metavar="NAME",
+    help="Only this split; eval stands for every eval/... May be given several times.",
+)
+@click.option("--steps", callback=steps_of, metavar="A:B", help="Only these steps, both ends included; or one step.")
+@click.option("--json", "as_json", is_flag=True, help="What was done, as a JSON object.")
+@click.option("--force", is_flag=True, help="Write into DST although it is not empty; files of other names stay.")
+@options.reading
+def convert(
+    source: str,
+    target: str,
+    layout: str,
+    run_id: str | None,
+    splits: tuple[str, ...],
+    steps: tuple[int | None, int | None] | None,
+    as_json: bool,
+    force: bool,
+    **reading: Any,
+) -> int:
+    """Write a run in another layout.
+
+    SRC is a folder or a file with one run, or with several of which --run names one. The folder DST is made; it must be
+    empty, and apart from SRC, which is only read. At the end it is said what the layout cannot hold, and of how many
+    samples. A conversion that breaks off leaves nothing behind.
+
+    With --json, an object with run, layout, target, samples, written (how many of them the layout could hold), steps
+    (the steps of each split are counted by themselves) and left: an object that has for each word of what the layout
+    cannot hold a count.
+    """
+    if not target:
+        raise click.UsageError("An empty DST names nothing.", click.get_current_context())
+    from rolloupe.export import check
+    from rolloupe.export import convert as write
+
+    check(Path(target), [Path(source)], force=force)
+    with options.opened(options.place_of((source,), (), **reading), run_id=run_id) as runs:
+        among = options.chosen(runs, run_id)
+        if not among:
+            options.explain_nothing(runs)
+            return NOTHING
+        if len(among) > 1:
+            names = ", ".join(run.id for run in among[:20])
+            raise NotFound(f"{len(among)} runs are at {source}: choose one with --run; they are {names}")
+        options.require_complete(runs, run_id)
+        with progress.counting("Converting", "samples") as advanced:
+            done = write(
+                among[0], Path(target), layout, paths=(Path(source),), splits=splits,
+                steps=steps or (None, None), force=force, advanced=advanced,
+            )  # fmt: skip
+    if as_json:
+        tell(
+            dumps(
+                {
+                    "run": among[0].id, "layout": layout, "target": str(Path(target).absolute()),
+                    "samples": done.samples, "written": done.written, "steps": done.steps, "left": done.left,
+                },
+                indent=2,
+            )
+        )  # fmt: skip
+        return OK
+    part = "" if done.written == done.samples else f"{done.written:,} of "
+    tell(f"{part}{_several(done.samples, 'sample')} of {_steps(done.splits)}, as {layout}.")
+    _tell_of_losses(layout, done.left)
+    return OK
+
+
+def _several(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def _steps(splits: Mapping[str, int]) -> str:
+    """How many steps there are, by split where there are several."""
+    whole = _several(sum(splits.values()), "step")
+    listed = [f"{count:,} of {split}" for split, count in splits.items()]
+    more = [f"{len(listed) - SPLITS} more splits"] if len(listed) > SPLITS else []
+    return f"{whole} ({', '.join(listed[:SPLITS] + more)})" if len(listed) > 1 else whole
+
+
+def _tell_of_losses(layout: str, left: dict[str, int]) -> None:
+    if not left:
+        tell(f"Nothing was left out: {layout} holds all of it.")
+        return
+    from rolloupe.export.losses import described
+
+    tell(f"What {layout} cannot hold, or holds in another form:")
+    rows = [list(described(word, count)) for word, count in left.items()]
+    print_table(("of", "what"), rows[:SHOWN])
+    if len(rows) > SHOWN:
+        tell(f"and {len(rows) - SHOWN} more.")

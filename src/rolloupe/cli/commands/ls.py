@@ -1,0 +1,78 @@
+"""`rolloupe ls`: the runs at a path and their splits."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rolloupe.cli import options
+from rolloupe.cli.frame import NOTHING, OK, Command, Example
+from rolloupe.cli.json_output import dumps
+from rolloupe.cli.terminal import number, print_table, tell
+
+if TYPE_CHECKING:
+    from rolloupe.api import Run
+
+EXAMPLES = (
+    Example("rolloupe ls RUNS_DIR", "All runs below a folder"),
+    Example("rolloupe ls RUN_DIR --json | jq '.[0].splits.train.reward_mean'", "The mean reward of a run"),
+)
+
+
+@click.command(cls=Command, examples=EXAMPLES)
+@options.paths
+@click.option("--json", "as_json", is_flag=True, help="A JSON list of runs.")
+@options.reading
+def ls(as_json: bool, **place: Any) -> int:
+    """List runs: splits, steps, samples, rewards.
+
+    With --json, a list of objects with id, name, path, format, reason, problems (a count) and splits: an object that
+    has for each split its steps, groups, samples, discarded (how many of the samples were not trained on), reward_mean,
+    reward_min and reward_max. Rewards are over the finite values of what was trained on, and null where there is none.
+    """
+    with options.opened(options.place_of(**place)) as runs:
+        if as_json:
+            tell(dumps([_record(run) for run in runs], indent=2))
+        elif len(runs):
+            _print(list(runs))
+        if not len(runs):
+            options.explain_nothing(runs)
+        return OK if len(runs) else NOTHING
+
+
+def _record(run: "Run") -> dict[str, Any]:
+    return {
+        "id": run.id,
+        "name": run.name,
+        "path": run.path,
+        "format": run.format,
+        "reason": run.reason,
+        "problems": run.problem_count(),
+        "splits": {
+            split.name: {
+                "steps": split.steps,
+                "groups": split.groups,
+                "samples": split.samples,
+                "discarded": split.discarded,
+                "reward_mean": split.reward.mean,
+                "reward_min": split.reward.min,
+                "reward_max": split.reward.max,
+            }
+            for split in run.splits()
+        },
+    }
+
+
+def _print(runs: "list[Run]") -> None:
+    numbers = ("steps", "groups", "samples", "discarded", "reward", "min", "max", "problems")
+    rows: list[list[str]] = []
+    for run in runs:
+        problems = str(run.problem_count())
+        splits = run.splits()
+        for place, split in enumerate(splits):
+            reward = split.reward.mean, split.reward.min, split.reward.max
+            counts = split.steps, split.groups, split.samples, split.discarded
+            head = ["", "", ""] if place else [run.id, run.format, problems]
+            rows.append([*head, *map(number, counts), *map(number, reward), split.name])
+        if not splits:
+            rows.append([run.id, run.format, problems, *["-"] * 8])
+    print_table(("run", "format", "problems", *numbers[:-1], "split"), rows, numbers=numbers)

@@ -1,0 +1,259 @@
+"""`rolloupe query`: samples by step, split, condition and order."""
+
+import contextlib
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rolloupe.cli import options
+from rolloupe.cli.frame import NOTHING, OK, Command, Example
+from rolloupe.cli.terminal import complain, number, print_table, tell
+from rolloupe.errors import BadQuery, NotFound, NotWritable
+
+if TYPE_CHECKING:
+    from rolloupe.api import Run
+    from rolloupe.query import SampleItem, SampleQuery
+
+TABLE_LIMIT = 50
+"""Rows of the table unless `--limit` says otherwise; what is left out is counted below it."""
+
+EXAMPLES = (
+    Example("rolloupe query RUN_DIR --step 12", "The samples of one step"),
+    Example("rolloupe query RUN_DIR --where 'reward < 0.1 and response_tokens > 4000'", "Long and bad"),
+    Example(
+        "rolloupe query RUN_DIR --split train --sort reward --desc --limit 10 --json", "The ten best, for a program"
+    ),
+    Example("rolloupe query RUN_DIR --where 'reward = 1 and (turns > 3 or not status in (completed))'", "Or, not, in"),
+    Example("rolloupe query RUN_DIR --step 12 --where 'discarded is null'", "Only what was trained on"),
+    Example("rolloupe query RUN_DIR --step 0:9 --where 'status = truncated' --json | jq -r .id", "Only their ids"),
+    Example("rolloupe query RUN_DIR --where 'reward < 0.1' --to bad.parquet", "Into a file, with their whole texts"),
+)
+
+
+def steps_of(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int | None, int | None] | None:
+    """Read one step, `12`, or a range with both ends, either of which may be missing: `3:7`, `3:`, `:7`."""
+    if value is None:
+        return None
+    low, colon, high = value.partition(":")
+    try:
+        first = int(low) if low or not colon else None
+        last = first if not colon else int(high) if high else None
+    except ValueError:
+        raise click.BadParameter(
+            f"{value!r} is neither a step nor a range of steps; write such as 12, 3:7, 3: or :7", ctx, param
+        ) from None
+    if first is not None and last is not None and first > last:
+        raise click.BadParameter(f"no step lies in {value!r}; write {last}:{first}", ctx, param)
+    return first, last
+
+
+def file_of(ctx: click.Context, param: click.Parameter, value: str | None) -> Path | None:
+    """Check the ending of a file."""
+    if value is None:
+        return None
+    if Path(value).suffix.lower() not in (".jsonl", ".csv", ".parquet"):
+        raise click.BadParameter(f"{value!r} does not end in .jsonl, .csv or .parquet", ctx, param)
+    return Path(value)
+
+
+@click.command(cls=Command, examples=EXAMPLES)
+@options.paths
+@options.one_run
+@click.option(
+    "--split",
+    metavar="NAME",
+    help="One split, such as train or eval/aime24; eval stands for every eval/... Default: all.",
+)
+@click.option(
+    "--step", "steps", callback=steps_of, metavar="N|A:B", help="One step, or a range with both ends included."
+)
+@click.option("--group", metavar="ID", help="One group.")
+@click.option("--where", default="", metavar="CONDITIONS", help="Such as 'reward < 0.1 and status = truncated'.")
+@click.option("--sort", default="index", metavar="COLUMN", help="index (the default), reward, any sample metric, ...")
+@click.option("--desc", "descending", is_flag=True, help="The other way round; what has no value stays last.")
+@click.option(
+    "--limit",
+    type=click.IntRange(0, 2**53),
+    metavar="N",
+    help=f"At most so many. Default: all; {TABLE_LIMIT} in the table.",
+)
+@click.option("--offset", type=click.IntRange(0, 2**53), default=0, metavar="N", help="Pass over so many.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option(
+    "--to", "file", callback=file_of, metavar="FILE",
+    help="Write all columns and the whole texts to FILE, which ends in .jsonl, .csv or .parquet.",
+)  # fmt: skip
+@options.reading
+def query(
+    run_id: str | None,
+    split: str | None,
+    steps: tuple[int | None, int | None] | None,
+    group: str | None,
+    where: str,
+    sort: str,
+    descending: bool,
+    limit: int | None,
+    offset: int,
+    as_json: bool,
+    file: Path | None,
+    **place: Any,
+) -> int:
+    """List samples, narrowed and sorted.
+
+    Of several runs at PATH the samples come run by run; --sort orders those of each.
+
+    Conditions are `column operator value`, joined by and, or, not and parentheses; operators are = != < <= > >=,
+    contains (text, in any case), in (a, b) and is null. Columns are reward, advantage, status, split, step, group,
+    index, turns, prompt_tokens, response_tokens, total_tokens, response_chars, env, uid, discarded, number (in its
+    step, from 0), every sample
+    metric and every tag; `metric.NAME` and `tag.NAME` are those that are called like another column. A column of
+    numbers may be compared with another one. Names and values with blanks or signs in them stand in quotes. What is
+    missing fulfils no comparison but !=.
+
+    Samples that were not trained on are among them, unless --where 'discarded is null' leaves them out.
+
+    With --json, an object has id, run, split, step, group, index, reward, advantage, status, discarded (the reason why
+    it was not trained on, or null), turns, response_tokens and every sample metric under its own name (`metric.NAME`
+    where that is one of these). What is not recorded is null; numbers that JSON lacks are the strings "NaN", "Infinity"
+    and "-Infinity". All samples are written unless --limit is given.
+
+    With --to, a row has the same columns and more: every tag, prompt and response whole, label (the ground truth) and
+    ref_response (the reference model's). In CSV a text that a spreadsheet would take for a formula gets an apostrophe
+    before it.
+    """
+    from rolloupe.api import sample_query
+
+    asked = sample_query(split=split, steps=steps, group=group, where=where, sort=sort, descending=descending)
+    with options.opened(options.place_of(**place), run_id=run_id) as runs:
+        if not len(runs):
+            options.explain_nothing(runs)
+            return NOTHING
+        among = options.chosen(runs, run_id)
+        most = limit if as_json or file is not None or limit is not None else TABLE_LIMIT
+        rows = islice(_samples(among, asked), offset, None if most is None else offset + most)
+        if file is not None:
+            shown = _write_file(file, among, rows)
+        elif as_json:
+            shown = _write_lines(rows)
+        else:
+            shown = _write_table(rows, sort, many=len(among) > 1)
+            if limit is None and shown == TABLE_LIMIT:
+                _say_left(among, asked, offset + shown)
+        if not shown:
+            options.require_complete(runs, run_id)
+            complain("No sample matches." + _where_there_are(among))
+        return OK if shown else NOTHING
+
+
+def _samples(runs: "list[Run]", asked: "SampleQuery") -> "Iterator[tuple[Run, SampleItem]]":
+    """The samples of all runs. A run that lacks a column of the query is left out with a word, unless all lack it."""
+    refused = 0
+    for run in runs:
+        items = iter(run.samples(asked))
+        try:
+            first = next(items, None)
+        except (BadQuery, NotFound) as error:
+            refused += 1
+            if refused == len(runs):
+                raise
+            complain(f"Run {run.id} is left out: {error}")
+            continue
+        if first is not None:
+            yield run, first
+            for item in items:
+                yield run, item
+
+
+def _where_there_are(runs: "list[Run]") -> str:
+    """The splits and steps there are, for who asked for others."""
+    splits = [(run, split) for run in runs[:3] for split in run.splits()[:6]]
+    listed = [f"{split.name} (steps {split.first_step} to {split.last_step})" for _, split in splits]
+    return f" There are: {', '.join(listed)}." if listed else ""
+
+
+def _write_lines(rows: "Iterable[tuple[Run, SampleItem]]") -> int:
+    from rolloupe.cli.json_output import dumps, sample_record
+
+    shown = 0
+    for run, item in rows:
+        tell(dumps(sample_record(run.id, item)))
+        shown += 1
+    return shown
+
+
+def _write_file(file: Path, among: "list[Run]", rows: "Iterable[tuple[Run, SampleItem]]") -> int:
+    """Write a file beside the target, and move it there when it is whole."""
+    from rolloupe import export
+
+    names = [run.value_names() for run in among]
+    metrics, tags = ([name for own in kinds for name in own] for kinds in zip(*names, strict=True))
+    columns = export.columns_of(metrics, tags, is_whole=True)
+    counted = Counter[str]()
+
+    def found() -> Iterator[dict[str, Any]]:
+        for run, item in rows:
+            counted[run.id] += 1
+            yield from export.rows(run.id, [item], columns, run.sample)
+
+    temporary = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        with temporary.open("wb") as target:
+            target.writelines(export.written(file.suffix[1:].lower(), columns, found()))
+        temporary.replace(file)
+    except OSError as error:
+        raise NotWritable(f"{file} cannot be written: {error.strerror or error}. Next: name another file") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+    tell(f"{counted.total():,} samples are in {file}")
+    return counted.total()
+
+
+def _metric(item: "SampleItem", name: str) -> float | None:
+    """A sample metric of a sample."""
+    from rolloupe.query import value_of
+
+    value = value_of(item, name)
+    return value if isinstance(value, float) else None
+
+
+def _write_table(rows: "Iterable[tuple[Run, SampleItem]]", sort: str, *, many: bool) -> int:
+    held = list(rows)
+    is_shown = sort in ("reward", "advantage")
+    extra = [sort] if not is_shown and any(_metric(item, sort) is not None for _, item in held) else []
+    reason = ["discarded"] if any(item.discarded for _, item in held) else []
+    columns = [
+        *(["run"] if many else []), "id", "reward", "advantage", *extra, "status", *reason,
+        "turns", "tokens", "response",
+    ]  # fmt: skip
+    cells = [
+        [
+            *([run.id] if many else []),
+            str(item.key),
+            number(item.reward),
+            number(item.advantage),
+            *(number(_metric(item, name)) for name in extra),
+            item.status,
+            *(item.discarded for _ in reason),
+            number(item.turns),
+            number(item.response_tokens),
+            item.response,
+        ]
+        for run, item in held
+    ]
+    if cells:
+        print_table(columns, cells, numbers=("reward", "advantage", "turns", "tokens", *extra))
+    return len(held)
+
+
+def _say_left(runs: "list[Run]", asked: "SampleQuery", seen: int) -> None:
+    left = -seen
+    for run in runs:
+        with contextlib.suppress(BadQuery):
+            left += run.total(asked)
+    if left > 0:
+        complain(f"{left} more: see them with --limit, --offset or --json.")

@@ -1,0 +1,200 @@
+"""`rolloupe search`: samples whose prompts or responses hold a text, and logged conversations of no sample."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rolloupe.cli import options, progress
+from rolloupe.cli.commands.query import steps_of
+from rolloupe.cli.frame import NOTHING, OK, Command, Example
+from rolloupe.cli.json_output import dumps, sample_record
+from rolloupe.cli.terminal import complain, line, number, output, tell
+from rolloupe.errors import BadPattern, BadQuery, NotFound
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from rolloupe.api import Run
+    from rolloupe.query.search import Hit, Progress, Snippet, Transcript
+
+LIMIT = 50
+"""Samples that are listed for a person unless `--limit` says otherwise; all are counted."""
+
+ROLES = ("prompt", "response", "system", "user", "assistant", "tool")
+
+EXAMPLES = (
+    Example("rolloupe search RUN_DIR 'wait, let me'", "Where the model says so"),
+    Example("rolloupe search RUN_DIR --regex '\\\\boxed\\{-?\\d+\\}' --step 12", "A pattern, in one step"),
+    Example("rolloupe search RUN_DIR error --word --in tool --where 'reward < 0.5'", "What tools said, of bad samples"),
+    Example("rolloupe search RUN_DIR sorry --json --limit 10", "For a program"),
+)
+
+
+@click.command(cls=Command, examples=EXAMPLES)
+@click.argument("words", nargs=-1, metavar="PATH... TEXT")
+@click.option("--data-dir", "data_dirs", multiple=True, metavar="PATH", help="The same as PATH.")
+@options.one_run
+@click.option("--regex", is_flag=True, help="TEXT is a regular expression (RE2).")
+@click.option("--case", is_flag=True, help="Capitals and small letters differ.")
+@click.option("--word", is_flag=True, help="Not within longer words.")
+@click.option(
+    "--in", "roles", multiple=True, type=click.Choice(ROLES), help="Only there; may be repeated. Default: both texts."
+)
+@click.option(
+    "--split",
+    metavar="NAME",
+    help="One split, such as train or eval/aime24; eval stands for every eval/... Default: all.",
+)
+@click.option(
+    "--step", "steps", callback=steps_of, metavar="N|A:B", help="One step, or a range with both ends included."
+)
+@click.option("--group", metavar="ID", help="One group.")
+@click.option("--where", default="", metavar="CONDITIONS", help="Only these samples: see `rolloupe query`.")
+@click.option(
+    "--limit",
+    type=click.IntRange(0, 2**53),
+    metavar="N",
+    help=f"List so many at most; all are counted. Default: {LIMIT}, with --json all.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@options.reading
+def search(
+    words: tuple[str, ...],
+    data_dirs: tuple[str, ...],
+    run_id: str | None,
+    regex: bool,
+    case: bool,
+    word: bool,
+    roles: tuple[str, ...],
+    split: str | None,
+    steps: tuple[int | None, int | None] | None,
+    group: str | None,
+    where: str,
+    limit: int | None,
+    as_json: bool,
+    **reading: Any,
+) -> int:
+    """Find a text in prompts and responses, newest step first.
+
+    Capitals and small letters are the same unless --case is given. Where several runs are at PATH all are searched, one
+    after another. --in names who says it: `system`, `user`, `assistant` and `tool` take longer, since samples are read
+    whole for them.
+
+    Behind the samples come the conversations that a trainer logged for a step and that no sample shows, unless --where
+    or --group asks for certain samples.
+
+    With --json, an object of a sample has `kind` `sample`, what `rolloupe query` gives of it, `snippets` and `more`,
+    true where the snippets are not all. A snippet has `role` and `pieces`, in turn context and hit. A conversation has
+    `kind` `transcript`, `run`, `split`, `step`, `title`, `snippets`, `more` and `at`: where in the step's report it
+    stands, as numbers of children, `0.3.1`. Exit code 1 says that nothing was found.
+    """
+    *paths, text = words or ("",)
+    if not (text and (paths or data_dirs)):
+        missing = "TEXT" if words or data_dirs else "PATH"
+        raise click.UsageError(f"Missing argument '{missing}'. Name a run, then what to search for.")
+    asked: dict[str, Any] = {
+        "regex": regex, "case": case, "word": word, "roles": roles, "split": split, "steps": steps, "group": group,
+        "where": where,
+    }  # fmt: skip
+    with options.opened(options.place_of(paths, data_dirs, **reading), run_id=run_id) as runs:
+        if not len(runs):
+            options.explain_nothing(runs)
+            return NOTHING
+        among = options.chosen(runs, run_id)
+        left = limit if limit is not None or as_json else LIMIT
+        found = logged = listed = refused = 0
+        for run in among:
+            try:
+                ended, count = _search(run, text, asked, left, as_json=as_json, many=len(among) > 1)
+            except (BadQuery, NotFound) as error:  # a split or a column that only others have
+                refused += 1
+                if refused == len(among) or isinstance(error, BadPattern):
+                    raise
+                complain(f"Run {run.id} is left out: {error}")
+                continue
+            found, logged, listed = found + ended.found, logged + ended.transcripts, listed + count
+            left = None if left is None else max(0, left - count)
+            for note in ended.notes:
+                complain(f"{run.id}: not searched: {note}")
+        if not found + logged:
+            complain("Nothing was found.")
+        elif not as_json:
+            _say_total(found, logged, listed)
+        return OK if found + logged else NOTHING
+
+
+def _search(
+    run: "Run", text: str, asked: dict[str, Any], limit: int | None, *, as_json: bool, many: bool
+) -> "tuple[Progress, int]":
+    """Search a run, and write what is found. Returns how it ended, and how many were written."""
+    hits = run.search(text, limit=limit, **asked)
+    count, last = 0, None
+    with progress.searching() as advanced:
+        for found in hits.steps():
+            for hit in found.hits:
+                if as_json:
+                    tell(dumps(_record(run, hit)))
+                    continue
+                step = (hit.sample.key.split, hit.sample.key.step)
+                _print(run, hit, many=many, is_new_step=step != last)
+                last = step
+            for transcript in found.transcripts:
+                if as_json:
+                    tell(dumps(_transcript_record(run, transcript)))
+                else:
+                    _print_transcript(run, transcript, many=many)
+            count += len(found.hits) + len(found.transcripts)
+            now = found.progress
+            advanced(now.searched_bytes, now.known_bytes, now.found + now.transcripts)
+    return hits.progress, count
+
+
+def _record(run: "Run", hit: "Hit") -> dict[str, Any]:
+    return {**sample_record(run.id, hit.sample), "kind": "sample", "snippets": _pieces(hit.snippets), "more": hit.more}
+
+
+def _transcript_record(run: "Run", hit: "Transcript") -> dict[str, Any]:
+    place = {"run": run.id, "split": hit.split, "step": hit.step, "title": hit.title, "at": hit.at}
+    return {"kind": "transcript", **place, "snippets": _pieces(hit.snippets), "more": hit.more}
+
+
+def _pieces(snippets: "Sequence[Snippet]") -> list[dict[str, Any]]:
+    return [{"role": snippet.role, "pieces": list(snippet.pieces)} for snippet in snippets]
+
+
+def _print(run: "Run", hit: "Hit", *, many: bool, is_new_step: bool) -> None:
+    console = output()
+    key = hit.sample.key
+    if is_new_step:
+        where = f"{run.id}  " if many else ""
+        console.print(line(f"{where}{key.split}, step {key.step}", "bold"))
+    head = line(f"  {key}", "cyan") + line(f"  reward {number(hit.sample.reward)}", "dim")
+    console.print(head + line("  and more" if hit.more else "", "dim"), crop=False, soft_wrap=True)
+    for snippet in hit.snippets:
+        console.print(_shown(snippet), crop=False, soft_wrap=True)
+
+
+def _print_transcript(run: "Run", hit: "Transcript", *, many: bool) -> None:
+    console = output()
+    where = f"{run.id}  " if many else ""
+    head = line(f"{where}{hit.split}, step {hit.step}, report at {hit.at or 'its top'}: ", "bold")
+    console.print(head + line(hit.title, "cyan") + line("  and more" if hit.more else "", "dim"), soft_wrap=True)
+    for snippet in hit.snippets:
+        console.print(_shown(snippet), crop=False, soft_wrap=True)
+
+
+def _shown(snippet: "Snippet") -> "Text":
+    """A snippet on one line, what was found marked."""
+    shown = line(f"    {snippet.role}: ", "dim") + line("" if snippet.is_start else "…", "dim")
+    for place, piece in enumerate(snippet.pieces):
+        shown.append_text(line(piece, "bold reverse" if place % 2 else ""))
+    return shown + line("" if snippet.is_end else "…", "dim")
+
+
+def _say_total(found: int, logged: int, listed: int) -> None:
+    total = found + logged
+    left = f", {total - listed:,} of them not listed: see --limit" if listed < total else ""
+    counted = [f"{found:,} sample{'' if found == 1 else 's'}"] if found or not logged else []
+    counted += [f"{logged:,} logged conversation{'' if logged == 1 else 's'} of no sample"] if logged else []
+    complain(f"Found in {' and '.join(counted)}{left}.")

@@ -1,0 +1,235 @@
+"""`rolloupe show`: one sample, whole."""
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rolloupe.cli import options
+from rolloupe.cli.frame import Command, Example
+from rolloupe.cli.json_output import dumps
+from rolloupe.cli.terminal import block, line, number, output, tell
+from rolloupe.errors import NotFound
+from rolloupe.text.visible import visible
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from rolloupe.api import Run, Runs
+    from rolloupe.model import Part, Sample, Turn
+
+EXAMPLES = (
+    Example("rolloupe show RUN_DIR train/12/3/97", "One sample, by its id"),
+    Example("rolloupe show RUN_DIR train/12#40", "Sample number 40 of a step, from 0"),
+    Example("rolloupe show RUN_DIR train/12/3/97 --raw > sample.json", "Its record, as the trainer wrote it"),
+    Example("rolloupe show RUN_DIR train/12.jsonl:0-4096 --bytes | less", "A record that could not be read"),
+    Example("rolloupe show RUN_DIR train/12/3/97 --json | jq .turns", "Everything that Rolloupe reads of it"),
+)
+
+RANGE = re.compile(r"(?P<file>.+):(?P<start>\d{1,18})-(?P<stop>\d{1,18})", re.DOTALL)
+NUMBERED = re.compile(r"(?P<split>[^#]+)/(?P<step>-?\d{1,18})#(?P<number>\d{1,18})", re.DOTALL)
+"""A sample by its number in its step; in ids a `#` is written %23."""
+
+BLOCK_BYTES = 2**20
+
+STYLES = {
+    "think": "dim",
+    "marker": "dim",
+    "placeholder": "dim",
+    "tool_call": "cyan",
+    "tool_result": "cyan",
+    "answer": "bold",
+}
+
+
+@click.command(cls=Command, examples=EXAMPLES)
+@click.argument("words", nargs=-1, metavar="PATH... ID")
+@click.option("--data-dir", "data_dirs", multiple=True, metavar="PATH", help="The same as PATH.")
+@options.one_run
+@click.option(
+    "--raw", is_flag=True, help="The record as it stands in its file, byte for byte where no terminal reads it."
+)
+@click.option(
+    "--bytes",
+    "as_bytes",
+    is_flag=True,
+    help="ID is FILE:START-STOP, as `rolloupe doctor` has it: these bytes of a file of the run, read or not.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The sample with all its turns and fields as a JSON object.")
+@options.reading
+def show(
+    words: tuple[str, ...],
+    data_dirs: tuple[str, ...],
+    run_id: str | None,
+    raw: bool,
+    as_bytes: bool,
+    as_json: bool,
+    **reading: Any,
+) -> None:
+    """Show one sample, whole.
+
+    An ID is split/step/group/index, as `rolloupe query` and the address of the page have it; or split/step#N, sample
+    number N of a step, counted from 0 in the order of its files.
+
+    With --json, the object has id, run and the fields of `rolloupe.Sample`; numbers that JSON lacks are the strings
+    "NaN", "Infinity" and "-Infinity". In the terminal, control characters are shown as signs such as ␛, and several
+    placeholders of a template in a row as one, with their number.
+    """
+    if raw + as_bytes + as_json > 1:
+        raise click.UsageError("--raw, --bytes and --json exclude each other.", click.get_current_context())
+    if not words:
+        raise click.UsageError("Missing argument 'ID'. `rolloupe query PATH` has the ids.", click.get_current_context())
+    *paths, sample_id = words
+    if not (paths or data_dirs):
+        raise click.UsageError(
+            f"Missing argument 'ID'. `rolloupe query {sample_id}` has the ids.", click.get_current_context()
+        )
+    with options.opened(options.place_of(paths, data_dirs, **reading), run_id=run_id, reads_index=not as_bytes) as runs:
+        if as_bytes:
+            _write_bytes(runs, run_id, sample_id)
+            return
+        run, sample_id = _holding(runs, run_id, sample_id)
+        if raw:
+            _write_raw(run, sample_id)
+        elif as_json:
+            tell(dumps(_record(run, run.sample(sample_id)), indent=2))
+        else:
+            _print(run, run.sample(sample_id))
+
+
+def _holding(runs: "Runs", run_id: str | None, sample_id: str) -> "tuple[Run, str]":
+    """The run that has the sample, and its id. Raises `NotFound` where none has, or several."""
+    among = options.chosen(runs, run_id)
+    if not among:
+        options.explain_nothing(runs)
+    if numbered := NUMBERED.fullmatch(sample_id):
+        found = [(run, own) for run in among if (own := _by_number(run, numbered)) is not None]
+    else:
+        found = [(run, sample_id) for run in among if len(among) == 1 or run.has(sample_id)]
+    if len(found) == 1:
+        return found[0]
+    holding = [run for run, _ in found]
+    names = ", ".join(run.id for run in (holding or among)[:20]) or "none"
+    if holding:
+        raise NotFound(f"several runs have a sample {sample_id!r}; choose one with --run: {names}")
+    raise NotFound(f"no run has a sample {sample_id!r}; looked in: {names}")
+
+
+def _by_number(run: "Run", place: re.Match[str]) -> str | None:
+    """The id of a sample by its number in its step; None where the run has no such step, or fewer samples in it."""
+    try:
+        asked = run.samples(split=place["split"], step=int(place["step"]), where=f"number = {place['number']}", limit=1)
+        return next((str(item.key) for item in asked), None)
+    except NotFound:
+        return None
+
+
+def _write_raw(run: "Run", sample_id: str) -> None:
+    data = run.raw(sample_id).data
+    _write(data if data.endswith(b"\n") else data + b"\n")
+
+
+def _write_bytes(runs: "Runs", run_id: str | None, place: str) -> None:
+    """Write a range of bytes of a file, a block at a time."""
+    found = RANGE.fullmatch(place)
+    if found is None:
+        raise click.UsageError(f"{place!r} is not FILE:START-STOP.", click.get_current_context())
+    among = options.chosen(runs, run_id)
+    if len(among) != 1:
+        raise NotFound(f"choose the run with --run: {', '.join(run.id for run in among[:20]) or 'there is none'}")
+    start, stop = int(found["start"]), int(found["stop"])
+    if start >= stop:
+        raise click.UsageError(f"{place!r}: the range ends where it begins or before.", click.get_current_context())
+    if not among[0].read(found["file"], start, start + 1):
+        raise NotFound(f"{found['file']} ends before byte {start}")
+    while start < stop and (block := among[0].read(found["file"], start, min(start + BLOCK_BYTES, stop))):
+        _write(block)
+        start += len(block)
+
+
+def _write(data: bytes) -> None:
+    """Bytes as they are; where a terminal reads them, as text that does not steer it."""
+    if sys.stdout.isatty():
+        tell(visible(data.decode("utf-8", "replace")))
+    else:
+        sys.stdout.buffer.write(data)
+
+
+def _record(run: "Run", sample: "Sample") -> dict[str, Any]:
+    from msgspec import to_builtins
+
+    return {"id": str(sample.key), "run": run.id, **to_builtins(sample)}
+
+
+def _print(run: "Run", sample: "Sample") -> None:
+    console = output()
+    for text in _page(run, sample):
+        console.print(text, soft_wrap=True)
+
+
+def _page(run: "Run", sample: "Sample") -> "Iterator[Text]":
+    yield line(f"{run.id}  {sample.key}", "bold")
+    facts = list(_facts(sample))
+    width = min(48, max(len(name) for name, _ in facts))
+    for name, value in facts:
+        yield line(f"{name:{width}} ", "dim") + line(value)
+    for note in sample.notes:
+        yield block("\n    ".join(f"Note: {note}".rstrip().split("\n")), "yellow")
+    yield from _transcript(sample.turns)
+    if sample.label:
+        yield _heading("label")
+        yield block(sample.label)
+    if sample.ref_turns:
+        yield _heading("reference response", number(sample.ref_reward))
+        yield from _transcript(sample.ref_turns)
+
+
+def _facts(sample: "Sample") -> Iterator[tuple[str, str]]:
+    row, where = sample.row, sample.locator
+    yield "reward", number(row.reward)
+    yield "advantage", number(row.advantage)
+    yield "status", row.status + (f" ({row.status_raw})" if row.status_raw not in ("", row.status) else "")
+    if row.env:
+        yield "environment", row.env
+    if row.discarded:
+        yield "discarded", row.discarded
+    counts = (("prompt", row.prompt_tokens), ("response", row.response_tokens), ("total", row.total_tokens))
+    yield "tokens", ", ".join(f"{name} {count}" for name, count in counts if count is not None) or "-"
+    for name, value in row.metrics.items():
+        yield name, number(value)
+    yield from row.tags.items()
+    for name, fact in sample.facts.items():
+        yield name, fact if isinstance(fact, str) else number(fact)
+    if sample.series:
+        yield "token series", ", ".join(f"{series.name} ({len(series.values)})" for series in sample.series)
+    yield "source", f"{where.source}, bytes {where.start} to {where.start + where.length}"
+
+
+def _transcript(turns: "Sequence[Turn]") -> "Iterator[Text]":
+    for turn in turns:
+        tokens = "" if turn.tokens is None else f"{turn.tokens} tokens"
+        reward = "" if turn.reward is None else f"reward {number(turn.reward)}"
+        facts = (f"{name} {fact if isinstance(fact, str) else number(fact)}" for name, fact in turn.facts.items())
+        yield _heading(turn.role, turn.name, tokens, reward, turn.stop_reason, *facts)
+        yield _body(turn)
+
+
+def _heading(title: str, *more: str) -> "Text":
+    words = [line(word, "dim") for word in more if word]
+    return block("\n") + block("  ").join([line(f" {title} ", "bold reverse"), *words])
+
+
+def _body(turn: "Turn") -> "Text":
+    body = block("")
+    for part in turn.parts:
+        body.append_text(_part(part))
+    body.rstrip()
+    return body
+
+
+def _part(part: "Part") -> "Text":
+    """A part as it was written, but for placeholders of a template: several in a row are one, with their number."""
+    shown = part.text if part.raw is None or part.kind == "placeholder" else part.raw
+    return block(shown, STYLES.get(part.kind, ""))

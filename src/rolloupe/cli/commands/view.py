@@ -1,0 +1,109 @@
+"""`rolloupe view`: the page in the browser."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from rolloupe.cli import options
+from rolloupe.cli.frame import Command, Example
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+EXAMPLES = (
+    Example("rolloupe view RUN_DIR", "One run, or all below a folder"),
+    Example("rolloupe view RUN_DIR --format generic --port 8090", "As this format, on this port"),
+    Example("ssh -L 8080:127.0.0.1:8080 gpu-box", "From your own machine, to a viewer that runs on gpu-box"),
+    Example("rolloupe view RUN_DIR --host 0.0.0.0 --allow-host gpu-box", "For a network, with the token"),
+    Example("rolloupe view RUN_DIR --host 0.0.0.0 --no-token --cors '*'", "Open to everybody who reaches the port"),
+)
+
+
+def serving(command: F) -> F:
+    """Add the options of the server."""
+    for option in reversed(SERVER_OPTIONS):
+        command = option(command)
+    return command
+
+
+SERVER_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="The address to listen on."),
+    click.option("--port", type=click.IntRange(0, 65535), metavar="PORT", help="Default: 8080, or the next free one."),
+    click.option("--base-path", default="", metavar="PREFIX", help="Before every address, for a proxy: /rollouts."),
+    click.option(
+        "--cache-memory",
+        type=click.IntRange(0, 2**31),
+        default=64,
+        show_default=True,
+        metavar="MB",
+        help="Memory for answers that are kept.",
+    ),
+    click.option(
+        "--cache-entries",
+        type=click.IntRange(0, 2**31),
+        default=1000,
+        show_default=True,
+        metavar="N",
+        help="How many are kept at most.",
+    ),
+    options.budget,
+    options.state,
+    click.option("--no-browser", is_flag=True, help="Do not open a browser."),
+    click.option("--token", metavar="VALUE", help="Ask for this token. Default: a random one, kept over restarts."),
+    click.option("--no-token", is_flag=True, help="Ask for none: whoever reaches the port can read the runs."),
+    click.option("--rotate-token", is_flag=True, help="Draw a new random token, which ends all sessions."),
+    click.option(
+        "--allow-host",
+        "allow_hosts",
+        multiple=True,
+        metavar="NAME",
+        help="A name by which browsers may address this machine. Repeatable.",
+    ),
+    click.option(
+        "--cors",
+        multiple=True,
+        metavar="ORIGIN",
+        help="An origin whose pages may read the answers; * for any. Repeatable.",
+    ),
+)
+
+
+def start(place: options.Place, *, cache_memory: int, no_browser: bool, **server: Any) -> None:
+    """Serve the runs of a place until interrupted."""
+    from rolloupe.server.process.serve import serve
+
+    serve(
+        place.paths,
+        index_dir=place.index_dir,
+        reading=place.reading,
+        cache_memory_mb=cache_memory,
+        open_browser=not no_browser,
+        **server,
+    )
+
+
+@click.command(cls=Command, examples=EXAMPLES)
+@options.paths
+@serving
+@options.reading
+def view(
+    paths: tuple[str, ...],
+    data_dirs: tuple[str, ...],
+    index_dir: str | None,
+    format: str | None,
+    follow_symlinks: bool,
+    fields: tuple[tuple[str, str], ...],
+    reward_key: str,
+    reward_range: tuple[float, float] | None,
+    **server: Any,
+) -> None:
+    """Show runs in the browser, live.
+
+    Prints the address, and opens a browser where there is one. The page follows the runs at PATH while they grow. The
+    server listens on this machine alone and asks for a token, which the address carries. Ctrl-C ends it.
+    """
+    place = options.place_of(
+        paths, data_dirs, index_dir, format, follow_symlinks=follow_symlinks, fields=fields, reward_key=reward_key,
+        reward_range=reward_range,
+    )  # fmt: skip
+    start(place, **server)

@@ -1,0 +1,1 @@
+"""Any JSON lines whose rows hold a text and a score under usual names."""

@@ -1,0 +1,273 @@
+"""Any JSON lines whose rows hold text and a score under usual names: verl, SkyRL, AReaL, verifiers, own scripts.
+
+Where a step, a group or a split is not in the row, it is taken from the names of files and folders, and from equal
+prompts.
+"""
+
+import re
+from pathlib import Path
+
+from rolloupe import tokens
+from rolloupe.formats.generic.keys import (
+    GROUPS,
+    PROMPTS,
+    RESPONSES,
+    SCORES,
+    SERIES,
+    STEPS,
+    Roles,
+    has_sample,
+    is_aside,
+    may_be_sample,
+    roles_of,
+)
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.field_map import ROLES, Fields, renamed
+from rolloupe.formats.reading.files import Entry, alone, files, folders, links_of, stem
+from rolloupe.formats.reading.jsonl import JsonlFormat, Record, Unusable, step_of
+from rolloupe.formats.reading.peek import look, look_into
+from rolloupe.formats.unreadable import is_foreign
+from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source, TokenSeries
+
+MAX_STEP_FOLDERS = 100_000
+"""Folders named by a step below one run; more are not looked at."""
+
+_EVAL_WORDS = {"eval", "evals", "evaluation", "val", "valid", "validation", "test"}
+_SEPARATOR = re.compile(r"[_\-.\s]+")
+_NO_NAME = re.compile(r"data|(?:global|steps?|iter|iteration|rollout)?[0-9]*")
+_UID = re.compile(r"(?P<group>.+)_[0-9]+_[0-9]+", re.DOTALL)
+
+
+def _listed(keys: tuple[str, ...]) -> str:
+    return ", ".join(f"`{key}`" for key in keys)
+
+
+class Generic(JsonlFormat):
+    """JSON lines with text and a score."""
+
+    name = "generic"
+    title = "JSON lines with text and a score"
+    series_in_samples = True
+    recognises = (
+        "`.jsonl` or `.ndjson` files whose rows hold a text or a list of messages (prompt: "
+        f"{_listed(PROMPTS)}; response: {_listed(RESPONSES)}; or `messages` alone) and a score ({_listed(SCORES)})."
+    )
+    layout = (
+        "One file, a folder of files, or a folder whose folders are named by a step (`global_step_3_evals/`, `12/`) "
+        "and hold such files. Files whose rows hold no sample (`aggregated_results.jsonl`), and those of NeMo-Gym, are "
+        "left aside."
+    )
+    identity = (
+        f"step = {_listed(STEPS)}, else the number in the name of the folder or the file, else 0; group = "
+        f"{_listed(GROUPS)}, `uid` without its last two numbers, `id` where messages are stored "
+        "beside it, else a hash of the prompt; index = `{file}:{byte offset}`. Split `train`, or `eval/{name}` where "
+        "file or folder is named after an evaluation (`val_...`, `global_step_3_evals/gsm8k.jsonl`)."
+    )
+    reads = (
+        (
+            "prompt and response keys, `messages`",
+            "turns; of `messages` alone the response begins at the first assistant message",
+        ),
+        (
+            "score keys",
+            (
+                "the reward: a number; of an object `score`, else `reward`, else its only number; of a list of numbers "
+                "the sum, and the list is the token series `token_rewards`"
+            ),
+        ),
+        ("`advantage`", "advantage"),
+        ("`discarded`", "why it was not trained on, a text"),
+        ("`status`, `finish_reason`, `stop_reason`, `stop_condition`, `is_truncated`, `error`", "status"),
+        ("`ground_truth`, `gts`, `label`, `target`, `answer`, ...", "ground truth"),
+        ("`response_length`, `completion_tokens`, `prompt_len`, `seqlen`, ...", "token counts"),
+        ("`data_source`, `dataset`, `env_name`, `env_class`, `task`, ...", "environment"),
+        ("`logprobs`, `ref_logprobs`, `entropy`, `advantages`, `loss_mask`, ... as lists", "token series"),
+        ("other numbers, true and false, and the numbers in `metrics`", "sample metrics"),
+        (f"other texts of at most {fields.MAX_TAG_CHARS} characters", "tags"),
+        ("any other key", "extra"),
+    )
+    limits = (
+        "A row without any of the text and score keys is listed as a problem. Token ids without text are not decoded. "
+        "Rows with other keys are read where `--map FILE` (in Python `fields=`) says which key is what: a TOML file of "
+        f'lines such as `reward = "grade.total"`. Its roles are {_listed(tuple(ROLES))}; a key with dots leads into '
+        "objects, and by numbers into lists."
+    )
+
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
+        """See `Format`."""
+        if path.is_file():
+            return self._found(path, stem(path.name), [alone(path)], "one file", "", forced=forced)
+        root = link_root or str(path.resolve())
+        listed = [
+            entry.location for entry in files(str(path), root) if forced or _may_hold_samples(entry, (), forced=False)
+        ]
+        places = "" if listed else "in folders named by a step"
+        listed += [entry.location for folder in _step_folders(str(path), root) for entry in files(folder.path, root)]
+        number = f"{len(listed)} file{'s' if len(listed) != 1 else ''} of JSON lines {places}".rstrip()
+        return self._found(path, path.name, listed, number, root, forced=forced)
+
+    def _found(
+        self, path: Path, name: str, listed: list[Location], what: str, links: str, *, forced: bool
+    ) -> list[RunInfo]:
+        records = (record for _, seen in look_into(listed) for record in seen.objects if not is_foreign(record))
+        fitting = next((roles for record in records if has_sample(record, roles := roles_of(record))), None)
+        if not listed or not (fitting or forced):
+            return []
+        reason = f"{what}, {fitting.described() if fitting else 'read as a person asked'}"
+        parts = (RunPart(str(path)),)
+        return [RunInfo(name=name, root=str(path), format=self.name, reason=reason, parts=parts, link_root=links)]
+
+    def sources(self, run: RunInfo) -> list[Source]:
+        """See `Format`."""
+        found = []
+        for part in run.parts:
+            if Path(part.path).is_file():
+                found.append(_source(run, Location(part.path, links_of(run))))
+                continue
+            listed = files(part.path, links_of(run))
+            for folder in _step_folders(part.path, links_of(run)):
+                listed += files(folder.path, links_of(run))
+            asked = run.reading.format or run.reading.fields
+            kept = [entry for entry in listed if _may_hold_samples(entry, run.reading.fields, forced=bool(asked))]
+            found += [_source(run, entry.location) for entry in (listed if asked and not kept else kept)]
+        return found
+
+    def prepared(self, run: RunInfo, record: Record) -> Record:
+        """See `JsonlFormat`."""
+        return renamed(record, run.reading.fields) if run.reading.fields else record
+
+    def may_cut(self, key: str) -> bool:
+        """See `JsonlFormat`."""
+        return is_aside(key)
+
+    def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
+        """See `JsonlFormat`."""
+        if not may_be_sample(record):
+            raise Unusable("an object without a text or a score under a usual name is no sample")
+        roles = roles_of(record)
+        reward = _reward(roles, record)
+        status, status_raw = roles.status(record)
+        prompt_value, response_value = roles.texts(record)
+        prompt = fields.joined(prompt_value)
+        metrics, tags = roles.rest(record)
+        step = step_of(record.get(roles.step)) if roles.step else None
+        return SampleRow(
+            split=source.split or "train",
+            step=step if step is not None else (source.step or 0),
+            group=_group(roles, record) or fields.digest(prompt),
+            index=f"{stem(source.name)}:{start}",
+            ordinal=start,
+            start=start,
+            length=length,
+            reward=reward.value,
+            advantage=fields.number(record.get("advantage")),
+            status=status,
+            status_raw=status_raw,
+            turns=_turn_count(response_value),
+            prompt_tokens=roles.tokens(record, "prompt"),
+            response_tokens=roles.tokens(record, "response"),
+            total_tokens=roles.tokens(record, "total"),
+            env=(fields.name(record.get(roles.env)) or "") if roles.env else "",
+            uid=fields.name(record.get("uid")) or "",
+            discarded=fields.reason(record.get("discarded")) or "",
+            metrics=metrics | reward.metrics,
+            tags=tags | reward.tags,
+            prompt=prompt,
+            response=fields.joined(response_value, thoughts=True),
+        )
+
+    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
+        """See `JsonlFormat`."""
+        roles = roles_of(record)
+        prompt, response = roles.texts(record)
+        return Sample(
+            key=row.key,
+            row=row,
+            locator=locator,
+            turns=fields.prompt_turns(prompt) + fields.response_turns(response),
+            prompt_text=row.prompt,
+            response_text=row.response,
+            prompt_messages=fields.messages(prompt),
+            response_messages=fields.messages(response),
+            label=fields.as_text(record.get(roles.label)) if roles.label else "",
+            series=_series(roles, record),
+            extra={key: fields.showable(value) for key, value in record.items() if not roles.shows(key, value, row)},
+        )
+
+
+def _step_folders(folder: str, link_root: str) -> list[Entry]:
+    named = [entry for entry in folders(folder, link_root) if fields.step_of_folder(entry.name) is not None]
+    return named[:MAX_STEP_FOLDERS]
+
+
+def _source(run: RunInfo, location: Location) -> Source:
+    path, root = location
+    file = Path(path)
+    name = file.name if path == run.root else file.relative_to(run.root).as_posix()
+    of_file = fields.step_in(stem(file.name))
+    of_folder = fields.step_of_folder(file.parent.name)
+    first, second = (of_folder, of_file) if "/" in name else (of_file, of_folder)
+    return Source(path=path, name=name, root=root, split=_split(run, name), step=second if first is None else first)
+
+
+def _split(run: RunInfo, name: str) -> str:
+    """`eval/NAME` where the file, a folder of the run on the way to it, or the run's own folder is an evaluation's."""
+    *above, file = stem(name).split("/")
+    words = [word for word in _words(file) if not _NO_NAME.fullmatch(word)]
+    if words and words[0] in _EVAL_WORDS:
+        return f"eval/{'_'.join(words[1:]) or words[0]}"
+    folder = next((part for part in above if not _EVAL_WORDS.isdisjoint(_words(part))), "")
+    top = Path(run.root).name
+    if not folder and top.lower() in _EVAL_WORDS:
+        folder = top
+    return f"eval/{'_'.join(words) or folder}" if folder else "train"
+
+
+def _words(part: str) -> list[str]:
+    return [word for word in _SEPARATOR.split(part.lower()) if word]
+
+
+_with_samples: set[tuple[str, int, Fields, bool]] = set()
+
+
+def _may_hold_samples(entry: Entry, named: Fields, *, forced: bool) -> bool:
+    """Tell whether rows of a file may be samples. Remembered once some were, as a file may begin with others."""
+    key = (entry.path, entry.inode, named, forced)
+    if key in _with_samples:
+        return True
+    records = [renamed(record, named) for record in look(entry.location).objects]
+    found = any(has_sample(record, roles_of(record)) and (forced or not is_foreign(record)) for record in records)
+    if found:
+        _with_samples.add(key)
+    return found or not records
+
+
+def _reward(roles: Roles, record: Record) -> fields.Reward:
+    value = record.get(roles.score) if roles.score else None
+    if isinstance(value, list):
+        rewards = tokens.read_floats(value)
+        return fields.Reward(None if rewards is None else tokens.nan_sum(rewards), {}, {})
+    return fields.reward(value)
+
+
+def _group(roles: Roles, record: Record) -> str | None:
+    if roles.group:
+        return fields.name(record.get(roles.group))
+    uid = record.get("uid")
+    match = _UID.fullmatch(uid) if isinstance(uid, str) else None
+    return fields.name(match["group"]) if match else None
+
+
+def _turn_count(response: object) -> int:
+    if not isinstance(response, list):
+        return 1
+    roles = [entry.get("role") for entry in response if isinstance(entry, dict)]
+    return max(1, roles.count("assistant")) if response else 0
+
+
+def _series(roles: Roles, record: Record) -> list[TokenSeries]:
+    found = {key: record[key] for key in SERIES if key in record}
+    if roles.score and isinstance(record[roles.score], list):
+        found["token_rewards"] = record[roles.score]
+    arrays = {key: tokens.read_floats(value) for key, value in found.items()}
+    return [TokenSeries(name=key, values=values.tolist()) for key, values in arrays.items() if values is not None]

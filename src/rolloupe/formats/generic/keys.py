@@ -1,0 +1,197 @@
+"""The usual names: which member of a row is its prompt, its response, its score, its step, and so on."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.jsonl import Record
+from rolloupe.model import SampleRow, Status
+
+PROMPTS = ("prompt", "input", "question", "query", "problem", "input_prompt", "instruction", "prompt_text")
+RESPONSES = (
+    "response", "completion", "output", "generation", "answer_text", "output_response", "response_text",
+    "completion_text", "output_text", "generated_text", "model_output",
+)  # fmt: skip
+MESSAGES = ("messages",)
+SCORES = ("reward", "score", "rewards", "scores", "total_reward")
+STEPS = ("step", "global_step", "global_steps", "iteration", "rollout_id", "training_step", "train_step")
+GROUPS = (
+    "group", "group_id", "group_index", "group_idx", "prompt_id", "prompt_idx", "prompt_index", "example_id", "task_id",
+)  # fmt: skip
+LABELS = ("ground_truth", "gts", "label", "target", "golden_answer", "reference_answer", "answer")
+ENVS = ("env_name", "env_id", "env", "env_class", "data_source", "dataset", "task")
+STATUSES = ("status", "finish_reason", "stop_reason", "stop_condition")
+COUNTS = {
+    "prompt": ("prompt_length", "prompt_tokens", "prompt_len", "prompt_token_count", "input_tokens"),
+    "response": (
+        "response_length", "response_tokens", "response_len", "response_token_count", "completion_tokens",
+        "completion_length", "output_tokens",
+    ),
+    "total": ("total_length", "total_tokens", "total_token_count", "seqlen", "seq_len"),
+}  # fmt: skip
+SERIES = (
+    "logprobs", "ref_logprobs", "rollout_logprobs", "old_logprobs", "values", "token_rewards", "advantages", "returns",
+    "entropy", "loss_mask", "kl",
+)  # fmt: skip
+
+_TELLING = frozenset((*PROMPTS, *RESPONSES, *MESSAGES, *SCORES))
+_LISTS = _TELLING | {"error"}
+"""The keys whose value may be a list that counts for something."""
+
+Test = Callable[[object], bool]
+
+
+class Roles(NamedTuple):
+    """The key in each role, None where there is none."""
+
+    prompt: str | None
+    response: str | None
+    messages: str | None
+    score: str | None
+    step: str | None
+    group: str | None
+    label: str | None
+    env: str | None
+    status_key: str | None
+    counts: dict[str, str]
+
+    def described(self) -> str:
+        """For a person: the keys that tell a sample."""
+        keys = [key for key in (self.prompt, self.response, self.messages, self.score) if key]
+        return f"rows have {', '.join(keys[:-1])} and {keys[-1]}"
+
+    def texts(self, record: Record) -> tuple[Any, Any]:
+        """Prompt and response; where there are only messages, the response begins at the first assistant's."""
+        prompt = record.get(self.prompt) if self.prompt else None
+        if self.messages is None:
+            return prompt, record.get(self.response) if self.response else None
+        messages = record[self.messages]
+        if self.response:
+            return (prompt if self.prompt else messages), record.get(self.response)
+        first = next((n for n, m in enumerate(messages) if m.get("role") == "assistant"), len(messages))
+        return messages[:first], messages[first:]
+
+    def tokens(self, record: Record, what: str) -> int | None:
+        """A number of tokens."""
+        key = self.counts.get(what)
+        return fields.count(record[key]) if key else None
+
+    def status(self, record: Record) -> tuple[Status, str]:
+        """The status, from a word or from what else tells it."""
+        if self.status_key:
+            return fields.status(record[self.status_key])
+        if record.get("error"):
+            return "error", "error"
+        if record.get("is_truncated") is True:
+            return "truncated", "is_truncated"
+        if record.get("is_completed") is True:
+            return "completed", "is_completed"
+        return "unknown", ""
+
+    def rest(self, record: Record) -> tuple[dict[str, float], dict[str, str]]:
+        """Sample metrics and tags: what has no role, and is a number or a short text."""
+        metrics: dict[str, float] = {}
+        tags: dict[str, str] = {}
+        taken = {*self[:9], *self.counts.values(), "uid", "advantage"}
+        for key, value in record.items():
+            if key in taken or (key == "discarded" and fields.reason(value) is not None):
+                continue
+            if (value_as_number := fields.number(value)) is not None:
+                metrics[key] = value_as_number
+            elif (short := fields.tag(value)) is not None:
+                tags[key] = short
+        inner = record.get("metrics")
+        if isinstance(inner, dict):
+            metrics = {k: n for k, v in inner.items() if (n := fields.number(v)) is not None} | metrics
+        return metrics, tags
+
+    def shows(self, key: str, value: object, row: SampleRow) -> bool:
+        """Tell whether a member is shown outside of the extra fields."""
+        if key in row.metrics or key in row.tags or key in (self.prompt, self.response, self.messages, self.label):
+            return True
+        if key == self.score:
+            return isinstance(value, list) or fields.is_shown_reward(value)
+        if key in (self.step, self.group, self.env, "uid"):
+            return fields.name(value) is not None
+        if key == "metrics":
+            return isinstance(value, dict) and all(fields.number(member) is not None for member in value.values())
+        if key == "advantage":
+            return fields.number(value) is not None
+        if key == "discarded":
+            return fields.reason(value) is not None
+        return key == self.status_key or key in self.counts.values() or (key in SERIES and isinstance(value, list))
+
+
+def roles_of(record: Record) -> Roles:
+    """Find the key in each role: the first usual name whose value is of the right type, if there is one."""
+    prompt = _first(record, PROMPTS, _is_text) or _first(record, PROMPTS, _is_any)
+    response = _first(record, RESPONSES, _is_response) or _first(record, RESPONSES, _is_any)
+    messages = _first(record, MESSAGES, fields.is_messages)
+    group = _first(record, GROUPS, _is_name)
+    if group is None and isinstance(record.get("id"), int) and fields.is_messages(record.get("prompt")):
+        group = "id"  # verifiers until September 2025: rollouts of one example share it
+    return Roles(
+        prompt=prompt,
+        response=response,
+        messages=messages,
+        score=_first(record, SCORES, _is_score) or _first(record, SCORES, lambda value: value is None),
+        step=_first(record, STEPS, lambda value: fields.integer(value) is not None) or _first(record, STEPS, _is_any),
+        group=group,
+        label=_first(record, LABELS, _is_any),
+        env=_first(record, ENVS, _is_name),
+        status_key=_first(record, STATUSES, lambda value: isinstance(value, str)),
+        counts={what: key for what, keys in COUNTS.items() if (key := _first(record, keys, _is_count))},
+    )
+
+
+def has_text(record: Record, roles: Roles) -> bool:
+    """Tell whether a row has a text or messages in one of these roles."""
+    return any(key and _is_text(record[key]) for key in (roles.prompt, roles.response, roles.messages))
+
+
+def has_sample(record: Record, roles: Roles) -> bool:
+    """Tell whether a row is a sample for certain: it has a text and a score."""
+    return roles.score is not None and has_text(record, roles)
+
+
+def is_aside(key: str) -> bool:
+    """Tell whether a list under this key is nothing but a token series or an extra field."""
+    return key not in _LISTS
+
+
+def may_be_sample(record: Record) -> bool:
+    """Tell whether a row has any usual name of a text or a score, of whatever type its value is."""
+    return not _TELLING.isdisjoint(record)
+
+
+def _first(record: Record, keys: tuple[str, ...], fits: Test) -> str | None:
+    for key in keys:
+        if key in record and fits(record[key]):
+            return key
+    return None
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) or fields.is_messages(value)
+
+
+def _is_response(value: object) -> bool:
+    return _is_text(value) or value == []
+
+
+def _is_score(value: object) -> bool:
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(entry, int | float) for entry in value)
+    return isinstance(value, int | float) or (isinstance(value, dict) and bool(fields.reward(value).metrics))
+
+
+def _is_any(value: object) -> bool:
+    return value is not None
+
+
+def _is_name(value: object) -> bool:
+    return fields.name(value) is not None
+
+
+def _is_count(value: object) -> bool:
+    return fields.count(value) is not None

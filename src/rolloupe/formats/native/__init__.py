@@ -1,0 +1,1 @@
+"""Rolloupe's own layout, as docs/native-format.md specifies it."""

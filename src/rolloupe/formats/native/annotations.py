@@ -1,0 +1,84 @@
+"""What a native run learns of a sample after it was written: lines of `annotations/`, joined by uid.
+
+Their places come from the index. Without it, or where a file no longer holds what the index says, files are searched.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from rolloupe import text
+from rolloupe.errors import SourceChanged
+from rolloupe.formats.prime_rl import annotations
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.files import files, links_of
+from rolloupe.formats.reading.jsonl import Record, Unusable, parse, strip_bom
+from rolloupe.model import Annotation, Location, Locator, RunInfo, SampleRow, Source
+
+FOLDER = "annotations"
+MAX_PLACES = 1000
+"""So many lines about one sample, the newest, are read for it."""
+
+Raw = Callable[[Source, Locator], bytes]
+
+
+class Line(NamedTuple):
+    """A line of annotations: its file, as the run calls it, and what it says."""
+
+    source: str
+    record: Record
+
+
+def about(run: RunInfo, uid: str, places: Sequence[Locator] | None, raw: Raw) -> tuple[list[Line], list[str]]:
+    """Return the lines about a sample, oldest first, and what could not be read.
+
+    `places` says where they stand, oldest first; None where nobody knows. `raw` reads the bytes at a place.
+    """
+    held = files(os.path.join(run.root, FOLDER), links_of(run)) if uid and places != [] else []
+    held.sort(key=lambda one: text.natural(one.name))
+    held_at = {f"{FOLDER}/{entry.name}": entry.location for entry in held}
+    if places is None:
+        return _searched(held_at, uid)
+    lines: list[Line] = []
+    notes = [f"annotations: of very many the last {MAX_PLACES} count"] if len(places) > MAX_PLACES else []
+    for name, own in groupby(places[-MAX_PLACES:], key=lambda place: place.source):
+        where = held_at.get(name)
+        found = [] if where is None else _at(Source(path=where.path, name=name, root=where.root), list(own), uid, raw)
+        if found is None:
+            found, more = _searched({name: held_at[name]}, uid)
+            notes += more
+        lines += found
+    return lines, notes
+
+
+def _searched(held_at: dict[str, Location], uid: str) -> tuple[list[Line], list[str]]:
+    lines: list[Line] = []
+    notes: list[str] = []
+    for name, where in held_at.items():
+        found, told = annotations.about(where, "uid", uid)
+        lines += [Line(name, record) for record in found]
+        notes += told
+    return lines, notes
+
+
+def _at(source: Source, places: list[Locator], uid: str, raw: Raw) -> list[Line] | None:
+    """The lines at some places of a file; None where one of them is no longer about the sample."""
+    found = []
+    for place in places:
+        try:
+            record = parse(strip_bom(raw(source, place), place.start))
+        except (SourceChanged, Unusable):
+            return None
+        if fields.name(record.get("uid")) != uid:
+            return None
+        found.append(Line(source.name, record))
+    return found
+
+
+def fold(row: SampleRow, said: Annotation) -> None:
+    """Have what was learned of a sample take the place of what was known."""
+    row.advantage = row.advantage if said.advantage is None else said.advantage
+    row.discarded = row.discarded if said.discarded is None else said.discarded
+    row.metrics = row.metrics | said.metrics
+    row.tags = row.tags | said.tags

@@ -1,0 +1,518 @@
+"""Rolloupe's own layout, written by `rolloupe.record`: docs/native-format.md specifies it.
+
+Text and numbers are JSON lines; token series lie in small Parquet parts, which a line names by number and row.
+"""
+
+import math
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rolloupe import tokens
+from rolloupe.formats.native import annotations
+from rolloupe.formats.native.derived import derived
+from rolloupe.formats.native.losses import losses
+from rolloupe.formats.native.token_parts import PartUnreadable, part_path, read_row
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import trainer_files as trainer
+from rolloupe.formats.reading.files import file_of, files, folders, links_of, plain_name, stem
+from rolloupe.formats.reading.jsonl import JsonlFormat, Record, Unusable, step_of
+from rolloupe.model import (
+    Annotation,
+    Checkpoint,
+    Location,
+    Locator,
+    LoggedTranscript,
+    LogNode,
+    MetricRow,
+    Problem,
+    RunFile,
+    RunInfo,
+    RunPart,
+    Sample,
+    SampleRow,
+    Scanned,
+    SeriesFacts,
+    Source,
+    TokenSeries,
+)
+
+MARKER = "rolloupe.json"
+VERSION = 1
+MAX_ERROR_CHARS = 4_000
+"""So much of what a failed rollout raised is shown with it, from its end; all of it is among the extra fields."""
+
+_WHAT = {
+    MARKER: "what the run is", "config.json": "configuration", "code.diff": "changes of the code",
+    "attempts.jsonl": "attempts", "ended.jsonl": "attempts", "checkpoints.jsonl": "checkpoints",
+}  # fmt: skip
+_CONFIG = re.compile(r"config\..+\.json")
+"""Earlier configurations, and those of single processes."""
+
+FOLDERS = {
+    "samples": "samples", "annotations": "annotations", "metrics": "metrics", "tokens": "token series",
+    "torn": "ends of lines that a killed process left",
+}  # fmt: skip
+_TELLING = ("uid", "step", "prompt", "response", "reward")
+
+
+def _list(value: object) -> list[Any] | None:
+    return value if isinstance(value, list) else None
+
+
+_PLACED = {
+    **dict.fromkeys(("uid", "split", "group", "index", "env"), fields.name), "step": fields.integer,
+    **dict.fromkeys(("reward", "advantage", "ref_reward"), fields.number),
+    "status": fields.tag, "discarded": fields.reason,
+    **dict.fromkeys(("turns", "prompt_tokens", "response_tokens"), fields.count),
+    **dict.fromkeys(("tokens", "dropped", "uneven"), _list), "launch": fields.count,
+    **dict.fromkeys(("prompt", "response", "ref_response", "label"), fields.as_text),
+}  # fmt: skip
+"""The keys that have a place of their own, and how they are read: what cannot be read so is kept as extra."""
+
+
+class Native(JsonlFormat):
+    """Runs that `rolloupe.Recorder` wrote."""
+
+    name = "native"
+    title = "Rolloupe"
+    recognises = f'A folder with a file `{MARKER}` that says `"layout": "rolloupe"`.'
+    layout = "[docs/native-format.md](native-format.md) specifies it; open the folder, or what lies in it."
+    identity = "split, step, group and index as they were recorded; `uid` joins annotations."
+    reads = (
+        ("`samples/`", "samples"),
+        ("`annotations/`", "what was learned of them afterwards; of each value the newest counts"),
+        ("`tokens/`", "token series, read with the one sample that they belong to"),
+        ("`metrics/`, `config.json`, `checkpoints.jsonl`, `code.diff`", "metrics, configuration, checkpoints, code"),
+        (
+            "derived",
+            (
+                "sample metrics `ref_reward`, `reward_gap` = reward - ref_reward, `valid_reward_gap`; `avg_log_ratio`, "
+                "`sum_log_ratio` of logprobs and ref_logprobs, `avg_kl`, `sum_kl`, `max_kl` of a series `kl`"
+            ),
+        ),
+        ("any other key", "extra"),
+    )
+    limits = "Files of a later version are refused, with a message."
+
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
+        """See `Format`."""
+        links = link_root or str(path.resolve())
+        marker = _marker(path, links)
+        if marker is None and forced and (path.is_file() or files(str(path), links)):
+            marker = {"version": VERSION}
+        if marker is None:
+            return []
+        version = fields.integer(marker.get("version"))
+        reason = f"{MARKER} says so" if _marker(path, links) else "read as a person asked"
+        if version is None or version > VERSION:
+            reason = f"{MARKER} says version {version}, and {VERSION} is the last one known here: update Rolloupe"
+        parts = (RunPart(str(path)),)
+        return [
+            RunInfo(
+                name=path.name, root=str(path), format=self.name, reason=reason, parts=parts, link_root=links,
+                reward_range=_range(marker.get("reward_range")), metric_ranges=_ranges(marker.get("metric_ranges")),
+            )
+        ]  # fmt: skip
+
+    def sources(self, run: RunInfo) -> list[Source]:
+        """See `Format`. A file of samples that was named alone is read alone."""
+        if os.path.isfile(run.root):
+            return [Source(path=run.root, name=os.path.basename(run.root), root=links_of(run))]
+        marker = _marker(Path(run.root), links_of(run))
+        if marker is None:
+            return [Source(path=one.path, name=one.name, root=one.root) for one in files(run.root, links_of(run))]
+        if (fields.integer(marker.get("version")) or 0) > VERSION:
+            return []
+        return [
+            Source(path=one.path, name=f"{folder}/{one.name}", root=one.root, annotates=folder == "annotations")
+            for folder in ("samples", "annotations")
+            for one in files(os.path.join(run.root, folder), links_of(run))
+        ]
+
+    def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
+        """See `JsonlFormat`."""
+        found: Scanned = (
+            _annotation(record, start, length) if source.annotates else self.row(source, record, start, length)
+        )
+        return [found, *_told(source, record, start, length)]
+
+    def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:  # noqa: ARG002
+        """See `JsonlFormat`."""
+        if record.keys().isdisjoint(_TELLING):
+            raise Unusable("an object without uid, step, prompt, response or reward is no sample")
+        prompt = fields.joined(record.get("prompt"))
+        status, status_raw = fields.status(record.get("status"))
+        reward, series = fields.number(record.get("reward")), _facts(record)
+        means = _means(record, series)
+        means.pop("kl", None)  # `derived` tells it
+        told = means | _numbers(record.get("metrics"))
+        index, turns = fields.name(record.get("index")), fields.count(record.get("turns"))
+        return SampleRow(
+            split=fields.name(record.get("split")) or "train",
+            step=step_of(record.get("step")) or 0,
+            group=fields.name(record.get("group")) or fields.digest(prompt),
+            index=str(start) if index is None else index,
+            ordinal=start,
+            start=start,
+            length=length,
+            reward=reward,
+            advantage=fields.number(record.get("advantage")),
+            status=status,
+            status_raw=status_raw,
+            turns=1 if turns is None else turns,
+            prompt_tokens=fields.count(record.get("prompt_tokens")),
+            response_tokens=fields.count(record.get("response_tokens")),
+            total_tokens=_total(record),
+            launch=fields.count(record.get("launch")) or 0,
+            env=fields.name(record.get("env")) or "",
+            uid=fields.name(record.get("uid")) or "",
+            discarded=fields.reason(record.get("discarded")) or "",
+            metrics=told | derived(reward, fields.number(record.get("ref_reward")), told, series),
+            tags=_words(record.get("tags")),
+            series=series,
+            prompt=prompt,
+            response=fields.joined(record.get("response"), thoughts=True),
+        )
+
+    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
+        """See `JsonlFormat`. Token series follow in `annotate`, which knows the run."""
+        reference = record.get("ref_response")
+        pieces = record.get("tokens")
+        return Sample(
+            key=row.key,
+            row=row,
+            locator=locator,
+            turns=fields.prompt_turns(record.get("prompt")) + fields.response_turns(record.get("response")),
+            prompt_text=row.prompt,
+            response_text=row.response,
+            prompt_messages=fields.messages(record.get("prompt")),
+            response_messages=fields.messages(record.get("response")),
+            label=fields.as_text(record.get("label")),
+            ref_turns=fields.response_turns(reference),
+            ref_reward=fields.number(record.get("ref_reward")),
+            tokens=[fields.as_text(piece) for piece in pieces] if isinstance(pieces, list) else [],
+            extra=(extra := _extra(record)),
+            notes=[f"error: {extra['error'][-MAX_ERROR_CHARS:]}"] if isinstance(extra.get("error"), str) else [],
+        )
+
+    def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
+        """See `JsonlFormat`: add token series, and what annotations say."""
+        self._add(run, record, sample, None)
+
+    def load_with(self, run: RunInfo, source: Source, locator: Locator, said: Sequence[Locator]) -> Sample:
+        """See `TakesPlaces`."""
+        return self.loaded(run, source, locator, lambda run, record, sample: self._add(run, record, sample, said))
+
+    def _add(self, run: RunInfo, record: Record, sample: Sample, said: Sequence[Locator] | None) -> None:
+        _add_series(run, sample.locator.source, record, sample)
+        lines, notes = annotations.about(run, sample.row.uid, said, self.raw)
+        sample.notes += notes
+        for line in lines:
+            annotations.fold(sample.row, _annotation(line.record, 0, 0))
+            _add_series(run, line.source, line.record, sample)
+        sample.notes += _uneven(sample)
+        _under_the_mask(sample.series)
+
+    def metrics(self, run: RunInfo) -> list[MetricRow]:
+        """See `TrainerFiles`."""
+        rows = [row for one in _metrics_files(run) for row in _latest_sums(trainer.records(one))]
+        flat = [{**_named(row.get("values")), "step": row.get("step"), "time": row.get("time")} for row in rows]
+        return trainer.merged_metrics([*_summed(rows), *flat])
+
+    def times_s(self, run: RunInfo) -> list[float]:
+        """See `TellsTimes`: the lines of metrics say when they were written."""
+        rows = (row for one in _metrics_files(run) for row in trainer.records(one))
+        return [time for row in rows if (time := fields.number(row.get("time"))) is not None]
+
+    def beside(self, run: RunInfo) -> list[Source]:
+        """See `HasBeside`."""
+        lines = (_file(run, name) for name in ("checkpoints.jsonl", "attempts.jsonl", "ended.jsonl"))
+        return trainer.json_sources(run.root, [*_metrics_files(run), _config_file(run), *lines])
+
+    def losses(self, run: RunInfo) -> list[Problem]:
+        """See `TellsLosses`."""
+        sources = trainer.json_sources(run.root, _metrics_files(run))
+        return [problem for source in sources for problem in losses(source)]
+
+    def config(self, run: RunInfo) -> dict[str, Any]:
+        """See `TrainerFiles`."""
+        found = trainer.read_json(_config_file(run))
+        return found if isinstance(found, dict) else {"config": found} if found is not None else {}
+
+    def checkpoints(self, run: RunInfo) -> list[Checkpoint]:
+        """See `TrainerFiles`."""
+        found = []
+        for row in trainer.records(_file(run, "checkpoints.jsonl")):
+            paths, state = row.get("paths"), fields.showable(row.get("loop_state"))
+            found.append(
+                Checkpoint(
+                    name=fields.as_text(row.get("name")),
+                    step=fields.integer(row.get("step")),
+                    paths={k: fields.as_text(v) for k, v in paths.items()} if isinstance(paths, dict) else {},
+                    extra=state if isinstance(state, dict) else {},
+                )
+            )
+        return found
+
+    def ending(self, run: RunInfo) -> str:
+        """See `Endings`. Each producer of the last launch must have noted its end after its last attempt."""
+        began = {fields.as_text(row.get("producer")): row for row in trainer.records(_file(run, "attempts.jsonl"))}
+        ended = {fields.as_text(row.get("producer")): row for row in trainer.records(_file(run, "ended.jsonl"))}
+        newest = max((fields.integer(row.get("launch")) or 0 for row in began.values()), default=0)
+        last = [name for name, row in began.items() if fields.integer(row.get("launch")) in (None, newest)]
+        times = [
+            (fields.number(began[name].get("time")), fields.number(ended.get(name, {}).get("time"))) for name in last
+        ]
+        if not times:
+            return ""
+        return "ended" if all(end is not None and end >= (begin or 0.0) for begin, end in times) else "open"
+
+    def code_diff(self, run: RunInfo) -> str:
+        """See `TrainerFiles`."""
+        return trainer.read_text(_file(run, "code.diff"), 4 * 2**20)
+
+    def files(self, run: RunInfo) -> list[RunFile]:
+        """See `TrainerFiles`. Of token series, the folders."""
+        listed = [(e.path, e.name, _what(plain_name(e.name))) for e in files(run.root, links_of(run), ("",))]
+        for folder, what in FOLDERS.items():
+            place = os.path.join(run.root, folder)
+            below = [
+                *files(place, links_of(run), ("",)),
+                *(folders(place, links_of(run)) if folder == "tokens" else []),
+            ]
+            listed += [(e.path, f"{folder}/{e.name}", what) for e in below]
+        return trainer.described_files(listed)
+
+    def logtrees(self, run: RunInfo) -> list[tuple[str, int]]:  # noqa: ARG002
+        """See `TrainerFiles`."""
+        return []
+
+    def logtree(self, run: RunInfo, split: str, step: int) -> LogNode | None:  # noqa: ARG002
+        """See `TrainerFiles`."""
+        return None
+
+    def conversations(self, run: RunInfo, split: str, step: int) -> list[LoggedTranscript]:  # noqa: ARG002
+        """See `TrainerFiles`."""
+        return []
+
+
+def _marker(folder: Path, links: str) -> Record | None:
+    """What the marker of a run says; None where a folder is none."""
+    place = folder / MARKER
+    if not place.is_file():
+        return None
+    found = trainer.read_json(Location(str(place), links))
+    return found if isinstance(found, dict) and found.get("layout") == "rolloupe" else None
+
+
+def _time(row: dict[str, Any] | None) -> float:
+    """When a line was written; before everything where there is none."""
+    time = fields.number(row.get("time")) if row else None
+    return -math.inf if time is None or math.isnan(time) else time
+
+
+def _file(run: RunInfo, name: str) -> Location | None:
+    return file_of(run.root, name, links_of(run))
+
+
+def _metrics_files(run: RunInfo) -> list[Location]:
+    return [entry.location for entry in files(os.path.join(run.root, "metrics"), links_of(run))]
+
+
+def _config_file(run: RunInfo) -> Location | None:
+    return _file(run, "config.rolloupe.json") or _file(run, "config.json")
+
+
+def _what(name: str) -> str:
+    return "configuration" if _CONFIG.fullmatch(name) else _WHAT.get(name, "")
+
+
+def _range(value: object) -> tuple[float, float] | None:
+    if not isinstance(value, list) or len(value) != 2:
+        return None
+    low, high = map(fields.number, value)
+    return None if low is None or high is None else (low, high)
+
+
+def _ranges(value: object) -> tuple[tuple[str, float, float], ...]:
+    named = value.items() if isinstance(value, dict) else ()
+    return tuple((name, *found) for name, ends in named if (found := _range(ends)) is not None)
+
+
+def _numbers(value: object) -> dict[str, float]:
+    named = value.items() if isinstance(value, dict) else ()
+    return {name: found for name, one in named if (found := fields.number(one)) is not None}
+
+
+def _words(value: object) -> dict[str, str]:
+    named = value.items() if isinstance(value, dict) else ()
+    return {name: found for name, one in named if (found := fields.tag(one)) is not None}
+
+
+def _facts(record: Record) -> dict[str, SeriesFacts]:
+    """What a line says of its token series."""
+    series = record.get("series")
+    told = series.get("facts") if isinstance(series, dict) else None
+    found = {}
+    for name, values in told.items() if isinstance(told, dict) else ():
+        row = [fields.number(value) for value in values] if isinstance(values, list) and len(values) == 7 else [None]
+        whole = [n for n in row if n is not None and math.isfinite(n)]
+        if len(whole) == 7 and whole[0] >= 1 and all(0 <= whole[at] <= fields.MAX_STEP for at in (0, 4, 6)):
+            count, total, m2, low, low_at, high, high_at = whole
+            found[name] = SeriesFacts(int(count), total, m2, low, int(low_at), high, int(high_at))
+    return found
+
+
+def _extra(record: Record) -> dict[str, Any]:
+    """Every member that is shown nowhere else, those that are of a wrong type included."""
+    found = {}
+    for key, value in record.items():
+        if key in _PLACED:
+            left = None if value is None or _PLACED[key](value) is not None else value
+        elif key in ("metrics", "tags") and isinstance(value, dict):
+            own = _numbers(value) if key == "metrics" else _words(value)
+            left = {name: member for name, member in value.items() if name not in own} or None
+        elif key == "series" and isinstance(value, dict) and fields.count(value.get("part")) is not None:
+            left = None
+        else:
+            left = value
+        if left is not None or key not in (*_PLACED, "metrics", "tags", "series", "extra"):
+            found[key] = fields.showable(left)
+    more = found.pop("extra", None)
+    return {**found, **(more if isinstance(more, dict) else {} if more is None else {"extra": more})}
+
+
+def _total(record: Record) -> int | None:
+    counts = fields.count(record.get("prompt_tokens")), fields.count(record.get("response_tokens"))
+    return None if counts[0] is None or counts[1] is None else counts[0] + counts[1]
+
+
+def _annotation(record: Record, start: int, length: int) -> Annotation:
+    uid = fields.name(record.get("uid"))
+    if uid is None:
+        raise Unusable("an annotation without uid")
+    return Annotation(
+        uid=uid,
+        start=start,
+        length=length,
+        advantage=fields.number(record.get("advantage")),
+        discarded=fields.reason(record.get("discarded")),
+        metrics=_means(record, _facts(record)) | _numbers(record.get("metrics")),
+        tags=_words(record.get("tags")),
+    )
+
+
+def _told(source: Source, record: Record, start: int, length: int) -> list[Problem]:
+    """What the recorder found wrong with a line that stands all the same."""
+    uneven = record.get("uneven")
+    if not isinstance(uneven, list) or not uneven:
+        return []
+    names = ", ".join(fields.as_text(name)[:60] for name in uneven[:20])
+    reason = f"token series neither as long as all tokens of the sample nor as its response: {names}"
+    return [Problem(source=source.name, reason=reason, start=start, stop=start + length)]
+
+
+def _means(record: Record, series: Mapping[str, SeriesFacts]) -> dict[str, float]:
+    """What token series come to for a sample: what lists show, sort and filter by, where nothing else tells it."""
+    told = {"loss_mask"} if fields.number(record.get("advantage")) is None else {"loss_mask", "advantages"}
+    return {name: one.sum / one.count for name, one in series.items() if name not in told}
+
+
+def _add_series(run: RunInfo, source: str, record: Record, sample: Sample) -> None:
+    """Read the token series that a line names, in place of older ones of the same names."""
+    dropped = record.get("dropped")
+    if isinstance(dropped, list) and dropped:
+        listed = ", ".join(fields.as_text(name)[:60] for name in dropped[:20])
+        sample.notes.append(f"not written, for the recorder had no room left: {listed}")
+    series = record.get("series")
+    if not isinstance(series, dict):
+        return
+    part, row = fields.count(series.get("part")), fields.count(series.get("row"))
+    path = part_path(run.root, stem(os.path.basename(source)), part or 0)
+    if part is None or row is None:
+        sample.notes.append("where its token series are cannot be read")
+        return
+    try:
+        found = read_row(Location(str(path), links_of(run)), row)
+    except PartUnreadable as error:
+        sample.notes.append(f"no token series: {error}")
+        return
+    if found.uid != sample.row.uid:
+        sample.notes.append(f"no token series: row {row} of {path.name} is of another sample")
+        return
+    _place(sample, found.token_ids, found.series)
+
+
+def add_arrays(sample: Sample, token_ids: list[int], series: Mapping[str, tokens.Floats]) -> None:
+    """Give a sample that was read from its line alone its token ids and series, as they stand in a part."""
+    _place(sample, token_ids, series)
+    _under_the_mask(sample.series)
+
+
+def _place(sample: Sample, token_ids: list[int], series: Mapping[str, tokens.Floats]) -> None:
+    sample.token_ids = token_ids or sample.token_ids
+    count = len(sample.token_ids)
+    held = {one.name: one for one in sample.series}
+    for name, values in series.items():
+        held[name] = TokenSeries(name=name, values=values.tolist(), offset=max(0, count - len(values)))
+    sample.series = list(held.values())
+
+
+def _uneven(sample: Sample) -> list[str]:
+    """Name the series that fit the tokens of a sample only at their end, or not at all."""
+    count, response = len(sample.token_ids), sample.row.response_tokens
+    odd = [one for one in sample.series if count and len(one.values) not in (count, response)]
+    told = ", ".join(f"{one.name[:60]} {len(one.values):,}" for one in odd[:20])
+    if not odd:
+        return []
+    of_them = "" if response is None else f", {response:,} of them of the response"
+    return [f"token series of another length than the {count:,} tokens{of_them}: {told}; shown at the last tokens"]
+
+
+def _under_the_mask(series: list[TokenSeries]) -> None:
+    """Have the series absent where the loss mask is 0: what was not sampled has no logprob that means anything."""
+    mask = next((np.array(one.values) for one in series if one.name == "loss_mask"), None)
+    for one in series:
+        if mask is not None and one.name != "loss_mask":
+            stored = np.array(one.values)
+            values = tokens.under_mask(stored, mask)
+            one.stored, one.values = tokens.beside(stored, values), values.tolist()
+
+
+def _named(values: object) -> dict[str, Any]:
+    """Metrics of a line, under names that do not clash with those of the line itself."""
+    named = values.items() if isinstance(values, dict) else ()
+    return {f"metric.{name}" if name in ("step", "time") else name: value for name, value in named}
+
+
+def _latest_sums(rows: Iterable[Record]) -> list[Record]:
+    """The lines of a producer; of those with sums for one step the last counts, as where a step was done again."""
+    found = list(rows)
+    last = {fields.integer(row.get("step")): at for at, row in enumerate(found) if isinstance(row.get("sums"), dict)}
+    return [
+        row if last.get(fields.integer(row.get("step"))) == at else {**row, "sums": None}
+        for at, row in enumerate(found)
+    ]
+
+
+def _summed(rows: Iterable[Record]) -> list[Record]:
+    """Means over all producers, from their sums and counts; a sum with count 0 is a total."""
+    totals: dict[tuple[int | None, str], list[float]] = {}
+    for row in rows:
+        step, sums = fields.integer(row.get("step")), row.get("sums")
+        for name, pair in sums.items() if isinstance(sums, dict) else ():
+            told = [fields.number(one) for one in pair] if isinstance(pair, list) and len(pair) == 2 else [None]
+            known = [one for one in told if one is not None]
+            if len(known) == 2:
+                held = totals.setdefault((step, name), [0.0, 0.0])
+                held[0] += known[0]
+                held[1] += known[1]
+    means: dict[int | None, Record] = {}
+    for (step, name), (total, count) in totals.items():
+        means.setdefault(step, {})[name] = total / count if count else total
+    return [{**_named(values), "step": step} for step, values in means.items()]

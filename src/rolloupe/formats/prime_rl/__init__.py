@@ -1,0 +1,1 @@
+"""prime-rl: its trainer's token exports, and from September 2026 its traces."""

@@ -1,0 +1,280 @@
+"""The Episode record of verifiers 0.4 and of prime-rl's streams: traces, their message graphs, the branches of those.
+
+Source: `verifiers/v1`. A trace holds nodes, each a message with its tokens and its parent; a leaf ends a branch, which
+is a sample. What branches share is stored once, so a small line can stand for very much text: everything is bounded.
+"""
+
+from collections.abc import Iterator
+from itertools import takewhile
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from rolloupe import text, tokens
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.jsonl import Record
+from rolloupe.model import Status, TokenSeries, Turn
+
+MAX_NODES: Final = 50_000
+"""Further nodes of a trace are left out."""
+
+MAX_VISITS: Final = 1_000_000
+"""So many nodes are visited on the way to all leaves of an episode; branches beyond are left out."""
+
+MAX_BRANCHES: Final = 1_000
+"""So many branches of an episode are listed."""
+
+COMPACT: Final = {
+    "logprobs": "logprobs", "advantages": "advantages", "reference_logprobs": "ref_logprobs",
+    "trainer_logprobs": "trainer_logprobs", "entropies": "entropy",
+}  # fmt: skip
+"""Arrays of a node that hold a value for each token under its mask, and the series that they become."""
+
+
+class Node(NamedTuple):
+    """A message of a trace. `ids` and `mask` are of one length; the mask is true for what the model sampled."""
+
+    record: Record
+    parent: int | None
+    is_sampled: bool
+    ids: list[int]
+    mask: list[bool]
+    sampled_tokens: int
+    is_cut: bool
+    """True where ids and mask were of unequal length."""
+
+
+class Branch(NamedTuple):
+    """A sample of an episode: the nodes `path` of a trace, from the root to a leaf."""
+
+    part: str
+    """Its place in the episode: trace and branch by number. Empty for an episode without traces."""
+    number: int
+    trace: Record
+    nodes: list[Node]
+    path: list[int]
+    texts: dict[int, str]
+    """What was made of messages so far, by node: branches of a trace share it."""
+
+    @property
+    def members(self) -> list[Node]:
+        """Its nodes in order."""
+        return [self.nodes[index] for index in self.path]
+
+    @property
+    def uid(self) -> str:
+        """What annotations call it; empty where the trace has no id."""
+        found = fields.name(self.trace.get("id"))
+        return f"{found}:{self.number}" if found else ""
+
+
+def as_dict(value: object) -> Record:
+    """Return an object as it is, anything else as an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: object) -> list[Any]:
+    """Return an array as it is, anything else as an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def is_episode(record: Record) -> bool:
+    """Tell whether a record is an episode."""
+    return isinstance(record.get("traces"), list)
+
+
+class Branches(NamedTuple):
+    """The branches of an episode, and whether there are more than the bounds allow."""
+
+    found: list[Branch]
+    is_cut: bool
+
+
+def branches_of(episode: Record) -> Branches:
+    """Find the branches of all traces; one without nodes stands for a trace, or episode, that has none."""
+    traces = [as_dict(trace) for trace in as_list(episode.get("traces"))[: MAX_BRANCHES + 1]]
+    found: list[Branch] = []
+    visits = 0
+    for branch in _all_branches(traces):
+        visits += len(branch.path)
+        if len(found) == MAX_BRANCHES or (found and visits > MAX_VISITS):
+            return Branches(found, is_cut=True)
+        found.append(branch)
+    return Branches(found or [Branch("", 0, {}, [], [], {})], is_cut=False)
+
+
+def _all_branches(traces: list[Record]) -> Iterator[Branch]:
+    for number, trace in enumerate(traces):
+        nodes, texts = nodes_of(trace), dict[int, str]()
+        parents = {node.parent for node in nodes}
+        leaves = [index for index in range(len(nodes)) if index not in parents]
+        for place, leaf in enumerate(leaves or [-1]):
+            yield Branch(f"{number:03}.{place:03}", place, trace, nodes, _path(nodes, leaf), texts)
+
+
+def nodes_of(trace: Record) -> list[Node]:
+    """Return the nodes of a trace. A parent must stand before its child: what names another is a root."""
+    return [_node(as_dict(record), index) for index, record in enumerate(as_list(trace.get("nodes"))[:MAX_NODES])]
+
+
+def _node(record: Record, index: int) -> Node:
+    ids, mask = as_list(record.get("token_ids")), as_list(record.get("mask"))
+    length = min(len(ids), len(mask))
+    parent = fields.count(record.get("parent"))
+    flags = [value is True or value == 1 for value in mask[:length]]
+    return Node(
+        record=record,
+        parent=parent if parent is not None and parent < index else None,
+        is_sampled=record.get("sampled") is True,
+        ids=[-1 if (found := fields.count(value)) is None else found for value in ids[:length]],
+        mask=flags,
+        sampled_tokens=flags.count(True),
+        is_cut=len(ids) != len(mask),
+    )
+
+
+def _path(nodes: list[Node], leaf: int) -> list[int]:
+    path = []
+    at: int | None = leaf if leaf >= 0 else None
+    while at is not None:
+        path.append(at)
+        at = nodes[at].parent
+    return path[::-1]
+
+
+def split_at(members: list[Node]) -> int:
+    """Return how many nodes stand before the first that the model sampled: the prompt."""
+    return next((index for index, node in enumerate(members) if node.is_sampled), len(members))
+
+
+def texts_of(branch: Branch) -> tuple[str, str]:
+    """Return a branch as plain text: the prompt, and what follows from the first sampled message on."""
+    for index in branch.path:
+        if index not in branch.texts:
+            node = branch.nodes[index]
+            branch.texts[index] = text.joined([node.record.get("message")], thoughts=node.is_sampled)
+    first = split_at(branch.members)
+    pieces = branch.path[:first], branch.path[first:]
+    prompt, response = ("\n\n".join(filter(None, map(branch.texts.__getitem__, some))) for some in pieces)
+    return prompt, response
+
+
+class Counts(NamedTuple):
+    """Tokens before the first that counts, those that count, and all; None where the branch has no token ids."""
+
+    prompt: int | None
+    response: int | None
+    total: int | None
+
+
+def counts_of(branch: Branch) -> Counts:
+    """Count the tokens of a branch; where there are no ids, of an only branch, take the trace's own counts."""
+    members = branch.members
+    total = sum(len(node.ids) for node in members)
+    if total:
+        before = list(takewhile(lambda node: not node.sampled_tokens, members))
+        prompt = sum(len(node.ids) for node in before)
+        prompt += members[len(before)].mask.index(True) if len(before) < len(members) else 0
+        return Counts(prompt, sum(node.sampled_tokens for node in members), total)
+    if len(branch.path) != len(branch.nodes):
+        return Counts(None, None, None)
+    own = (fields.count(branch.trace.get(f"num_{key}_tokens")) for key in ("output", "total"))
+    return Counts(None, *own)
+
+
+def reward_of(trace: Record) -> tuple[float | None, dict[str, float]]:
+    """Return the sum of score times weight, and the scores as sample metrics `reward.NAME`."""
+    total, parts = 0.0, {}
+    for name, value in as_dict(trace.get("rewards")).items():
+        score = fields.number(value.get("score") if isinstance(value, dict) else value)
+        if score is None:
+            continue
+        weight = fields.number(as_dict(value).get("weight"))
+        total += score * (1.0 if weight is None else weight)
+        parts[f"reward.{name}"] = score
+    return (total if parts else None), parts
+
+
+def status_of(episode: Record, trace: Record) -> tuple[Status, str]:
+    """Return how a trace ended, and the word for it: the error's type, else the stop condition."""
+    if errors := [*as_list(trace.get("errors")), *(as_list(episode.get("errors")) if not trace else ())]:
+        return "error", fields.tag(as_dict(errors[-1]).get("type")) or "error"
+    status, own = fields.status(trace.get("stop_condition"))
+    if status != "unknown":
+        return status, own
+    if trace.get("ok") is False or trace.get("is_timeout") is True:
+        return "error", own or ("timeout" if trace.get("is_timeout") is True else "")
+    calls = [as_dict(call) for call in as_list(trace.get("calls"))]
+    if calls and calls[-1].get("finish_reason") == "length":
+        return "truncated", own or "length"
+    return ("completed" if trace.get("is_completed") is True else "unknown"), own
+
+
+def turns_of(branch: Branch) -> list[Turn]:
+    """Return a turn for each node, with its place among the tokens and the call that made it."""
+    calls = {call.get("node"): call for call in map(as_dict, as_list(branch.trace.get("calls"))) if _is_node(call)}
+    first, at, found = split_at(branch.members), 0, []
+    for place, index in enumerate(branch.path):
+        node = branch.nodes[index]
+        (turn,) = text.from_messages([node.record.get("message")], "response" if place >= first else "prompt")
+        if node.ids:
+            turn.tokens, turn.token_start, turn.token_stop = len(node.ids), at, at + len(node.ids)
+        _add_call(turn, calls.get(index, {}))
+        at += len(node.ids)
+        found.append(turn)
+    return found
+
+
+def _is_node(call: Record) -> bool:
+    return fields.count(call.get("node")) is not None
+
+
+def _add_call(turn: Turn, call: Record) -> None:
+    turn.stop_reason = fields.tag(call.get("finish_reason")) or turn.stop_reason
+    usage, times = as_dict(call.get("usage")), as_dict(call.get("time"))
+    turn.metrics = {key: number for key, value in usage.items() if (number := fields.number(value)) is not None}
+    start, end = fields.number(times.get("start")), fields.number(times.get("end"))
+    if start is not None and end is not None:
+        turn.metrics["duration_s"] = end - start
+
+
+Compact = dict[int, dict[str, list[Any]]]
+"""By node and name of a series: a value for each token under the node's mask."""
+
+
+def series_of(branch: Branch, folded: Compact) -> list[TokenSeries]:
+    """Return the token series of a branch: what its nodes hold and, over that, what was folded onto them."""
+    members = branch.members
+    mask = np.array([flag for node in members for flag in node.mask], dtype=np.bool_)
+    if not mask.size:
+        return []
+    columns: dict[str, tokens.Floats] = {}
+    at = 0
+    for index in branch.path:
+        node = branch.nodes[index]
+        places = np.flatnonzero(node.mask) + at
+        own = {name: as_list(node.record.get(key)) for key, name in COMPACT.items()}
+        for name, stored in (own | folded.get(index, {})).items():
+            values = tokens.read_floats(stored)
+            if values is not None:
+                column = columns.setdefault(name, np.full(mask.size, np.nan))
+                column[places[: len(values)]] = values[: len(places)]
+        at += len(node.ids)
+    found = [TokenSeries(name="loss_mask", values=mask.astype(np.float64).tolist())]
+    return found + [TokenSeries(name=name, values=values.tolist()) for name, values in columns.items()]
+
+
+def notes_of(branch: Branch) -> list[str]:
+    """Say what of a branch's tokens does not fit together."""
+    found = []
+    members = branch.members
+    if cut := sum(node.is_cut for node in members):
+        found.append(f"token ids and mask of unequal length in {cut} messages: shown up to the shorter")
+    if odd := [key for key in COMPACT if any(_is_odd(node, key) for node in members)]:
+        found.append(f"not as many values as sampled tokens in {', '.join(odd)}: shown from the start of each message")
+    return found
+
+
+def _is_odd(node: Node, key: str) -> bool:
+    stored = as_list(node.record.get(key))
+    return bool(stored) and len(stored) != node.sampled_tokens

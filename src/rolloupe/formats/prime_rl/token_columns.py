@@ -1,0 +1,218 @@
+"""One record of a prime-rl token export: its arrays as columns, and what follows from them.
+
+A value belongs to the token that it stands at, and only where the loss mask is true: elsewhere the trainer leaves
+dummies, and of the first token a probability across a packing boundary. Neither is ever shown or averaged.
+"""
+
+from itertools import pairwise
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rolloupe import tokens
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.jsonl import Record, Unusable
+from rolloupe.model import Part, TokenSeries, Turn
+
+OF_THE_FIRST = {
+    "id": "token_ids", "position": "position_ids", "advantage": "advantages", "reward": "rewards",
+    "inference_logprob": "inference_logprobs", "trainer_logprob": "trainer_logprobs",
+}  # fmt: skip
+"""Keys of a token in the first shape, a list of objects, by their names in the later ones."""
+
+SERIES = (
+    "trainer_logprobs", "inference_logprobs", "advantages", "entropy", "importance_ratio", "log_importance_ratio",
+    "mismatch_kl", "prob_delta", "is_masked", "is_masked_high", "is_masked_low", "rl_weights", "ce_weights",
+    "ref_kl_weights",
+)  # fmt: skip
+AT_SAMPLING = "inference_logprobs"
+"""Called `logprobs` everywhere else: those of the policy that sampled."""
+
+OF_TRAINER = (
+    "trainer_logprobs", "entropy", "importance_ratio", "log_importance_ratio", "mismatch_kl", "prob_delta",
+    "is_masked", "is_masked_high", "is_masked_low",
+)  # fmt: skip
+"""What the trainer computes: of the first token of a sequence it is garbage, whatever the mask says."""
+
+MAX_TURNS = 5_000
+"""Past so many spans of the mask the rest of a sequence is one turn."""
+
+NO_TEXT = (
+    "the file holds token ids and no text: ids are shown, for this version reads no tokenizer; a turn for each span of "
+    "the loss mask"
+)
+MEANS = ("entropy", "importance_ratio", "log_importance_ratio", "mismatch_kl", "prob_delta", "trainer_logprobs")
+COUNTS = ("is_masked", "is_masked_high", "is_masked_low")
+NUMBERS = ("rank", "micro_step", "micro_sequence_idx", "export_sequence_idx", "schema_version")
+ARRAYS = {"tokens", "token_ids", "position_ids", "loss_mask", "rewards", *SERIES}
+
+Mask = NDArray[np.bool_]
+
+
+class Columns:
+    """The arrays of a record, cut to one length, and absent outside of the mask."""
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+        self.notes: list[str] = []
+        raw_ids = record.get("token_ids")
+        ids = _integers(raw_ids) if isinstance(raw_ids, list) else []
+        mask = tokens.read_floats(record.get("loss_mask"))
+        flags = np.zeros(0, dtype=np.bool_) if mask is None else mask == 1
+        present = {key: length for key in ARRAYS if (length := tokens.length(record.get(key))) is not None}
+        lengths = {key: length for key, length in present.items() if key != "tokens" and length}
+        self.length = min(lengths.values(), default=0)
+        cut = {key: length for key, length in lengths.items() if length > self.length}
+        if cut:
+            listed = ", ".join(f"{key} has {length}" for key, length in cut.items())
+            self.notes.append(f"arrays of unequal length, shown up to the shortest ({self.length}): {listed}")
+        if not len(flags) and self.length:
+            self.notes.append("no loss_mask: nothing says which tokens were sampled, so no value is shown")
+        self.ids = ids[: self.length]
+        self._floats: dict[str, tokens.Floats | None] = {}
+        self.mask: Mask = np.zeros(self.length, dtype=np.bool_)
+        self.mask[: len(flags)] = flags[: self.length]
+
+    def floats(self, key: str) -> tokens.Floats | None:
+        """A column as float64, shape (T,), NaN outside of the mask; None where it is no array."""
+        if key not in self._floats:
+            self._floats[key] = self._masked(key)
+        return self._floats[key]
+
+    def stored(self, key: str) -> tokens.Floats | None:
+        """A column as the file has it, shape (T,), garbage included: for who writes it on, never for who shows it."""
+        found = tokens.read_floats(self._record.get(key))
+        return None if found is None else found[: self.length]
+
+    def _masked(self, key: str) -> tokens.Floats | None:
+        found = self.stored(key)
+        if found is None:
+            return None
+        values = np.where(self.mask, found, np.nan)
+        if key in OF_TRAINER:
+            values[:1] = np.nan
+        return values
+
+
+def _integers(values: list[object]) -> list[int]:
+    """Token ids; -1 for what is none."""
+    if set(map(type, values)) == {int}:
+        whole = cast("list[int]", values)
+        if min(whole) >= -fields.MAX_INT64 and max(whole) <= fields.MAX_INT64:
+            return whole
+    return [-1 if (found := fields.integer(value)) is None else found for value in values]
+
+
+def columns_of(record: Record) -> Columns:
+    """Read the columns of a record. Raises `Unusable` where it is no sample."""
+    if "token_ids" not in record and "tokens" not in record:
+        raise Unusable("an object without token_ids or tokens is no sample")
+    objects = record.get("tokens")
+    if isinstance(record.get("token_ids"), list) or not isinstance(objects, list):
+        return Columns(record)
+    rows = [one if isinstance(one, dict) else {} for one in objects]
+    keys = dict.fromkeys(key for row in rows for key in row)
+    return Columns({**record, **{OF_THE_FIRST.get(key, key): [row.get(key) for row in rows] for key in keys}})
+
+
+def metrics_of(record: Record, columns: Columns) -> dict[str, float]:
+    """Return the numbers of a record that are sample metrics, and those that follow from its columns."""
+    found = {key: float(number) for key in NUMBERS if (number := fields.integer(record.get(key))) is not None}
+    found.pop("schema_version", None)
+    if record.get("export_step") is not None and (step := fields.number(record.get("step"))) is not None:
+        found["trainer_step"] = step
+    for key in MEANS:
+        values = columns.floats(key)
+        if values is not None and (mean := tokens.nan_mean(values)) is not None:
+            found[key] = mean
+    gaps = columns.floats("log_importance_ratio")
+    if gaps is not None and (mean := tokens.nan_mean(np.abs(gaps))) is not None:
+        found["abs_log_importance_ratio"] = mean
+    divergence = columns.floats("mismatch_kl")
+    if divergence is not None and not np.isnan(divergence).all():
+        found["mismatch_kl_max"] = float(np.nanmax(divergence))
+    for key in COUNTS:
+        values = columns.floats(key)
+        if values is not None and (count := tokens.nan_sum(values)) is not None:
+            found[key] = count
+    return found | _weighted(columns)
+
+
+def token_series_of(columns: Columns) -> list[TokenSeries]:
+    """The token series of a sample, the loss mask first."""
+    found = [TokenSeries(name="loss_mask", values=columns.mask.astype(np.float64).tolist())]
+    for name, values in series_of(columns).items():
+        stored = columns.stored(AT_SAMPLING if name == "logprobs" else name)
+        beside = None if stored is None else tokens.beside(stored, values)
+        found.append(TokenSeries(name=name, values=values.tolist(), stored=beside))
+    return found
+
+
+def series_of(columns: Columns) -> dict[str, tokens.Floats]:
+    """The token series by name: those that have a value somewhere."""
+    read = ((name, columns.floats(name)) for name in SERIES)
+    found = {"logprobs" if name == AT_SAMPLING else name: values for name, values in read if values is not None}
+    return {name: values for name, values in found.items() if not np.isnan(values).all()}
+
+
+def _weighted(columns: Columns) -> dict[str, float]:
+    """How many tokens the cross-entropy alone trains. Without weights the RL loss has weight 1, the others none."""
+    own, ce, ref = (columns.floats(key) for key in ("rl_weights", "ce_weights", "ref_kl_weights"))
+    if ce is None or np.isnan(ce).all():
+        return {}
+    rl = 1.0 if own is None or np.isnan(own).all() else own
+    other = 0.0 if ref is None else np.nan_to_num(ref)
+    return {"ce_only": float(np.count_nonzero((ce > 0) & (rl == 0) & (other == 0)))}
+
+
+def first_of(values: tokens.Floats | None) -> float | None:
+    """The first finite value: rewards and advantages are the same for all tokens of a sequence."""
+    if values is None or not np.isfinite(values).any():
+        return None
+    return float(values[np.isfinite(values)][0])
+
+
+def turns_of(columns: Columns) -> list[Turn]:
+    """A turn for each span of the mask: what was sampled, and what stood around it."""
+    changes = np.flatnonzero(np.diff(columns.mask)) + 1
+    edges = [0, *changes[: MAX_TURNS - 1].tolist(), columns.length]
+    turns = []
+    for start, stop in pairwise(edges):
+        if start == stop:
+            continue
+        sampled = bool(columns.mask[start])
+        turns.append(
+            Turn(
+                role="assistant" if sampled else "prompt" if start == 0 else "context",
+                parts=[Part(kind="text", text=shown(columns.ids[start:stop]))],
+                origin="response" if sampled or start else "prompt",
+                tokens=stop - start,
+                token_start=start,
+                token_stop=stop,
+            )
+        )
+    return turns
+
+
+def absences_of(columns: Columns) -> list[str]:
+    """Say where there is no value, and why."""
+    if not columns.mask.any():
+        return []
+    found = ["outside of the loss mask and at index 0 the trainer leaves dummies: no value is shown there or averaged"]
+    columns_there = {key: values for key in OF_TRAINER if (values := columns.floats(key)) is not None}
+    empty = [key for key, values in columns_there.items() if np.isnan(values).all()]
+    if empty:
+        found.append(f"null throughout, as the trainer writes what has no meaning for a sequence: {', '.join(empty)}")
+    logprobs = columns_there.get("trainer_logprobs")
+    missing = 0 if logprobs is None else int(np.count_nonzero(columns.mask[1:] & np.isnan(logprobs[1:])))
+    if missing and "trainer_logprobs" not in empty:
+        found.append(
+            f"trainer_logprobs has no finite value for {missing} of the tokens under the mask: written as null"
+        )
+    return found
+
+
+def shown(ids: list[int]) -> str:
+    """Return token ids as the text that stands for them while no tokenizer is known."""
+    return " ".join(map(str, ids))

@@ -1,0 +1,388 @@
+"""prime-rl from September 2026: `monitors/file/traces/`, a stream of episodes and what is learned of them afterwards.
+
+Source: prime-rl #3444, #3465, #3525. An episode is written once, when it arrives; advantages, the step that it was
+shipped in and the trainer's numbers follow as annotations: the index joins what they say of a trace or a branch as a
+whole, and their values per token are folded in when a sample is read.
+"""
+
+import os
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rolloupe.formats.prime_rl import annotations, episodes
+from rolloupe.formats.prime_rl.episodes import Branch, as_dict
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading import trainer_files as trainer
+from rolloupe.formats.reading.files import Entry, alone, file_of, files, links_of, stem
+from rolloupe.formats.reading.jsonl import JsonlFormat, Record, Unusable, step_of
+from rolloupe.formats.reading.peek import Look, look, look_into
+from rolloupe.model import (
+    Annotation,
+    Location,
+    Locator,
+    MetricRow,
+    Problem,
+    RunInfo,
+    RunPart,
+    Sample,
+    SampleRow,
+    Scanned,
+    Source,
+)
+
+MONITORS = "monitors/file"
+TRACES = "traces"
+STREAM = "stream"
+ANNOTATIONS = "annotations"
+MAX_TEXT_CHARS = 64 * 2**20
+"""So much text is made of one line, whose branches share what stands once in it."""
+
+MAX_METRICS = 1_000
+"""So many sample metrics of a trace are taken: each of its branches has them."""
+
+_QUIET = {"nodes", "version", "is_completed", "ok", "is_timeout", "mm_token_type_id_map"}
+_NOT_LOGGED = {"message", "token_ids", "mask", "is_content", "sampled", "parent", *episodes.COMPACT}
+
+
+class PrimeRLTraces(JsonlFormat):
+    """Trace streams of prime-rl."""
+
+    name = "prime_rl_traces"
+    title = "prime-rl trace streams"
+    series_in_samples = True
+    recognises = (
+        "A folder with files in `monitors/file/traces/stream/` (or, for a day in 2026, a file `stream.jsonl` there); a "
+        "folder `traces/`, or a file of its stream, whose rows hold `traces`."
+    )
+    layout = (
+        "`{run}/monitors/file/traces/stream/{chunk}.jsonl`; open the run, a folder above it, or `traces/`. "
+        "`annotations/{producer}/` and `metrics.jsonl` are read beside it; `live/` and the indexes of streams hold no "
+        "samples of their own."
+    )
+    identity = (
+        "one sample for each branch of each trace. step = `run.work.step`; group = `group.id`, else a hash of the "
+        "prompt; index = `{trace id}:{branch}`, which is also what annotations are joined by, else `{file}:{byte "
+        "offset}:{trace}.{branch}`. Split `train`, or `eval/{environment}`."
+    )
+    reads = (
+        ("`nodes` from root to leaf", "turns, with tool calls and thinking; token ids and `loss_mask` (`mask`)"),
+        (
+            "`logprobs`, `advantages`, `reference_logprobs`, `trainer_logprobs`, `entropies` of nodes",
+            "token series, absent outside of the mask; two are called `ref_logprobs` and `entropy`",
+        ),
+        ("`rewards`", "the reward: the sum of score times weight; each score is the sample metric `reward.NAME`"),
+        ("`metrics`, numbers in `info`, `num_input_tokens`, `num_output_tokens`, `run.work.policy`", "sample metrics"),
+        ("`errors`, `stop_condition`, `calls`", "status; the stop reason, token counts and time of each turn"),
+        ("`agent.name`, `task.key`, `id`, `run.id`", "tags; `task.data.answer` is the ground truth"),
+        (
+            "annotations: `advantages`, `trainer_logprobs`, `entropies`, `mismatch_kl`, `is_masked`, ...",
+            (
+                "token series, the newest winning; the first three are taken for a message only where they cover all "
+                "of its sampled tokens. Their means are sample metrics, of `is_masked` how many. Of `info`: advantage, "
+                "numbers, `ship.step`, and discarded where not `effective`"
+            ),
+        ),
+        ("`metrics.jsonl`", "metrics by step; rows without a step follow"),
+        ("any other key", "extra"),
+    )
+    limits = (
+        "Samples are listed under the step that they were generated for, whatever step they were shipped in. Routed "
+        "experts, sampling masks and multi-modal data are not in the files. Of one line at most "
+        f"{episodes.MAX_BRANCHES} branches are listed."
+    )
+
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
+        """See `Format`."""
+        links = link_root or str(path.resolve())
+        if path.is_file():
+            named = path.parent.name == STREAM or stem(path.name) == STREAM
+            fits = forced or (named and _fits([look(alone(path))]))
+            return [self._run(path, path, "one file, rows have traces", "")] if fits else []
+        for folder in (path / MONITORS / TRACES, path):
+            found = _stream_files(str(folder), links)
+            looks = [seen for _, seen in look_into([entry.location for entry in found])]
+            placed = folder != path or (folder.name == TRACES and Path(folder, ANNOTATIONS).is_dir())
+            if found and (forced or placed or _fits(looks)):
+                number = f"{len(found)} chunk{'s' if len(found) > 1 else ''} of a stream of episodes"
+                return [self._run(path, folder, number, links)]
+        plain = [entry.path for entry in files(str(path), links)] if forced else []
+        return [self._run(path, path, "read as a person asked", links)] if plain else []
+
+    def _run(self, root: Path, part: Path, reason: str, links: str) -> RunInfo:
+        parts = (RunPart(os.path.realpath(part)),)
+        above = (root, *root.parents) if root.is_dir() else root.parents
+        named = (p.name for p in above if p.name not in ("", TRACES, STREAM, "monitors", "file"))
+        name = next(named, root.name)
+        return RunInfo(name=name, root=str(root), format=self.name, reason=reason, parts=parts, link_root=links)
+
+    def sources(self, run: RunInfo) -> list[Source]:
+        """See `Format`. `Source.split` is left to the episodes."""
+        found = []
+        for part in run.parts:
+            if Path(part.path).is_file():
+                found.append(Source(path=part.path, name=Path(part.path).name, root=links_of(run)))
+                continue
+            listed = _stream_files(part.path, links_of(run)) or files(part.path, links_of(run))
+            found += [Source(path=e.path, name=os.path.relpath(e.path, part.path), root=e.root) for e in listed]
+        return found + _annotation_sources(run)
+
+    def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
+        """See `JsonlFormat`."""
+        if source.annotates:
+            return [*_annotations(record, start, length)]
+        if "traces" not in record:
+            raise Unusable("an object without traces is no sample")
+        branches, is_cut = episodes.branches_of(record)
+        found: list[Scanned] = []
+        chars, of_trace = 0, SampleRow(split="", step=0, group="", index="", ordinal=start, start=start, length=length)
+        for branch in branches:
+            if not branch.number:
+                of_trace = _row_of_trace(record, branch.trace, start, length)
+            row = _row(source, branch, of_trace)
+            chars += len(row.prompt) + len(row.response)
+            if found and chars > MAX_TEXT_CHARS:
+                is_cut = True
+                break
+            found.append(row)
+        if is_cut:
+            reason = f"more branches in this episode than are listed: {len(found)} are"
+            found.append(Problem(source=source.name, reason=reason, start=start, stop=start + length))
+        return found
+
+    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
+        """See `JsonlFormat`."""
+        branch = _branch(record, row.part)
+        turns = episodes.turns_of(branch)
+        for turn, node in zip(turns, branch.members, strict=True):
+            turn.logs = {k: fields.showable(v) for k, v in node.record.items() if k not in _NOT_LOGGED and v}
+        return Sample(
+            key=row.key,
+            row=row,
+            locator=locator,
+            turns=turns,
+            prompt_text=row.prompt,
+            response_text=row.response,
+            label=fields.as_text(as_dict(as_dict(branch.trace.get("task")).get("data")).get("answer")),
+            token_ids=[value for node in branch.members for value in node.ids],
+            series=episodes.series_of(branch, {}),
+            extra=_extra(record, branch),
+            notes=[*episodes.notes_of(branch), *_said(record, branch)],
+        )
+
+    def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
+        """See `JsonlFormat`: fold in what annotations say of the sample's trace."""
+        branch = _branch(record, sample.row.part)
+        trace_id = fields.name(branch.trace.get("id"))
+        folder = _annotation_folder(run)
+        if trace_id is None or folder is None:
+            return
+        streams = annotations.streams(folder, links_of(run))
+        records, notes = annotations.of_trace(streams, trace_id)
+        paths = [one.path for one in episodes.branches_of(record).found if one.trace is branch.trace]
+        sample.series = episodes.series_of(branch, annotations.folded(branch.nodes, paths, records))
+        info = annotations.merged_info([{"info": branch.trace.get("info")}, *records])
+        _inform(sample.row, info)
+        for said in (as_dict(one) for record in records for one in episodes.as_list(record.get("branches"))):
+            if fields.count(said.get("index")) == branch.number:
+                sample.row.metrics = sample.row.metrics | annotations.metrics_of(said)
+        if info:
+            sample.extra["info"] = fields.showable(info)
+        shipped = fields.integer(as_dict(info.get("ship")).get("step"))
+        if shipped is not None and shipped != sample.row.step:
+            notes.append(f"shipped in step {shipped}, listed under step {sample.row.step} that it was generated for")
+        sample.notes += notes
+
+    def metrics(self, run: RunInfo) -> list[MetricRow]:
+        """Return the metrics of all producers: a row a step, later values over earlier ones; wall-clock rows last."""
+        found = trainer.merged_metrics(trainer.records(_metrics_file(run)))
+        for row in found:
+            row.values.pop("time", None)
+        return found
+
+    def beside(self, run: RunInfo) -> list[Source]:
+        """See `HasBeside`."""
+        return trainer.json_sources(run.root, [_metrics_file(run)])
+
+
+def _metrics_file(run: RunInfo) -> Location | None:
+    return file_of(str(Path(run.root, MONITORS)), "metrics.jsonl", links_of(run))
+
+
+def _stream_files(folder: str, link_root: str) -> list[Entry]:
+    """The chunks of a stream in their order; of the first release, its only file."""
+    chunks = [entry for entry in files(str(Path(folder, STREAM)), link_root) if stem(entry.name).isdecimal()]
+    plain = [entry for entry in files(folder, link_root) if stem(entry.name) == STREAM]
+    return plain + sorted(chunks, key=lambda entry: int(stem(entry.name)))
+
+
+def _annotation_folder(run: RunInfo) -> str | None:
+    """The folder beside the stream, whichever part of the layout was opened."""
+    part = Path(run.parts[0].path)
+    for folder in (part, part.parent, part.parent.parent):
+        if folder.name == TRACES:
+            return str(folder / ANNOTATIONS)
+    return None
+
+
+def _annotation_sources(run: RunInfo) -> list[Source]:
+    folder = _annotation_folder(run)
+    if folder is None:
+        return []
+    return [
+        Source(path=entry.path, name=os.path.relpath(entry.path, Path(folder).parent), root=entry.root, annotates=True)
+        for stream in annotations.streams(folder, links_of(run))
+        for _, entry in sorted(stream.chunks.items())
+    ]
+
+
+def _fits(looks: list[Look]) -> bool:
+    return any(episodes.is_episode(record) for seen in looks for record in seen.objects)
+
+
+def _branch(record: Record, part: str) -> Branch:
+    return next(branch for branch in episodes.branches_of(record).found if branch.part == part)
+
+
+def _row_of_trace(episode: Record, trace: Record, start: int, length: int) -> SampleRow:
+    """What the rows of all branches of a trace have in common, metrics and tags shared, not copied."""
+    status, status_raw = episodes.status_of(episode, trace)
+    env = _env(episode)
+    reward, parts = episodes.reward_of(trace)
+    row = SampleRow(
+        split=f"eval/{env or 'default'}" if _kind(episode, trace) == "eval" else "train",
+        step=step_of(as_dict(as_dict(episode.get("run")).get("work")).get("step")) or 0,
+        group=fields.name(as_dict(episode.get("group")).get("id")) or "",
+        index="",
+        ordinal=start,
+        start=start,
+        length=length,
+        reward=reward,
+        status=status,
+        status_raw=status_raw,
+        env=env,
+        metrics=parts | _metrics(episode, trace),
+        tags=_tags(episode, trace),
+    )
+    _inform(row, as_dict(trace.get("info")))
+    row.metrics = dict(islice(row.metrics.items(), MAX_METRICS))
+    return row
+
+
+def _row(source: Source, branch: Branch, of_trace: SampleRow) -> SampleRow:
+    prompt, response = episodes.texts_of(branch)
+    counts = episodes.counts_of(branch)
+    return msgspec.structs.replace(
+        of_trace,
+        group=of_trace.group or fields.digest(prompt),
+        index=branch.uid or f"{stem(source.name)}:{of_trace.start}:{branch.part}",
+        part=branch.part,
+        turns=max(1, sum(node.is_sampled for node in branch.members)),
+        prompt_tokens=counts.prompt,
+        response_tokens=counts.response,
+        total_tokens=counts.total,
+        uid=branch.uid,
+        trace_id=fields.name(branch.trace.get("id")) or "",
+        prompt=prompt,
+        response=response,
+    )
+
+
+def _kind(episode: Record, trace: Record) -> object:
+    run = as_dict(episode.get("run"))
+    return as_dict(trace.get("info")).get("kind") or as_dict(run.get("work")).get("type") or run.get("type")
+
+
+def _env(episode: Record) -> str:
+    env = episode.get("env")
+    names = (env.get("name"), env.get("id")) if isinstance(env, dict) else (env,)
+    return next((found for value in names if (found := fields.name(value))), "")
+
+
+def _metrics(episode: Record, trace: Record) -> dict[str, float]:
+    policy = as_dict(as_dict(as_dict(episode.get("run")).get("work")).get("policy"))
+    times = as_dict(as_dict(trace.get("timing")).get("agent"))
+    named = dict(as_dict(trace.get("metrics")))
+    named |= {key: trace.get(key) for key in ("num_input_tokens", "num_output_tokens")}
+    named |= {f"policy.{key}": policy.get(key) for key in ("start", "end")}
+    start, end = fields.number(times.get("start")), fields.number(times.get("end"))
+    if start and end:
+        named["duration_s"] = end - start
+    return {str(key): found for key, value in named.items() if (found := fields.number(value)) is not None}
+
+
+def _tags(episode: Record, trace: Record) -> dict[str, str]:
+    named = {
+        "agent": as_dict(trace.get("agent")).get("name"),
+        "task": as_dict(trace.get("task")).get("key"),
+        "episode": episode.get("id"),
+        "run": as_dict(episode.get("run")).get("id"),
+    }
+    return {key: found for key, value in named.items() if (found := fields.tag(value))}
+
+
+def _inform(row: SampleRow, info: Record) -> None:
+    """Add what is said of a trace as a whole."""
+    said = _annotation(row.trace_id, row.start, row.length, info)
+    row.advantage = row.advantage if said.advantage is None else said.advantage
+    row.discarded = row.discarded if said.discarded is None else said.discarded
+    row.metrics = row.metrics | said.metrics  # another dict: branches share theirs
+
+
+def _annotation(trace_id: str, start: int, length: int, info: Record) -> Annotation:
+    """What is said of a trace as a whole: advantage, whether it was trained on, and numbers."""
+    effective = info.get("effective")
+    numbers = {key: value for key, value in info.items() if key not in ("advantage", "effective")}
+    numbers["ship.step"] = as_dict(info.get("ship")).get("step")
+    return Annotation(
+        uid=trace_id,
+        start=start,
+        length=length,
+        advantage=fields.number(info.get("advantage")),
+        discarded=("" if effective else "not effective") if isinstance(effective, bool) else None,
+        metrics={key: number for key, value in numbers.items() if (number := fields.number(value)) is not None},
+    )
+
+
+def _extra(episode: Record, branch: Branch) -> dict[str, Any]:
+    """The episode and the trace, without messages and what is empty."""
+    of_episode = _filled(episode, {"traces"})
+    of_trace = _filled(branch.trace, _QUIET)
+    if of_trace.get("task") == of_episode.get("task"):
+        of_trace.pop("task", None)
+    return {key: value for key, value in (("episode", of_episode), ("trace", of_trace)) if value}
+
+
+def _filled(record: Record, without: set[str]) -> Record:
+    return {k: fields.showable(v) for k, v in record.items() if k not in without and v not in ({}, [], None)}
+
+
+def _said(episode: Record, branch: Branch) -> list[str]:
+    """The messages of errors, and what was left out."""
+    errors = episodes.as_list(branch.trace.get("errors")) or episodes.as_list(episode.get("errors"))
+    found = [
+        f"error: {fields.as_text(error.get('type'))[:200]}: {fields.as_text(error.get('message'))[:2000]}"
+        for error in map(as_dict, errors[-3:])
+    ]
+    if not branch.trace:
+        found.append("an episode without traces")
+    elif len(episodes.as_list(branch.trace.get("nodes"))) > episodes.MAX_NODES:
+        found.append(f"more than {episodes.MAX_NODES} messages: the rest of the trace is left out")
+    if sum(len(as_dict(branch.trace.get(key))) for key in ("rewards", "metrics", "info")) > MAX_METRICS:
+        found.append(f"more than {MAX_METRICS} numbers: the rest is among the extra fields alone")
+    return found
+
+
+def _annotations(record: Record, start: int, length: int) -> Iterator[Annotation]:
+    """What a line says of a trace, and of each of its branches."""
+    trace_id = fields.name(record.get("trace_id"))
+    if trace_id is None:
+        raise Unusable("an annotation without trace_id")
+    yield _annotation(trace_id, start, length, as_dict(record.get("info")))
+    for branch in map(as_dict, episodes.as_list(record.get("branches"))[: episodes.MAX_BRANCHES]):
+        number, metrics = fields.count(branch.get("index")), annotations.metrics_of(branch)
+        if number is not None and metrics:
+            yield Annotation(uid=f"{trace_id}:{number}", start=start, length=length, metrics=metrics)

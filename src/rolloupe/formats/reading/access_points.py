@@ -1,0 +1,345 @@
+"""What is known of the contents of one compressed file: where decoding can begin, and the blocks decoded last.
+
+A point of access is the start of a gzip member or a zstd frame (known at once where a seek table ends the file), or a
+decoder's state that was put aside on an earlier pass, which zlib allows and zstd does not.
+
+Where a frame is damaged and a seek table tells where the next one stands, the gap between reads as blank lines, so
+that all offsets stay what they are; it is listed in `gaps`. Everywhere else a stream ends at its damage.
+"""
+
+import struct
+import threading
+from bisect import bisect_right
+from collections import OrderedDict
+from itertools import count
+from typing import Any, BinaryIO, NamedTuple
+
+from rolloupe.formats.reading.codecs import (
+    CHUNK_BYTES,
+    FREE_BYTES,
+    MAX_RATIO,
+    PIECE_BYTES,
+    Damage,
+    Decoder,
+    Point,
+    Stopped,
+)
+
+BLOCK_BYTES = 2**20
+CACHED_BLOCKS = 64
+KEPT_STATES = 128
+"""Decoder states of one gzip file, 40 KiB each. Where there would be more, every second one goes."""
+
+KEPT_STARTS = 16_384
+STATE_SPACING = 4 * 2**20
+START_SPACING = 2**20
+
+_SEEK_FOOTER = struct.Struct("<IBI")
+_SEEK_FOOTER_MAGIC = 0x8F92EAB1
+_SEEK_TABLE_MAGIC = 0x184D2A5E
+MAX_TABLE_BYTES = 16 * 2**20
+_PROBE_BYTES = 4096
+
+
+class Extent(NamedTuple):
+    """How far a stream reaches, up to where one asked, and how many bytes of the file that takes."""
+
+    stop: int
+    file_bytes: int
+
+
+class Block(NamedTuple):
+    """`BLOCK_BYTES` of a stream, fewer at its end; `damage` says why it ends there, if not by itself."""
+
+    data: bytes
+    file_stop: int
+    damage: Damage | None = None
+
+
+class Gap(NamedTuple):
+    """A piece of the stream that cannot be decoded, with what follows it readable again."""
+
+    start: int
+    stop: int
+    damage: Damage
+
+
+class State(NamedTuple):
+    """A file at one moment: its size, its time, and which file it is."""
+
+    size: int
+    mtime_ns: int
+
+
+class Contents:
+    """What is known of one file's contents: points of access, a decoder that stands somewhere, the end if seen."""
+
+    _numbers = count()
+
+    def __init__(self, gzip: bool) -> None:
+        self.lock = threading.RLock()
+        self._gzip = gzip
+        self.ahead_bytes = 0 if gzip else CHUNK_BYTES
+        """By so much `Block.file_stop` may be ahead of the block: a zstd frame is fed in chunks."""
+        self._state = State(-1, 0)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._number = next(self._numbers)
+        self._points = [Point(0, 0)]
+        self._spacing = STATE_SPACING if self._gzip else START_SPACING
+        self._table_text: int | None = None
+        self._limit = 0
+        """The number of the point at which the decoder, held to a seek table, arrives next."""
+        self._decoder: Decoder | _Filler | None = None
+        self._buffer = bytearray()
+        self._buffer_start = 0
+        self._end: tuple[int, Block] | None = None
+        self.gaps: dict[int, Gap] = {}
+        """By their starts, as far as they have been met."""
+        self._head = b""
+        self._furthest = (0, b"")
+
+    def refresh(self, file: BinaryIO, state: State) -> None:
+        """Take note of what the file is now: keep what is known where it only grew."""
+        if state == self._state:
+            return
+        if state.size <= self._state.size or self._table_text is not None or not self._still_holds(file):
+            self._forget()
+        self._state = state
+        self._end = None
+        if not self._gzip and (table := _read_seek_table(file, state.size)):
+            self._points, self._table_text = table
+
+    def _still_holds(self, file: BinaryIO) -> bool:
+        stop, tail = self._furthest
+        return read_at(file, 0, len(self._head)) == self._head and read_at(file, stop - len(tail), len(tail)) == tail
+
+    @property
+    def length(self) -> int | None:
+        """The length of the stream where a seek table tells it."""
+        return self._table_text
+
+    def extent(self, file: BinaryIO, stop: int) -> Extent:
+        """See `extent`."""
+        index = max(0, stop - 1) // BLOCK_BYTES
+        with self.lock:
+            block = self.block(file, index)
+            if not block.data and self._end is not None:
+                index, block = self._end
+        return Extent(min(stop, index * BLOCK_BYTES + len(block.data)), block.file_stop)
+
+    def block(self, file: BinaryIO, index: int) -> Block:
+        """Return a block, empty beyond the end. Raises OSError."""
+        with self.lock:
+            if held := _blocks.get(self._number, index):
+                return held
+            if self._end is None or index < self._end[0]:
+                self._approach(index)
+                found = self._decode(file, index)
+                if found is not None:
+                    return found
+            assert self._end is not None
+            last, block = self._end
+            return block if index == last else Block(b"", block.file_stop, block.damage)
+
+    def _approach(self, index: int) -> None:
+        """Have a decoder that stands before a block, as near as can be."""
+        wanted = index * BLOCK_BYTES
+        nearest = self._nearest(wanted)
+        decoder = self._decoder
+        if decoder and self._buffer_start <= wanted and decoder.text >= nearest.text:
+            return
+        self._begin(nearest)
+        self._buffer = bytearray()
+        self._buffer_start = nearest.text
+
+    def _begin(self, point: Point) -> None:
+        self._decoder = Decoder(self._gzip, point)
+        self._limit = bisect_right(self._points, point.file, key=lambda other: other.file)
+
+    def _nearest(self, text: int) -> Point:
+        return self._points[bisect_right(self._points, text, key=lambda point: point.text) - 1]
+
+    def _decode(self, file: BinaryIO, index: int) -> Block | None:
+        """Decode up to a block; None where the stream ends before it is full."""
+        while True:
+            decoder = self._decoder
+            assert decoder is not None
+            damage = None
+            try:
+                piece = decoder.pull(file)
+            except Stopped as stopped:
+                piece, damage = b"", stopped.damage
+                if stopped.lossy and isinstance(decoder, Decoder):
+                    piece, damage = self._last_piece(file, decoder, damage)
+            if self._table_text is not None and isinstance(decoder, Decoder):
+                piece, damage = self._held_to_table(decoder, piece, damage)
+            if piece and not damage:
+                self._note(file, decoder)
+            self._buffer += piece
+            found = self._cut_blocks(decoder, index)
+            goes_on = bool(piece and not damage) or self._goes_on(decoder, damage)
+            if found or not goes_on:
+                return found
+
+    def _last_piece(self, file: BinaryIO, decoder: Decoder, damage: Damage) -> tuple[bytes, Damage]:
+        """Decode again, in small steps, what came before an error in the same call, and was lost with it."""
+        start = self._nearest(decoder.text) if self._table_text is None else self._points[self._limit - 1]
+        again = Decoder(self._gzip, start, fine_from=decoder.chunk_start)
+        piece = b""
+        try:
+            while len(piece) < PIECE_BYTES and (found := again.pull(file)):
+                piece += found[-(again.text - decoder.text) :] if again.text > decoder.text else b""
+        except Stopped as stopped:
+            damage = stopped.damage
+        decoder.text += len(piece)
+        return piece, damage
+
+    def _goes_on(self, decoder: "Decoder | _Filler", damage: Damage | None) -> bool:
+        """See what can be done where a decoder brings no more: False where the stream ends there."""
+        if isinstance(decoder, _Filler):
+            self._begin(decoder.behind)
+            return True
+        if damage and self._table_text is not None and self._limit < len(self._points):
+            behind = self._points[self._limit]
+            self.gaps[decoder.text] = Gap(decoder.text, behind.text, damage)
+            self._decoder = _Filler(decoder, behind)
+            return True
+        return not self._note_end(decoder, damage)
+
+    def _held_to_table(self, decoder: Decoder, piece: bytes, damage: Damage | None) -> tuple[bytes, Damage | None]:
+        """See that a decoder comes to the next point as a seek table tells it, and else stop it short of that.
+
+        So what a block holds does not depend on the points by which it was reached, even where a table lies.
+        """
+        while self._limit < len(self._points):
+            text, place, _ = self._points[self._limit]
+            before = decoder.text - len(piece)
+            if before == text and decoder.begun >= place:
+                self._limit += 1
+                continue
+            if decoder.begun >= place or decoder.text > text or not (piece or damage):
+                piece = b"" if decoder.begun >= place else piece[: text - before]
+                decoder.text = before + len(piece)
+                damage = Damage(decoder.begun, "damaged (the seek table does not fit the frames)")
+            break
+        return piece, damage
+
+    def _cut_blocks(self, decoder: "Decoder | _Filler", index: int) -> Block | None:
+        """Take the full blocks off the buffer; return the one that was asked for, if it is among them."""
+        wanted = None
+        while len(self._buffer) >= (missing := BLOCK_BYTES - self._buffer_start % BLOCK_BYTES):
+            number = self._buffer_start // BLOCK_BYTES
+            if missing == BLOCK_BYTES:  # else its beginning lies before the point where decoding began
+                block = Block(bytes(self._buffer[:missing]), decoder.place)
+                _blocks.put(self._number, number, block)
+                wanted = block if number == index else wanted
+            del self._buffer[:missing]
+            self._buffer_start += missing
+        return wanted
+
+    def _note_end(self, decoder: Decoder, damage: Damage | None) -> bool:
+        """Remember how the stream ends. False where its last block has to be decoded from an earlier point first."""
+        index = decoder.text // BLOCK_BYTES
+        if self._buffer_start > index * BLOCK_BYTES:
+            self._approach(index)
+            return False
+        self._end = (index, Block(bytes(self._buffer), decoder.place, damage))
+        if damage and not damage.cut:  # the decoder is of no more use
+            self._decoder = None
+        return True
+
+    def _note(self, file: BinaryIO, decoder: "Decoder | _Filler") -> None:
+        """Remember where the decoder is, if it is the furthest one so far, and far from the one before."""
+        if decoder.place > self._furthest[0]:
+            length = min(_PROBE_BYTES, decoder.place)
+            self._furthest = (decoder.place, read_at(file, decoder.place - length, length))
+            self._head = self._head or read_at(file, 0, length)
+        if self._table_text is not None or decoder.text - self._points[-1].text < self._spacing:
+            return
+        if (point := decoder.point()) is None:
+            return
+        self._points.append(point)
+        if len(self._points) > (KEPT_STATES if self._gzip else KEPT_STARTS):
+            del self._points[1::2]
+            self._spacing *= 2
+
+
+class _Filler:
+    """Stands in a decoder's place over a gap: blank lines, none of them long."""
+
+    def __init__(self, decoder: Decoder, behind: Point) -> None:
+        self.text = decoder.text
+        self.place = decoder.place
+        self.behind = behind
+
+    def point(self) -> None:
+        """See `Decoder`."""
+
+    def pull(self, _file: BinaryIO) -> bytes:
+        """See `Decoder`."""
+        length = min(PIECE_BYTES, self.behind.text - self.text)
+        self.text += length
+        return b"\n" + b" " * (length - 2) + b"\n" * (length > 1) if length else b""
+
+
+class _Blocks:
+    """The blocks that were used last, of all files together."""
+
+    def __init__(self) -> None:
+        self._held: OrderedDict[tuple[int, int], Block] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, number: int, index: int) -> Block | None:
+        with self._lock:
+            block = self._held.get((number, index))
+            if block is not None:
+                self._held.move_to_end((number, index))
+            return block
+
+    def put(self, number: int, index: int, block: Block) -> None:
+        with self._lock:
+            self._held[number, index] = block
+            while len(self._held) > CACHED_BLOCKS:
+                self._held.popitem(last=False)
+
+
+_blocks = _Blocks()
+
+
+def _read_seek_table(file: BinaryIO, size: int) -> tuple[list[Point], int] | None:
+    """Read the table that ends a seekable zstd file: points of access, and the length of the stream.
+
+    Source: contrib/seekable_format/zstd_seekable_compression_format.md of zstd.
+    """
+    frames, flags, magic = _unpacked(_SEEK_FOOTER, read_at(file, size - _SEEK_FOOTER.size, _SEEK_FOOTER.size))
+    if magic != _SEEK_FOOTER_MAGIC or flags & 0x7C:
+        return None
+    entry = struct.Struct("<III" if flags & 0x80 else "<II")
+    length = frames * entry.size + _SEEK_FOOTER.size
+    start = size - length - 8
+    if length > MAX_TABLE_BYTES or start < 0:
+        return None
+    data = read_at(file, start, 8 + length)
+    if len(data) < 8 + length or struct.unpack_from("<II", data) != (_SEEK_TABLE_MAGIC, length):
+        return None
+    points, place, text, spacing = [Point(0, 0)], 0, 0, START_SPACING
+    for packed, unpacked, *_ in entry.iter_unpack(data[8 : -_SEEK_FOOTER.size]):
+        if text - points[-1].text >= spacing:
+            points.append(Point(text, place))
+        if len(points) > KEPT_STARTS:
+            del points[1::2]
+            spacing *= 2
+        place, text = place + packed, text + unpacked
+    return (points, text) if place == start and text <= max(FREE_BYTES, MAX_RATIO * size) else None
+
+
+def _unpacked(layout: struct.Struct, data: bytes) -> tuple[Any, ...]:
+    return layout.unpack(data) if len(data) == layout.size else (0, 0, 0)
+
+
+def read_at(file: BinaryIO, start: int, length: int) -> bytes:
+    """Read bytes from a position on: fewer where the file ends."""
+    file.seek(max(0, start))
+    return file.read(length)

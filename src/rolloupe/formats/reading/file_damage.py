@@ -1,0 +1,82 @@
+"""What cannot be read of the files of JSON that lie beside samples: those are read when asked for, never indexed.
+
+A last line without an end is being written, and no damage.
+"""
+
+import os
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
+
+import msgspec
+
+from rolloupe.formats.reading.files import JSONL, plain_name
+from rolloupe.formats.reading.jsonl import NOT_DOWNLOADED, JsonlFormat, Record, Unusable, is_lfs_pointer, step_of
+from rolloupe.formats.reading.stream import is_decoded, open_binary
+from rolloupe.formats.reading.trainer_files import MAX_BYTES, document, read_bytes
+from rolloupe.model import Problem, RunInfo, Scanned, Source
+
+MAX_LISTED = 100
+"""So many problems of one file are listed."""
+
+KEPT_FILES = 1000
+
+
+class _Lines(JsonlFormat):
+    """Lines that are looked at for what is wrong with them alone."""
+
+    def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:  # noqa: ARG002
+        step_of(record.get("step"))
+        return []
+
+
+_LINES = _Lines()
+_NO_RUN = RunInfo(name="", root="", format="", reason="", parts=())
+
+
+def damage(source: Source) -> list[Problem]:
+    """List what cannot be read of a file of JSON lines, or of a JSON document. A file that is gone has nothing."""
+    try:
+        state = os.stat(source.path)
+        return list(_damage(source, state.st_ino, state.st_size, state.st_mtime_ns))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        return [Problem(source=source.name, reason=f"could not be read: {error.strerror}", transient=True)]
+
+
+def read(source: Source, start: int, length: int) -> bytes:
+    """Return bytes of such a file: fewer where it ends. Raises `SourceChanged`."""
+    return _LINES.read(source, start, length)
+
+
+@lru_cache(maxsize=KEPT_FILES)
+def _damage(source: Source, _inode: int, _size: int, _changed_ns: int) -> tuple[Problem, ...]:
+    found = _of_lines(source) if plain_name(source.path).endswith(JSONL) else _of_document(source)
+    listed = [msgspec.structs.replace(one, transient=True) for one in islice(found, MAX_LISTED + 1)]
+    if len(listed) > MAX_LISTED:
+        reason = f"more than {MAX_LISTED} problems in this file: the others are not listed"
+        listed[MAX_LISTED:] = [Problem(source=source.name, reason=reason, transient=True)]
+    return tuple(listed)
+
+
+def _of_lines(source: Source) -> Iterator[Problem]:
+    with open_binary(source.location) as file:
+        may_grow = not is_decoded(file)
+        file.seek(MAX_BYTES)
+        is_cut = bool(file.read(1))
+    for item in _LINES.scan(_NO_RUN, source, 0, MAX_BYTES):
+        if isinstance(item, Problem) and not (item.transient and may_grow):
+            yield item
+    if is_cut:
+        reason = f"longer than {MAX_BYTES // 2**20} MiB: what is behind them is not read"
+        yield Problem(source=source.name, reason=reason, start=MAX_BYTES)
+
+
+def _of_document(source: Source) -> Iterator[Problem]:
+    data = read_bytes(source.location)
+    try:
+        document(data)
+    except Unusable as error:
+        reason = NOT_DOWNLOADED if is_lfs_pointer(data, len(data)) else str(error)
+        yield Problem(source=source.name, reason=reason, start=0, stop=len(data))

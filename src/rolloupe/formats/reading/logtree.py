@@ -1,0 +1,369 @@
+"""What the Tinker cookbook's logtree wrote, as JSON or as a page, read into a typed outline of plain text.
+
+Nothing of it is trusted: text is unescaped, markup dropped, and depth and size are bounded. Source: the cookbook's
+`utils/logtree.py` and `utils/logtree_formatters.py`, up to release 0.6.1.
+"""
+
+import html
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from rolloupe import text
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.html import Element, children, first_below, parse_page, plain, tag_of, words
+from rolloupe.formats.reading.jsonl import MAX_LINE_BYTES, Unusable, parse, strip_bom
+from rolloupe.formats.reading.stream import open_binary
+from rolloupe.model import Location, LogKind, LogNode, Part, ToolCall, Turn
+
+MAX_BYTES = MAX_LINE_BYTES
+MAX_PAGE_BYTES = 16 * 2**20
+MAX_NODES = 200_000
+"""Nodes of one outline, the cells of its tables and the messages of its conversations counted."""
+
+MAX_DEPTH = 60
+"""What lies deeper is shown as the text that it holds."""
+
+MAX_ATTRS = 20
+MAX_ATTR_CHARS = 200
+MAX_PATH_CHARS = 4096
+MAX_TAG_CHARS = 40
+
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_BLOCKS = {*_HEADINGS, "section", "div", "details", "table", "p", "pre"}
+_ESCAPED = {*_HEADINGS, "p", "pre", "summary", "th", "td"}
+"""Tags whose text is escaped and never markup."""
+
+ESCAPED = "lt-escaped"
+"""What an exception is marked with whose summary is escaped like all else."""
+
+_TAG = re.compile(r"<[a-zA-Z/!?][^<>]*>")
+_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+
+
+MESSAGES = 256
+"""So many messages are read between two looks whether to go on."""
+
+_ESCAPED_LETTER = re.compile(rb"\\u00[2-7]")
+_MARKUP = b"lt-conversation"
+"""A conversation that is markup: a word in it may be cut by a tag."""
+
+Check = Callable[[], None]
+"""Called again and again while something is read; to end that, it raises."""
+
+
+def unchecked() -> None:
+    """Nobody ends the reading."""
+
+
+class TooLong(Unusable):
+    """Raised for a file of more bytes than are read."""
+
+
+class Logged(NamedTuple):
+    """A conversation of an outline, with the sections that it stands in, from the outermost.
+
+    `at` are the numbers of the children that lead to it, from the root on.
+    """
+
+    path: tuple[LogNode, ...]
+    node: LogNode
+    at: tuple[int, ...] = ()
+
+
+def read_tree(location: Location) -> LogNode:
+    """Read a `_logtree.json`. Raises `Unusable` where it is no such document, and OSError."""
+    return tree_in(content(location))
+
+
+def tree_in(data: bytes, check: Check = unchecked) -> LogNode:
+    """Read the bytes of a `_logtree.json`. Raises `Unusable`, and what `check` raises."""
+    document = parse(strip_bom(data, 0))
+    check()
+    root = document.get("root")
+    if not isinstance(root, dict):
+        raise Unusable("not a logtree: it has no root")
+    node = _Outline(check, escaped=True).root(root)
+    node.title = _string(document.get("title")) or node.title
+    if isinstance(started := document.get("started_at"), str):
+        node.attrs["started_at"] = _string(started)[:MAX_ATTR_CHARS]
+    if isinstance(path := document.get("path"), str):
+        node.attrs["path"] = _string(path)[:MAX_PATH_CHARS]
+    return node
+
+
+def read_page(location: Location) -> LogNode:
+    """Read a page of the cookbook. Raises `Unusable` where it is too long, and OSError."""
+    return page_in(content(location, MAX_PAGE_BYTES))
+
+
+def page_in(data: bytes, check: Check = unchecked) -> LogNode:
+    """Read the bytes of a page. Raises what `check` raises."""
+    return _Outline(check, escaped=False).root(parse_page(data.decode("utf-8", "replace"), check))
+
+
+def lacks(tree: bytes, word: bytes) -> bool:
+    """Tell whether the conversations of a `_logtree.json` are, in any case, without a word.
+
+    The word is of ASCII letters and blanks, small letters all. Looks at the bytes alone; False where these do not tell,
+    or end before the document does.
+    """
+    is_plain = tree.rstrip().endswith(b"}") and _MARKUP not in tree and not _ESCAPED_LETTER.search(tree)
+    return is_plain and word not in tree.lower()
+
+
+def conversations(root: LogNode) -> Iterator[Logged]:
+    """Yield every conversation below a node, in document order."""
+    waiting: list[Logged] = [Logged((), root)]
+    while waiting:
+        path, node, at = waiting.pop()
+        if node.kind == "conversation":
+            yield Logged(path, node, at)
+        below = [Logged((*path, node), child, (*at, number)) for number, child in enumerate(node.children)]
+        waiting += reversed(below)
+
+
+def table_of(node: LogNode) -> dict[str, str]:
+    """Return the rows of a table of keys and values."""
+    return {row[0]: row[1] for row in node.rows if len(row) == 2}
+
+
+def content(location: Location, limit: int = MAX_BYTES) -> bytes:
+    """Return the bytes of a file. Raises `TooLong` where there are more, and OSError."""
+    with open_binary(location) as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise TooLong(f"longer than {limit // 2**20} MiB: not parsed")
+    return data
+
+
+def _string(value: object) -> str:
+    return text.clean(value) if isinstance(value, str) else ""
+
+
+class _Outline:
+    """The making of one outline. `escaped`: texts are HTML, as in the JSON, not text, as in a page that was parsed."""
+
+    def __init__(self, check: Check, *, escaped: bool) -> None:
+        self._check = check
+        self._escaped = escaped
+        self._left = MAX_NODES
+
+    def root(self, body: Element) -> LogNode:
+        """Make the whole outline."""
+        node = LogNode(kind="root", attrs=_attrs(body), tag=_tag(body))
+        kept: list[Any] = []
+        for child in children(body):
+            if _is(child, "h1", "lt-title") and not node.title:
+                node.title = self._all(child)
+            elif _is(child, "div", "lt-subtitle") and "subtitle" not in node.attrs:
+                node.attrs["subtitle"] = self._all(child)[:MAX_ATTR_CHARS]
+            else:
+                kept.append(child)
+        node.children = self._nodes(kept, body, 1)
+        if self._left <= 0:
+            node.children.append(LogNode(kind="text", text=f"The rest is left out: more than {MAX_NODES:,} parts."))
+        return node
+
+    def _nodes(self, elements: Sequence[Any], parent: Element, depth: int) -> list[LogNode]:
+        """Make the nodes of some siblings; a caption belongs to the table behind it."""
+        found: list[LogNode] = []
+        caption: LogNode | None = None
+        for element in elements:
+            if self._left <= 0:
+                break
+            if _is(element, "div", "lt-table-caption"):
+                self._left -= 1
+                caption = LogNode(kind="table", title=self._all(element))
+                found.append(caption)
+                continue
+            made = self._node(element, parent, depth)
+            if caption is not None and made and made[0].kind == "table" and not made[0].title:
+                made[0].title = caption.title
+                found[-1:] = made
+            else:
+                found += made
+            caption = caption if not made else None
+        return found
+
+    def _node(self, element: Any, parent: Element, depth: int) -> list[LogNode]:
+        self._check()
+        self._left -= 1
+        if isinstance(element, str):
+            shown = self._text(parent, element)
+            return [LogNode(kind="text", text=shown)] if shown.strip() else []
+        if not isinstance(element, dict):
+            return []
+        tag = tag_of(element)
+        if element.get("data") is not None:
+            return [self._data(element)]
+        if depth >= MAX_DEPTH:
+            return self._leaf(element)
+        if tag == "section":
+            return [self._section(element, depth)]
+        if tag == "details":
+            return [self._details(element, depth)]
+        if tag == "table":
+            return [self._table(element)]
+        if tag in _HEADINGS:
+            return [LogNode(kind="text", title=self._all(element), attrs=_attrs(element), tag=tag)]
+        if "lt-conversation" in words(element):
+            turns = [_shown_turn(c) for c in children(element) if _is_message(c)]
+            return [LogNode(kind="conversation", turns=turns, attrs=_attrs(element), tag=_tag(element))]
+        if not any(tag_of(child) in _BLOCKS for child in children(element)):
+            return self._leaf(element)
+        attrs = _attrs(element)
+        made = self._nodes(children(element), element, depth + 1)
+        return [LogNode(kind="section", attrs=attrs, children=made, tag=_tag(element))] if attrs else made
+
+    def _leaf(self, element: Element) -> list[LogNode]:
+        shown = self._all(element)
+        kind: LogKind = "code" if tag_of(element) == "pre" else "text"
+        return [LogNode(kind=kind, text=shown, attrs=_attrs(element), tag=_tag(element))] if shown.strip() else []
+
+    def _section(self, element: Element, depth: int) -> LogNode:
+        node = LogNode(kind="section", attrs=_attrs(element), tag="section")
+        return self._filled(node, element, depth, _HEADINGS, "lt-section-body")
+
+    def _details(self, element: Element, depth: int) -> LogNode:
+        kind: LogKind = "exception" if "lt-exc" in words(element) else "details"
+        node = LogNode(kind=kind, attrs=_attrs(element), tag="details")
+        return self._filled(node, element, depth, ("summary",), "lt-details-body")
+
+    def _filled(self, node: LogNode, element: Element, depth: int, titles: tuple[str, ...], body: str) -> LogNode:
+        """Give a node its title and what stands in it; `body`: the word of the element around its content."""
+        kept: list[Any] = []
+        for child in children(element):
+            if not node.title and tag_of(child) in titles:
+                # the cookbook writes the summary of an exception as it is, unlike all else
+                raw = node.kind == "exception" and ESCAPED not in words(element)
+                node.title = text.clean(plain(child)) if raw else self._all(child)
+            elif _is(child, "div", body):
+                kept += children(child)
+            else:
+                kept.append(child)
+        node.children = self._nodes(kept, element, depth + 1)
+        return node
+
+    def _table(self, element: Element) -> LogNode:
+        node = LogNode(kind="table", attrs=_attrs(element), tag="table")
+        for row in _rows_of(element):
+            cells = [child for child in children(row) if tag_of(child) in ("th", "td")]
+            self._left -= len(cells) + 1
+            if self._left <= 0:
+                break
+            shown = [self._all(cell) for cell in cells]
+            if cells and not node.header and not node.rows and all(tag_of(cell) == "th" for cell in cells):
+                node.header = shown
+            else:
+                node.rows.append(shown)
+        return node
+
+    def _data(self, element: Element) -> LogNode:
+        """The node of what a formatter wrote as data, which is not escaped. Messages count as nodes do."""
+        data = element["data"]
+        if isinstance(data, dict) and data.get("type") == "conversation" and isinstance(data.get("messages"), list):
+            some = data["messages"][: max(0, self._left)]
+            self._left -= len(some)
+            turns: list[Turn] = []
+            for first in range(0, len(some), MESSAGES):
+                self._check()
+                turns += turns_of(some[first : first + MESSAGES])
+            return LogNode(kind="conversation", attrs=_attrs(element), turns=turns, tag=_tag(element))
+        shown = json.dumps(fields.showable(data), ensure_ascii=False, indent=1)
+        return LogNode(kind="text", attrs=_attrs(element), text=text.clean(shown), tag=_tag(element))
+
+    def _all(self, element: Element) -> str:
+        """Return all text in an element."""
+        return plain(element, self._text)
+
+    def _text(self, parent: Element, content: str) -> str:
+        if not self._escaped:
+            return text.clean(content)
+        if "<" in content and tag_of(parent) not in _ESCAPED:
+            content = _TAG.sub("", _BREAK.sub("\n", content))
+        return text.clean(html.unescape(content) if "&" in content else content)
+
+
+def _is(element: Any, tag: str, word: str) -> bool:
+    return tag_of(element) == tag and word in words(element)
+
+
+def _tag(element: Element) -> str:
+    return _string(tag_of(element))[:MAX_TAG_CHARS]
+
+
+def _attrs(element: Element) -> dict[str, str]:
+    """The attributes that are not there for the looks alone."""
+    own = element.get("attrs")
+    kept = {}
+    for key, value in own.items() if isinstance(own, dict) else ():
+        if key in ("style", "open") or not isinstance(value, str) or (key == "class" and value.startswith("lt-")):
+            continue
+        kept[_string(key)[:MAX_ATTR_CHARS]] = _string(value)[:MAX_ATTR_CHARS]
+        if len(kept) == MAX_ATTRS:
+            break
+    return kept
+
+
+def _rows_of(table: Element) -> Iterator[Element]:
+    for child in children(table):
+        if tag_of(child) == "tr":
+            yield child
+        elif tag_of(child) in ("thead", "tbody", "tfoot"):
+            yield from (row for row in children(child) if tag_of(row) == "tr")
+
+
+def turns_of(messages: list[Any]) -> list[Turn]:
+    """Read messages as the cookbook stores them; calls that it could not parse are calls with an error."""
+    turns = text.from_messages(messages)
+    for turn, message in zip(turns, messages, strict=True):
+        unparsed = message.get("unparsed_tool_calls") if isinstance(message, dict) else None
+        for call in unparsed if isinstance(unparsed, list) else ():
+            raw = fields.as_text(call.get("raw_text") if isinstance(call, dict) else call)
+            error = _string(call.get("error")) if isinstance(call, dict) else ""
+            made = ToolCall(name="", arguments=text.clean(raw), error=error or "could not be parsed")
+            turn.parts.append(Part(kind="tool_call", text=text.clean(raw), call=made))
+    return turns
+
+
+def _is_message(element: Any) -> bool:
+    return _is(element, "div", "lt-message")
+
+
+def _shown_turn(message: Element) -> Turn:
+    """Read a message back from a page; on the cookbook's, calls of tools are not shown."""
+    role = next((w.removeprefix("lt-message-") for w in words(message) if w.startswith("lt-message-")), "unknown")
+    role = text.clean(role)
+    content = first_below(message, "lt-message-content")
+    found: list[Part] = []
+    for child in children(content):
+        if isinstance(child, str):
+            found += text.parts(text.clean(child), role) if child.strip() else []
+        elif isinstance(child, dict):
+            found += _shown_parts(child, role)
+    return Turn(role=role, parts=found)
+
+
+def _shown_call(element: Element, shown: str) -> Part:
+    """Read a call as our pages show it: the name and the arguments, each an element."""
+    name = first_below(element, "lt-tool-call-name")
+    arguments = next((child for child in children(element) if tag_of(child) == "code"), None)
+    if name is None or arguments is None:
+        return Part(kind="text", text=shown)
+    call = ToolCall(name=text.clean(plain(name)), arguments=text.clean(plain(arguments)))
+    return Part(kind="tool_call", text=f"{call.name}({call.arguments})", call=call)
+
+
+def _shown_parts(element: Element, role: str) -> list[Part]:
+    shown = text.clean(plain(element))
+    kinds = words(element)
+    if "lt-thinking-part" in kinds:
+        body = next((c for c in children(element) if tag_of(c) == "pre"), element)
+        return [Part(kind="think", text=text.clean(plain(body)))]
+    if "lt-tool-call-part" in kinds:
+        return [_shown_call(element, shown)]
+    if "lt-image-part" in kinds:
+        return [Part(kind="image", text="image")]
+    return text.parts(shown, role)

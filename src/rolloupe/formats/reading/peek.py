@@ -1,0 +1,161 @@
+"""A look at the beginning of a file: the first objects it holds, cut short, so that a format can say "mine".
+
+Reads at most `MAX_BYTES`, follows no names, and remembers what it saw until the file changes.
+"""
+
+import json
+import os
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from rolloupe.formats.reading.jsonl import (
+    BLANK,
+    NOT_DOWNLOADED,
+    Record,
+    Unusable,
+    is_lfs_pointer,
+    parse,
+    replace_lone_surrogates,
+    strip_bom,
+)
+from rolloupe.formats.reading.stream import damage_of, open_binary
+from rolloupe.model import Location
+
+FIRST_BYTES = 64 * 2**10
+MAX_BYTES = 2**20
+MAX_OBJECTS = 8
+MAX_FILES = 4
+"""So many files of a folder are looked into, empty ones not counted."""
+
+_MAX_EMPTY = 256
+_KEPT_CHARS = 256
+_KEPT_ITEMS = 4
+_KEPT_DEPTH = 4
+_SHOWN_BYTES = 40
+_space = re.compile(r"[ \t\r\n]*")
+_decoder = json.JSONDecoder()
+
+
+class Look(NamedTuple):
+    """What stands at the beginning of a file. `trouble` says why no object was found; an empty file has neither."""
+
+    objects: tuple[Record, ...] = ()
+    trouble: str = ""
+    whole: bool = True
+    """False where the first line is so long that only its first keys were seen."""
+
+    @property
+    def empty(self) -> bool:
+        """True for a file that holds nothing yet."""
+        return not self.objects and not self.trouble
+
+
+def look(location: Location) -> Look:
+    """Look into a file; what cannot be read is told in `trouble`."""
+    try:
+        state = os.stat(location.path)
+        return _look(location, state.st_ino, state.st_size, state.st_mtime_ns)
+    except OSError as error:
+        return Look(trouble=f"could not be read: {error.strerror}")
+
+
+def look_into(some: Sequence[Location]) -> list[tuple[Location, Look]]:
+    """Look into a few of many files, empty ones passed over: from both ends, as old and new files may differ."""
+    half = _MAX_EMPTY // 2
+    if len(some) > _MAX_EMPTY:
+        some = [*some[:half], *some[-half:]]
+    looks: list[tuple[Location, Look]] = []
+    for location in [*some[: MAX_FILES // 2], *reversed(some[MAX_FILES // 2 :])]:
+        seen = look(location)
+        if not seen.empty:
+            looks.append((location, seen))
+        if len(looks) == MAX_FILES:
+            break
+    return looks
+
+
+@lru_cache(maxsize=512)
+def _look(location: Location, _inode: int, size: int, _mtime_ns: int) -> Look:
+    with open_binary(location) as file:
+        data = file.read(FIRST_BYTES)
+        if is_lfs_pointer(data, size):
+            return Look(trouble=NOT_DOWNLOADED)
+        whole = not file.peek(1)
+        seen = _objects(data, whole=whole)
+        if not (whole or (seen.objects and seen.whole)):  # the keys that tell may stand behind a long text
+            data += file.read(MAX_BYTES - len(data))
+            seen = _objects(data, whole=not file.peek(1))
+        damage = damage_of(file)
+    if damage and not (seen.objects or damage.cut):
+        return Look(trouble=f"{damage.reason}, at byte {damage.offset} of the compressed file")
+    return seen
+
+
+def _objects(data: bytes, *, whole: bool) -> Look:
+    """Return the first objects among the lines of `data`, or the first keys of a line that is cut."""
+    found: list[Record] = []
+    trouble = ""
+    data = strip_bom(data, 0)
+    *ended, rest = data.split(b"\n")
+    for line in [*ended, rest] if whole else ended:
+        if not line.strip(BLANK):
+            continue
+        try:
+            found.append(_slim(parse(line)))
+        except Unusable as error:
+            trouble = trouble or f"{error}. It begins with {line[:_SHOWN_BYTES].decode(errors='replace')!r}"
+        if len(found) == MAX_OBJECTS:
+            break
+    if found or whole:
+        return Look(tuple(found), "" if found else trouble)
+    if begun := first_keys(rest):
+        return Look((_slim(begun),), whole=False)
+    return Look(trouble=trouble or "no JSON object in the first MiB")
+
+
+def first_keys(data: bytes) -> Record:
+    """Read the members of an object whose text is cut off somewhere; of the last one, what kind of value begins."""
+    text = replace_lone_surrogates(data.decode("utf-8", errors="replace"))
+    record: Record = {}
+    at = _skip(text, 0)
+    if text[at : at + 1] != "{":
+        return record
+    try:
+        while text[at : at + 1] in ("{", ","):
+            key, at = _decoder.raw_decode(text, _skip(text, at + 1))
+            at = _skip(text, at)
+            if not isinstance(key, str) or text[at : at + 1] != ":":
+                break
+            at = _skip(text, at + 1)
+            record[key] = _begun(text[at : at + _KEPT_CHARS])
+            record[key], at = _decoder.raw_decode(text, at)
+            at = _skip(text, at)
+    except (ValueError, RecursionError):
+        pass
+    return record
+
+
+def _skip(text: str, at: int) -> int:
+    match = _space.match(text, at)
+    return match.end() if match else at
+
+
+def _begun(text: str) -> Any:
+    if text.startswith('"'):
+        return text[1:]
+    if text.startswith("["):
+        return [_begun(text[1:].lstrip())]
+    return {} if text.startswith("{") else None
+
+
+def _slim(value: Any, depth: int = _KEPT_DEPTH) -> Any:
+    """Cut a value to what tells its kind, so that many looks take little memory."""
+    if isinstance(value, str):
+        return value[:_KEPT_CHARS]
+    if isinstance(value, list):
+        return [_slim(element, depth - 1) for element in value[:_KEPT_ITEMS]] if depth else []
+    if isinstance(value, dict):
+        return {key: _slim(member, depth - 1) for key, member in value.items()} if depth else {}
+    return value

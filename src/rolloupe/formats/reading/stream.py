@@ -1,0 +1,156 @@
+"""Files ending in `.gz` or `.zst`, opened as the seekable binary stream of what they hold.
+
+Offsets are those of the uncompressed stream. Memory is bounded for the process, not for each file: the contents of
+a few files, and the blocks that were decoded last.
+
+A stream that is cut off or damaged reads as one that ends there; `damage_of` tells the two apart.
+"""
+
+import errno
+import io
+import os
+import threading
+from collections import OrderedDict
+from typing import Any, BinaryIO
+
+from rolloupe.formats.reading.access_points import BLOCK_BYTES, Contents, Extent, Gap, State, read_at
+from rolloupe.formats.reading.codecs import Damage
+from rolloupe.formats.reading.files import compression_of
+from rolloupe.model import Location
+from rolloupe.storage import open_file
+
+KEPT_FILES = 8
+LFS_POINTER = b"version https://git-lfs.github.com/spec/v1"
+
+_known: OrderedDict[tuple[int, int, bool], Contents] = OrderedDict()
+_known_lock = threading.Lock()
+
+
+def _contents(file: BinaryIO, gzip: bool) -> Contents:
+    """Return what is known of an open file, brought up to date."""
+    state = os.fstat(file.fileno())
+    key = (state.st_dev, state.st_ino, gzip)
+    with _known_lock:
+        found = _known.setdefault(key, Contents(gzip))
+        _known.move_to_end(key)
+        while len(_known) > KEPT_FILES:
+            _known.popitem(last=False)
+    with found.lock:
+        found.refresh(file, State(state.st_size, state.st_mtime_ns))
+    return found
+
+
+class _Raw(io.RawIOBase):
+    """The uncompressed stream of an open file."""
+
+    def __init__(self, file: BinaryIO, contents: Contents) -> None:
+        self.contents = contents
+        self.damage: Damage | None = None
+        self.file = file
+        self.spent_bytes = 0
+        """Bytes of the file that came to be what was read so far."""
+        self._from: int | None = None
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        if whence == os.SEEK_END:
+            raise io.UnsupportedOperation("where a compressed stream ends is known only by reading it")
+        self._at = max(0, offset + (self._at if whence == os.SEEK_CUR else 0))
+        return self._at
+
+    def readinto(self, into: Any) -> int:
+        index, start = divmod(self._at, BLOCK_BYTES)
+        block = self.contents.block(self.file, index)
+        length = max(0, min(len(into), len(block.data) - start))
+        into[:length] = block.data[start : start + length]
+        self._at += length
+        if self._from is None:
+            self._from = max(0, block.file_stop - self.contents.ahead_bytes) if index else 0
+        self.spent_bytes = max(self.spent_bytes, block.file_stop - self._from)
+        if not length:
+            self.damage = block.damage
+        return length
+
+    def close(self) -> None:
+        self.file.close()
+        super().close()
+
+
+def open_binary(location: Location, buffer_bytes: int = BLOCK_BYTES) -> io.BufferedReader:
+    """Open a file to read what it holds, uncompressed if its name says that it is compressed. Raises OSError."""
+    kind = compression_of(location.path)
+    if not kind:
+        return _open_plain(location, buffer_bytes)
+    file = open_file(location, buffering=0)
+    try:
+        if read_at(file, 0, len(LFS_POINTER)) == LFS_POINTER:
+            file.close()
+            return _open_plain(location, buffer_bytes)
+        return io.BufferedReader(_Raw(file, _contents(file, kind == ".gz")), buffer_bytes)
+    except BaseException:
+        file.close()
+        raise
+
+
+def _open_plain(location: Location, buffer_bytes: int) -> io.BufferedReader:
+    file = open_file(location, buffering=buffer_bytes)
+    assert isinstance(file, io.BufferedReader)
+    return file
+
+
+def is_decoded(file: BinaryIO) -> bool:
+    """Tell whether a file that `open_binary` opened is decoded as it is read."""
+    return isinstance(getattr(file, "raw", None), _Raw)
+
+
+def spent_bytes(file: BinaryIO) -> int | None:
+    """Return how many bytes of a compressed file came to be what was read of it; None of one that is not decoded."""
+    raw = getattr(file, "raw", None)
+    return raw.spent_bytes if isinstance(raw, _Raw) else None
+
+
+def damage_of(file: BinaryIO) -> Damage | None:
+    """Return why a stream that was read to its end ends there; None for one that ends by itself."""
+    raw = getattr(file, "raw", None)
+    return raw.damage if isinstance(raw, _Raw) else None
+
+
+def gaps_of(file: BinaryIO) -> list[Gap]:
+    """Return the gaps of a stream that have been met so far, in their order."""
+    raw = getattr(file, "raw", None)
+    return sorted(raw.contents.gaps.values()) if isinstance(raw, _Raw) and raw.contents.gaps else []
+
+
+def extent(location: Location, stop: int) -> Extent:
+    """Tell how far a stream reaches, up to `stop`, and how much of the file that is. Raises OSError."""
+    with open_binary(location) as file:
+        if isinstance(raw := file.raw, _Raw):
+            return raw.contents.extent(raw.file, stop)
+        reached = min(stop, os.fstat(file.fileno()).st_size)
+        return Extent(reached, reached)
+
+
+def known_length(location: Location) -> int | None:
+    """Return the length of a stream if that is known without decoding it. Raises OSError."""
+    with open_binary(location) as file:
+        return raw.contents.length if isinstance(raw := file.raw, _Raw) else os.fstat(file.fileno()).st_size
+
+
+def read_bytes(location: Location, limit: int) -> bytes:
+    """Return all that a file holds, uncompressed. Raises OSError, also for more than `limit` bytes and for damage."""
+    with open_binary(location) as file:
+        data = file.read(limit + 1)
+        if len(data) > limit:
+            raise OSError(errno.EFBIG, f"holds more than {limit} bytes")
+        if damage := damage_of(file):
+            raise OSError(errno.EIO, f"{damage.reason}, at byte {damage.offset} of the compressed file")
+        return data

@@ -1,0 +1,118 @@
+"""Files that many trainers keep beside their samples: metrics as JSON lines, a config, checkpoints, a diff.
+
+All are read whole when they are asked for, up to `MAX_BYTES` from their start; a line that cannot be read is passed
+over here, and told by `rolloupe.formats.reading.file_damage`.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.jsonl import BLANK, BOM, Record, Unusable, decoded, lines, parse, step_of, strip_bom
+from rolloupe.formats.reading.stream import open_binary
+from rolloupe.model import Checkpoint, Location, MetricRow, RunFile, Source
+
+MAX_BYTES = 256 * 2**20
+
+
+def read_bytes(location: Location | None, limit: int = MAX_BYTES) -> bytes:
+    """Return the first bytes of a regular file; nothing where there is none that can be read."""
+    if location is None:
+        return b""
+    try:
+        with open_binary(location) as file:
+            return file.read(limit)
+    except OSError:
+        return b""
+
+
+def read_text(location: Location | None, limit: int = MAX_BYTES) -> str:
+    """Return a file as text."""
+    return read_bytes(location, limit).decode("utf-8", errors="replace")
+
+
+def read_json(location: Location | None) -> Any:
+    """Return a JSON document; None where it is none."""
+    try:
+        return document(read_bytes(location))
+    except Unusable:
+        return None
+
+
+def document(data: bytes) -> Any:
+    """Decode a JSON document as Python has it, NaN included. Raises `Unusable`."""
+    found = decoded(data.removeprefix(BOM), lambda error: f"{error.msg} (line {error.lineno}, column {error.colno})")
+    return fields.showable(found)
+
+
+def records(location: Location | None) -> Iterator[Record]:
+    """Yield the objects of a file of JSON lines, up to `MAX_BYTES` from its start."""
+    for line in lines_of(location):
+        with contextlib.suppress(Unusable):
+            yield parse(line)
+
+
+def lines_of(location: Location | None) -> Iterator[bytes]:
+    """Yield the lines of a file, blank ones and those that are too long left out, up to `MAX_BYTES` from its start."""
+    if location is None:
+        return
+    with contextlib.suppress(OSError), open_binary(location) as file:
+        for line in lines(file, 0, MAX_BYTES):
+            if line.data is not None and (data := strip_bom(line.data, line.start)).strip(BLANK):
+                yield data
+
+
+def merged_metrics(rows: Iterable[Record]) -> list[MetricRow]:
+    """Merge rows of one step, the last value of each metric counting; rows without a step follow, one by one.
+
+    What is no number is left out: metrics are drawn. So is a row whose step is no integer, or too large:
+    `rolloupe.formats.reading.file_damage` lists it.
+    """
+    by_step: dict[int, dict[str, float]] = {}
+    loose: list[MetricRow] = []
+    for row in rows:
+        try:
+            step = step_of(row.get("step"))
+        except Unusable:
+            continue
+        values = {key: number for key, value in row.items() if (number := fields.number(value)) is not None}
+        values.pop("step", None)
+        time_s = fields.number(row.get("time")) if step is None else None
+        if step is None:
+            loose.append(MetricRow(step=None, values=values, time_s=time_s))
+        else:
+            by_step.setdefault(step, {}).update(values)
+    return [MetricRow(step=step, values=by_step[step]) for step in sorted(by_step)] + loose
+
+
+def checkpoints_of(rows: Iterable[Record], own: tuple[str, ...]) -> list[Checkpoint]:
+    """Read checkpoints; `own` are the keys that have a place of their own, all others are extra."""
+    return [
+        Checkpoint(
+            name=fields.as_text(row.get("name")),
+            step=next((n for key in ("batch", "name") if (n := fields.integer(row.get(key))) is not None), None),
+            paths={key: value for key, value in row.items() if key.endswith("_path") and isinstance(value, str)},
+            extra={k: fields.showable(v) for k, v in row.items() if k not in own and not k.endswith("_path")},
+        )
+        for row in rows
+    ]
+
+
+def described_files(found: Iterable[tuple[str, str, str]]) -> list[RunFile]:
+    """Describe files, each given by path, name and what it is; those that are gone are left out."""
+    listed = []
+    for path, name, what in found:
+        try:
+            state = os.lstat(path)
+        except OSError:
+            continue
+        listed.append(RunFile(name=name, size_bytes=state.st_size, changed_s=state.st_mtime, what=what))
+    return listed
+
+
+def json_sources(root: str, some: Iterable[Location | None]) -> list[Source]:
+    """Return files as `HasBeside.beside` lists them, under their names below the run; those that are None are not."""
+    folder = root if os.path.isdir(root) else os.path.dirname(root)
+    return [Source(path=one.path, name=os.path.relpath(one.path, folder), root=one.root) for one in some if one]

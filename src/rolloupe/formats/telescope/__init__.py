@@ -1,0 +1,1 @@
+"""Telescope: zip archives of Parquet tables."""

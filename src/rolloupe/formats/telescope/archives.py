@@ -1,0 +1,247 @@
+"""The archives of a Telescope run, in the order in which they are merged, and which samples each of them adds.
+
+Archives overlap: a tail repeats the block that is being filled, events repeat under `_kept` what steps hold. A sample
+belongs to the first archive, in the order below, that holds it. What an archive leaves to earlier ones is told by a
+word that its source carries, so that it is scanned again when that changes, and only then.
+"""
+
+import hashlib
+import os
+import re
+import threading
+from collections import OrderedDict
+from typing import NamedTuple
+
+import numpy as np
+
+from rolloupe.formats.reading.files import Entry, entries, links_of
+from rolloupe.formats.reading.trainer_files import read_json
+from rolloupe.formats.reading.zipped_tables import Tables, Unreadable, integers
+from rolloupe.formats.telescope.tables import KINDS, MAX_SAMPLES, Kind, name_of
+from rolloupe.model import Location, RunInfo, Source
+
+STEPS, EVENTS, AFTERWARDS = "steps", "events", "evals_after_training"
+FOLDERS = (STEPS, EVENTS, AFTERWARDS)
+SUMMARY = "summary.json"
+MISSING = -(2**62)
+"""Stands for a number that is not there."""
+
+UNDISPATCHED = -1
+"""The sample id of every cancelled sample that was never sent to a server."""
+
+_BLOCK = re.compile(r"block_(?P<number>[0-9]{1,9})\.zip")
+_AFTERWARDS = re.compile(r"evals_after_training_(?P<stamp>[0-9]{8}_[0-9]{6})\.zip")
+_LAST = {"block_live.zip": 10**9, "tail.zip": 10**9 + 1}
+_KEPT_OPEN = 4
+_KEPT_BYTES = 256 * 2**20
+"""Outlines of archives, eight bytes a sample, those that were used last."""
+
+
+class Archive(NamedTuple):
+    """A file of a run: `name` is its path below it, `state` changes with what it holds."""
+
+    path: str
+    root: str
+    name: str
+    state: tuple[int, int, int]
+    stamp: str = ""
+    """Of a later evaluation: when it was."""
+
+    @property
+    def location(self) -> Location:
+        """Where it is opened."""
+        return Location(self.path, self.root)
+
+
+class Outline(NamedTuple):
+    """What a merge needs to know of an archive: sorted ids of its samples, its last steps, the last one trained."""
+
+    ids: np.ndarray
+    steps: np.ndarray
+    trained: int
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes to keep it."""
+        return self.ids.nbytes + self.steps.nbytes
+
+
+class Merged(NamedTuple):
+    """The archives of a run as they are now. `left` are the ids that each of them leaves to earlier ones."""
+
+    archives: list[Archive]
+    left: dict[str, np.ndarray]
+    untrained: list[int]
+    """Steps that have samples and were not trained, as the newest of them may be."""
+
+    def sources(self) -> list[Source]:
+        """The archives as sources."""
+        return [
+            Source(path=one.path, name=one.name, root=one.root, depends=_word(self.left[one.name]))
+            for one in self.archives
+        ]
+
+
+NOTHING = Outline(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), MISSING)
+
+_lock = threading.Lock()
+_outlines: OrderedDict[str, tuple[tuple[int, int, int], Outline]] = OrderedDict()
+_merged: OrderedDict[str, tuple[object, Merged]] = OrderedDict()
+_open: OrderedDict[tuple[str, tuple[int, int, int]], Tables] = OrderedDict()
+
+
+def tables_of(location: Location) -> Tables:
+    """The tables of an archive as it is now; the few that were used last are kept. Raises `Unreadable`."""
+    path = location.path
+    key = (path, _state(path))
+    with _lock:
+        found = _open.get(key)
+    if found is None:
+        found = Tables(location)
+    with _lock:
+        found = _open.setdefault(key, found)
+        _open.move_to_end(key)
+        for stale in [held for held in _open if held[0] == path and held != key]:
+            del _open[stale]
+        while len(_open) > _KEPT_OPEN:
+            _open.popitem(last=False)
+    return found
+
+
+def archives_of(run: RunInfo) -> list[Archive]:
+    """The archives of a run in the order in which they are merged."""
+    found = []
+    for part in run.parts:
+        if os.path.isfile(part.path):
+            found.append(_archive(Location(part.path, links_of(run)), os.path.basename(part.path)))
+            continue
+        for folder in FOLDERS:
+            listed = sorted(zips(os.path.join(part.path, folder), links_of(run), folder), key=_place)
+            found += [_archive(entry.location, f"{folder}/{entry.name}") for entry in listed]
+    return found
+
+
+def stamp_of(source: Source) -> str:
+    """When a later evaluation was, by the name of its archive; nothing for any other."""
+    match = _AFTERWARDS.fullmatch(os.path.basename(source.path))
+    return match["stamp"] if match else ""
+
+
+def zips(folder: str, links: str, kind: str) -> list[Entry]:
+    """The archives in a folder that are named as Telescope names them."""
+    try:
+        listed = entries(folder, links)
+    except OSError:
+        return []
+    return [one for one in listed if not one.is_folder and not one.refused and _is_named(one.name, kind)]
+
+
+def _is_named(name: str, folder: str) -> bool:
+    if folder == AFTERWARDS:
+        return _AFTERWARDS.fullmatch(name) is not None
+    return name in _LAST or _BLOCK.fullmatch(name) is not None
+
+
+def _place(entry: Entry) -> tuple[int, str]:
+    block = _BLOCK.fullmatch(entry.name)
+    return int(block["number"]) if block else _LAST.get(entry.name, 0), entry.name
+
+
+def _archive(location: Location, name: str) -> Archive:
+    match = _AFTERWARDS.fullmatch(os.path.basename(location.path))
+    return Archive(location.path, location.root, name, _state(location.path), match["stamp"] if match else "")
+
+
+def _state(path: str) -> tuple[int, int, int]:
+    try:
+        state = os.stat(path)
+    except OSError:
+        return 0, 0, 0
+    return state.st_ino, state.st_size, state.st_mtime_ns
+
+
+def merged(run: RunInfo) -> Merged:
+    """Merge a run as it is now. Cheap where nothing changed since it was asked last."""
+    archives = archives_of(run)
+    summary = os.path.join(run.root, SUMMARY)
+    key = (tuple(archives), _state(summary))
+    with _lock:
+        held = _merged.get(run.root)
+    if held is not None and held[0] == key:
+        return held[1]
+    found = _merge(archives, _trained(Location(summary, links_of(run))))
+    with _lock:
+        _merged[run.root] = key, found
+        _merged.move_to_end(run.root)
+        while len(_merged) > 64:
+            _merged.popitem(last=False)
+    return found
+
+
+def _merge(archives: list[Archive], trained: int) -> Merged:
+    before = np.empty(0, dtype=np.int64)
+    left, steps = {}, np.empty(0, dtype=np.int64)
+    for archive in archives:
+        outline = outline_of(archive)
+        left[archive.name] = NOTHING.ids if archive.stamp else np.intersect1d(outline.ids, before, assume_unique=True)
+        if not archive.stamp:  # another process numbers its samples anew
+            before = np.union1d(before, outline.ids)
+        steps = np.union1d(steps, outline.steps)
+        trained = max(trained, outline.trained)
+    untrained = [] if trained == MISSING else [int(step) for step in steps if step > trained]
+    return Merged(archives, left, untrained)
+
+
+def _trained(summary: Location) -> int:
+    found = read_json(summary) if os.path.isfile(summary.path) else None
+    last = found.get("steps/last_training_step") if isinstance(found, dict) else None
+    return last if isinstance(last, int) and not isinstance(last, bool) else MISSING
+
+
+def outline_of(archive: Archive) -> Outline:
+    """What a merge needs to know of an archive; nothing of one that cannot be opened."""
+    with _lock:
+        held = _outlines.get(archive.path)
+        if held is not None:
+            _outlines.move_to_end(archive.path)
+    if held is not None and held[0] == archive.state:
+        return held[1]
+    try:
+        found = _outlined(tables_of(archive.location))
+    except Unreadable:
+        found = NOTHING
+    with _lock:
+        _outlines[archive.path] = archive.state, found
+        _outlines.move_to_end(archive.path)
+        while len(_outlines) > 1 and sum(one.nbytes for _, one in _outlines.values()) > _KEPT_BYTES:
+            _outlines.popitem(last=False)
+    return found
+
+
+def _outlined(tables: Tables) -> Outline:
+    ids, steps, trained = NOTHING.ids, NOTHING.steps, MISSING
+    for kind in KINDS:
+        table = tables.columns(name_of("samples_data", kind), frozenset(("sample_id", "group_id", "step")), MAX_SAMPLES)
+        if table is None:
+            continue
+        ids = np.union1d(ids, marks(integers(table, "sample_id", MISSING), integers(table, "group_id", 0)))
+        if kind.is_trained:
+            steps = np.union1d(steps, integers(table, "step", MISSING))
+    metrics = tables.columns("metrics", frozenset(("step",)))
+    if metrics is not None and metrics.num_rows:
+        trained = int(integers(metrics, "step", MISSING).max())
+    return Outline(ids, steps, trained)
+
+
+def marks(samples: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """What tells samples from one another: their ids; those of a group that have none share one of the group's."""
+    return np.where(samples == UNDISPATCHED, -(groups + 2), samples)
+
+
+def kinds_in(tables: Tables) -> list[Kind]:
+    """The kinds of samples that an archive holds tables of."""
+    return [kind for kind in KINDS if tables.has(name_of("samples_data", kind))]
+
+
+def _word(left: np.ndarray) -> str:
+    return hashlib.blake2b(left.tobytes(), digest_size=8).hexdigest() if len(left) else ""

@@ -1,0 +1,231 @@
+"""Telescope: the zip archives of Parquet tables that its trainer uploads, as a local copy of the run's files.
+
+Source: Telescope 0.1.2, `orchestrator/loggers/event_logger.py` and `wandb_logger.py` (schema 0.3.0), and archives that
+these wrote. Samples lie in tables of one row each, their turns, tool calls, metrics, tags and golden answers in others.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from rolloupe.errors import SourceChanged
+from rolloupe.formats.reading.files import alone
+from rolloupe.formats.reading.jsonl import Unusable
+from rolloupe.formats.reading.zipped_tables import Unreadable, integers
+from rolloupe.formats.telescope.archives import FOLDERS, MISSING, UNDISPATCHED, kinds_in, marks, merged, tables_of, zips
+from rolloupe.formats.telescope.rows import sampled
+from rolloupe.formats.telescope.run import TelescopeFiles, ranges_of
+from rolloupe.formats.telescope.tables import KINDS, Facts, Kept, kind_of, name_of
+from rolloupe.formats.telescope.texts import Texts
+from rolloupe.formats.telescope.turns import as_json
+from rolloupe.model import Location, Locator, Problem, RunInfo, RunPart, Sample, Scanned, Source
+from rolloupe.storage import open_file
+
+CHUNK_ROWS = 4096
+"""So many rows about samples are looked up at a time."""
+
+
+class Telescope(TelescopeFiles):
+    """The archives of a Telescope run."""
+
+    name: ClassVar[str] = "telescope"
+    title: ClassVar[str] = "Telescope"
+    splittable: ClassVar[bool] = False
+    recognises: ClassVar[str] = (
+        "A folder with `steps/`, `events/` or `evals_after_training/` in which archives named `block_{i}.zip`, "
+        "`block_live.zip`, `tail.zip` or `evals_after_training_{time}.zip` hold `samples_data*.parquet`; or one such "
+        "archive."
+    )
+    layout: ClassVar[str] = (
+        "A local copy of the files that Telescope uploads for a run; `config.json`, `summary.json` and "
+        "`history.jsonl`, as exported from W&B, are read beside the archives where they are there. Archives overlap "
+        "and are merged: finished blocks, `block_live.zip`, `tail.zip`, first of `steps/`, then of `events/`; a sample "
+        "belongs to the first that holds it. A step is incomplete where it has samples and was not trained."
+    )
+    identity: ClassVar[str] = (
+        "step = `step`, of samples that were not trained on `trainer_step`; group = `group_id`; index = `sample_id`; "
+        "of cancelled samples that were never sent, which have none, `none-{n}`. Evaluations are the split "
+        "`eval/{eval_name}`, group = `sample_idx`, index = `completion_idx`; evaluations after training "
+        "`eval/{eval_name}_after_training`, index = `{completion_idx}-{time}`."
+    )
+    reads: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("`samples_data`, `_kept`", "samples; `_kept` of `events/` only where `steps/` does not have them yet"),
+        (
+            "`samples_data_discarded`, `_cancelled`",
+            "samples with their `discard_reason`; of cancelled ones there is no answer and no reward",
+        ),
+        ("`samples_data_eval`", "samples of evaluations; they have metrics and no reward"),
+        ("`stop_reason`", "status; of generations the stop reason of the turn"),
+        (
+            "`off_policy_steps`, `num_generations`, `compute_reward_time`, `inference_step`, `model_step`",
+            "sample metrics",
+        ),
+        ("`prompts`", "the turns of the system and the user, environment, token counts"),
+        (
+            "`generations`, `env_responses`, `tool_calls`",
+            (
+                "turns; the cards of calls and their errors. One message may answer several calls; the `result` of a "
+                "call is a turn only where the generation has no message"
+            ),
+        ),
+        ("`rollouts_metrics`, `turn_metrics`", "sample metrics; metrics of turns"),
+        ("`golden_answers`, `sample_tags`, `info_turns`", "the ground truth, tags, logs of turns"),
+        ("`raw_string`, any other column", "extra"),
+        ("`metrics`, `history.jsonl`", "metrics by step, named `section/group/metric`"),
+        (
+            "`environments` of the config, `env_details` and `eval_env_details` of the summary",
+            "the ranges of rewards, by environment, and of sample metrics",
+        ),
+    )
+    limits: ClassVar[str] = (
+        "Archives hold no tokens, logprobs or ids of them. Events, timelines and the use of GPUs are not read. "
+        "A tail is rewritten every few seconds: it is read again, and whole. Archives that expand beyond "
+        "250-fold and 1 GiB, hold more than 1,000 members, or are packed by an unusual method, and tables "
+        "of more than a million rows and 64 for each byte of the archive, are listed as problems."
+    )
+
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
+        """See `Format`."""
+        links = link_root or str(path.resolve())
+        if path.is_file():
+            fits = path.suffix == ".zip" and (forced or _fits(alone(path)))
+            return [self._run(path, "one archive", "")] if fits else []
+        found = {folder: zips(str(path / folder), links, folder) for folder in FOLDERS}
+        archives = [entry.location for listed in found.values() for entry in listed]
+        if not archives or not (forced or any(map(_fits, archives[:4]))):
+            return []
+        places = ", ".join(f"{len(listed)} in {folder}/" for folder, listed in found.items() if listed)
+        return [self._run(path, f"archives of Telescope: {places}", links)]
+
+    def _run(self, path: Path, reason: str, links: str) -> RunInfo:
+        named = path if path.name != "files" else path.parent
+        ranges = ranges_of(path if path.is_dir() else path.parent.parent, links)
+        return RunInfo(
+            name=named.name.removesuffix(".zip"),
+            root=str(path),
+            format=self.name,
+            reason=reason,
+            parts=(RunPart(str(path)),),
+            link_root=links,
+            reward_range=ranges.reward,
+            env_reward_ranges=ranges.rewards,
+            metric_ranges=ranges.metrics,
+        )
+
+    def sources(self, run: RunInfo) -> list[Source]:
+        """See `Format`. What an archive leaves to others is in `Source.depends`."""
+        return merged(run).sources()
+
+    def step_states(self, run: RunInfo) -> dict[tuple[str, int], str]:
+        """See `StepStates`. The last step may have been generated in part, and never trained."""
+        return {("train", step): "incomplete" for step in merged(run).untrained}
+
+    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
+        """See `Format`. An archive is scanned whole; what has been appended to one is no sample."""
+        if start or stop <= start:
+            return
+        try:
+            tables = tables_of(source.location)
+        except Unreadable as error:
+            yield Problem(source=source.name, reason=str(error), start=0, transient=True)
+            return
+        left = merged(run).left.get(source.name, np.empty(0, dtype=np.int64))
+        for kind in kinds_in(tables):
+            kept = tables.derived(name_of("samples_data", kind), partial(Kept, tables, kind))
+            yield from _rows(run, source, kept, left)
+        for name, reason in tables.trouble.items():
+            yield Problem(source=source.name, reason=f"{name}: {reason}")
+        if strange := [name for name in tables.names() if "/" in name or "\\" in name or ".." in name]:
+            shown = ", ".join(name[:80] for name in strange[:3])
+            yield Problem(source=source.name, reason=f"members with paths for names, left unread: {shown}")
+
+    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
+        """See `Format`."""
+        kept = _kept(source, locator)
+        (facts,) = kept.facts(np.array([locator.start]), raw=True)
+        try:
+            return sampled(run, source, kept, locator.start, facts).sample(locator)
+        except Unusable as error:
+            raise _changed(source, locator.start, str(error)) from None
+
+    def raw(self, source: Source, locator: Locator) -> bytes:
+        """See `Format`. The rows about a sample as JSON: in the archive they lie in many tables, packed."""
+        (facts,) = _kept(source, locator).facts(np.array([locator.start]), raw=True)
+        return as_json(facts, Texts())
+
+    def read(self, source: Source, start: int, length: int) -> bytes:
+        """See `Format`. The bytes of the archive itself."""
+        try:
+            with open_file(source.location) as file:
+                file.seek(start)
+                return file.read(length)
+        except OSError as error:
+            raise _changed(source, start, error.strerror or str(error)) from None
+
+
+def _fits(location: Location) -> bool:
+    try:
+        tables = tables_of(location)
+    except Unreadable:
+        return False
+    return bool(kinds_in(tables)) and any(tables.has(name_of("prompts", kind)) for kind in KINDS)
+
+
+def _rows(run: RunInfo, source: Source, kept: Kept, left: np.ndarray) -> Iterator[Scanned]:
+    """The rows of one kind that an archive adds, in the order of its table."""
+    own, repeated = _own(kept, left)
+    if repeated:
+        table = name_of("samples_data", kept.kind)
+        yield Problem(source=source.name, reason=f"{table}: {repeated:,} rows have the id of an earlier one: left out")
+    start = 0
+    while start < len(own):
+        numbers = own[start : start + CHUNK_ROWS]
+        few = int(np.searchsorted(np.cumsum(kept.weights(numbers)), CHUNK_ROWS)) + 1
+        numbers = numbers[:few]
+        start += len(numbers)
+        for number, facts in zip(numbers.tolist(), kept.facts(numbers), strict=True):
+            yield _row(run, source, kept, number, facts)
+
+
+def _own(kept: Kept, left: np.ndarray) -> tuple[np.ndarray, int]:
+    """The numbers of the rows that are an archive's own, not those of earlier ones; and how many repeat one of them."""
+    if kept.samples is None:
+        return np.empty(0, dtype=np.int64), 0
+    own = marks(kept.ids, integers(kept.samples, "group_id", 0))
+    _, first = np.unique(own, return_index=True)
+    is_first = np.zeros(len(own), dtype=bool)
+    is_first[first] = True
+    is_first |= (kept.ids == UNDISPATCHED) | (kept.ids == MISSING)
+    is_own = ~np.isin(own, left)
+    return np.flatnonzero(is_first & is_own), int((is_own & ~is_first).sum())
+
+
+def _row(run: RunInfo, source: Source, kept: Kept, number: int, facts: Facts) -> Scanned:
+    try:
+        return sampled(run, source, kept, number, facts).row
+    except Unusable as error:
+        reason = str(error)
+    except Exception as error:  # a defect of ours must not cost the rows behind
+        reason = f"a defect in Rolloupe, please report it: {type(error).__name__}: {error}"
+    table = name_of("samples_data", kept.kind)
+    return Problem(source=source.name, reason=f"{table}, row {number}: {reason}")
+
+
+def _kept(source: Source, locator: Locator) -> Kept:
+    """The tables that a locator is of. Raises `SourceChanged`."""
+    kind = kind_of(locator.part)
+    try:
+        tables = tables_of(source.location)
+    except Unreadable as error:
+        raise _changed(source, locator.start, str(error)) from None
+    kept = tables.derived(locator.part, partial(Kept, tables, kind)) if kind else None
+    if kept is None or not 0 <= locator.start < len(kept.ids):
+        raise _changed(source, locator.start, f"{locator.part} has no such row")
+    return kept
+
+
+def _changed(source: Source, start: int, reason: str) -> SourceChanged:
+    return SourceChanged(f"{source.path} no longer holds a sample at row {start}: {reason}. Next: reload the step")

@@ -1,0 +1,1 @@
+"""The Tinker cookbook: the `log_path` of a run."""

@@ -1,0 +1,402 @@
+"""The Tinker cookbook: the `log_path` of a run, `*_rollout_summaries.jsonl` and what lies beside them.
+
+Source: the cookbook's git history and its releases to 0.6.1 (`rl/rollout_logging.py`, `rl/train.py`,
+`stores/training_store.py`), and runs of it. A trajectory is a sample. Its text is there where the environment logged
+it, where a branch of the cookbook (schema 3) stores it, or where the logtree's can be tied to it for certain.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from rolloupe.formats.generic.keys import has_sample, roles_of
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.files import alone, files, links_of, plain_name
+from rolloupe.formats.reading.jsonl import JsonlFormat, Record, Unusable, parse, step_of, strip_bom
+from rolloupe.formats.reading.peek import Look, look, look_into
+from rolloupe.formats.reading.trainer_files import read_bytes
+from rolloupe.formats.tinker import steps
+from rolloupe.formats.tinker import turns as said
+from rolloupe.formats.tinker.log import StepLog, has_log, log_state, tied_to, tree_of
+from rolloupe.formats.tinker.names import (
+    CHECKPOINTS,
+    CONFIG,
+    DIFF,
+    ITERATION,
+    METRICS,
+    NOT_SAMPLES,
+    Named,
+    find,
+    of_file,
+    prefixes,
+)
+from rolloupe.formats.tinker.run import TinkerFiles
+from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Scanned, Source
+
+SUFFIX = (".jsonl",)
+
+_IDENTITY = {"group_idx", "traj_idx", "total_reward"}
+_TELLING = {"traj_idx", "total_reward", "steps", "conversation"}
+"""An object without any of these is no sample, even where a person asked for this format."""
+
+_READ: dict[str, Callable[[Any], object]] = {
+    "group_idx": fields.name,
+    "traj_idx": fields.name,
+    "iteration": fields.integer,
+    "total_reward": fields.number,
+    "final_reward": fields.number,
+    "sampling_client_step": fields.number,
+    "trajectory_metrics": lambda _: None,
+    "steps": lambda _: None,
+    "discarded": fields.reason,
+    "uid": fields.name,
+    "trace_id": fields.name,
+    "advantage": fields.number,
+    "label": lambda value: value if isinstance(value, str) else None,
+    "split": lambda value: value if _is_split(value) else None,
+}
+"""The keys that have a place of their own, and how they are read: what cannot be read so is kept as extra."""
+
+_METRICS = {"progress/batch", "progress/done_frac", "training_client/step", "train_mean_nll"}
+_METRICS_BEGIN = ("env/all/", "optim/kl_sample_train")
+_DIFF_BEGINS = (b"### repo:", b"### module:")
+_SERVICE = "tinker://"
+
+
+class Tinker(TinkerFiles, JsonlFormat):
+    """Rollout summaries of the Tinker cookbook."""
+
+    name = "tinker"
+    title = "Tinker cookbook"
+    recognises = (
+        "A folder with `*_rollout_summaries.jsonl`, `*_logtree.json` or `.html` files under the cookbook's names; or "
+        "`.jsonl` files whose rows hold `group_idx`, `traj_idx` and `total_reward`; or, without rollouts, "
+        "a `metrics.jsonl` beside `config.json`, `checkpoints.jsonl` or the cookbook's `code.diff`, or with its keys "
+        "(`progress/batch`, `env/all/...`, `train_mean_nll`). `{name}_metrics.jsonl` is the run `{name}`."
+    )
+    layout = (
+        "The `log_path`: `{base}_iteration_{step:06d}_rollout_summaries.jsonl`, as documented, or "
+        "`iteration_{step:06d}/{base}_rollout_summaries.jsonl`, as written since release 0.2.0, or both; `{base}` is "
+        "`train` or `eval_{label}`. Beside them `_logtree.json` and `.html` under the same names, `metrics.jsonl`, "
+        "`config.json`, `checkpoints.jsonl`, `code.diff`. One iteration's folder or one file can be opened alone."
+    )
+    identity = (
+        "step = `iteration`, else the number in the name; group = `group_idx`; index = `traj_idx`, else the byte "
+        "offset. Split `train`, or `eval/{label}`, the label as in the file's name (the cookbook replaces what is not "
+        "`A-Z a-z 0-9 _ . -`). A group is numbered anew in each iteration, after failed and filtered groups were "
+        "removed: it is no problem id. Where both layouts hold a trajectory, that of the newer one is current."
+    )
+    reads = (
+        ("`total_reward`", "reward"),
+        ("`final_reward`, `sampling_client_step`", "sample metrics"),
+        (
+            "`trajectory_metrics`, `steps[].metrics`",
+            "sample metrics, true and false as 1 and 0; what is no number is shown as extra or among the step's logs",
+        ),
+        ("`stop/{reason}` among them, or `status` and `stop_reason` (schema 2)", "status, and the turn's stop reason"),
+        ("`steps`", "one turn of the assistant each, with `reward`, `ob_len`, `ac_len` and its metrics; their number"),
+        ("`steps[].step_idx`, `.episode_done`", "facts of the turn"),
+        (
+            "`ob_len`, `ac_len`",
+            "prompt tokens (the first `ob_len`), response tokens (all `ac_len`), total (the last two)",
+        ),
+        (
+            "`logs.assistant_content`, `.tool_call_{i}`, `.tool_result_{i}`",
+            "text, tool calls, turns of the tools; the first step's `prompt`, `question`, ... is the prompt",
+        ),
+        ("any other log", "log of the turn"),
+        ("`conversation`, `logs._conversation` (schema 3)", "turns"),
+        ("`tags`", "tag `tags`, joined by commas; the first is the environment"),
+        (
+            "`discarded`, `advantage`, `label`, `uid`, `trace_id`, `named_tags`",
+            "keys of `rolloupe convert`: why it was not trained on, advantage, ground truth, names, and tags by name",
+        ),
+        ("any other key", "extra (`schema_version`, `final_ob_len`, ...)"),
+    )
+    limits = (
+        "Rollout files hold no token ids, logprobs, advantages or problem ids, and no text but what the environment "
+        "logged. A conversation of `_logtree.json` is a sample's text, in lists and searches as well, only where it is "
+        "certain to be its own; the others stand in the report and are found by a search. A metric of a sample is the "
+        "mean over its steps, and its `trajectory_metrics`, that have the key, as the cookbook averages: a flag that "
+        "only the last step carries counts whole. Images are not stored."
+    )
+
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
+        """See `Format`."""
+        links = link_root or str(path.resolve())
+        if path.is_file():
+            return self._one_file(path, forced=forced)
+        return (
+            self._log_path(path, links, forced=forced)
+            or self._other_names(path, links, forced=forced)
+            or self._without_rollouts(path, links)
+        )
+
+    def _one_file(self, path: Path, *, forced: bool) -> list[RunInfo]:
+        seen = look(alone(path))
+        if path.name.endswith(METRICS) and _are_metrics(seen):
+            name = _name_of(path.name.removesuffix(METRICS), path.parent)
+            return [self._run(path, name, "metrics of the cookbook, one file", [path], "")]
+        if forced or _fits([seen]):
+            return [self._run(path, path.stem, "one file, rows have group_idx and total_reward", [path], "")]
+        return []
+
+    def _log_path(self, folder: Path, links: str, *, forced: bool) -> list[RunInfo]:
+        found = find(str(folder), links)
+        rollouts = [named for named in found if named.kind == "rollouts"]
+        if not found or (ITERATION.fullmatch(folder.name) and not rollouts):
+            return []
+        looks = [seen for _, seen in look_into([Location(named.path, named.root) for named in rollouts])]
+        if not (forced or _fits(looks) or not any(seen.objects for seen in looks)):
+            return []
+        return [self._run(folder, folder.name, _reason(found), [folder], links)]
+
+    def _other_names(self, folder: Path, links: str, *, forced: bool) -> list[RunInfo]:
+        listed = _unknown_lines(str(folder), links)
+        if not listed or not (forced or _fits([seen for _, seen in look_into(listed)])):
+            return []
+        number = f"{len(listed)} file{'s' if len(listed) > 1 else ''}"
+        reason = f"{number} of JSON lines, rows have group_idx, traj_idx and total_reward"
+        return [self._run(folder, folder.name, reason, [Path(one.path) for one in listed], links)]
+
+    def _without_rollouts(self, folder: Path, links: str) -> list[RunInfo]:
+        if any(_holds_samples(seen) for _, seen in look_into(_unknown_lines(str(folder), links))):
+            return []  # another format reads them, and a folder is one format's
+        begun = prefixes(str(folder), links)
+        found = []
+        for prefix in [""] if "" in begun else begun:
+            place = Location(str(folder / (prefix + METRICS)), links)
+            if _are_metrics(look(place)) or _are_ours(folder, prefix, links):
+                root = folder / (prefix + METRICS) if prefix else folder
+                reason = f"{prefix}{METRICS} of the cookbook, no rollouts so far"
+                found.append(self._run(root, _name_of(prefix, folder), reason, [root], links))
+        return found
+
+    def _run(self, root: Path, name: str, reason: str, parts: list[Path], links: str) -> RunInfo:
+        found = tuple(RunPart(str(part)) for part in parts)
+        return RunInfo(name=name, root=str(root), format=self.name, reason=reason, parts=found, link_root=links)
+
+    def sources(self, run: RunInfo) -> list[Source]:
+        """See `Format`. Attempts count in the order of the names: what a newer layout replaced stands first."""
+        found: list[Named] = []
+        logs: dict[str, str] = {}
+        for part in run.parts:
+            if Path(part.path).is_file():
+                if not part.path.endswith(NOT_SAMPLES):
+                    found.append(of_file(Path(part.path), links_of(run)))
+            else:
+                listed = find(part.path, links_of(run), ("rollouts", "tree"))
+                found += [named for named in listed if named.kind == "rollouts"]
+                logs |= {plain_name(named.path): named.path for named in listed if named.kind == "tree"}
+        newer = {(named.split, named.step) for named in found if not named.flat}
+        sources = []
+        for named in found:
+            texts_from, texts_bytes = log_state(logs.get(tree_of(named.path), "")) if logs else ("", 0)
+            source = Source(
+                path=named.path,
+                name=f"./{named.name}" if named.flat and (named.split, named.step) in newer else named.name,
+                split=named.split,
+                step=named.step,
+                root=named.root,
+                texts_from=texts_from,
+                texts_bytes=texts_bytes,
+            )
+            sources.append(source)
+        return sources
+
+    def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
+        """See `JsonlFormat`."""
+        if record.keys().isdisjoint(_TELLING):
+            raise Unusable("an object without total_reward, steps or traj_idx is no sample")
+        taken = steps.steps_of(record)
+        step = step_of(record.get("iteration"))
+        status, status_raw = steps.status(record)
+        tags = _tags(record)
+        asked, answered = said.texts_of(said.turns_in(record)[0])
+        return SampleRow(
+            split=_split(record) or source.split or "train",
+            step=step if step is not None else (source.step or 0),
+            group=fields.name(record.get("group_idx")) or fields.digest(asked),
+            index=fields.name(record.get("traj_idx")) or str(start),
+            ordinal=start,
+            start=start,
+            length=length,
+            reward=fields.number(record.get("total_reward")),
+            status=status,
+            status_raw=status_raw,
+            turns=len(taken) if isinstance(record.get("steps"), list) else 1,
+            prompt_tokens=fields.count(taken[0].get("ob_len")) if taken else None,
+            response_tokens=_sum([step.get("ac_len") for step in taken]),
+            total_tokens=_sum([taken[-1].get("ob_len"), taken[-1].get("ac_len")], whole=True) if taken else None,
+            env=_env(record),
+            advantage=fields.number(record.get("advantage")),
+            uid=fields.name(record.get("uid")) or "",
+            trace_id=fields.name(record.get("trace_id")) or "",
+            discarded=fields.reason(record.get("discarded")) or "",
+            metrics=_metrics(record),
+            tags=_named_tags(record) or ({"tags": short} if (short := fields.tag(", ".join(tags))) else {}),
+            prompt=asked,
+            response=answered,
+        )
+
+    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
+        """See `Format`. Rows whose text the step's log alone holds have it; what is wrong with the log is said once."""
+        log = StepLog(source)
+        yield from self.scanned(run, source, start, stop, log.complete)
+        if start == 0:
+            yield from log.problems
+
+    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
+        """See `JsonlFormat`."""
+        turns, placed = said.turns_in(record)
+        asked, answered = said.messages_in(record, turns)
+        return Sample(
+            key=row.key,
+            row=row,
+            locator=locator,
+            turns=turns,
+            prompt_text=row.prompt,
+            response_text=row.response,
+            prompt_messages=asked,
+            response_messages=answered,
+            label=label if isinstance(label := record.get("label"), str) else "",
+            extra=_extra(record, row) | ({} if placed else {"steps": fields.showable(record.get("steps"))}),
+            notes=[] if placed else ["the conversation has fewer answers than there are steps: see the extra fields"],
+        )
+
+    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
+        """See `Format`. Adds the conversation that was logged beside the rollouts, where it is this sample's."""
+        sample = super().load(run, source, locator)
+        record = self.prepared(run, parse(strip_bom(self.raw(source, locator), locator.start)))
+        row = sample.row
+        tied = tied_to(run, source.path, row.split, row.step, record) if said.lacks_prompt(sample.turns) else None
+        turns = said.with_log(sample.turns, record, tied) if tied else None
+        if tied and turns is not None:
+            sample.turns = turns
+            sample.prompt_text, sample.response_text = row.prompt, row.response = said.texts_of(turns)
+            what = "the conversation" if tied.whole else "the prompt"
+            sample.notes.append(f"{what} is from the step's log: {tied.reason}")
+        if not any(turn.parts for turn in sample.turns):
+            where = "; what it logged for the step is in the report" if has_log(run, source.path) else ""
+            sample.notes.append(f"the trainer logged no text for this sample{where}")
+        return sample
+
+
+# What files are
+
+
+def _fits(looks: list[Look]) -> bool:
+    return any(record.keys() >= _IDENTITY for seen in looks for record in seen.objects)
+
+
+def _are_metrics(seen: Look) -> bool:
+    return any(
+        fields.integer(record.get("step")) is not None
+        and any(key in _METRICS or key.startswith(_METRICS_BEGIN) for key in record)
+        for record in seen.objects
+    )
+
+
+def _are_ours(folder: Path, prefix: str, links: str) -> bool:
+    """Tell whether files beside the metrics are those that the cookbook writes."""
+    names = {entry.name for entry in files(str(folder), links, (CONFIG, CHECKPOINTS, DIFF))}
+    if not prefix and not names.isdisjoint((CONFIG, CHECKPOINTS)):
+        return True
+    place = Location(str(folder / (prefix + CHECKPOINTS)), links)
+    saved = look(place).objects if prefix + CHECKPOINTS in names else ()
+    if any(str(value).startswith(_SERVICE) for record in saved for value in record.values()):
+        return True
+    diff = Location(str(folder / (prefix + DIFF)), links)
+    return prefix + DIFF in names and read_bytes(diff, 16).startswith(_DIFF_BEGINS)
+
+
+def _unknown_lines(folder: str, links: str) -> list[Location]:
+    """The files of JSON lines that are not the trainer's own."""
+    return [entry.location for entry in files(folder, links, SUFFIX) if not entry.name.endswith(NOT_SAMPLES)]
+
+
+def _holds_samples(seen: Look) -> bool:
+    return any(has_sample(record, roles_of(record)) for record in seen.objects)
+
+
+def _name_of(prefix: str, folder: Path) -> str:
+    return prefix.strip("_-. ") or folder.name
+
+
+def _reason(found: list[Named]) -> str:
+    rollouts = [named for named in found if named.kind == "rollouts"]
+    if not rollouts:
+        steps = len({named.step for named in found})
+        return f"logs of {steps} step{'s' if steps > 1 else ''} under the names of the cookbook, no rollouts"
+    flat = any(named.flat for named in rollouts)
+    apart = any(not named.flat for named in rollouts)
+    places = ["{split}_iteration_{step}"] * flat + ["iteration_{step}/{split}"] * apart
+    number = f"{len(rollouts)} file{'s' if len(rollouts) > 1 else ''}"
+    return f"{number} named {' or '.join(places)}_rollout_summaries.jsonl"
+
+
+# What a record says
+
+
+def _split(record: Record) -> str | None:
+    own = fields.name(record.get("split"))
+    return own if own is not None and _is_split(own) else None
+
+
+def _is_split(value: object) -> bool:
+    return isinstance(value, str) and (value == "train" or value.removeprefix("eval/") not in ("", value))
+
+
+def _tags(record: Record) -> list[str]:
+    tags = record.get("tags")
+    return tags if isinstance(tags, list) and all(isinstance(tag, str) for tag in tags) else []
+
+
+def _named_tags(record: Record) -> dict[str, str]:
+    """Return tags by name, as `rolloupe convert` writes them."""
+    named = steps.member(record, "named_tags")
+    return {key: short for key, value in named.items() if (short := fields.tag(value)) is not None}
+
+
+def _env(record: Record) -> str:
+    """Return the environment: the first tag, unless all of them are written by name as well."""
+    tags = _tags(record)
+    return fields.name(tags[0]) or "" if len(tags) > len(steps.member(record, "named_tags")) else ""
+
+
+def _sum(values: list[object], *, whole: bool = False) -> int | None:
+    """Sum counts; of those that are there, or none where `whole` is asked for and one is missing."""
+    found = [count for value in values if (count := fields.count(value)) is not None]
+    return None if not found or (whole and len(found) < len(values)) else fields.count(sum(found))
+
+
+def _metrics(record: Record) -> dict[str, float]:
+    own = {key: fields.number(record.get(key)) for key in ("final_reward", "sampling_client_step")}
+    return steps.numbers(record) | {key: value for key, value in own.items() if value is not None}
+
+
+def _extra(record: Record, row: SampleRow) -> dict[str, Any]:
+    """Every member, or what is left of it, that neither the row nor a turn shows."""
+    extra = {}
+    for key, value in record.items():
+        if key == "trajectory_metrics" and isinstance(value, dict):
+            if rest := {k: v for k, v in value.items() if v is not None and fields.number(v) is None}:
+                extra[key] = fields.showable(rest)
+        elif key == "steps" and isinstance(value, list):
+            if odd := [entry for entry in value if not isinstance(entry, dict)]:
+                extra[key] = fields.showable(odd)
+        elif not _is_shown(key, value, record, row):
+            extra[key] = fields.showable(value)
+    return extra
+
+
+def _is_shown(key: str, value: object, record: Record, row: SampleRow) -> bool:
+    if key in _READ:
+        return value is None or _READ[key](value) is not None
+    if key == "tags":
+        return value is None or (bool(_tags(record)) and bool(row.tags)) or value == []
+    if key in ("status", "stop_reason"):
+        return value is None or value == row.status_raw
+    if key == "named_tags":
+        return value == row.tags
+    return key == "conversation" and (value is None or fields.is_messages(value))

@@ -1,0 +1,331 @@
+"""Which conversation of a logtree belongs to which trajectory: only where that is certain.
+
+The cookbook names neither group nor trajectory in its outline, logs only the first few groups, and writes the messages
+of a group in the order in which rollouts end. What ties them are the numbers that both files hold:
+
+- A section is a group where its "Trajectory Details" (lengths and rewards of every turn) are those of one group alone.
+- Within it, a conversation fits a trajectory if reward, `format` and `correct` are the same (for the triples of a
+  single-turn environment), or if what the assistant said is (where that was logged). It is tied if all that fit are
+  the same text, there is one conversation for each trajectory, and its length does not contradict.
+- An outline whose sections carry the indices as attributes needs none of this: they are trusted before all else. Our
+  own outlines do.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.jsonl import Record
+from rolloupe.formats.reading.logtree import Check, Logged, conversations, table_of, unchecked
+from rolloupe.formats.tinker.steps import CONTENT, calls_in, member, steps_of
+from rolloupe.formats.tinker.turns import Tied, shows
+from rolloupe.model import LoggedTranscript, LogNode, Part, Turn
+
+Place = tuple[str, str]
+"""Group and index of a trajectory, as in its row."""
+
+_Facts = frozenset[tuple[str, tuple[tuple[str, str, str], ...]]]
+"""Lengths and reward of every turn of the trajectories of a group, by the names of the trajectories."""
+
+_Act = tuple[str, list[str]]
+"""What was said in one step, and the calls."""
+
+MAX_TOKENS_BEYOND_BYTES = 64
+"""So many tokens more than bytes may an action have that shows a text: the special tokens that the text lacks."""
+
+MAX_GROUP = 1024
+"""In a larger group no trajectory is looked for by its numbers: each is held against each conversation."""
+
+_INDICES = {
+    "group": ("group", "group-idx", "group-index"),
+    "index": ("trajectory", "traj", "traj-idx", "trajectory-idx", "trajectory-index"),
+    "turn": ("turn", "step", "turn-idx", "step-idx", "turn-index"),
+}
+ASIDE = "aside"
+"""What a conversation is marked with that is about a trajectory without being its own, such as a judge's."""
+
+_TRAJECTORY = re.compile(r"Trajectory ([0-9]{1,9}) Episode")
+_TURN = re.compile(r"Turn ([0-9]{1,9})")
+
+
+class Joined(NamedTuple):
+    """What an outline holds: conversations by trajectory, and those that no trajectory shows.
+
+    A trajectory shows none where it has another prompt of its own, or where its steps contradict.
+    """
+
+    tied: dict[Place, Tied]
+    loose: list[LoggedTranscript]
+
+
+class _Triple(NamedTuple):
+    """What a single-turn environment logs of one rollout."""
+
+    prompt: LogNode
+    response: LogNode
+    facts: dict[str, str]
+
+    @property
+    def turns(self) -> list[Turn]:
+        """The whole conversation."""
+        return self.prompt.turns + self.response.turns
+
+
+def place_of(record: Record) -> Place | None:
+    """Return group and index of a trajectory, None where it has not both."""
+    group, index = fields.name(record.get("group_idx")), fields.name(record.get("traj_idx"))
+    return None if group is None or index is None else (group, index)
+
+
+def join(root: LogNode, records: Iterable[Record], split: str, step: int, check: Check = unchecked) -> Joined:
+    """Tie the conversations of an outline to the trajectories of its split and step. Raises what `check` raises."""
+    groups: dict[str, dict[str, Record]] = {}
+    for record in records:
+        check()
+        if place := place_of(record):
+            groups.setdefault(place[0], {})[place[1]] = record
+    tied, used = _by_attributes(root, groups)
+    by_facts: dict[_Facts, list[str]] = {}
+    for name, group in groups.items():
+        check()
+        by_facts.setdefault(_facts_of_group(group), []).append(name)
+    for section in root.children:
+        check()
+        fitting = by_facts.get(_facts_of_section(section), [])
+        if len(fitting) == 1:
+            (name,) = fitting
+            untied = {index for index in groups[name] if (name, index) not in tied}
+            own, seen = _in_group(section, groups[name], untied, check)
+            tied |= {(name, index): found for index, found in own.items()}
+            used |= seen
+    loose = [
+        LoggedTranscript(split=split, step=step, title=title, turns=logged.node.turns, at=".".join(map(str, logged.at)))
+        for title, logged in _titled(root)
+        if id(logged.node) not in used
+    ]
+    return Joined(tied, loose)
+
+
+def _titled(root: LogNode) -> Iterator[tuple[str, Logged]]:
+    """Yield conversations with the titles of their sections; equal sections on the top are numbered."""
+    numbers = {id(section): number for number, section in enumerate(_sections(root), 1)}
+    for logged in conversations(root):
+        titles = [
+            f"{node.title} {numbers[id(node)]}" if id(node) in numbers else node.title
+            for node in logged.path[1:]
+            if node.title
+        ]
+        yield " / ".join(titles) or root.title, logged
+
+
+def _sections(node: LogNode) -> list[LogNode]:
+    return [child for child in node.children if child.kind == "section"]
+
+
+# By attributes
+
+
+def _by_attributes(root: LogNode, groups: dict[str, dict[str, Record]]) -> tuple[dict[Place, Tied], set[int]]:
+    found: dict[Place, list[tuple[int, Logged]]] = {}
+    for logged in conversations(root):
+        indices = _indices(logged)
+        group, index = indices.get("group"), indices.get("index")
+        if group is not None and index is not None and index in groups.get(group, {}):
+            found.setdefault((group, index), []).append((fields.integer(indices.get("turn")) or 0, logged))
+    tied: dict[Place, Tied] = {}
+    used: set[int] = set()
+    for place, parts in found.items():
+        turns: list[Turn] = []
+        for _, logged in sorted(parts, key=lambda part: part[0]):
+            own = logged.node.turns
+            turns += own[len(turns) :] if _same(own[: len(turns)], turns) else own
+        whole = any(turn.role == "assistant" for turn in turns)
+        own_one = Tied(turns, whole, "its section names the group and the trajectory")
+        if shows(groups[place[0]][place[1]], own_one):
+            tied[place] = own_one
+            used |= {id(logged.node) for _, logged in parts}
+    return tied, used
+
+
+def _indices(logged: Logged) -> dict[str, str]:
+    """Return what the nodes around a conversation say of its place; within another group nothing else holds on."""
+    found: dict[str, str] = {}
+    for node in (*logged.path, logged.node):
+        own = {key.lower().removeprefix("data-").replace("_", "-"): value for key, value in node.attrs.items()}
+        if ASIDE in own:
+            return {}
+        for what, names in _INDICES.items():
+            value = next((own[name] for name in names if name in own), None)
+            if value is not None:
+                inner = list(_INDICES)[list(_INDICES).index(what) + 1 :]
+                found = {key: known for key, known in found.items() if key not in inner} | {what: value}
+    return found
+
+
+# By the numbers of a group
+
+
+def _facts_of_section(section: LogNode) -> _Facts:
+    """Return what an outline shows of a group; nothing, which no group fits, where it shows no trajectory."""
+    details = next((node for node in _sections(section) if node.title == "Trajectory Details"), None)
+    found = {}
+    for trajectory in _sections(details) if details else []:
+        if match := _TRAJECTORY.fullmatch(trajectory.title):
+            turns = [n for part in _sections(trajectory) for n in _sections(part) if _TURN.fullmatch(n.title)]
+            found[match[1]] = tuple(_facts_of_turn(turn) for turn in turns)
+    return frozenset(found.items())
+
+
+def _facts_of_turn(turn: LogNode) -> tuple[str, str, str]:
+    table = next((table_of(node) for node in turn.children if node.title == "Step stats"), {})
+    return table.get("ob_len", ""), table.get("ac_len", ""), table.get("step_reward", "")
+
+
+def _facts_of_group(group: dict[str, Record]) -> _Facts:
+    return frozenset(
+        (index, tuple((str(s.get("ob_len")), str(s.get("ac_len")), _shown(s.get("reward"))) for s in steps_of(record)))
+        for index, record in group.items()
+    )
+
+
+def _shown(value: object) -> str:
+    """Return a number as the cookbook's tables show it."""
+    found = fields.number(value)
+    return "" if found is None else f"{found:.3f}"
+
+
+def _in_group(
+    section: LogNode, group: dict[str, Record], untied: set[str], check: Check
+) -> tuple[dict[str, Tied], set[int]]:
+    """Tie what is certain within the section of a group to those of its trajectories that are not tied yet.
+
+    Returns it by index, and which nodes it is made of.
+    """
+    if len(group) > MAX_GROUP:
+        return {}, set()
+    own = [logged for logged in conversations(section) if len(logged.path) > 1]
+    triples = _triples(section)
+    if triples is not None:
+        return _tie_triples(triples, group, untied, check)
+    if len(own) != len(group):
+        return {}, set()
+    found = _tie_by_text([logged.node.turns for logged in own], group, untied, check)
+    used = {id(logged.node) for logged in own for tied in found.values() if _same(tied.turns, logged.node.turns)}
+    return found, used
+
+
+def _triples(section: LogNode) -> list[_Triple] | None:
+    """Read "Prompt", "Policy Response", "Reward" over and over; None where anything else holds messages."""
+    found = []
+    parts = [node for node in _sections(section) if node.title != "Trajectory Details"]
+    if not parts or len(parts) % 3:
+        return None
+    for prompt, response, reward in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
+        if [prompt.title, response.title, reward.title] != ["Prompt", "Policy Response", "Reward"]:
+            return None
+        asked, answered = _only_conversation(prompt), _only_conversation(response)
+        if asked is None or answered is None:
+            return None
+        facts = next((table_of(node) for node in reward.children if node.kind == "table"), {})
+        found.append(_Triple(asked, answered, facts))
+    return found
+
+
+def _only_conversation(section: LogNode) -> LogNode | None:
+    nodes = [logged.node for logged in conversations(section)]
+    return nodes[0] if len(nodes) == 1 else None
+
+
+def _tie_triples(
+    triples: list[_Triple], group: dict[str, Record], untied: set[str], check: Check
+) -> tuple[dict[str, Tied], set[int]]:
+    if len(triples) != len(group) or any(len(steps_of(record)) != 1 for record in group.values()):
+        return {}, set()
+    found: dict[str, Tied] = {}
+    used: set[int] = set()
+    asked = triples[0].prompt.turns
+    asked_alike = all(_same(triple.prompt.turns, asked) for triple in triples)
+    for index, record in group.items():
+        check()
+        if index not in untied:
+            continue
+        step = steps_of(record)[0]
+        fitting = [triple for triple in triples if _fits(triple.facts, step)]
+        alike = all(_same(triple.turns, fitting[0].turns) for triple in fitting)
+        if fitting and alike and _length_fits(fitting[0].response.turns, step):
+            alone = "alone" if len(fitting) == 1 else "and of others with the same text"
+            reason = f"reward, format and correct are those of this trajectory {alone}"
+            tied, nodes = Tied(fitting[0].turns, True, reason), [n for t in fitting for n in (t.prompt, t.response)]
+        elif asked_alike:
+            tied, nodes = Tied(asked, False, "the group has one prompt"), [triple.prompt for triple in triples]
+        else:
+            continue
+        if shows(record, tied):
+            found[index] = tied
+            used |= {id(node) for node in nodes}
+    return found, used
+
+
+def _fits(facts: dict[str, str], step: Record) -> bool:
+    """Tell whether logged facts can be those of a step; what either lacks rules nothing out but the reward does."""
+    if facts.get("reward") != _shown(step.get("reward")):
+        return False
+    metrics = member(step, "metrics")
+    for logged, key in (("format_valid", "format"), ("correct", "correct")):
+        value = fields.number(metrics.get(key))
+        if logged in facts and value is not None and facts[logged] != str(bool(value)):
+            return False
+    return True
+
+
+def _length_fits(response: Sequence[Turn], step: Record) -> bool:
+    tokens = fields.count(step.get("ac_len"))
+    size_bytes = sum(len(_raw(part).encode()) for turn in response for part in turn.parts)
+    return tokens is None or (tokens <= size_bytes + MAX_TOKENS_BEYOND_BYTES and (tokens > 0 or not size_bytes))
+
+
+def _tie_by_text(logged: list[list[Turn]], group: dict[str, Record], untied: set[str], check: Check) -> dict[str, Tied]:
+    """Tie whole conversations by what the assistant said and called in each step."""
+    found = {}
+    acted = [(turns, _acts(turns)) for turns in logged]
+    for index, record in group.items():
+        check()
+        acts = [_logged_act(member(step, "logs")) for step in steps_of(record)]
+        if index not in untied or not any(said for said, _ in acts):
+            continue
+        fitting = [turns for turns, own in acted if own[-len(acts) :] == acts]
+        if fitting and all(_same(other, fitting[0]) for other in fitting):
+            alone = "alone" if len(fitting) == 1 else "and of others with the same text"
+            tied = Tied(fitting[0], True, f"what was said is what this trajectory logged {alone}")
+            if shows(record, tied):
+                found[index] = tied
+    return found
+
+
+def _logged_act(logs: Record) -> _Act:
+    said = logs.get(CONTENT, "")
+    return said if isinstance(said, str) else "", calls_in(logs)
+
+
+def _acts(turns: Sequence[Turn]) -> list[_Act]:
+    """Return what the assistant said in each of its turns, and its calls as environments log them."""
+    calls = [[p.call for p in turn.parts if p.call and not p.call.error] for turn in turns]
+    return [
+        (_said(turn), [f"{call.name}({call.arguments})" for call in called])
+        for turn, called in zip(turns, calls, strict=True)
+        if turn.role == "assistant"
+    ]
+
+
+def _said(turn: Turn) -> str:
+    """Return the text of a turn, without thinking and calls that were stored apart."""
+    return "".join(_raw(part) for part in turn.parts if part.raw is not None or part.kind not in ("think", "tool_call"))
+
+
+def _raw(part: Part) -> str:
+    return part.text if part.raw is None else part.raw
+
+
+def _same(some: Sequence[Turn], others: Sequence[Turn]) -> bool:
+    return list(some) == list(others)

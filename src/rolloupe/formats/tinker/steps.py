@@ -1,0 +1,202 @@
+"""The steps of a trajectory of the Tinker cookbook: their turns, their numbers, and how the trajectory ended.
+
+A step is one action of the model: `{step_idx, ob_len, ac_len, reward, episode_done, metrics, logs}`. Its text is there
+only where the environment logged it.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from rolloupe import text
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.jsonl import Record
+from rolloupe.model import Part, Status, ToolCall, Turn
+from rolloupe.text.tool_calls import from_arguments
+
+CONTENT = "assistant_content"
+PROMPTS = ("prompt", "question", "problem", "observation", "ob_text", "user_content")
+"""Names under which environments log, in the first step, what the model was asked."""
+
+_CALL = re.compile(r"tool_call_([0-9]{1,6})")
+_RESULT = re.compile(r"tool_result_([0-9]{1,6})")
+_WRITTEN_CALL = re.compile(r"([^\s(){}\[\]\"']+)\((.*)\)", re.DOTALL)
+_STOP = "stop/"
+_STATUSES: dict[Status, tuple[str, ...]] = {
+    "completed": ("completed", "tool_stopped", "stop", "ok"),
+    "truncated": ("context_overflow", "length"),
+    "error": ("parse_error", "rollout_timeout", "error", "timeout"),
+}
+_FLAGS = ("context_overflow", "max_tokens_reached", "max_turns", "parse_error", "tool_stopped")
+"""Metrics of environments older than `stop/...` that say how an episode ended."""
+
+
+def steps_of(record: Record) -> list[Record]:
+    """Return the steps of a trajectory that are objects."""
+    steps = record.get("steps")
+    return [step for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
+
+
+def member(step: Record, key: str) -> Record:
+    """Return a member that should be an object, empty where it is none."""
+    value = step.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def numbers(record: Record) -> dict[str, float]:
+    """Return the metrics of a trajectory: each the mean over the steps, and the trajectory itself, that have it."""
+    collected: dict[str, list[float]] = {}
+    for entry in _metrics(record):
+        for key, value in entry.items():
+            if (found := fields.number(value)) is not None:
+                collected.setdefault(key, []).append(found)
+    return {key: sum(found, -0.0) / len(found) for key, found in collected.items()}  # -0.0 and a number is the number
+
+
+def status(record: Record) -> tuple[Status, str]:
+    """Return how a trajectory ended: what schema 2 says of it, else the last `stop/{reason}` that is set."""
+    own = record.get("status")
+    reason = record.get("stop_reason")
+    if isinstance(own, str) and own and own != "ok":
+        return _status(own)
+    if isinstance(reason, str) and reason:
+        return _status(reason)
+    for entry in reversed(list(_metrics(record))):
+        for key in entry:
+            if key.startswith(_STOP) and fields.number(entry[key]):
+                return _status(key.removeprefix(_STOP))
+    for entry in reversed(list(_metrics(record))):
+        for flag in _FLAGS:
+            if fields.number(entry.get(flag)):
+                return _status(flag)
+    return _status(own) if isinstance(own, str) and own else ("unknown", "")
+
+
+def _metrics(record: Record) -> Iterator[Record]:
+    yield from (member(step, "metrics") for step in steps_of(record))
+    yield member(record, "trajectory_metrics")
+
+
+def _status(reason: str) -> tuple[Status, str]:
+    own = reason[: fields.MAX_TAG_CHARS]
+    if own.startswith("max_"):
+        return "truncated", own
+    for common, reasons in _STATUSES.items():
+        if own in reasons:
+            return common, own
+    return fields.status(own)
+
+
+def logged_turns(steps: list[Record]) -> list[Turn]:
+    """Make the turns of each step from what the environment logged; without text the numbers stand alone."""
+    return [turn for number, step in enumerate(steps) for turn in _step_turns(step, number, len(steps))]
+
+
+def _step_turns(step: Record, number: int, count: int) -> list[Turn]:
+    logs = member(step, "logs")
+    messages = logs.get("_conversation")
+    if fields.is_messages(messages):
+        turns = text.from_messages(messages, origin="response")
+        spoken = next((turn for turn in turns if turn.role == "assistant"), turns[0])
+        return [set_facts(turn, step, number, count) if turn is spoken else turn for turn in turns]
+    asked = _asked(logs) if number == 0 else ""
+    prompt = [Turn(role="user", parts=text.parts(logs[asked]))] if asked else []
+    content = logs.get(CONTENT)
+    calls = {at: (written, call_of(written)) for at, written in _numbered(logs, _CALL)}
+    parts = text.parts(content) if isinstance(content, str) and content else []
+    parts += [Part(kind="tool_call", text=written, call=call) for written, call in calls.values()]
+    turn = Turn(role="assistant", origin="response", parts=parts)
+    results = [
+        Turn(
+            role="tool",
+            origin="response",
+            parts=[Part(kind="tool_result", text=value)],
+            name=calls[at][1].name if at in calls else "",
+        )
+        for at, value in _numbered(logs, _RESULT)
+    ]
+    set_facts(turn, step, number, count).logs.pop(asked, None)
+    return [*prompt, turn, *results]
+
+
+def _asked(logs: Record) -> str:
+    return next((key for key in PROMPTS if isinstance(logs.get(key), str) and logs[key]), "")
+
+
+def calls_in(logs: Record) -> list[str]:
+    """Return the calls of a step as they are logged."""
+    return [written for _, written in _numbered(logs, _CALL)]
+
+
+def _numbered(logs: Record, pattern: re.Pattern[str]) -> list[tuple[int, str]]:
+    """Return the texts of keys that end in a number, by that number."""
+    found = [(int(match[1]), logs[key]) for key in logs if (match := pattern.fullmatch(key))]
+    return sorted((number, value) for number, value in found if isinstance(value, str))
+
+
+def call_of(written: str) -> ToolCall:
+    """Read a call as it is logged, `name(arguments as JSON)`."""
+    match = _WRITTEN_CALL.fullmatch(written)
+    if match is None:
+        return ToolCall(name="", arguments=written, error="not of the form name(arguments)")
+    return from_arguments(match[1], match[2])
+
+
+def set_facts(turn: Turn, step: Record, number: int, count: int) -> Turn:
+    """Give a turn the numbers of its step, and of the logs and other members what is shown nowhere else."""
+    metrics = member(step, "metrics")
+    turn.tokens = fields.count(step.get("ac_len"))
+    turn.reward = fields.number(step.get("reward"))
+    numbered = {"ob_len": step.get("ob_len"), **metrics}
+    turn.metrics = {key: found for key, value in numbered.items() if (found := fields.number(value)) is not None}
+    stops = [key.removeprefix(_STOP) for key in metrics if key.startswith(_STOP) and fields.number(metrics[key])]
+    turn.stop_reason = stops[-1] if stops else turn.stop_reason
+    turn.facts = _facts(step)
+    turn.logs = _rest(step, number, count) | {
+        key: fields.showable(value) for key, value in member(step, "logs").items() if not _is_turn(key, value)
+    }
+    return turn
+
+
+def _facts(step: Record) -> dict[str, str | float]:
+    """Which step it is, and whether the episode was over after it, in the words of the cookbook."""
+    number, done = fields.count(step.get("step_idx")), step.get("episode_done")
+    facts: dict[str, str | float] = {} if number is None else {"step_idx": number}
+    return facts | ({"episode_done": "yes" if done else "no"} if isinstance(done, bool) else {})
+
+
+def _rest(step: Record, number: int, count: int) -> dict[str, Any]:
+    """Members of a step that say more than their place does, and metrics that are no numbers."""
+    implied = {"step_idx": number, "episode_done": number == count - 1}
+    rest: dict[str, Any] = {}
+    for key, value in step.items():
+        if key in ("metrics", "logs") and isinstance(value, dict):
+            continue
+        read = {"ob_len": fields.number, "ac_len": fields.count, "reward": fields.number}.get(key)
+        shown = read is not None and read(value) is not None
+        if not shown and value is not None and implied.get(key) != value:
+            rest[key] = fields.showable(value)
+    odd = {k: v for k, v in member(step, "metrics").items() if v is not None and fields.number(v) is None}
+    return rest | {f"metrics.{key}": fields.showable(value) for key, value in odd.items()}
+
+
+def _is_turn(key: str, value: object) -> bool:
+    """Tell whether a log is shown as a turn, or as part of one."""
+    if key == "_conversation":
+        return fields.is_messages(value)
+    return isinstance(value, str) and (key == CONTENT or bool(_CALL.fullmatch(key) or _RESULT.fullmatch(key)))
+
+
+def aligned(turns: list[Turn], steps: list[Record]) -> bool:
+    """Give the last messages of the assistant in a whole conversation the numbers of the steps, one each.
+
+    What stands before the first of them is the prompt. False, and nothing changed, where there are too few.
+    """
+    spoken = [at for at, turn in enumerate(turns) if turn.role == "assistant"][-len(steps) :] if steps else []
+    if not steps or len(spoken) < len(steps):
+        return False
+    for at, turn in enumerate(turns):
+        turn.origin = "prompt" if at < spoken[0] else "response"
+    for number, (at, step) in enumerate(zip(spoken, steps, strict=True)):
+        set_facts(turns[at], step, number, len(steps))
+    return True

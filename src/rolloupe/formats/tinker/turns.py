@@ -1,0 +1,95 @@
+"""The turns of a trajectory of the Tinker cookbook, and its texts: as its record has them, and with the step's log."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from rolloupe import text
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.jsonl import Record
+from rolloupe.formats.reading.logtree import turns_of
+from rolloupe.formats.tinker import steps
+from rolloupe.model import Turn
+
+
+class Tied(NamedTuple):
+    """The messages of a trajectory, and in words why they are its own. Without `whole` they are its prompt alone."""
+
+    turns: list[Turn]
+    whole: bool
+    reason: str
+
+
+def turns_in(record: Record) -> tuple[list[Turn], bool]:
+    """Return the turns of a record, and whether its steps found their places among them."""
+    taken = steps.steps_of(record)
+    conversation = record.get("conversation")
+    if not (isinstance(conversation, list) and fields.is_messages(conversation)):
+        return steps.logged_turns(taken), True
+    turns = turns_of(conversation)
+    placed = steps.aligned(turns, taken)
+    if not placed:
+        for turn in turns[text.first_answer(turns) :]:
+            turn.origin = "response"
+    return turns, placed or not taken
+
+
+def lacks_prompt(turns: Sequence[Turn]) -> bool:
+    """Tell whether a record is without what was asked, which the step's log may hold."""
+    return not any(turn.origin == "prompt" for turn in turns)
+
+
+def with_log(turns: list[Turn], record: Record, tied: Tied) -> list[Turn] | None:
+    """Return the turns of a record with what a step's log holds of it; None where the two contradict."""
+    logged = [_own(turn) for turn in tied.turns]
+    if not tied.whole:
+        return logged + turns
+    return logged if steps.aligned(logged, steps.steps_of(record)) else None
+
+
+def shows(record: Record, tied: Tied) -> bool:
+    """Tell whether a sample shows what a step's log holds of it: from there, or since its record has the same turns."""
+    turns, _ = turns_in(record)
+    if lacks_prompt(turns):
+        return with_log(turns, record, tied) is not None
+    own = iter(turns)
+    return all(any(_is_same(turn, one) for one in own) for turn in tied.turns)
+
+
+def _is_same(turn: Turn, other: Turn) -> bool:
+    return (turn.role, turn.parts) == (other.role, other.parts)
+
+
+def _own(turn: Turn) -> Turn:
+    """A turn that can be changed while the log that it is of is kept."""
+    own = {"parts": [*turn.parts], "metrics": {**turn.metrics}, "logs": {**turn.logs}, "facts": {**turn.facts}}
+    return replace(turn, **own)
+
+
+def messages_in(record: Record, turns: list[Turn]) -> tuple[list[Any] | None, list[Any] | None]:
+    """Return the messages of the prompt and of the response, where a conversation has one for each turn."""
+    conversation = fields.messages(record.get("conversation"))
+    if conversation is None or len(conversation) != len(turns):
+        return None, None
+    asked, answered = (
+        [one for one, turn in zip(conversation, turns, strict=True) if turn.origin == origin]
+        for origin in ("prompt", "response")
+    )
+    return asked or None, answered or None
+
+
+def texts_of(turns: Sequence[Turn]) -> tuple[str, str]:
+    """Return prompt and response as plain text."""
+    return _joined(turns, "prompt"), _joined(turns, "response")
+
+
+def _joined(turns: Sequence[Turn], origin: str) -> str:
+    found = (
+        "".join(
+            part.text if part.raw is None else part.raw for part in turn.parts if part.kind not in ("image", "json")
+        )
+        for turn in turns
+        if turn.origin == origin
+    )
+    return "\n\n".join(piece for piece in found if piece)

@@ -1,0 +1,133 @@
+"""What is said of files that no format reads: what they are, why they are left, and what would be needed."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+
+from rolloupe.formats.generic.keys import has_sample, has_text, roles_of
+from rolloupe.formats.reading.files import JSONL, Entry, is_passed_over, plain_name
+from rolloupe.formats.reading.jsonl import Record
+from rolloupe.formats.reading.peek import look
+from rolloupe.model import Location
+
+_NO_FORMAT = "no format of this version reads them"
+_NEVER = (
+    "Rolloupe never unpickles what a run contains, as that can run any code. Next: have the trainer write JSON lines"
+)
+_KINDS: dict[str, str] = {
+    ending: reason
+    for endings, reason in (
+        (".pt .pth .ckpt", f"PyTorch pickles: {_NEVER}"),
+        (".pkl .pickle .joblib .npy .npz", f"pickles, or files that may hold them: {_NEVER}"),
+        (".parquet .arrow .feather", f"columnar files: {_NO_FORMAT}"),
+        (".zip .tar .tgz .gz .zst .bz2 .xz .7z", f"archives or compressed files: {_NO_FORMAT}"),
+        (".db .sqlite .sqlite3 .db-wal .db-shm .duckdb", f"databases: {_NO_FORMAT}"),
+        (".html .htm", f"pages: {_NO_FORMAT}"),
+        (".json .yaml .yml .toml", f"documents, not lines of samples: {_NO_FORMAT}"),
+    )
+    for ending in endings.split()
+}
+
+_FRAMEWORKS: tuple[tuple[frozenset[str], str], ...] = tuple(
+    (frozenset(keys.split()), framework)
+    for keys, framework in (
+        ("export_sequence_idx micro_step", "token exports of prime-rl"),
+        ("traces env task", "episodes of verifiers or prime-rl"),
+        ("responses_create_params response", "rollouts of NeMo-Gym"),
+        ("rollout_kind policy_response reward", "rollouts of NeMo-Gym"),
+        ("token_loss_mask token_ids", "train data of NeMo-RL"),
+        ("content rewards idx", "validation data of NeMo-RL"),
+        ("responses scores prompt", "column dumps of ROLL"),
+        ("prompt_tokens response_tokens prompt_idx", "traces of open-instruct, token ids without text"),
+        ("trajectories", "trajectory groups of ART"),
+        ("record_type latency_trace", "traces of Relax's reward computation, which are no samples"),
+    )
+)
+
+_BESIDE: tuple[tuple[frozenset[str], str], ...] = tuple(
+    (frozenset(keys.split()), what)
+    for keys, what in (
+        ("trace_id branches", "annotations of prime-rl: read with the samples that they are about"),
+        ("trace_id chunk offset", "an index of prime-rl's annotations: it holds no samples"),
+        ("trace_ids chunk offset", "an index of prime-rl's episodes: it holds no samples"),
+        ("producer time step", "metrics of prime-rl: they hold no samples"),
+        ("responses_create_params", "inputs of NeMo-Gym: prompts without responses, which are no samples"),
+        ("mean/reward std/reward sample", "statistics of NeMo-Gym over the rollouts of a task: they hold no samples"),
+    )
+)
+"""Files that belong to a layout without holding samples."""
+
+_TWICE = "a file of the same name, plain or as `.zst`, lies beside it: that one counts"
+
+_ELSEWHERE = "responses_create_params"
+"""The key under which NeMo-Gym has the prompt, below keys of each environment that may look like a response."""
+
+
+def is_unreadable_kind(name: str) -> bool:
+    """Tell by a file's ending that no format reads it."""
+    ending = _ending(name)
+    return ending in _KINDS and ending not in (".json", ".zip")
+
+
+def is_foreign(record: Record) -> bool:
+    """Tell of a row with a text and a score that it is another framework's: its prompt has no usual name."""
+    return _ELSEWHERE in record
+
+
+def reasons(entries: Iterable[Entry], names: Collection[str]) -> list[str]:
+    """Say why a folder's files are unread, equal reasons together; files of no known kind are passed over.
+
+    `names` are those of all files in the folder.
+    """
+    by_reason: dict[str, list[str]] = {}
+    for entry in entries:
+        reason = _TWICE if is_passed_over(entry.name, names) else reason_for(entry.name, entry.location)
+        if reason is not None:
+            by_reason.setdefault(reason, []).append(entry.name)
+    return [f"{_listed(names)}: {reason}" for reason, names in by_reason.items()]
+
+
+def reason_for(name: str, location: Location) -> str | None:
+    """Say why one file is not read; None where its kind is unknown."""
+    if plain_name(name).endswith(JSONL):
+        return _of_lines(location)
+    return _KINDS.get(_ending(name))
+
+
+def _ending(name: str) -> str:
+    """The last ending, or what stands before it where that tells what a compressed file is: `.json` of `a.json.gz`."""
+    plain = plain_name(name)
+    inner = plain[plain.rfind(".") :].lower() if "." in plain else ""
+    return inner if inner in (*_KINDS, *JSONL) else name[name.rfind(".") :].lower() if "." in name else ""
+
+
+def _of_lines(location: Location) -> str:
+    seen = look(location)
+    if seen.empty:
+        return "empty so far"
+    if not seen.objects:
+        return seen.trouble
+    keys = Counter(key for record in seen.objects for key in record)
+    for wanted, framework in _FRAMEWORKS:
+        if wanted <= keys.keys():
+            return f"looks like {framework}: {_NO_FORMAT}"
+    for wanted, what in _BESIDE:
+        if wanted <= keys.keys():
+            return what
+    listed = ", ".join(key if len(key) <= 60 else f"{key[:60]}…" for key in list(keys)[:8])
+    more = ", ..." if len(keys) > 8 else ""
+    what = f"its rows hold {_missing(seen.objects[0])} under a usual name (keys: {listed}{more})"
+    return f"{what}. Next: name the keys with --map"
+
+
+def _missing(record: Record) -> str:
+    roles = roles_of(record)
+    if has_sample(record, roles):
+        return "a text and a score, but the file is not part of a run"
+    if not has_text(record, roles):
+        return "no text" if roles.score else "neither text nor score"
+    return "no score"
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(sorted(names)[:3])
+    return f"{len(names)} files ({shown}, ...)" if len(names) > 3 else shown

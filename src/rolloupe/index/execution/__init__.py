@@ -1,0 +1,1 @@
+"""Where parts are scanned: in processes of this machine."""

@@ -1,0 +1,1 @@
+"""The pieces of the index: numbers, texts and sums of one part of a source, and packs of many."""

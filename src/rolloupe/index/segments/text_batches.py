@@ -1,0 +1,108 @@
+"""The texts of a piece of the index, batch by batch: from its text file, or from the source where there is none.
+
+Rows come in the order of the piece's scalars, so that a row number says which sample a text is of. A text file may
+vanish at any moment, as the budget takes it: what was not read by then is read from the source.
+"""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rolloupe.errors import SourceChanged
+from rolloupe.formats import by_name
+from rolloupe.index.fingerprint import state_of, still_holds
+from rolloupe.index.segments.columns import text_table_of
+from rolloupe.index.segments.text_segments import text_of
+from rolloupe.index.snapshot import Piece
+from rolloupe.model import RunInfo, SampleRow, Source
+
+BATCH_BYTES = 4 * 2**20
+"""About so much text is held at a time: one text that is longer comes alone."""
+
+MIN_ROWS, MAX_ROWS = 8, 2**16
+
+
+class TextBatch(NamedTuple):
+    """Texts of consecutive rows from number `first` on; `columns` are those that were asked for."""
+
+    first: int
+    columns: list[pa.Array]
+    is_scanned: bool
+    """True where they were read from the source."""
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+
+def read_texts(info: RunInfo, source: Source | None, piece: Piece, names: Sequence[str]) -> Iterator[TextBatch]:
+    """Yield the texts of a piece: of `prompt` and `response` those that are named.
+
+    Raises `SourceChanged` where they are neither in the index nor in the source any more.
+    """
+    done = 0
+    if piece.path is not None:
+        try:
+            for batch in _stored(text_of(piece.path), names):
+                yield batch
+                done = batch.first + len(batch)
+        except FileNotFoundError:  # not written, or gone
+            pass
+        except (OSError, pa.ArrowException):  # damaged: where it is gone it is written again
+            with contextlib.suppress(OSError):
+                text_of(piece.path).unlink()
+    if done < piece.rows:
+        yield from _scanned(info, source, piece, names, done)
+
+
+def _stored(path: Path, names: Sequence[str]) -> Iterator[TextBatch]:
+    with pq.ParquetFile(path) as file:
+        first, size = 0, _rows_at_a_time(file.metadata)
+        for batch in file.iter_batches(batch_size=size, columns=list(names), use_threads=False):
+            yield TextBatch(first, [batch.column(name) for name in names], is_scanned=False)
+            first += batch.num_rows
+
+
+def _rows_at_a_time(metadata: pq.FileMetaData) -> int:
+    size_bytes = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
+    rows: int = BATCH_BYTES * metadata.num_rows // max(1, size_bytes)
+    return max(MIN_ROWS, min(MAX_ROWS, rows))
+
+
+def _scanned(
+    info: RunInfo, source: Source | None, piece: Piece, names: Sequence[str], done: int
+) -> Iterator[TextBatch]:
+    state = None if source is None else state_of(source.path)
+    if source is None or state is None:
+        raise SourceChanged(f"{piece.source} is gone, and the index has no texts of it")
+    if piece.fingerprint is not None and not still_holds(source.location, piece.fingerprint, state):
+        raise SourceChanged(f"{piece.source} was written again, and is being read anew: ask again")
+    held: list[SampleRow] = []
+    first, number, size_bytes = done, 0, 0
+    try:
+        for item in by_name(info.format).scan(info, source, piece.start, piece.stop):
+            if not isinstance(item, SampleRow) or number >= piece.rows:
+                continue
+            number += 1
+            if number <= done:
+                continue
+            held.append(item)
+            size_bytes += len(item.prompt) + len(item.response)
+            if size_bytes >= BATCH_BYTES:
+                yield _batch(first, held, names)
+                first, size_bytes = first + len(held), 0
+                held.clear()
+    except OSError as error:
+        raise SourceChanged(f"{piece.source} could not be read: {error.strerror}") from error
+    if held:
+        yield _batch(first, held, names)
+    if number < piece.rows:
+        raise SourceChanged(f"{piece.source} holds fewer samples than it did: ask again")
+
+
+def _batch(first: int, rows: list[SampleRow], names: Sequence[str]) -> TextBatch:
+    table = text_table_of(rows)
+    return TextBatch(first, [table[name].combine_chunks() for name in names], is_scanned=True)

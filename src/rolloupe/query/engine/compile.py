@@ -1,0 +1,118 @@
+"""What of a `SampleQuery` becomes SQL: its conditions, its order, and the rows that are its own."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rolloupe.index import Snapshot, column_of
+from rolloupe.index.segments.columns import kind_of
+from rolloupe.query.engine.names import column, is_annotated, is_number, is_real
+from rolloupe.query.engine.relation import Column, Said
+from rolloupe.query.filter.nodes import Condition, leaves
+from rolloupe.query.filter.sql import Clause, clause_of, joined
+from rolloupe.query.records import SampleQuery
+
+FILE_ORDER = "source, ordinal, byte_start, part"
+ATTEMPT_ORDER = f"launch, {FILE_ORDER}"
+"""The order of samples that share a key. Each of them counts; the last has the plain id, the others carry numbers."""
+
+
+class Terms(NamedTuple):
+    """A query in SQL. `own` defines the table `own`; `named` are the columns of sample metrics and tags in use."""
+
+    where: Clause
+    own: str
+    order: str
+    named: list[Column]
+    said: Said
+    """The annotations, and the columns in use of which they may say something."""
+
+
+def terms_of(
+    snapshot: Snapshot, query: SampleQuery, *, by_group: bool | None = None, also: Sequence[str] = ()
+) -> Terms:
+    """Translate a query. Raises `BadQuery` for a column that no sample has.
+
+    `by_group`: sorted by `index`, the samples of a group stand together. That takes a look at all rows in question, so
+    it is for one step unless told. `also` are further columns in use, by the names that a person knows.
+    """
+    by_group = is_one_step(query) if by_group is None else by_group
+    where = _where(snapshot, query)
+    names = [*_names(snapshot, query), *also]
+    names += [] if query.trained is None else ["discarded"]
+    found = {column_of(name, snapshot.metrics, snapshot.tags) for name in names}
+    named = [Column(name, kind) for name in sorted(filter(None, found)) if (kind := kind_of(name))]
+    order = _order(snapshot, query, by_group=by_group)
+    return Terms(where, _own(where, by_group=by_group), order, named, said_of(snapshot, names))
+
+
+def said_of(snapshot: Snapshot, names: Sequence[str]) -> Said:
+    """The annotations, where they may say something of columns, by the names that a person knows."""
+    found = (column_of(name, snapshot.metrics, snapshot.tags) for name in dict.fromkeys(names))
+    columns = [one for one in found if one]
+    return Said(snapshot.annotations, columns) if is_annotated(snapshot, columns) else Said()
+
+
+def said_discarded(snapshot: Snapshot) -> Said:
+    """The annotations, where they say which samples were not trained on."""
+    return Said(snapshot.annotations, ["discarded"]) if snapshot.says_discarded else Said()
+
+
+def _where(snapshot: Snapshot, query: SampleQuery) -> Clause:
+    clauses = []
+    if query.splits:
+        clauses.append(Clause(f"split IN ({', '.join('?' * len(query.splits))})", list(query.splits)))
+    for sign, bound in ((">=", query.step_min), ("<=", query.step_max)):
+        if bound is not None:
+            clauses.append(Clause(f"step {sign} ?", [bound]))
+    if query.group is not None:
+        clauses.append(Clause("grp = ?", [query.group]))
+    if query.trained is not None:
+        clauses.append(Clause(f"discarded {'=' if query.trained else '<>'} ''", []))
+    return joined([*clauses, *(clause_of(snapshot, one) for one in query.where)])
+
+
+def _names(snapshot: Snapshot, query: SampleQuery) -> list[str]:
+    """The names of the columns that a query is about."""
+    found = [] if query.sort == "index" else [query.sort]
+    for one in leaves(query.where):
+        found.append(one.column)
+        if isinstance(one, Condition) and isinstance(one.value, str) and is_number(snapshot, one.column):
+            found.append(one.value)
+    return found
+
+
+def is_one_step(query: SampleQuery) -> bool:
+    """True where a query is of one step of one split."""
+    return query.step_min is not None and query.step_min == query.step_max and len(query.splits) == 1
+
+
+def _order(snapshot: Snapshot, query: SampleQuery, *, by_group: bool) -> str:
+    way = "DESC" if query.descending else "ASC"
+    if query.sort == "index":
+        columns = ["split <> 'train'", "split", "step", *(["lead", "grp"] if by_group else []), f"row({FILE_ORDER})"]
+        return ", ".join(f"{column} {way}" for column in columns)
+    return f"{by_value(snapshot, query)}, split, step, {FILE_ORDER}"
+
+
+def by_value(snapshot: Snapshot, query: SampleQuery) -> str:
+    """The order of samples by the column that a query sorts by: finite numbers first, what is missing last."""
+    way = "DESC" if query.descending else "ASC"
+    own = column(snapshot, query.sort)
+    value = f"CASE WHEN isfinite({own}) THEN {own} END" if is_real(snapshot, query.sort) else own
+    return f"{value} {way} NULLS LAST, {own} {way} NULLS LAST"
+
+
+def number_of(snapshot: Snapshot, name: str) -> str | None:
+    """A column that holds numbers, in SQL; None for text and for `index`. Raises `BadQuery` where there is none."""
+    if name == "index":
+        return None
+    found = column(snapshot, name)
+    return found if is_number(snapshot, name) else None
+
+
+def _own(where: Clause, *, by_group: bool) -> str:
+    """The rows of the query; with `by_group` each has `lead`, the place of its group's first sample."""
+    if not by_group:
+        return f", own AS (SELECT * FROM rows WHERE {where.sql})"
+    lead = f"min(row({FILE_ORDER})) OVER (PARTITION BY split, step, grp) AS lead"
+    return f", led AS (SELECT *, {lead} FROM rows), own AS (SELECT * FROM led WHERE {where.sql})"

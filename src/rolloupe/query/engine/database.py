@@ -1,0 +1,130 @@
+"""The DuckDB behind the queries: one in-memory database for each index folder, locked before the first question.
+
+It may read Parquet files below the index folders that were named to it and nothing else; its configuration cannot be
+changed again; a question that takes too long is interrupted. Values are always bound, identifiers always quoted.
+"""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
+
+import duckdb
+import pyarrow as pa
+
+from rolloupe.errors import BadQuery, SourceChanged
+from rolloupe.index import OpenRun, Piece
+from rolloupe.index.segments.pack import distrust
+from rolloupe.query.engine.relation import Column, Place, Reading, Said, definition, literal
+
+T = TypeVar("T")
+
+MEMORY_LIMIT = "256MB"
+TIMEOUT_S = 30.0
+
+_lock = threading.Lock()
+_databases: dict[Path, duckdb.DuckDBPyConnection] = {}
+
+
+def _database(folder: Path) -> duckdb.DuckDBPyConnection:
+    with _lock:
+        if folder not in _databases:
+            _databases[folder] = _locked(folder)
+        return _databases[folder].cursor()
+
+
+def _locked(folder: Path) -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect(":memory:")
+    connection.execute(f"SET allowed_directories = [{literal(str(folder.resolve()) + '/')}]")
+    connection.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
+    connection.execute("SET threads = 2")
+    connection.execute("SET enable_external_file_cache = false")
+    connection.execute("SET autoinstall_known_extensions = false")
+    connection.execute("SET autoload_known_extensions = false")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+    return connection
+
+
+NOTHING_SAID = Said()
+
+
+class Question(NamedTuple):
+    """One statement over the rows of some pieces, which it names `rows`.
+
+    `named` are the columns that it names and that some pieces, or all, may lack; `tables` are others that it names;
+    `said` are annotations of the rows. The rows as they were without these are called `base`.
+    """
+
+    pieces: Sequence[Piece]
+    sql: str
+    values: Sequence[Any] = ()
+    named: Sequence[Column] = ()
+    tables: Mapping[str, pa.Table] = MappingProxyType({})
+    said: Said = NOTHING_SAID
+    at: Sequence[Place] | None = None
+    """Rows that it asks for: the table `places` has their numbers in `rows`, and `nth`."""
+
+
+def ask(run: OpenRun, question: Question) -> list[tuple[Any, ...]]:
+    """Fetch the answer as tuples.
+
+    Raises `BadQuery` where the statement does not fit the columns, or takes more time or memory than it may, and
+    `SourceChanged` where files of the index are gone or damaged; these are then made again.
+    """
+    return _answer(run, question, lambda connection, sql: connection.execute(sql, question.values).fetchall())[0]
+
+
+def table(run: OpenRun, question: Question) -> pa.Table:
+    """Fetch the answer as an Arrow table: for many rows. Raises as `ask`."""
+    return placed(run, question)[0]
+
+
+def placed(run: OpenRun, question: Question) -> tuple[pa.Table, Reading]:
+    """Fetch the answer as an Arrow table, and what says which rows the numbers in `PLACE` are of. Raises as `ask`."""
+    values = list(question.values)
+    return _answer(run, question, lambda connection, sql: connection.sql(sql, params=values).to_arrow_table())
+
+
+def reading_of(run: OpenRun, pieces: Sequence[Piece]) -> Reading:
+    """How pieces are read now."""
+    return Reading(run.catalog.folder.resolve(), pieces)
+
+
+def _answer(
+    run: OpenRun, question: Question, fetch: Callable[[duckdb.DuckDBPyConnection, str], T]
+) -> tuple[T, Reading]:
+    folder = run.catalog.folder.resolve()
+    base = Reading(folder, question.pieces, question.named)
+    said = Reading(folder, question.said.pieces, prefix="said")
+    connection = _database(run.catalog.folder.parent)
+    timer = threading.Timer(TIMEOUT_S, connection.interrupt)
+    timer.start()
+    try:
+        for name, other in question.tables.items():
+            connection.register(name, other)
+        if question.at is not None:
+            connection.register("places", base.numbers(question.at))
+        for name, other in (*base.tables().items(), *said.tables().items()):
+            connection.register(name, other)
+        return fetch(connection, f"WITH {definition(base, said, question.said)} {question.sql}"), base
+    except duckdb.InterruptException as error:
+        raise BadQuery(f"the query took longer than {TIMEOUT_S:.0f} s: narrow its steps or splits") from error
+    except duckdb.OutOfMemoryException as error:
+        raise BadQuery(f"the query needs more than {MEMORY_LIMIT} of memory: narrow its steps or splits") from error
+    except (duckdb.BinderException, duckdb.ConversionException) as error:
+        raise BadQuery(str(error).splitlines()[0]) from error
+    except duckdb.Error as error:
+        with _lock:
+            # some errors leave a database that answers nothing any more
+            _databases.pop(run.catalog.folder.parent, None)
+        if distrust([*base.ways.packed, *said.ways.packed]):
+            return _answer(run, question, fetch)  # asked again without them
+        alone = [piece.path for piece in (*base.ways.alone, *said.ways.alone) if piece.path is not None]
+        if run.heal(alone) or isinstance(error, duckdb.IOException):
+            raise SourceChanged("the index changed while it was read, and is made again: ask again") from error
+        raise BadQuery(str(error).splitlines()[0]) from error
+    finally:
+        timer.cancel()
+        connection.close()

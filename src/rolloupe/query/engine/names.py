@@ -1,0 +1,93 @@
+"""What the names in a query mean: columns of the index, in SQL, and whether they hold numbers."""
+
+import difflib
+from collections.abc import Collection
+
+from rolloupe.errors import BadQuery
+from rolloupe.index import OpenRun, Snapshot, column_of
+from rolloupe.index.segments.columns import (
+    KNOWN,
+    NUMBER,
+    NUMERIC,
+    SAID,
+    Meant,
+    is_taken,
+    kind_of,
+    meant,
+    metric_column,
+    tag_column,
+)
+from rolloupe.query.engine.relation import quote
+from rolloupe.query.records import SampleItem
+
+NUMBERS = frozenset(["step", *NUMERIC])
+WORDS = ("status", "env", "uid", "discarded", "group", "index", "split")
+"""The fixed columns that are text and say something to a person."""
+
+
+def column(snapshot: Snapshot, name: str) -> str:
+    """The column of that name, in SQL. Raises `BadQuery`, naming those there are."""
+    found = column_of(name, snapshot.metrics, snapshot.tags)
+    if found is None:
+        raise BadQuery(f"no column {name!r}; {_known(snapshot, name)}", column=name)
+    return quote(found)
+
+
+def meaning(snapshot: Snapshot, name: str) -> Meant | None:
+    """What a name means, None where there is none such."""
+    return meant(name, snapshot.metrics, snapshot.tags)
+
+
+def free(name: str, kind: str, others: Collection[str] = ()) -> str:
+    """The name by which a sample metric or tag is asked for: with its kind before it where it means something else."""
+    return f"{kind}.{name}" if is_taken(name) or name in others else name
+
+
+def own_names(snapshot: Snapshot) -> list[tuple[str, str]]:
+    """The sample metrics and the tags by the names by which they are asked for, and `metric` or `tag` of each."""
+    metrics = [(free(name, "metric"), "metric") for name in snapshot.metrics]
+    return [*metrics, *((free(name, "tag", snapshot.metrics), "tag") for name in snapshot.tags)]
+
+
+def is_annotated(snapshot: Snapshot, columns: Collection[str]) -> bool:
+    """True where annotations may say something of one of these columns of the index."""
+    if not snapshot.annotations:
+        return False
+    metrics, tags = snapshot.said_names()
+    return not {*SAID, *map(metric_column, metrics), *map(tag_column, tags)}.isdisjoint(columns)
+
+
+def has_column(run: OpenRun, name: str) -> bool:
+    """True where the run has a column of that name."""
+    snapshot = run.snapshot()
+    return column_of(name, snapshot.metrics, snapshot.tags) is not None
+
+
+def is_number(snapshot: Snapshot, name: str) -> bool:
+    """True for a column of numbers; False for text, and where there is none such."""
+    return name in NUMBERS or kind_of(column_of(name, snapshot.metrics, snapshot.tags) or "") in ("DOUBLE", "BIGINT")
+
+
+def is_real(snapshot: Snapshot, name: str) -> bool:
+    """True for numbers that need not be finite."""
+    found = column_of(name, snapshot.metrics, snapshot.tags) or ""
+    return found in ("reward", "advantage") or kind_of(found) == "DOUBLE"
+
+
+def value_of(item: SampleItem, name: str) -> float | int | str | None:
+    """What a sample has in a column; None where it has none such."""
+    found = meant(name, item.metrics, item.tags)
+    if found is None or found.kind == NUMBER:
+        return None
+    if found.kind != "fixed":
+        return item.metrics[found.name] if found.kind == "metric" else item.tags[found.name]
+    value: float | int | str | None = getattr(item.key if name in ("split", "step", "group", "index") else item, name)
+    return value
+
+
+def _known(snapshot: Snapshot, name: str) -> str:
+    """The columns there are, the one that was perhaps meant first."""
+    known = [*KNOWN, NUMBER, *(name for name, _ in own_names(snapshot))]
+    meant = difflib.get_close_matches(name, known, n=1)
+    hint = f"is it {meant[0]!r}? " if meant else ""
+    return f"{hint}there are: {', '.join(known[:60])}{', ...' if len(known) > 60 else ''}"

@@ -1,0 +1,1 @@
+"""Evaluations: which answers are correct, how often, by step and by prompt."""

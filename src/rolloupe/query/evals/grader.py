@@ -1,0 +1,139 @@
+"""By what it is told whether an answer is right: a number of the sample, and what it has to reach.
+
+That is the reward, unless the run has a number made for it: one that is called so, whose range the run declares or
+which holds nothing but 0 and 1. A reward pays for other things too, so that its best value may be out of reach of an
+answer that is right.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rolloupe.index import OpenRun, Sketch
+from rolloupe.index.segments.step_stats import Moments
+from rolloupe.query.engine.relation import literal
+
+ANSWERS = ("correct", "solved", "success", "accuracy", "acc")
+"""The names of what says whether an answer is right; no others that hold these words: `format_correct` is another."""
+
+LIKELY = ("equation", "correct", "solved", "success", "acc", "score", "reward", "pass")
+
+TOLERANCE = 1e-9
+"""Sums of rewards miss the best one by what floating point loses; so do the sums of a sketch."""
+
+NOTHING = Moments()
+
+
+class Bar(NamedTuple):
+    """What an answer must reach: `by_env` where environments declare other ranges. `falls` where less is better."""
+
+    value: float
+    by_env: tuple[tuple[str, float], ...] = ()
+    falls: bool = False
+    reason: str = ""
+
+    def sql(self, value: str) -> str:
+        """A condition on a column."""
+        cases = "".join(f" WHEN {literal(env)} THEN {float(own)!r}" for env, own in self.by_env)
+        bar = f"CASE env{cases} ELSE {self.value!r} END" if cases else repr(self.value)
+        slack = f"{TOLERANCE!r} * greatest(1.0, abs({bar}))"
+        return f"({value} <= ({bar}) + {slack})" if self.falls else f"({value} >= ({bar}) - {slack})"
+
+
+class Judge(NamedTuple):
+    """By what the right answers of a split are told; `bar.reason` says why."""
+
+    split: str
+    metric: str
+    bar: Bar
+    metrics: list[str]
+    """What else may tell them, the likeliest first."""
+
+
+def judges(run: OpenRun) -> list[Judge]:
+    """By what each evaluation is told, as long as nobody asks for anything else. No sample is looked at."""
+    return [judge_of(run, split) for split in evaluations(run)]
+
+
+def evaluations(run: OpenRun) -> list[str]:
+    """The splits that are evaluations."""
+    return sorted({split for split, _ in run.snapshot().steps if split != "train"})
+
+
+def judge_of(run: OpenRun, split: str, metric: str = "", threshold: float | None = None) -> Judge:
+    """By what a split is told: the metric and the threshold that are named, as far as it has such a metric."""
+    found = _sketches(run, split)
+    names = list(dict.fromkeys(name for sketch in found for name in sketch.metrics))
+    declared = [name for name, _, _ in run.info.metric_ranges if name in names]
+    likely = sorted(declared or names, key=lambda name: (_likelihood(name), names.index(name)))
+    has_reward = any("reward" in sketch.columns for sketch in found)
+    usual = [*(["reward"] if has_reward or not names else []), *likely, *names]
+    own, why = _of_answers(run, found, names)
+    known = list(dict.fromkeys([own, *usual] if own else usual))
+    chosen = metric if metric in known else known[0]
+    bar = bar_of(run, chosen, threshold if chosen == metric or not metric else None)
+    is_told = bool(metric) and chosen == metric
+    if chosen == own and not is_told and threshold is None:
+        bar = bar._replace(reason=why)
+    return Judge(split, chosen, bar, known)
+
+
+def bar_of(run: OpenRun, metric: str, threshold: float | None) -> Bar:
+    """What an answer must reach to be right: the given threshold, else the best value that the run declares, else 1."""
+    worst, best = next(((low, high) for name, low, high in run.info.metric_ranges if name == metric), (0.0, 1.0))
+    falls = worst > best
+    if threshold is not None:
+        return Bar(threshold, falls=falls, reason="as asked for")
+    if metric != "reward":
+        declared = any(name == metric for name, _, _ in run.info.metric_ranges)
+        return Bar(
+            best, falls=falls, reason="the best value that the run declares" if declared else "no range is declared"
+        )
+    if run.info.reading.reward_range:
+        return Bar(run.info.reading.reward_range[1], reason="the highest reward, as named when the run was opened")
+    by_env = tuple((env, high) for env, _, high in run.info.env_reward_ranges)
+    if by_env:
+        highest = run.info.reward_range[1] if run.info.reward_range else 1.0
+        return Bar(highest, by_env, reason="the highest reward that the run declares for each environment")
+    if run.info.reward_range:
+        return Bar(run.info.reward_range[1], reason="the highest reward that the run declares")
+    return Bar(1.0, reason="no range of rewards is declared")
+
+
+def _sketches(run: OpenRun, split: str) -> list[Sketch]:
+    return [sketch for (own, _), sketch in run.snapshot().steps.items() if own == split]
+
+
+def _likelihood(name: str) -> int:
+    return next((place for place, word in enumerate(LIKELY) if word in name.lower()), len(LIKELY))
+
+
+def _of_answers(run: OpenRun, found: Sequence[Sketch], names: Sequence[str]) -> tuple[str, str]:
+    """The metric made to say whether an answer is right, and why it is taken for that; empty where there is none.
+
+    At each step it is told of as many samples as the reward is: of others nobody would know.
+    """
+    declared = {name for name, _, _ in run.info.metric_ranges}
+    annotated = run.snapshot().annotated()  # what is said of samples later is not in the sketches
+    for name in sorted((name for name in names if _bare(name) in ANSWERS), key=lambda one: ANSWERS.index(_bare(one))):
+        pairs = [(sketch.metrics.get(name, NOTHING), sketch.columns.get("reward", NOTHING)) for sketch in found]
+        if any(own.count < reward.count for own, reward in pairs) or not any(own.count for own, _ in pairs):
+            continue
+        if name in declared:
+            return name, "named for right answers, its range is declared"
+        if name not in annotated and all(_is_yes_or_no(own) for own, _ in pairs):
+            return name, "named for right answers, and it holds nothing but 0 and 1"
+    return "", ""
+
+
+def _bare(name: str) -> str:
+    """The name without what is often before it: it is a part of the reward, or a question."""
+    return name.lower().removeprefix("reward.").removeprefix("is_")
+
+
+def _is_yes_or_no(moments: Moments) -> bool:
+    """True where all values are 0 or 1: among numbers from 0 to 1 these alone are their own squares."""
+    if not moments.count:
+        return True
+    squares = moments.m2 + moments.sum**2 / moments.count
+    is_within = moments.min >= 0 and moments.max <= 1
+    return is_within and abs(moments.sum - squares) <= TOLERANCE * moments.count

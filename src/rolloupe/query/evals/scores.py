@@ -1,0 +1,298 @@
+"""Evaluations by step, and how each problem fared: score, pass@k, pass^k, and the grid of problems by steps.
+
+The grid serves every split: of training prompts those are problems that come again at other steps.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from rolloupe.errors import BadQuery, NotFound
+from rolloupe.index import OpenRun
+from rolloupe.model import SampleKey
+from rolloupe.query.engine import database
+from rolloupe.query.engine.compile import FILE_ORDER, said_of
+from rolloupe.query.engine.database import Question
+from rolloupe.query.evals.correctness import Cells, cells_of, value_of
+from rolloupe.query.evals.grader import Bar, evaluations, judge_of
+from rolloupe.query.evals.pass_at_k import ks_of, mean, pass_all, pass_at
+from rolloupe.query.samples.list_items import KEY, ORDER, attempts_of
+
+Verdict = Literal["solved", "lost", "always", "never", "mixed"]
+VERDICTS: tuple[Verdict, ...] = ("solved", "lost", "mixed", "never", "always")
+SORTS = ("index", "last", "change", "share")
+MAX_KS = 16
+
+
+class EvalStep(NamedTuple):
+    """One step of an evaluation. `score` is the mean value, `right` the share of right answers.
+
+    `pass_at` and `pass_all` are means over the problems with at least k answers, `problems_at` how many these are.
+    """
+
+    step: int
+    problems: int
+    samples: int
+    without: int
+    """Samples without a finite value: in no number here."""
+    score: float | None
+    right: float | None
+    pass_at: list[float | None]
+    pass_all: list[float | None]
+    problems_at: list[int]
+
+
+class EvalSummary(NamedTuple):
+    """One evaluation: which number told right answers, from where on, and what came out by step, for each of `ks`."""
+
+    split: str
+    metric: str
+    bar: float
+    falls: bool
+    reason: str
+    metrics: list[str]
+    ks: tuple[int, ...]
+    steps: list[EvalStep]
+
+
+class Problem(NamedTuple):
+    """A row of the grid: `n` answers and `c` right ones at each step, -1 and 0 where it was not asked.
+
+    `beat` says whether its best reward was ever above the reference's, None where there is no reference.
+    """
+
+    name: str
+    prompt: str
+    verdict: Verdict
+    n: list[int]
+    c: list[int]
+    beat: bool | None
+
+
+class Grid(NamedTuple):
+    """A page of the grid: `total` problems there are of the kind asked for; `counts` of each kind."""
+
+    steps: list[int]
+    total: int
+    offset: int
+    problems: list[Problem]
+    counts: dict[str, int]
+    once: int
+    """Problems that came at one step alone, where only those that recur were asked for."""
+    metric: str
+    metrics: list[str]
+    bar: Bar
+
+
+class Answer(NamedTuple):
+    """A sample of a cell; `right` is None where it has no finite value."""
+
+    key: SampleKey
+    value: float | None
+    right: bool | None
+    discarded: str
+    status: str
+    response: str
+
+
+def evals(run: OpenRun, metric: str = "", threshold: float | None = None, ks: Sequence[int] = ()) -> list[EvalSummary]:
+    """The evaluations of a run. Without a metric each is told by its own judge: see `judge_of`.
+
+    Raises `BadQuery` for a metric that no sample has, or a k that is no positive number.
+    """
+    if any(k < 1 for k in ks) or len(ks) > MAX_KS:
+        raise BadQuery(f"k is a positive number, and at most {MAX_KS} of them are asked for")
+    if metric:
+        value_of(run.snapshot(), metric)
+    return [_summary(run, split, metric, threshold, tuple(ks)) for split in evaluations(run)]
+
+
+def _summary(run: OpenRun, split: str, metric: str, threshold: float | None, ks: tuple[int, ...]) -> EvalSummary:
+    judge = judge_of(run, split, metric, threshold)
+    cells, bar = cells_of(run, judge), judge.bar
+    ks = ks or ks_of(int(cells.n.max(initial=0)))
+    steps = [_step(cells, number, int(step), ks) for number, step in enumerate(cells.steps)]
+    return EvalSummary(split, judge.metric, bar.value, bar.falls, bar.reason, judge.metrics, ks, steps)
+
+
+def _step(cells: Cells, number: int, step: int, ks: Sequence[int]) -> EvalStep:
+    own = cells.step == number
+    n, c = cells.n[own], cells.c[own]
+    drawn = int(n.sum())
+    pairs = Counter(zip(n.tolist(), c.tolist(), strict=True))
+    at, every, held = [], [], []
+    for k in ks:
+        fit = [(pair, times) for pair, times in pairs.items() if pair[0] >= k]
+        at.append(mean(v for (n, c), times in fit for v in [pass_at(n, c, k) or 0.0] * times))
+        every.append(mean(v for (n, c), times in fit for v in [pass_all(n, c, k) or 0.0] * times))
+        held.append(sum(times for _, times in fit))
+    without = int(cells.without[own].sum())
+    score = float(cells.total[own].sum()) / drawn if drawn else None
+    right = int(c.sum()) / drawn if drawn else None
+    return EvalStep(step, int((n > 0).sum()), drawn + without, without, score, right, at, every, held)
+
+
+def grid(
+    run: OpenRun,
+    split: str,
+    metric: str = "",
+    threshold: float | None = None,
+    *,
+    only: str = "",
+    sort: str = "index",
+    step_min: int | None = None,
+    step_max: int | None = None,
+    offset: int = 0,
+    limit: int = 100,
+) -> Grid:
+    """A page of the problems of a split by its steps; of `train` those alone that came at several steps.
+
+    Verdicts are of the steps from `step_min` to `step_max`, of all where these are not given.
+
+    `only` is a verdict, or `unbeaten`: problems whose best reward never was above the reference's. `sort` is one of
+    `SORTS`. Raises `BadQuery`, and `NotFound` for a split that there is not.
+    """
+    if only not in ("", "unbeaten", *VERDICTS) or sort not in SORTS:
+        raise BadQuery(
+            f"a grid is narrowed to one of {', '.join(VERDICTS)}, unbeaten, and sorted by {', '.join(SORTS)}"
+        )
+    judge = judge_of(run, split, metric, threshold)
+    cells = _between(cells_of(run, judge), step_min, step_max)
+    kinds, beat, asked = _fared(cells)
+    recurs = asked > 1 if split == "train" else asked > 0
+    counts: dict[str, int] = {
+        verdict: int(((kinds == number) & recurs).sum()) for number, verdict in enumerate(VERDICTS)
+    }
+    counts["unbeaten"] = int(((beat == 0) & recurs).sum())
+    wanted = (
+        recurs if not only else recurs & (beat == 0 if only == "unbeaten" else kinds == VERDICTS.index(_verdict(only)))
+    )
+    rows = _sorted(cells, np.flatnonzero(wanted), sort)
+    page = rows[offset : offset + limit]
+    problems = _problems(run, split, cells, page, kinds, beat)
+    once = int((asked == 1).sum()) if split == "train" else 0
+    steps = cells.steps.tolist()
+    return Grid(steps, len(rows), offset, problems, counts, once, judge.metric, judge.metrics, judge.bar)
+
+
+def _between(cells: Cells, step_min: int | None, step_max: int | None) -> Cells:
+    """The cells of some steps; problems keep their numbers."""
+    kept = np.ones(len(cells.steps), dtype=bool)
+    if step_min is not None:
+        kept &= cells.steps >= step_min
+    if step_max is not None:
+        kept &= cells.steps <= step_max
+    if kept.all():
+        return cells
+    own = kept[cells.step]
+    found = {name: getattr(cells, name)[own] for name in Cells._fields if name not in ("names", "steps", "step")}
+    places = (np.cumsum(kept) - 1).astype(np.int32)
+    return cells._replace(steps=cells.steps[kept], step=places[cells.step[own]], **found)
+
+
+def _verdict(word: str) -> Verdict:
+    return next(one for one in VERDICTS if one == word)
+
+
+def _fared(cells: Cells) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """By problem: the number of its verdict, whether it beat the reference (-1 unknown), and at how many steps it was.
+
+    At a step a problem stands well where more than half of its answers are right.
+    """
+    count = len(cells.names)
+    told = cells.n > 0
+    problem, good = cells.problem[told], (2 * cells.c > cells.n)[told]
+    asked = np.bincount(problem, minlength=count)
+    well = np.bincount(problem, weights=good, minlength=count)
+    right = np.bincount(problem, weights=cells.c[told], minlength=count)
+    last = np.zeros(count, dtype=bool)
+    last[problem] = good  # cells stand by step: the last one counts
+    kinds = np.full(count, VERDICTS.index("mixed"))
+    kinds[~last & (well > 0)] = VERDICTS.index("lost")
+    kinds[last] = VERDICTS.index("solved")
+    kinds[right == 0] = VERDICTS.index("never")
+    kinds[(well == asked) & (asked > 0)] = VERDICTS.index("always")
+    best, reference = np.full(count, -np.inf), np.full(count, -np.inf)
+    np.fmax.at(best, cells.problem, cells.best)
+    np.fmax.at(reference, cells.problem, cells.reference)
+    beat = np.where(np.isfinite(reference), (best > reference).astype(np.int64), -1)
+    return kinds, beat, asked
+
+
+def _sorted(cells: Cells, rows: NDArray[np.int64], sort: str) -> NDArray[np.int64]:
+    """Problems in order: by the share of right answers, by that at the last step, or by how much it changed."""
+    if sort == "index":
+        return rows
+    told = cells.n > 0
+    problem = cells.problem[told]
+    shares = cells.c[told] / cells.n[told]
+    count = len(cells.names)
+    last, first = np.zeros(count), np.zeros(count)
+    last[problem] = shares
+    first[problem[::-1]] = shares[::-1]
+    drawn = np.bincount(problem, weights=cells.n[told], minlength=count)
+    whole = np.bincount(problem, weights=cells.c[told], minlength=count) / np.maximum(drawn, 1)
+    by = {"last": last, "change": last - first, "share": whole}[sort]
+    found: NDArray[np.int64] = rows[np.argsort(by[rows], kind="stable")]
+    return found
+
+
+def _problems(
+    run: OpenRun, split: str, cells: Cells, page: NDArray[np.int64], kinds: NDArray[np.int64], beat: NDArray[np.int64]
+) -> list[Problem]:
+    prompts = _prompts(run, split, cells.names[page])
+    found = []
+    for number in page.tolist():
+        low, high = np.searchsorted(cells.problem, (number, number + 1))
+        n, c = np.full(len(cells.steps), -1), np.zeros(len(cells.steps), dtype=np.int64)
+        n[cells.step[low:high]], c[cells.step[low:high]] = cells.n[low:high], cells.c[low:high]
+        name = int(cells.names[number])
+        word = f"{name & (2**64 - 1):016x}"
+        told = None if beat[number] < 0 else bool(beat[number])
+        found.append(Problem(word, prompts.get(name, ""), VERDICTS[kinds[number]], n.tolist(), c.tolist(), told))
+    return found
+
+
+def _prompts(run: OpenRun, split: str, names: NDArray[np.int64]) -> dict[int, str]:
+    pieces = run.snapshot().holding([split])
+    if not len(names) or not pieces:
+        return {}
+    wanted = pa.table({"problem": names})
+    sql = """SELECT problem, any_value(prompt_preview) FROM rows SEMI JOIN wanted USING (problem)
+        WHERE split = ? GROUP BY problem"""
+    return dict(database.ask(run, Question(pieces, sql, [split], tables={"wanted": wanted})))
+
+
+def answers(
+    run: OpenRun, split: str, step: int, problem: str, metric: str = "", threshold: float | None = None
+) -> list[Answer]:
+    """The samples of a cell, at most 1,000. Raises `NotFound` where there are none."""
+    snapshot = run.snapshot()
+    pieces = snapshot.holding([split], step, step)
+    try:
+        name = int.from_bytes(bytes.fromhex(problem), "big", signed=True) if len(problem) == 16 else None
+    except ValueError:
+        name = None
+    if name is None or not pieces:
+        raise NotFound(f"no problem {problem[:40]!r} at step {step} of {split!r}")
+    judge = judge_of(run, split, metric, threshold)
+    value, named = value_of(snapshot, judge.metric)
+    sql = f"""
+    SELECT (row_number() OVER (ORDER BY {FILE_ORDER})) - 1 AS nth, {", ".join((*KEY, *ORDER))}, {value} AS judged,
+           CASE WHEN isfinite({value}::DOUBLE) THEN {judge.bar.sql(value)} END AS is_right, discarded, status,
+           response_preview
+    FROM rows WHERE split = ? AND step = ? AND problem = ? ORDER BY nth LIMIT 1000"""
+    said = said_of(snapshot, [judge.metric, "discarded"])
+    rows = database.table(run, Question(pieces, sql, [split, step, name], named, said=said))
+    if not len(rows):
+        raise NotFound(f"no problem {problem!r} at step {step} of {split!r}")
+    attempts = attempts_of(run, snapshot, rows)
+    shown = ("nth", "grp", "idx", "judged", "is_right", "discarded", "status", "response_preview")
+    return [
+        Answer(SampleKey(split, step, group, index, attempts.get(nth, 0)), *rest)
+        for nth, group, index, *rest in zip(*(rows[one].to_pylist() for one in shown), strict=True)
+    ]

@@ -1,0 +1,183 @@
+"""What may come next in a filter that is being typed: columns, operators, values, words."""
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from rolloupe.errors import BadQuery
+from rolloupe.index import OpenRun, Snapshot
+from rolloupe.index.segments.columns import NUMBER
+from rolloupe.query.engine import database
+from rolloupe.query.engine.compile import terms_of
+from rolloupe.query.engine.database import Question
+from rolloupe.query.engine.names import column, is_number, own_names
+from rolloupe.query.filter.parser import Token, quoted, tokens_of
+from rolloupe.query.records import SampleQuery
+from rolloupe.query.run.columns import catalogue
+from rolloupe.query.samples.pages import in_known_splits
+
+MAX_ROWS = 200_000
+"""So many samples are looked at for the values of a column: more would keep who types waiting."""
+MAX_FOUND = 30
+MAX_VALUE_CHARS = 200
+
+COMPARE = ("=", "!=", "<", "<=", ">", ">=")
+NUMBER_WORDS = (*COMPARE, "in", "is null", "is not null")
+TEXT_WORDS = ("=", "!=", "contains", "not contains", "in", "not in", "is null", "is not null")
+
+_PARTIAL = re.compile(r"""(?P<quoted>"(?:[^"]|"")*|'(?:[^']|'')*)\Z|(?P<word>[^\s<>=!"'(),]+)\Z""")
+
+
+class Suggestion(NamedTuple):
+    """What may stand there. `kind` is `column`, `operator`, `value` or `word`; `note` says more for a person."""
+
+    text: str
+    kind: str
+    note: str = ""
+
+
+class Completion(NamedTuple):
+    """What may replace the characters from `start` to where the cursor stands."""
+
+    start: int
+    found: list[Suggestion]
+
+
+class Expected(NamedTuple):
+    """What the grammar expects: `name`, `operator`, `value`, `list`, `listed`, `null`, `in` or `joint`."""
+
+    what: str
+    column: str = ""
+    depth: int = 0
+
+
+def complete(run: OpenRun, query: SampleQuery, text: str) -> Completion:
+    """What may come at the end of `text`, the filter up to the cursor. Values are those of the query's samples."""
+    start, partial = _cut(text)
+    try:
+        expected = _expected(tokens_of(text[:start]))
+    except BadQuery:
+        expected = None
+    if expected is None:
+        return Completion(start, [])
+    snapshot = run.snapshot()
+    found = list(_found(run, snapshot, query, expected, partial))
+    return Completion(start, found[:MAX_FOUND])
+
+
+def _cut(text: str) -> tuple[int, str]:
+    """Where the piece begins that is being typed, and what it says so far."""
+    place = 0
+    for token in re.finditer(r""""(?:[^"]|"")*"|'(?:[^']|'')*'|[^"']+""", text):
+        place = token.end() if token.group()[0] in "\"'" else place
+    match = _PARTIAL.search(text, place)
+    if match is None:
+        return len(text), ""
+    whole = match.group()
+    return match.start(), whole[1:].replace(whole[0] * 2, whole[0]) if match["quoted"] else whole
+
+
+def _expected(tokens: list[Token]) -> Expected | None:
+    """What the grammar expects after some tokens; None where they make no sense."""
+    state = Expected("name")
+    for token in tokens:
+        after = _after(state, token, token.text.lower() if token.kind == "word" else "")
+        if after is None:
+            return None
+        state = after
+    return state
+
+
+def _after(at: Expected, token: Token, word: str) -> Expected | None:
+    is_name = token.kind in ("word", "quoted")
+    if at.what == "name":
+        if token.text == "(" and token.kind == "sign":
+            return at._replace(depth=at.depth + 1)
+        return at if word == "not" else at._replace(what="operator", column=token.text) if is_name else None
+    if at.what == "operator":
+        if token.kind == "operator" or word == "contains":
+            return at._replace(what="value")
+        follows = {"in": "list", "is": "null", "not": "in"}.get(word)
+        return at._replace(what=follows) if follows else None
+    if at.what == "in":
+        follows = {"in": "list", "contains": "value"}.get(word)
+        return at._replace(what=follows) if follows else None
+    if at.what == "null":
+        return at if word == "not" else at._replace(what="joint") if word == "null" else None
+    if at.what == "value":
+        return at._replace(what="joint") if is_name else None
+    if at.what == "list":
+        return at._replace(what="listed") if token.text == "(" else None
+    if at.what == "listed":
+        return at._replace(what="comma") if is_name else None
+    if at.what == "comma":
+        follows = {",": "listed", ")": "joint"}.get(token.text)
+        return at._replace(what=follows) if follows else None
+    if token.text == ")" and at.depth:
+        return at._replace(depth=at.depth - 1)
+    return at._replace(what="name") if word in ("and", "or") else None
+
+
+def _found(run: OpenRun, snapshot: Snapshot, query: SampleQuery, at: Expected, partial: str) -> Iterable[Suggestion]:
+    if at.what == "name":
+        columns = catalogue(run, query.splits[0] if len(query.splits) == 1 else None).columns
+        named = [Suggestion(quoted(one.name), "column", one.source if one.source != "fixed" else "") for one in columns]
+        listed = {one.name for one in columns}
+        named += [] if NUMBER in listed else [Suggestion(NUMBER, "column", "in its step, from 0")]
+        named += [Suggestion(quoted(name), "column", kind) for name, kind in own_names(snapshot) if name not in listed]
+        return [*_matching(named, partial), *_words(("not", "("), partial)]
+    if at.what == "operator":
+        try:
+            column(snapshot, at.column)
+        except BadQuery:
+            return []
+        words: tuple[str, ...] = NUMBER_WORDS if is_number(snapshot, at.column) else TEXT_WORDS
+        return [Suggestion(one, "operator") for one in words if one.startswith(partial.lower())]
+    if at.what in ("value", "listed"):
+        return _values(run, snapshot, query, at.column, partial)
+    others: dict[str, tuple[str, ...]] = {
+        "list": ("(",), "in": ("in", "contains"), "null": ("null", "not null"), "comma": (",", ")"),
+        "joint": ("and", "or", *([")"] if at.depth else [])),
+    }  # fmt: skip
+    return _words(others[at.what], partial)
+
+
+def _words(words: Iterable[str], partial: str) -> list[Suggestion]:
+    return [Suggestion(word, "word") for word in words if word.startswith(partial.lower())]
+
+
+def _matching(found: list[Suggestion], partial: str) -> list[Suggestion]:
+    """Those that begin so, then those that hold it; as they stand where nothing is typed."""
+    low = partial.lower()
+    kept = [one for one in found if low in one.text.lower()]
+    return sorted(kept, key=lambda one: not one.text.lower().lstrip('"').startswith(low)) if low else kept
+
+
+def _values(run: OpenRun, snapshot: Snapshot, query: SampleQuery, name: str, partial: str) -> list[Suggestion]:
+    """The most frequent values of a column, of text or of a few numbers, among the first samples of the query."""
+    query = in_known_splits(snapshot, replace(query, where=(), sort="index"))
+    try:
+        own = column(snapshot, name)
+    except BadQuery:
+        return []
+    pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
+    if not pieces:
+        return []
+    terms = terms_of(snapshot, query, by_group=False, also=[name])
+    text = f"{own}::VARCHAR"
+    sql = f"""
+    , looked AS (SELECT {text} AS value FROM rows WHERE {terms.where.sql} LIMIT {MAX_ROWS})
+    SELECT value, count(*) FROM looked WHERE value IS NOT NULL AND contains(lower(value), lower(?))
+    AND length(value) <= {MAX_VALUE_CHARS} GROUP BY value
+    ORDER BY starts_with(lower(value), lower(?)) DESC, count(*) DESC, value LIMIT {MAX_FOUND}"""
+    values = [*terms.where.values, partial, partial]
+    answer = database.ask(run, Question(pieces, sql, values, terms.named, said=terms.said))
+    if is_number(snapshot, name):
+        return [Suggestion(_number(value), "value", f"{count:,}") for value, count in answer[:8] if count > 1]
+    return [Suggestion(quoted(value), "value", f"{count:,}") for value, count in answer if value]
+
+
+def _number(text: str) -> str:
+    return text.removesuffix(".0")

@@ -1,0 +1,240 @@
+"""Filters as a person types them: `reward < 0.1 and (status = truncated or not env in (math, code))`.
+
+    filter     = all { "or" all }
+    all        = one { "and" one }
+    one        = "not" one | "(" filter ")" | condition
+    condition  = name ( "=" | "!=" | "<" | "<=" | ">" | ">=" ) value
+               | name [ "not" ] "contains" value
+               | name [ "not" ] "in" "(" value { "," value } ")"
+               | name "is" [ "not" ] "null"
+
+A name or value with blanks or signs in it stands in quotes, single or double, a quote inside doubled. A value that
+reads as a number is one, and beside a column of text the text that it is; in quotes it is text. Words are read in any
+case.
+"""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from rolloupe.errors import BadQuery
+from rolloupe.query.filter.nodes import Among, And, Condition, Filter, Missing, Not, Or, Value, leaves
+
+_TOKEN = re.compile(
+    r"""\s*(?:
+    (?P<operator> == | != | <> | <= | >= | = | < | > )
+    | (?P<sign> [(),] )
+    | (?P<quoted> "(?:[^"]|"")*" | '(?:[^']|'')*' )
+    | (?P<word> [^\s<>=!"'(),]+ )
+    )""",
+    re.VERBOSE,
+)
+_SAME = {"==": "=", "<>": "!="}
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|[+-]?(inf|infinity)|nan", re.IGNORECASE)
+_MAX_INTEGER = 2**63
+MAX_CHARS = 4000
+MAX_DEPTH = 50
+
+
+class Token(NamedTuple):
+    """A piece of a filter's text; `text` is without quotes, `place` counts characters from 0."""
+
+    kind: str
+    """`operator`, `sign`, `quoted` or `word`."""
+    text: str
+    place: int
+
+
+def conditions(text: str) -> tuple[Filter, ...]:
+    """Read a filter, as what must all be fulfilled; blank is nothing.
+
+    Raises `BadQuery`, which says where reading stopped, and why.
+    """
+    if not text.strip():
+        return ()
+    if len(text) > MAX_CHARS:
+        raise BadQuery(f"a filter of {len(text)} characters; at most {MAX_CHARS} are read", place=MAX_CHARS)
+    found = _Reader(text).whole()
+    return found.of if isinstance(found, And) else (found,)
+
+
+def tokens_of(text: str) -> list[Token]:
+    """The pieces of a filter. Raises `BadQuery` where there is none."""
+    found, place, end = [], 0, len(text.rstrip())
+    while place < end:
+        match = _TOKEN.match(text, place)
+        if match is None:
+            blanks = len(text[place:]) - len(text[place:].lstrip())
+            raise _stopped(text, place + blanks, "a column, an operator or a value, quotes closed")
+        kind = str(match.lastgroup)
+        found.append(Token(kind, _bare(match[kind]) if kind == "quoted" else match[kind], match.start(kind)))
+        place = match.end()
+    return found
+
+
+def place_of(text: str, column: str) -> int | None:
+    """Where in a filter the name of a column stands first; None where the filter cannot be read, or has none such."""
+    try:
+        if all(column not in (one.column, getattr(one, "value", None)) for one in leaves(conditions(text))):
+            return None
+        return next((token.place for token in tokens_of(text) if token.text == column), None)
+    except BadQuery:
+        return None
+
+
+@contextmanager
+def pointing(text: str) -> Iterator[None]:
+    """Tell of a column that is not there where in the text of the filter it stands."""
+    try:
+        yield
+    except BadQuery as error:
+        if error.place is None and error.column is not None:
+            error.place = place_of(text, error.column)
+        raise
+
+
+def quoted(text: str) -> str:
+    """A name or a value as it must be typed so that it is read as that text."""
+    is_plain = _TOKEN.fullmatch(text) is not None and not text[:1].isspace() and text[:1] not in "\"'(),<>=!"
+    is_word = text.lower() in ("and", "or", "not", "in", "is", "contains", "null")
+    return text if is_plain and not is_word and not _NUMBER.fullmatch(text) else '"' + text.replace('"', '""') + '"'
+
+
+class _Reader:
+    """Reads the tokens of a text from left to right, each of them once."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = tokens_of(text)
+        self._at = 0
+        self._depth = 0
+
+    def whole(self) -> Filter:
+        found = self._either()
+        if (left := self._peek()) is not None:
+            raise self._stopped("and or or", left)
+        return found
+
+    def _either(self) -> Filter:
+        found = [self._all()]
+        while self._skip("or"):
+            found.append(self._all())
+        return found[0] if len(found) == 1 else Or(tuple(found))
+
+    def _all(self) -> Filter:
+        found = [self._one()]
+        while self._skip("and"):
+            found.append(self._one())
+        flat = [part for one in found for part in (one.of if isinstance(one, And) else (one,))]
+        return flat[0] if len(flat) == 1 else And(tuple(flat))
+
+    def _one(self) -> Filter:
+        if not self._is("(") and not (self._is("not") and not self._is_name()):
+            return self._condition()
+        if self._depth >= MAX_DEPTH:
+            raise BadQuery(f"more than {MAX_DEPTH} parts of the filter stand inside each other", place=self._place())
+        self._depth += 1
+        if self._skip("not"):
+            found: Filter = Not(self._one())
+        else:
+            self._take("sign", "(")
+            found = self._either()
+            self._expect(")")
+        self._depth -= 1
+        return found
+
+    def _condition(self) -> Filter:
+        name = self._take("word quoted", "the name of a column").text
+        if (operator := self._peek()) is not None and operator.kind == "operator":
+            self._at += 1
+            token = self._value()
+            return Condition(name, _SAME.get(operator.text, operator.text), value_of(token), typed_of(token))
+        if self._skip("is"):
+            is_not = self._skip("not")
+            self._expect("null")
+            return Not(Missing(name)) if is_not else Missing(name)
+        is_not = self._skip("not")
+        if self._skip("contains"):
+            value = self._take("word quoted", "a text")
+            found: Filter = Condition(name, "contains", value.text)
+        elif self._skip("in"):
+            tokens = self._values()
+            typed = tuple(map(typed_of, tokens))
+            found = Among(name, tuple(map(value_of, tokens)), typed if any(typed) else ())
+        else:
+            raise self._stopped("contains or in" if is_not else "one of = != < <= > >= in contains is", self._peek())
+        return Not(found) if is_not else found
+
+    def _values(self) -> list[Token]:
+        self._expect("(")
+        found = [self._value()]
+        while self._skip(","):
+            found.append(self._value())
+        self._expect(")")
+        return found
+
+    def _value(self) -> Token:
+        return self._take("word quoted", "a value")
+
+    def _peek(self) -> Token | None:
+        return self._tokens[self._at] if self._at < len(self._tokens) else None
+
+    def _is(self, word: str) -> bool:
+        token = self._peek()
+        return token is not None and token.kind in ("word", "sign") and token.text.lower() == word
+
+    def _is_name(self) -> bool:
+        """True where the word, whatever it is, is the name of a column: an operator follows."""
+        after = self._tokens[self._at + 1] if self._at + 1 < len(self._tokens) else None
+        return after is not None and after.kind == "operator"
+
+    def _skip(self, word: str) -> bool:
+        found = self._is(word)
+        self._at += found
+        return found
+
+    def _expect(self, word: str) -> None:
+        if not self._skip(word):
+            raise self._stopped(word, self._peek())
+
+    def _take(self, kinds: str, wanted: str) -> Token:
+        token = self._peek()
+        if token is None or token.kind not in kinds.split():
+            raise self._stopped(wanted, token)
+        self._at += 1
+        return token
+
+    def _place(self) -> int:
+        token = self._peek()
+        return token.place if token else len(self._text.rstrip())
+
+    def _stopped(self, wanted: str, token: Token | None) -> BadQuery:
+        return _stopped(self._text, token.place if token else len(self._text.rstrip()), wanted)
+
+
+def value_of(token: Token) -> Value:
+    """The value that a word or a quoted text stands for."""
+    if token.kind == "quoted" or not _NUMBER.fullmatch(token.text):
+        return token.text
+    try:
+        whole = int(token.text)
+    except ValueError:
+        return float(token.text)
+    return whole if -_MAX_INTEGER <= whole < _MAX_INTEGER else float(token.text)
+
+
+def typed_of(token: Token) -> str:
+    """What was typed, where it is a number that is written otherwise; else empty."""
+    value = value_of(token)
+    return "" if isinstance(value, str) or str(value) == token.text else token.text
+
+
+def _bare(quoted: str) -> str:
+    return quoted[1:-1].replace(quoted[0] * 2, quoted[0])
+
+
+def _stopped(text: str, place: int, wanted: str) -> BadQuery:
+    rest = text[place : place + 20]
+    found = f"found {rest!r}" if rest else "it ends there"
+    return BadQuery(f"cannot read the filter: at character {place + 1} expected {wanted}, {found}", place=place)

@@ -1,0 +1,87 @@
+"""Filters in SQL, with every value bound.
+
+A comparison with what is missing is NULL, which AND and OR treat as they treat false; NOT alone would not, and so it
+is never written: `IS NOT TRUE` parts rows in two.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from rolloupe.errors import BadQuery
+from rolloupe.index import Snapshot
+from rolloupe.query.engine.names import column, is_number
+from rolloupe.query.filter.nodes import Among, And, Condition, Filter, Missing, Not, Value
+
+OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
+ABOVE = (">", ">=")
+TRUTH = {"true": 1, "false": 0}
+
+
+class Clause(NamedTuple):
+    """A piece of SQL and the values it binds."""
+
+    sql: str
+    values: list[Any]
+
+
+def joined(clauses: Sequence[Clause], word: str = "AND") -> Clause:
+    """Clauses joined by AND or OR; without any, true."""
+    sql = f" {word} ".join(one.sql if word == "AND" else f"({one.sql})" for one in clauses)
+    return Clause(sql or "true", [value for one in clauses for value in one.values])
+
+
+def clause_of(snapshot: Snapshot, one: Filter) -> Clause:
+    """A filter in SQL. Raises `BadQuery` for a column that no sample has, or a value that is none of its kind."""
+    if isinstance(one, And):
+        return joined([clause_of(snapshot, part) for part in one.of])
+    if isinstance(one, Not):
+        inner = clause_of(snapshot, one.of)
+        return Clause(f"(({inner.sql}) IS NOT TRUE)", inner.values)
+    if isinstance(one, Missing):
+        name = column(snapshot, one.column)
+        empty = "" if is_number(snapshot, one.column) else f" OR {name} = ''"
+        return Clause(f"({name} IS NULL{empty})", [])
+    if isinstance(one, Among):
+        typed = one.typed or [""] * len(one.values)
+        values = [_bound(snapshot, one.column, *pair) for pair in zip(one.values, typed, strict=True)]
+        return Clause(f"{column(snapshot, one.column)} IN ({', '.join('?' * len(values))})", values)
+    if isinstance(one, Condition):
+        return _compared(snapshot, one)
+    either = joined([clause_of(snapshot, part) for part in one.of], "OR")
+    return Clause(f"({either.sql})", either.values)
+
+
+def _compared(snapshot: Snapshot, one: Condition) -> Clause:
+    """NaN, the greatest for DuckDB, is not above any number."""
+    name = column(snapshot, one.column)
+    if one.operator == "contains":
+        return Clause(f"contains(lower({name}::VARCHAR), lower(?))", [str(one.value)])
+    if one.operator not in OPERATORS:
+        raise BadQuery(f"unknown operator {one.operator!r}; use one of {' '.join(OPERATORS)} contains")
+    if one.operator == "!=":
+        equal = _compared(snapshot, replace(one, operator="="))
+        return Clause(f"({equal.sql} IS NOT TRUE)", equal.values)
+    if not is_number(snapshot, one.column):
+        return Clause(f"({name} {one.operator} ?)", [_bound(snapshot, one.column, one.value, one.typed)])
+    if isinstance(one.value, str) and is_number(snapshot, one.value):
+        other = column(snapshot, one.value)
+        known = "" if one.operator == "=" else f" AND NOT isnan({name}::DOUBLE) AND NOT isnan({other}::DOUBLE)"
+        return Clause(f"({name} {one.operator} {other}{known})", [])
+    value = _bound(snapshot, one.column, one.value, one.typed)
+    is_above = one.operator in ABOVE and not (isinstance(value, float) and math.isnan(value))
+    known = f" AND NOT isnan({name}::DOUBLE)" if is_above else ""
+    return Clause(f"({name} {one.operator} ?{known})", [value])
+
+
+def _bound(snapshot: Snapshot, name: str, value: Value, typed: str) -> Value:
+    """The value as it is bound: text with text, numbers with numbers."""
+    if not is_number(snapshot, name):
+        return typed or str(value)
+    if isinstance(value, str) and value.lower() in TRUTH:
+        return TRUTH[value.lower()]
+    if isinstance(value, str):
+        raise BadQuery(f"{name} holds numbers, and {value!r} is none, nor a column of numbers", column=name)
+    return value

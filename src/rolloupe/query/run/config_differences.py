@@ -1,0 +1,140 @@
+"""What differs between the configurations of runs: few keys, the most telling first.
+
+A key tells more if it is one of those that people change from run to run, and the more runs have it; less where it
+names the run itself: a path, a name, a text that no two runs share. Both the runs and what is read of each are bounded.
+"""
+
+import json
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from rolloupe.index import OpenRun
+from rolloupe.query.run.trainer_files import config
+
+MAX_VALUES = 5_000
+"""Of one configuration; what comes after them is not compared."""
+MAX_DEPTH = 20
+MAX_KEYS = 24
+MAX_CHARS = 80
+"""Of a value."""
+LONG_CHARS = 40
+MAX_KEY_CHARS = 200
+FEW = 3
+"""Among more runs, a text that is another in each is a name."""
+MAX_S = 3.0
+"""After so long no further configuration is read."""
+
+
+TELLING = re.compile(
+    r"(^|[._])(lr|learning_rate|model(_name)?|kl\w*|beta|temperature|clip\w*|loss\w*|algo\w*|advantage\w*|(train_)?batch_size"
+    r"|group_size|n_samples\w*|dataset|env(_name)?|max_tokens|lora_rank)$",
+    re.IGNORECASE,
+)
+"""The ends of keys by which people tell their runs apart."""
+
+
+class ConfigDifferences(NamedTuple):
+    """The keys that differ, and for each run that has a configuration its values; None where it has no such key."""
+
+    keys: list[str]
+    telling: int
+    """So many of them, the first, say more of a run than its name does."""
+    values: dict[str, list[str | None]]
+    left: int
+    """Runs that were not looked at."""
+
+
+def config_differences(runs: Sequence[OpenRun], max_s: float = MAX_S) -> ConfigDifferences:
+    """Compare the configurations of runs, as many as can be read in `max_s`."""
+    began, found, names = time.monotonic(), dict[str, dict[str, str]](), dict[str, str]()
+    looked = 0
+    for run in runs:
+        if time.monotonic() - began > max_s:
+            break
+        looked += 1
+        own = flat(config(run))
+        if own:
+            found[run.id], names[run.id] = own, run.info.name
+    ranks = {key: _rank(key, found, names) for key in _differing(found)}
+    keys = sorted(ranks, key=lambda key: ranks[key])[:MAX_KEYS]
+    telling = sum(not ranks[key].is_name for key in keys)
+    values = {run_id: [own.get(key) for key in keys] for run_id, own in found.items()}
+    return ConfigDifferences(keys, telling, values, len(runs) - looked)
+
+
+def flat(tree: Any) -> dict[str, str]:
+    """The values of a configuration as text, by the way to each; lists of plain values are one value."""
+    found: dict[str, str] = {}
+    for path, value in _values(tree, "", 0):
+        if len(found) >= MAX_VALUES:
+            break
+        if len(path) <= MAX_KEY_CHARS:
+            found[path] = value
+    return found
+
+
+def _values(tree: Any, path: str, depth: int) -> Iterator[tuple[str, str]]:
+    if depth < MAX_DEPTH:
+        if isinstance(tree, Mapping):
+            for key, value in tree.items():
+                yield from _values(value, f"{path}.{key}" if path else str(key), depth + 1)
+            return
+        if isinstance(tree, list) and any(isinstance(one, list | Mapping) for one in tree[:MAX_VALUES]):
+            for number, value in enumerate(tree):
+                yield from _values(value, f"{path}.{number}" if path else str(number), depth + 1)
+            return
+    yield path, _text(tree)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list) and len(value) > MAX_CHARS:
+        value = [*value[:MAX_CHARS], f"and {len(value) - MAX_CHARS} more"]
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= MAX_CHARS else f"{text[: MAX_CHARS - 1]}…"
+
+
+def _differing(found: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """The keys that do not have one value in all of the configurations."""
+    seen: dict[str, set[str]] = {}
+    count: dict[str, int] = {}
+    for own in found.values():
+        for key, value in own.items():
+            seen.setdefault(key, set()).add(value)
+            count[key] = count.get(key, 0) + 1
+    return [key for key, values in seen.items() if len(values) > 1 or count[key] < len(found)]
+
+
+class Rank(NamedTuple):
+    """How much a key tells; the lower, the more."""
+
+    is_name: bool
+    """It names the run, or says where its files are."""
+    is_constant: bool
+    """Runs have one value, or no such key."""
+    is_unusual: bool
+    missing: int
+    is_text: bool
+    length: int
+    key: str
+
+
+def _rank(key: str, found: Mapping[str, Mapping[str, str]], names: Mapping[str, str]) -> Rank:
+    values = {run_id: own[key] for run_id, own in found.items() if key in own}
+    distinct = len(set(values.values()))
+    is_text = not all(map(_is_number, values.values()))
+    is_telling = TELLING.search(key) is not None
+    is_long = any(names[run_id] in value or len(value) > LONG_CHARS for run_id, value in values.items())
+    is_path = not is_telling and any("/" in value for value in values.values())  # a model is named org/model
+    is_other = is_text and not is_telling and distinct == len(values) > FEW
+    is_name = is_long or is_path or is_other
+    return Rank(is_name, distinct == 1, not is_telling, len(found) - len(values), is_text, len(key), key)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,194 @@
+"""The answers of a group beside each other: what all of them begin with, and where each parts from one of them.
+
+An answer is what follows the prompt, turn by turn, as pieces of one kind. Two answers part at the first piece that
+differs in role, kind or text. What an answer has beyond `ANSWER_CHARS` is not compared, and the member says so.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from rolloupe import text
+from rolloupe.errors import NotFound, RolloupeError
+from rolloupe.index import OpenRun
+from rolloupe.model import Part, Sample, SampleKey, Turn
+from rolloupe.query.sample import annotations
+from rolloupe.query.sample.load import Row, counted, group_keys, group_rows
+
+MOST = 64
+"""Answers that are read at a time."""
+
+ALL_CHARS = 16_000_000
+ANSWER_CHARS = 2_000_000
+"""So much of one answer is compared at most; of many only so much that all of them stay below `ALL_CHARS`."""
+
+PROMPT_CHARS = 100_000
+PIECES = 5000
+
+
+class Piece(NamedTuple):
+    """A stretch of a turn; `turn` counts the turns of the sample from 0."""
+
+    turn: int
+    role: str
+    name: str
+    kind: str
+    text: str
+
+
+class Spot(NamedTuple):
+    """A place in an answer: before character `char` of a piece."""
+
+    piece: int
+    char: int
+
+
+class Member(NamedTuple):
+    """One answer. `parts_at` is None where it says the same, is the one compared with, or has no answer."""
+
+    key: SampleKey
+    pieces: list[Piece]
+    chars: int
+    """How long the answer is, all of it."""
+    left_out: int
+    """Characters at its end that were not compared."""
+    parts_at: Spot | None = None
+    error: str = ""
+    """Why it could not be read."""
+
+
+class Compared(NamedTuple):
+    """`members` from `offset` of `total`, each compared with `against`.
+
+    `common` is where the first of them parts: the beginning where none does.
+    """
+
+    total: int
+    offset: int
+    against: SampleKey
+    best: SampleKey
+    """The one with the greatest reward, the first of several."""
+    members: list[Member]
+    reference: Member
+    """`against`, which need not be one of the page."""
+    common: Spot
+    prompt: list[Piece]
+    prompt_chars: int
+    label: str
+
+
+class _Read(NamedTuple):
+    member: Member
+    prompt: list[Piece]
+    prompt_chars: int
+    label: str
+
+
+def compared(
+    run: OpenRun, key: SampleKey, against: SampleKey | None = None, only: Sequence[SampleKey] = ()
+) -> Compared:
+    """Read the members of a sample's group, `MOST` around it or those of `only`, and compare them.
+
+    They are compared with `against`, else with the best by reward. Raises `NotFound` where there is no such sample.
+    """
+    rows = group_rows(run, key)
+    pairs = list(zip(group_keys(run, key, rows), rows, strict=True))
+    held = {own: (own, row) for own, row in pairs}
+    asked = (key, *([against] if against else []), *only)
+    for wanted in asked:
+        if wanted not in held:
+            raise NotFound(f"no sample {wanted} in this group of run {run.id!r}: load the list again")
+    named, shown = set(asked), set(only)  # a group may have a hundred thousand samples
+    counts = counted(run, key, rows)
+    current = [pair for pair, is_counted in zip(pairs, counts, strict=True) if is_counted or pair[0] in named]
+    chosen = [pair for pair in current if pair[0] in shown] if shown else current
+    place = next((n for n, (own, _) in enumerate(chosen) if own == key), 0)
+    offset = place // MOST * MOST
+    page = chosen[offset : offset + MOST]
+    best = _best(current)
+    other = held[against] if against else best
+    limit = min(ANSWER_CHARS, ALL_CHARS // max(1, len(page) + 1))
+    read = {one.member.key: one for one in _read(run, list({p[0]: p for p in (*page, other)}.values()), limit)}
+    reference = read[other[0]]
+    members = [_placed(read[own].member, reference.member) for own, _ in page]
+    first = read.get(key, reference)
+    common = min((spot for one in members if (spot := one.parts_at)), default=Spot(0, 0))
+    return Compared(
+        len(chosen),
+        offset,
+        other[0],
+        best[0],
+        members,
+        reference.member,
+        common,
+        first.prompt,
+        first.prompt_chars,
+        first.label,
+    )
+
+
+def _best(pairs: Sequence[tuple[SampleKey, Row]]) -> tuple[SampleKey, Row]:
+    rewards = [row.reward if row.reward is not None and np.isfinite(row.reward) else -np.inf for _, row in pairs]
+    return pairs[int(np.argmax(rewards))]
+
+
+def _read(run: OpenRun, pairs: Sequence[tuple[SampleKey, Row]], limit: int) -> Iterator[_Read]:
+    noted = annotations.places(run, [row.uid for _, row in pairs])
+    for key, row in pairs:
+        try:
+            sample = annotations.load(run, key, row.locator, noted.get(row.uid, []))
+        except RolloupeError as error:
+            yield _Read(Member(key, [], 0, 0, error=str(error)), [], 0, "")
+            continue
+        yield _divided(key, sample, limit)
+
+
+def _divided(key: SampleKey, sample: Sample, limit: int) -> _Read:
+    first = next((n for n, turn in enumerate(sample.turns) if turn.origin == "response"), len(sample.turns))
+    prompt, prompt_chars = pieces_of(sample.turns[:first], 0, PROMPT_CHARS)
+    answer, chars = pieces_of(sample.turns[first:], first, limit)
+    left_out = chars - sum(len(piece.text) for piece in answer)
+    return _Read(Member(key, answer, chars, left_out), prompt, prompt_chars, sample.label)
+
+
+def pieces_of(turns: Sequence[Turn], first: int, limit: int) -> tuple[list[Piece], int]:
+    """The texts of some turns, up to a length and `PIECES`, and how long all are. `first` numbers the first turn."""
+    found: list[Piece] = []
+    chars = 0
+    for number, turn in enumerate(turns, first):
+        for part in turn.parts:
+            own = _text(part)
+            room = limit - chars
+            chars += len(own)
+            if room > 0 and len(found) < PIECES:
+                found.append(Piece(number, turn.role, turn.name, part.kind, own[:room]))
+    return found, chars
+
+
+def _text(part: Part) -> str:
+    if part.call is not None:
+        return f"{part.call.name}({part.call.arguments})"
+    return part.text
+
+
+def _placed(member: Member, other: Member) -> Member:
+    if member.key == other.key or not member.pieces or not other.pieces:
+        return member
+    return member._replace(parts_at=parting(member.pieces, other.pieces))
+
+
+def parting(a: Sequence[Piece], b: Sequence[Piece]) -> Spot | None:
+    """Where two answers part, the same place in both; None where they do not."""
+    for number, (own, other) in enumerate(zip(a, b, strict=False)):
+        if (own.role, own.kind) != (other.role, other.kind):
+            return Spot(number, 0)
+        if own.text != other.text:
+            return Spot(number, text.alike(own.text, other.text))
+    return None if len(a) == len(b) else Spot(min(len(a), len(b)), 0)
+
+
+def chars_before(pieces: Sequence[Piece], spot: Spot) -> int:
+    """How many characters of an answer stand in front of a place."""
+    return sum(len(piece.text) for piece in islice(pieces, spot.piece)) + spot.char

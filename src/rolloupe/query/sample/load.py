@@ -1,0 +1,210 @@
+"""One sample: found in the index, read whole from its source."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import overload
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rolloupe.errors import NotFound
+from rolloupe.formats.base import HasBeside
+from rolloupe.formats.reading import file_damage
+from rolloupe.index import OpenRun
+from rolloupe.model import Locator, Sample, SampleKey
+from rolloupe.query.engine import database
+from rolloupe.query.engine.compile import FILE_ORDER
+from rolloupe.query.engine.database import Question
+from rolloupe.query.sample import annotations
+
+OF_GROUP = """
+SELECT idx, launch, source, byte_start, byte_length, part, uid, reward FROM base
+WHERE split = ? AND step = ? AND grp = ?
+"""
+GROUP = f"{OF_GROUP} ORDER BY {FILE_ORDER}"
+OWN = f"{OF_GROUP} AND idx = ? ORDER BY {FILE_ORDER}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the index says of a sample of a group."""
+
+    index: str
+    launch: int
+    locator: Locator
+    uid: str
+    reward: float | None = None
+
+
+def group_rows(run: OpenRun, key: SampleKey) -> list[Row]:
+    """The rows of a group as they stand in the files, earlier attempts included."""
+    return _rows(run, key, GROUP, [key.split, key.step, key.group])
+
+
+def _rows(run: OpenRun, key: SampleKey, sql: str, values: list[object]) -> list[Row]:
+    question = _question(run, key, sql, values)
+    return [_row(*record) for record in (database.ask(run, question) if question else ())]
+
+
+def _row(
+    index: str, launch: int, source: str, start: int, length: int, part: str, uid: str, reward: float | None
+) -> Row:
+    return Row(index, launch, Locator(source=source, start=start, length=length, part=part), uid, reward)
+
+
+def _question(run: OpenRun, key: SampleKey, sql: str, values: list[object]) -> Question | None:
+    """A question of the step of a key; None where there is no such step."""
+    pieces = run.snapshot().holding([key.split], key.step, key.step)
+    return Question(pieces, sql, values) if pieces and -(2**63) <= key.step < 2**63 else None
+
+
+def _table(run: OpenRun, key: SampleKey) -> pa.Table:
+    """The rows of a group as `group_rows` has them, as a table. Raises `NotFound` where there is no such step."""
+    question = _question(run, key, GROUP, [key.split, key.step, key.group])
+    if question is None:
+        raise NotFound(f"no sample {key} in run {run.id!r}. Next: see the list of its samples")
+    return database.table(run, question)
+
+
+def _made(table: pa.Table) -> list[Row]:
+    return [_row(*record) for record in zip(*(column.to_pylist() for column in table.columns), strict=True)]
+
+
+def _is_plain(run: OpenRun, key: SampleKey, table: pa.Table) -> bool:
+    """True where each sample of a group has an index of its own, and none is of an older launch."""
+    launches = pc.unique(table["launch"]).to_pylist()
+    return {*launches} <= {0, _newest(run, key)} and pc.count_distinct(table["idx"]).as_py() == len(table)
+
+
+def group_keys(run: OpenRun, key: SampleKey, rows: list[Row]) -> list[SampleKey]:
+    """Of samples with the same index all but the last are earlier attempts; so are those of older launches."""
+    newest = _newest(run, key)
+    left, seen = Counter(row.index for row in rows), Counter[str]()
+    attempts = {}
+    for number, row in sorted(enumerate(rows), key=lambda pair: pair[1].launch):
+        left[row.index] -= 1
+        seen[row.index] += 1
+        is_current = not left[row.index] and row.launch in (0, newest)
+        attempts[number] = 0 if is_current else seen[row.index]
+    return [SampleKey(key.split, key.step, key.group, row.index, attempts[n]) for n, row in enumerate(rows)]
+
+
+def counted(run: OpenRun, key: SampleKey, rows: list[Row]) -> list[bool]:
+    """Of each row of a group, whether it counts: what older launches recorded of the step does not."""
+    newest = _newest(run, key)
+    return [row.launch in (0, newest) for row in rows]
+
+
+def _newest(run: OpenRun, key: SampleKey) -> int:
+    """The launch that recorded a step last; 0 where none is told."""
+    sketch = run.snapshot().steps.get((key.split, key.step))
+    return sketch.launch if sketch else 0
+
+
+def _chosen(run: OpenRun, key: SampleKey, rows: list[Row]) -> Row:
+    """Of rows in the order of their files the attempt that a key names. Raises `NotFound`."""
+    own = sorted((row for row in rows if row.index == key.index), key=lambda row: row.launch)
+    if not own or key.attempt > len(own):
+        raise NotFound(f"no sample {key} in run {run.id!r}. Next: see the list of its samples")
+    return own[(key.attempt or len(own)) - 1]
+
+
+def _alone(run: OpenRun, key: SampleKey) -> Row:
+    """The row of a sample, found without its group, which may be large. Raises `NotFound`."""
+    return _chosen(run, key, _rows(run, key, OWN, [*key.shared]))
+
+
+def locate(run: OpenRun, key: SampleKey) -> Locator:
+    """Where a sample lies. Raises `NotFound`, and `SourceChanged` where its file is gone."""
+    locator = _alone(run, key).locator
+    annotations.source_of(run, key, locator)
+    return locator
+
+
+def _loaded(run: OpenRun, key: SampleKey, row: Row) -> Sample:
+    return annotations.load(run, key, row.locator, annotations.places(run, [row.uid]).get(row.uid, []))
+
+
+def sample(run: OpenRun, key: SampleKey) -> Sample:
+    """One sample, whole, read from its source. Raises `NotFound`, and `SourceChanged` where the file was rewritten."""
+    return _loaded(run, key, _alone(run, key))
+
+
+class Keys(Sequence[SampleKey]):
+    """The keys of a group in which no sample is an earlier attempt, made as they are asked for."""
+
+    def __init__(self, of: SampleKey, indices: pa.Array) -> None:
+        self._of, self._indices = of, indices
+
+    def __len__(self) -> int:
+        return len(self._indices)
+
+    @overload
+    def __getitem__(self, at: int) -> SampleKey: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[SampleKey]: ...
+    def __getitem__(self, at: int | slice) -> SampleKey | list[SampleKey]:
+        own = self._of
+        if isinstance(at, int):
+            return SampleKey(own.split, own.step, own.group, self._indices[at].as_py())
+        return [SampleKey(own.split, own.step, own.group, index) for index in self._indices[at].to_pylist()]
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, SampleKey) and self.place(key) >= 0
+
+    def index(self, value: SampleKey, start: int = 0, stop: int | None = None) -> int:
+        """The place of a key. Raises `ValueError` where it has none from `start` on and before `stop`."""
+        place = self.place(value)
+        if not start <= place < (len(self) if stop is None else stop):
+            raise ValueError(f"{value} is not in the group")
+        return place
+
+    def place(self, key: SampleKey) -> int:
+        """The place of a key, -1 where it has none."""
+        own = self._of
+        is_of = (key.split, key.step, key.group, key.attempt) == (own.split, own.step, own.group, 0)
+        return int(pc.index(self._indices, key.index).as_py()) if is_of else -1
+
+
+def sample_and_group(run: OpenRun, key: SampleKey) -> tuple[Sample, Sequence[SampleKey]]:
+    """One sample as `sample`, and its group as lists have it, in order, itself among them.
+
+    Of a group without earlier attempts, which may be very large, no more than the sample's own row is made an object.
+    """
+    table = _table(run, key)
+    if _is_plain(run, key, table):
+        plain = Keys(key, table["idx"].combine_chunks())
+        place = plain.place(SampleKey(*key.shared))
+        row = _chosen(run, key, _made(table.slice(max(0, place), int(place >= 0))))
+        return _loaded(run, key, row), plain
+    rows = _made(table)
+    row = _chosen(run, key, rows)
+    keys = zip(group_keys(run, key, rows), rows, counted(run, key, rows), strict=True)
+    return _loaded(run, key, row), [one for one, of, counts in keys if counts or of is row]
+
+
+def raw(run: OpenRun, key: SampleKey) -> tuple[Locator, bytes]:
+    """Where a sample stands and its record's bytes, verbatim. Raises as `sample`."""
+    locator = _alone(run, key).locator
+    return locator, run.format.raw(annotations.source_of(run, key, locator), locator)
+
+
+def read(run: OpenRun, file: str, start: int, length: int) -> bytes:
+    """Bytes of one of the run's files from `start` on, whatever they are; fewer where the file ends.
+
+    `file` is a name as `Problem.source` and `Locator.source` have it. Raises `NotFound` for any other.
+    """
+    source = run.source(file)
+    if source is not None:
+        return run.format.read(source, max(0, start), max(0, length))
+    listed = run.format.beside(run.info) if isinstance(run.format, HasBeside) else []
+    found = next((one for one in listed if one.name == file), None)
+    if found is None:
+        raise NotFound(f"run {run.id!r} has no file {file!r}; `rolloupe doctor` names the files that have problems")
+    return file_damage.read(found, max(0, start), max(0, length))
+
+
+def neighbours(run: OpenRun, key: SampleKey) -> list[SampleKey]:
+    """The samples of a sample's group, in order."""
+    return group_keys(run, key, group_rows(run, key))

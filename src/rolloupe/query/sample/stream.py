@@ -1,0 +1,148 @@
+"""Many samples, whole, one after another: for what copies a run, or takes samples out of it."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from rolloupe.errors import SourceChanged
+from rolloupe.index import OpenRun
+from rolloupe.model import Locator, Sample, SampleKey
+from rolloupe.query.engine import database
+from rolloupe.query.engine.compile import ATTEMPT_ORDER
+from rolloupe.query.engine.database import Question
+from rolloupe.query.engine.keyed_table import Keyed
+from rolloupe.query.records import SampleItem, SampleQuery
+from rolloupe.query.sample import annotations
+from rolloupe.query.sample.load import sample
+from rolloupe.query.samples.pages import samples
+
+PAGE = 500
+"""Samples that are looked up at a time; one alone is held whole."""
+
+PLACES = f"""
+, numbered AS (SELECT base.*, row_number() OVER (of_key ORDER BY {ATTEMPT_ORDER}) AS n, count(*) OVER of_key AS most
+               FROM base SEMI JOIN asked ON grp = own_group AND idx = own_index
+               WHERE split = ? AND step = ? WINDOW of_key AS (PARTITION BY grp, idx))
+SELECT nth, source, byte_start, byte_length, part, uid
+FROM asked JOIN numbered ON grp = own_group AND idx = own_index AND n = if(own_attempt = 0, most, own_attempt)
+ORDER BY nth
+"""
+"""Where the samples of a page lie."""
+
+
+OF_STEP = f"""
+SELECT grp, idx, byte_length, uid, {ATTEMPT_ORDER} FROM rows WHERE split = ? AND step = ?
+"""
+
+MOST = 2**20
+"""Places that are held, some hundred bytes each: of a larger step each sample is asked for by itself."""
+
+
+ATTEMPTS = tuple(ATTEMPT_ORDER.split(", "))
+NO_PLACES = pa.table({"grp": pa.array([], pa.string()), "idx": pa.array([], pa.string())})
+
+
+class _Step(NamedTuple):
+    """What a reader knows of the step that it was asked for last."""
+
+    of: tuple[str, int, str]
+    """Split, step, and the version of the run."""
+    places: Keyed | None = None
+    """By group and index: where a sample lies, and its uid. None until a second sample is asked for."""
+    noted: Keyed | None = None
+    """By uid: where annotations stand, oldest first. None where there are none."""
+
+    def place(self, key: SampleKey) -> tuple[Locator, str] | None:
+        """Where the sample of a key lies, and its uid; of several attempts the last. None where that is not known."""
+        rows = self.places.rows(key.group, key.index) if self.places and not key.attempt else []
+        if not rows:
+            return None
+        last = max(rows, key=lambda row: tuple(row[name] for name in ATTEMPTS))
+        found = Locator(source=last["source"], start=last["byte_start"], length=last["byte_length"], part=last["part"])
+        return found, last["uid"]
+
+    def notes(self, uid: str) -> list[Locator]:
+        """Where the annotations of a sample stand."""
+        rows = self.noted.rows(uid) if self.noted and uid else []
+        return [Locator(source=row["file"], start=row["byte_start"], length=row["byte_length"]) for row in rows]
+
+
+class Reader:
+    """Reads samples as `query.sample` does; where two of a step are asked for in turn, the step is looked up once.
+
+    Threads may share a reader.
+    """
+
+    def __init__(self, run: OpenRun) -> None:
+        self._run = run
+        self._last: _Step | None = None
+
+    def __call__(self, key: SampleKey) -> Sample:
+        """One sample. Raises `NotFound`, and `SourceChanged` where its file was rewritten."""
+        of = (key.split, key.step, self._run.version)
+        last = self._last
+        if last is None or last.of != of:
+            self._last = _Step(of)
+            return sample(self._run, key)
+        if last.places is None:
+            self._last = last = self._looked_up(of)
+        place = last.place(key)
+        if place is None:
+            return sample(self._run, key)
+        locator, uid = place
+        try:
+            return annotations.load(self._run, key, locator, last.notes(uid))
+        except SourceChanged:
+            return sample(self._run, key)  # the file was written again since it was looked up
+
+    def _looked_up(self, of: tuple[str, int, str]) -> _Step:
+        split, step, _ = of
+        snapshot = self._run.snapshot()
+        sketch = snapshot.steps.get((split, step))
+        if sketch is None or sketch.rows > MOST:
+            return _Step(of, Keyed(NO_PLACES, ("grp", "idx")))
+        rows = database.table(self._run, Question(snapshot.holding([split], step, step), OF_STEP, [split, step]))
+        noted = annotations.noted(self._run, rows["uid"])
+        return _Step(of, Keyed(rows, ("grp", "idx")), None if noted is None else Keyed(noted, ("uid",)))
+
+
+def whole(run: OpenRun, split: str, step: int) -> Iterator[Sample]:
+    """Yield the samples of a step, read from their files, those of a group side by side: all that its means count.
+
+    What annotations say of a sample (advantage, why it was discarded, metrics, tags) is in its row. Raises
+    `SourceChanged` where a file was rewritten meanwhile.
+    """
+    offset = 0
+    while True:
+        query = SampleQuery(splits=(split,), step_min=step, step_max=step, offset=offset, limit=PAGE)
+        page = samples(run, query).samples
+        yield from _read(run, page)
+        offset += len(page)
+        if len(page) < PAGE:
+            return
+
+
+def _read(run: OpenRun, items: Sequence[SampleItem]) -> Iterator[Sample]:
+    if not items:
+        return
+    key = items[0].key
+    pieces = run.snapshot().holding([key.split], key.step, key.step)
+    asked = pa.table({
+        "nth": range(len(items)), "own_group": [item.key.group for item in items],
+        "own_index": [item.key.index for item in items], "own_attempt": [item.key.attempt for item in items],
+    })  # fmt: skip
+    places = database.ask(run, Question(pieces, PLACES, [key.split, key.step], tables={"asked": asked}))
+    noted = annotations.places(run, [place[-1] for place in places])
+    for nth, name, start, length, part, uid in places:
+        locator = Locator(source=name, start=start, length=length, part=part)
+        yield _annotated(annotations.load(run, items[nth].key, locator, noted.get(uid, [])), items[nth])
+
+
+def _annotated(found: Sample, item: SampleItem) -> Sample:
+    row = found.row
+    row.advantage = item.advantage if row.advantage is None else row.advantage
+    row.discarded = row.discarded or item.discarded
+    row.metrics = row.metrics | item.metrics
+    row.tags = row.tags | item.tags
+    return found

@@ -1,0 +1,230 @@
+"""Lists of groups: a page of them, each with its samples and chosen columns of these.
+
+Which groups there are, and in what order, is asked once for several steps and kept (`Heads`); what is shown of a page
+is asked of its own steps alone.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from rolloupe.index import OpenRun, Piece, Snapshot
+from rolloupe.model import SampleKey
+from rolloupe.query.engine import database
+from rolloupe.query.engine.cache import Kept
+from rolloupe.query.engine.compile import FILE_ORDER, by_value, terms_of
+from rolloupe.query.engine.database import Question
+from rolloupe.query.engine.names import column, is_number
+from rolloupe.query.engine.relation import PLACE
+from rolloupe.query.records import SampleQuery, Stats
+from rolloupe.query.samples.list_items import KEY, ORDER, attempts_of
+from rolloupe.query.samples.pages import in_known_splits, stamp_of
+
+MAX_MEMBERS = 1000
+"""Samples of a group that a page names; of more it tells how many there are."""
+
+KEPT_BYTES = 64 * 2**20
+
+Cell = float | int | str | None
+
+
+class Group(NamedTuple):
+    """Samples of a query that share a prompt at a step. `first` samples of the list stand before it."""
+
+    key: tuple[str, int, str]
+    """Split, step and group."""
+    samples: int
+    first: int
+    prompt: str
+    env: str
+    reward: Stats
+    means: list[float | None]
+    """By column, over the finite values; None for text."""
+    members: list[SampleKey]
+    """At most `MAX_MEMBERS`, in order."""
+    cells: list[list[Cell]]
+    """By column, a value for each member."""
+    discarded: str = ""
+    """Why samples of it were not trained on, the most frequent reason; empty where all were."""
+
+
+class GroupPage(NamedTuple):
+    """A page of groups: `total` groups there are, of `samples` samples."""
+
+    total: int
+    samples: int
+    offset: int
+    groups: list[Group]
+    stamp: int = 0
+
+
+class Heads(NamedTuple):
+    """The groups of a query in order, without what is shown of them: parallel arrays."""
+
+    steps: NDArray[np.int64]
+    names: NDArray[np.uint64]
+    """Hashes of split, step and group."""
+    sizes: NDArray[np.int64]
+    firsts: NDArray[np.int64]
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes to keep it."""
+        return sum(column.nbytes for column in self)
+
+
+_kept: Kept[Heads] = Kept(KEPT_BYTES, lambda one: one.nbytes)
+
+
+def groups_page(
+    run: OpenRun, query: SampleQuery, columns: Sequence[str] = ("reward",), around: SampleKey | None = None
+) -> GroupPage:
+    """A page of groups; offset and limit count groups. Raises as `samples`.
+
+    `sort` orders the groups by the mean of a column, and the samples of each by the column itself. With `around`, the
+    page on which the group of this sample is (the asked-for one where it is on none).
+    """
+    snapshot = run.snapshot()
+    query = in_known_splits(snapshot, query)
+    for name in columns:
+        column(snapshot, name)
+    asked = replace(query, offset=0, limit=None)
+    heads = _kept.get(run, snapshot, asked, lambda: _made(run, snapshot, query))
+    if around is not None and query.limit:
+        place = _place_of(run, snapshot, heads, around)
+        query = query if place is None else replace(query, offset=place // query.limit * query.limit)
+    stop = None if query.limit is None else query.offset + query.limit
+    page = slice(query.offset, stop)
+    own = Heads(heads.steps[page], heads.names[page], heads.sizes[page], heads.firsts[page])
+    found = _shown(run, snapshot, query, columns, own)
+    return GroupPage(len(heads.steps), int(heads.sizes.sum()), query.offset, found, stamp_of(snapshot, query))
+
+
+HASH = "hash(split, step, grp)"
+
+
+def _place_of(run: OpenRun, snapshot: Snapshot, heads: Heads, key: SampleKey) -> int | None:
+    """The place of a sample's group; None where it has none."""
+    pieces = snapshot.holding([key.split], key.step, key.step)
+    if not pieces or not -(2**63) <= key.step < 2**63:
+        return None
+    sql = f"SELECT {HASH} FROM rows WHERE split = ? AND step = ? AND grp = ? LIMIT 1"
+    answer = database.ask(run, Question(pieces, sql, [key.split, key.step, key.group]))
+    found = np.flatnonzero(heads.names == np.uint64(answer[0][0])).tolist() if answer else []
+    return found[0] if found else None
+
+
+def _made(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Heads:
+    by_index = query.sort == "index"
+    pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
+    terms = terms_of(snapshot, query, by_group=False)
+    if not pieces:
+        none = np.empty(0, np.int64)
+        return Heads(none, np.empty(0, np.uint64), none, none)
+    own = "NULL" if by_index else column(snapshot, query.sort)
+    is_text = not by_index and not is_number(snapshot, query.sort)
+    value = f"min({own})" if is_text or by_index else f"avg({own}) FILTER (isfinite({own}::DOUBLE))"
+    way = "DESC" if query.descending else "ASC"
+    # within a step files are numbered in their order; a group begins where its first sample stands
+    lead = f"min(({PLACE[0]} << 32) | {PLACE[1]})"
+    one_step = query.step_min is not None and query.step_min == query.step_max
+    lead = f"min(row({FILE_ORDER}))" if one_step else lead
+    index_way = way if by_index else "ASC"
+    sql = f"""{terms.own}
+    SELECT any_value(step), {HASH}, count(*), {value} AS value, {lead} AS lead, any_value(split) AS side
+    FROM own GROUP BY {HASH} ORDER BY value {way} NULLS LAST,
+    side <> 'train' {index_way}, side {index_way}, any_value(step) {index_way}, lead {index_way}"""
+    table = database.table(run, Question(pieces, sql, terms.where.values, terms.named, said=terms.said))
+    steps, names, sizes = (table.columns[n].combine_chunks().to_numpy(zero_copy_only=False) for n in range(3))
+    sizes = sizes.astype(np.int64)
+    return Heads(steps.astype(np.int64), names.astype(np.uint64), sizes, np.cumsum(sizes) - sizes)
+
+
+def _shown(run: OpenRun, snapshot: Snapshot, query: SampleQuery, columns: Sequence[str], heads: Heads) -> list[Group]:
+    if not len(heads.steps):
+        return []
+    own = replace(query, step_min=int(heads.steps.min()), step_max=int(heads.steps.max()), sort="index")
+    said = ["discarded"] if snapshot.says_discarded else []
+    sort = [] if query.sort == "index" else [query.sort]
+    terms = terms_of(snapshot, own, by_group=False, also=[*columns, *said, *sort])
+    inside = ", ".join([*([by_value(snapshot, query)] if sort else []), FILE_ORDER])
+    pieces = _pieces(snapshot, query, set(heads.steps.tolist()))
+    wanted = pa.table({"nth_group": pa.array(range(len(heads.names)), pa.int64()), "head": heads.names})
+    chosen = [column(snapshot, name) for name in columns]
+    cells = "".join(f", {name} AS c{n}" for n, name in enumerate(chosen))
+    base = f"""{terms.own}, named AS (SELECT *, {HASH} AS head FROM own),
+    members AS (SELECT * FROM named JOIN heads USING (head))"""
+
+    def asked(sql: str) -> pa.Table:
+        question = Question(
+            pieces, f"{base} {sql}", terms.where.values, terms.named, tables={"heads": wanted}, said=terms.said
+        )
+        return database.table(run, question)
+
+    numbers = [name if is_number(snapshot, known) else None for name, known in zip(chosen, columns, strict=True)]
+    means = "".join(
+        f", avg({name}::DOUBLE) FILTER (isfinite({name}::DOUBLE))" if name else ", NULL::DOUBLE" for name in numbers
+    )
+    sums = asked(
+        f"""SELECT nth_group, count(*), count(reward) FILTER (isfinite(reward)), avg(reward) FILTER (isfinite(reward)),
+        stddev_pop(reward) FILTER (isfinite(reward)), min(reward) FILTER (isfinite(reward)),
+        max(reward) FILTER (isfinite(reward)), coalesce(mode(nullif(discarded, '')), ''){means}
+        FROM members GROUP BY nth_group"""
+    )
+    rows = asked(
+        f"""SELECT nth_group, {", ".join(KEY)}, {", ".join(ORDER)}, prompt_preview, env{cells} FROM members
+        QUALIFY row_number() OVER (PARTITION BY nth_group ORDER BY {inside}) <= {MAX_MEMBERS}
+        ORDER BY nth_group, {inside}"""
+    )
+    return _groups(run, snapshot, heads, sums, rows)
+
+
+def _pieces(snapshot: Snapshot, query: SampleQuery, steps: set[int]) -> list[Piece]:
+    found = {
+        id(piece): piece
+        for (split, step), pieces in snapshot.pieces.items()
+        if step in steps and (not query.splits or split in query.splits)
+        for piece in pieces
+    }
+    return list(found.values())
+
+
+def _groups(run: OpenRun, snapshot: Snapshot, heads: Heads, sums: pa.Table, rows: pa.Table) -> list[Group]:
+    numbered = rows.append_column("nth", pa.array(range(len(rows)), pa.int64()))
+    attempts = attempts_of(run, snapshot, numbered.select(["nth", *KEY, *ORDER]))
+    stats = {record[0]: record[1:] for record in _records(sums)}
+    members: dict[int, list[tuple[Any, ...]]] = {}
+    keys: dict[int, list[SampleKey]] = {}
+    for nth, record in enumerate(_records(rows)):
+        members.setdefault(record[0], []).append(record[1 + len(KEY) + len(ORDER) :])
+        split, step, group, index = record[1 : 1 + len(KEY)]
+        keys.setdefault(record[0], []).append(SampleKey(split, step, group, index, attempts.get(nth, 0)))
+    found = []
+    for nth in range(len(heads.names)):
+        if nth not in members:  # gone since
+            continue
+        own, first = members[nth], keys[nth][0]
+        count, finite, mean, std, low, high, reason, *means = stats[nth]
+        found.append(
+            Group(
+                key=(first.split, first.step, first.group),
+                samples=count,
+                first=int(heads.firsts[nth]),
+                prompt=own[0][0],
+                env=own[0][1],
+                reward=Stats(finite, mean, std, low, high, count - finite),
+                means=means,
+                members=keys[nth],
+                cells=[list(values) for values in zip(*(record[2:] for record in own), strict=True)],
+                discarded=reason,
+            )
+        )
+    return found
+
+
+def _records(table: pa.Table) -> list[tuple[Any, ...]]:
+    return list(zip(*(one.to_pylist() for one in table.columns), strict=True))

@@ -1,0 +1,236 @@
+"""A query's samples as a list that can be opened at any place: which rows of the index stand from here to there.
+
+Sorted by a number a list is made once and kept, and its first page is told before that; in the order of the run it is
+cut by steps, whose sizes are known, so that a page costs its own steps; sorted by text DuckDB finds each page.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from rolloupe.errors import NotFound, SourceChanged
+from rolloupe.index import OpenRun, Snapshot, StepKey
+from rolloupe.model import SampleKey
+from rolloupe.query.engine import database
+from rolloupe.query.engine.cache import Kept
+from rolloupe.query.engine.compile import Terms, is_one_step, number_of, terms_of
+from rolloupe.query.engine.database import Question
+from rolloupe.query.engine.relation import PLACE, Place
+from rolloupe.query.records import SampleQuery
+from rolloupe.query.sample.load import locate
+from rolloupe.query.samples.sorting import order_of
+from rolloupe.query.samples.top_steps import foremost
+
+KEPT_BYTES = 256 * 2**20
+"""What lists that are kept may take together."""
+
+
+FIRST = 200
+"""Samples at the top of a list that are looked for before the whole is sorted."""
+
+
+class Listed(Protocol):
+    """The samples of a query in order."""
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The run as it was when the list was made: the pieces of its places are of then."""
+
+    @property
+    def total(self) -> int:
+        """How many samples there are."""
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes to keep it."""
+
+    def page(self, run: OpenRun, offset: int, limit: int) -> list[Place]:
+        """The rows from `offset` on, fewer at the end. `run` is the run that the list is of, wherever it is taken."""
+
+    def place_of(self, run: OpenRun, key: SampleKey) -> int | None:
+        """Where a sample stands, None where it is not in the list."""
+
+
+kept: Kept[Listed] = Kept(KEPT_BYTES, lambda one: one.nbytes)
+
+
+def listed(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Listed:
+    """The list of a query, whose `offset` and `limit` are left aside. Raises `BadQuery`, as `terms_of`."""
+    number = number_of(snapshot, query.sort)
+    asked = replace(query, offset=0, limit=None)
+    if is_one_step(query) or (query.sort != "index" and number is None):
+        return BySql(run, snapshot, query)
+    if number is not None:
+        by_number = ByNumber(run, snapshot, asked, number)
+        return by_number if by_number.is_of_steps else by_number.whole
+    if _is_narrowed(query):
+        return kept.get(run, snapshot, asked, lambda: ByStep(snapshot, query, _counted(run, snapshot, query)))
+    return ByStep(snapshot, query, {key: snapshot.steps[key].rows for key in _steps(snapshot, query)})
+
+
+class ByNumber:
+    """A list that a number sorts: its first page, of whole steps, is told without a look at all of them."""
+
+    nbytes = 0
+
+    def __init__(self, run: OpenRun, snapshot: Snapshot, query: SampleQuery, number: str) -> None:
+        self._run, self.snapshot, self._query, self._number = run, snapshot, query, number
+        told = query.trained is None or (query.trained and not snapshot.says_discarded)
+        self.is_of_steps = told and not query.where and query.group is None
+        self._steps = _steps(snapshot, replace(query, descending=False)) if self.is_of_steps else []
+
+    @property
+    def whole(self) -> Listed:
+        """All of it."""
+        return kept.get(self._run, self.snapshot, self._query, self._made)
+
+    def _made(self) -> Listed:
+        return order_of(self._run, self.snapshot, self._query, self._number)
+
+    @property
+    def total(self) -> int:
+        """How many samples there are."""
+        found = [self.snapshot.steps[key] for key in self._steps]
+        return sum(sketch.trained if self._query.trained else sketch.rows for sketch in found)
+
+    def page(self, run: OpenRun, offset: int, limit: int) -> list[Place]:
+        """The rows from `offset` on."""
+        stop = min(offset + limit, self.total)
+        first = foremost(self.snapshot, self._query, self._steps, stop) if 0 < stop <= FIRST else None
+        if first is None:
+            return self.whole.page(run, offset, limit)
+        return order_of(run, self.snapshot, self._query, self._number, first).page(run, offset, stop - offset)
+
+    def place_of(self, run: OpenRun, key: SampleKey) -> int | None:
+        """Where a sample stands."""
+        return self.whole.place_of(run, key)
+
+
+class BySql:
+    """A list whose pages DuckDB finds: of few steps, or sorted by text."""
+
+    nbytes = 0
+
+    def __init__(self, run: OpenRun, snapshot: Snapshot, query: SampleQuery, *, by_group: bool | None = None) -> None:
+        self._run, self.snapshot, self._query = run, snapshot, query
+        self._terms = terms_of(snapshot, query, by_group=by_group)
+        self._pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
+
+    @property
+    def total(self) -> int:
+        """How many samples there are."""
+        query = self._query
+        if not _is_narrowed(query):
+            return sum(self.snapshot.steps[key].rows for key in _steps(self.snapshot, query))
+        return sum(_counted(self._run, self.snapshot, query).values())
+
+    def page(self, run: OpenRun, offset: int, limit: int) -> list[Place]:
+        """The rows from `offset` on."""
+        if not self._pieces or limit <= 0:
+            return []
+        sql = f"{self._terms.own} SELECT {', '.join(PLACE)} FROM own ORDER BY {self._terms.order} LIMIT ? OFFSET ?"
+        answer, reading = database.placed(run, self._question(sql, limit, offset))
+        return [reading.place(file, row) for file, row in zip(*(c.to_pylist() for c in answer.columns), strict=True)]
+
+    def place_of(self, run: OpenRun, key: SampleKey) -> int | None:
+        """Where a sample stands."""
+        try:
+            locator = locate(run, key)
+        except (NotFound, SourceChanged):
+            return None
+        if not self._pieces:
+            return None
+        sql = f"""{self._terms.own}
+        , placed AS (SELECT *, row_number() OVER (ORDER BY {self._terms.order}) - 1 AS place FROM own)
+        SELECT place FROM placed WHERE source = ? AND byte_start = ? AND part = ?"""
+        answer = database.ask(run, self._question(sql, locator.source, locator.start, locator.part))
+        return int(answer[0][0]) if answer else None
+
+    def _question(self, sql: str, *values: object) -> Question:
+        terms = self._terms
+        return Question(self._pieces, sql, [*terms.where.values, *values], terms.named, said=terms.said)
+
+
+class ByStep:
+    """A list in the order of the run: steps one after another, within each the samples of a group together."""
+
+    def __init__(self, snapshot: Snapshot, query: SampleQuery, counts: dict[StepKey, int]) -> None:
+        self.snapshot, self._query = snapshot, query
+        terms_of(snapshot, query)  # a query that means nothing is refused now
+        self._steps = [key for key in _steps(snapshot, query) if counts.get(key)]
+        self._begins = [0, *accumulate(counts[key] for key in self._steps)]
+        self.nbytes = 256 * len(self._steps)
+
+    @property
+    def total(self) -> int:
+        """How many samples there are."""
+        return self._begins[-1]
+
+    def page(self, run: OpenRun, offset: int, limit: int) -> list[Place]:
+        """The rows from `offset` on."""
+        found: list[Place] = []
+        stop = min(offset + limit, self.total)
+        for first, last in self._ranges(offset, stop):
+            begin = self._begins[first]
+            low = max(offset, begin)
+            found += self._part(run, first, last).page(run, low - begin, min(stop, self._begins[last + 1]) - low)
+        return found
+
+    def place_of(self, run: OpenRun, key: SampleKey) -> int | None:
+        """Where a sample stands."""
+        try:
+            number = self._steps.index((key.split, key.step))
+        except ValueError:
+            return None
+        place = self._part(run, number, number).place_of(run, key)
+        return None if place is None else self._begins[number] + place
+
+    def _ranges(self, offset: int, stop: int) -> Iterator[tuple[int, int]]:
+        """The steps of a page, first and last, of one split at a time."""
+        if offset >= stop:
+            return
+        first, last = bisect_right(self._begins, offset) - 1, bisect_right(self._begins, stop - 1) - 1
+        while first <= last:
+            end = next((n - 1 for n in range(first, last + 1) if self._steps[n][0] != self._steps[first][0]), last)
+            yield first, end
+            first = end + 1
+
+    def _part(self, run: OpenRun, first: int, last: int) -> BySql:
+        split, steps = self._steps[first][0], sorted((self._steps[first][1], self._steps[last][1]))
+        query = replace(self._query, splits=(split,), step_min=steps[0], step_max=steps[1])
+        return BySql(run, self.snapshot, query, by_group=True)
+
+
+def _is_narrowed(query: SampleQuery) -> bool:
+    """True where a query asks for some of the samples of its steps alone."""
+    return bool(query.where) or query.group is not None or query.trained is not None
+
+
+def _counted(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> dict[StepKey, int]:
+    """How many samples of each step a query finds."""
+    pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
+    if not pieces:
+        return {}
+    terms: Terms = terms_of(snapshot, query, by_group=False)
+    sql = f"SELECT split, step, count(*) FROM rows WHERE {terms.where.sql} GROUP BY ALL"
+    answer = database.ask(run, Question(pieces, sql, terms.where.values, terms.named, said=terms.said))
+    return {(split, step): count for split, step, count in answer}
+
+
+def _steps(snapshot: Snapshot, query: SampleQuery) -> Sequence[StepKey]:
+    """The steps of a query in order."""
+    if is_one_step(query):
+        return [key] if (key := (query.splits[0], query.step_min or 0)) in snapshot.steps else []
+
+    def fits(split: str, step: int) -> bool:
+        return (
+            (not query.splits or split in query.splits)
+            and (query.step_min is None or step >= query.step_min)
+            and (query.step_max is None or step <= query.step_max)
+        )
+
+    found = [key for key in snapshot.steps if fits(*key)]
+    return sorted(found, key=lambda key: (key[0] != "train", *key), reverse=query.descending)

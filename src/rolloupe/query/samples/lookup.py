@@ -1,0 +1,92 @@
+"""Samples that are named: by their ids, or by what their framework calls them."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from rolloupe.index import OpenRun, Snapshot
+from rolloupe.model import SampleKey
+from rolloupe.query.engine import database
+from rolloupe.query.engine.compile import ATTEMPT_ORDER
+from rolloupe.query.engine.database import Question
+from rolloupe.query.engine.relation import PLACE
+from rolloupe.query.records import SampleItem
+from rolloupe.query.samples import list_items
+
+BATCH = 2000
+"""Samples that are looked up at a time."""
+
+MANY = 50_000
+"""At most so many where each takes little."""
+
+BY_KEY = f"""
+SELECT {", ".join(PLACE)} FROM rows
+SEMI JOIN asked ON split = own_split AND step = own_step AND grp = own_group AND idx = own_index
+"""
+RESPONSES = f"""
+SELECT nth, arg_max(response_preview, row({ATTEMPT_ORDER})) FROM rows
+JOIN asked ON split = own_split AND step = own_step AND grp = own_group AND idx = own_index GROUP BY nth
+"""
+BY_UID = f"SELECT {', '.join(PLACE)} FROM rows WHERE uid IN (SELECT own_uid FROM asked) AND uid <> ''"
+
+
+def named(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, SampleItem]:
+    """What the index knows of these samples; those that the run has not are left out."""
+    found: dict[SampleKey, SampleItem] = {}
+    for first in range(0, len(keys), BATCH):
+        batch = [key for key in keys[first : first + BATCH] if -(2**63) <= key.step < 2**63]
+        snapshot = run.snapshot()
+        steps = {(key.split, key.step) for key in batch}
+        pieces = list({id(piece): piece for step in steps for piece in snapshot.pieces.get(step, ())}.values())
+        if not pieces:
+            continue
+        names = ("own_split", "own_step", "own_group", "own_index")
+        asked = pa.table({name: [key.shared[n] for key in batch] for n, name in enumerate(names)})
+        wanted = set(batch)
+        items = _items(run, snapshot, Question(pieces, BY_KEY, tables={"asked": asked}))
+        found |= {item.key: item for item in items if item.key in wanted}
+    return found
+
+
+def responses(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, tuple[SampleKey, str]]:
+    """How the responses of many samples begin, with their keys; those that the run has not are left out."""
+    found: dict[SampleKey, tuple[SampleKey, str]] = {}
+    current = [key for key in keys if not key.attempt and -(2**63) <= key.step < 2**63]
+    for first in range(0, len(current), MANY):
+        batch = current[first : first + MANY]
+        if (asked := _asked(run, batch)) is not None:
+            nths, texts = (column.to_pylist() for column in database.table(run, asked).columns)
+            found |= {(key := batch[nth]): (key, response) for nth, response in zip(nths, texts, strict=True)}
+    earlier = named(run, [key for key in keys if key.attempt])
+    return found | {key: (item.key, item.response) for key, item in earlier.items()}
+
+
+def _asked(run: OpenRun, batch: Sequence[SampleKey]) -> Question | None:
+    """The question for the responses of a batch; None where the run has none of their steps."""
+    snapshot = run.snapshot()
+    steps = {(key.split, key.step) for key in batch}
+    pieces = list({id(piece): piece for step in steps for piece in snapshot.pieces.get(step, ())}.values())
+    if not pieces:
+        return None
+    asked = {
+        "own_split": [key.split for key in batch], "own_step": [key.step for key in batch],
+        "own_group": [key.group for key in batch], "own_index": [key.index for key in batch], "nth": range(len(batch)),
+    }  # fmt: skip
+    return Question(pieces, RESPONSES, tables={"asked": pa.table(asked)})
+
+
+def by_uid(run: OpenRun, uids: Sequence[str]) -> dict[str, SampleItem]:
+    """The samples that their framework calls so, wherever in the run they are; of several the last."""
+    asked = [uid for uid in dict.fromkeys(uids) if uid]
+    snapshot = run.snapshot()
+    pieces = snapshot.holding()
+    if not asked or not pieces:
+        return {}
+    question = Question(pieces, BY_UID, tables={"asked": pa.table({"own_uid": asked})})
+    return {item.uid: item for item in _items(run, snapshot, question)}
+
+
+def _items(run: OpenRun, snapshot: Snapshot, question: Question) -> list[SampleItem]:
+    answer, reading = database.placed(run, question)
+    places = [reading.place(file, row) for file, row in zip(*(c.to_pylist() for c in answer.columns), strict=True)]
+    return list_items.items(list_items.shown(run, snapshot, places))

@@ -1,0 +1,300 @@
+"""Pieces of a run searched, in a thread of its own; what was found is taken from them while it goes on."""
+
+import contextlib
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from rolloupe.errors import SourceChanged
+from rolloupe.index import OpenRun, Piece, StepKey
+from rolloupe.index.segments.text_batches import TextBatch, read_texts
+from rolloupe.query.engine import database
+from rolloupe.query.engine.database import Question
+from rolloupe.query.engine.relation import PLACE, Place
+from rolloupe.query.search.pace import Pace, Stopped
+from rolloupe.query.search.pattern import COLUMNS, Mask, Pattern
+from rolloupe.query.search.roles import Spoken
+from rolloupe.query.search.scope import Rows
+from rolloupe.query.search.snippets import Snippet, snippets_of
+
+MAX_NOTES = 20
+MAX_STEPS = 10_000
+"""Of so many steps it is counted what was found."""
+LARGE_ROWS = 50_000
+"""A piece with more rows shows what it has found before it is through, in the order of its file."""
+
+
+TOGETHER_BYTES = 2**20
+"""Texts of small pieces are looked through together: to begin takes as long as to look through some hundred."""
+
+
+class Row(NamedTuple):
+    """A row of the index in which something was found."""
+
+    piece: Piece
+    row: int
+    snippets: tuple[Snippet, ...]
+    more: bool
+    """True where there is more in it than the snippets show."""
+
+
+class Texts(NamedTuple):
+    """The texts of a batch that are searched, column by column, and the numbers of their rows."""
+
+    numbers: Rows
+    columns: list[pa.Array]
+    read: int
+    """How many rows the batch has."""
+    is_scanned: bool
+
+
+class Count:
+    """What has been searched, by all threads of a search; `by_step` also counts what is found of each step."""
+
+    def __init__(self, *, by_step: bool = False) -> None:
+        self.by_step = by_step
+        self._steps: Counter[StepKey] = Counter()
+        self._known_steps: set[StepKey] = set()
+        self.lock = threading.Lock()
+        self.samples = 0
+        self.size_bytes = 0
+        self.found = 0
+        self.from_sources = 0
+        """Samples whose texts were read from their files, since the index has none of them."""
+        self.notes: dict[str, None] = {}
+        """What could not be searched, and why."""
+
+    def add(self, samples: int, size_bytes: int, found: int, *, is_scanned: bool) -> None:
+        """Count what was searched."""
+        with self.lock:
+            self.samples += samples
+            self.size_bytes += size_bytes
+            self.found += found
+            self.from_sources += samples if is_scanned else 0
+
+    def add_steps(self, found: Mapping[StepKey, int]) -> None:
+        """Count what was found of some steps; those beyond `MAX_STEPS` are not told."""
+        with self.lock:
+            for key, number in found.items():
+                if key in self._known_steps or len(self._known_steps) < MAX_STEPS:
+                    self._known_steps.add(key)
+                    self._steps[key] += number
+
+    def take_steps(self) -> dict[StepKey, int]:
+        """What was found of each step since it was last asked."""
+        with self.lock:
+            taken, self._steps = self._steps, Counter()
+        return dict(taken)
+
+    def note(self, reason: str) -> None:
+        """Note what could not be searched; a few reasons are enough."""
+        with self.lock:
+            if len(self.notes) < MAX_NOTES:
+                self.notes[reason] = None
+
+
+class Part:
+    """The search of one piece. `search_parts` works through it; `take` has what was found since."""
+
+    def __init__(
+        self,
+        opened: OpenRun,
+        pattern: Pattern,
+        piece: Piece,
+        rows: Rows | None,
+        count: Count,
+        pace: Pace,
+        *,
+        oldest_first: bool = False,
+    ) -> None:
+        self.piece = piece
+        self._oldest_first = oldest_first
+        self._placed: Placed | None = None
+        self.pace = pace
+        self._pattern = pattern
+        self._opened = opened
+        self._rows = rows
+        self._count = count
+        self._spoken = Spoken(opened, pattern, count.note) if set(pattern.query.roles) - {*COLUMNS} else None
+        self._names = COLUMNS if self._spoken else [n for n in COLUMNS if n in (pattern.query.roles or COLUMNS)]
+        self._found: deque[Row] = deque()
+        self._held: list[Row] = []
+        self._samples, self._bytes = piece.rows, piece.stop - piece.start
+
+    def texts(self, go_on: Callable[[], bool]) -> Iterator[Texts]:
+        """Yield what is searched, as far as it can be read. Raises `Stopped` where `go_on` says no."""
+        if self._rows is not None and not len(self._rows):
+            return
+        source = self._opened.source(self.piece.source)
+        try:
+            for batch in read_texts(self._opened.info, source, self.piece, self._names):
+                if not go_on():
+                    raise Stopped
+                if batch.is_scanned and self.piece.path is not None:
+                    self._opened.lacks_texts(self.piece.path)
+                yield self._asked(batch)
+        except SourceChanged as error:
+            self._count.note(str(error))
+
+    def _asked(self, batch: TextBatch) -> Texts:
+        if self._rows is None:
+            numbers = np.arange(batch.first, batch.first + len(batch))
+            return Texts(numbers, batch.columns, len(batch), batch.is_scanned)
+        low, high = np.searchsorted(self._rows, [batch.first, batch.first + len(batch)])
+        numbers, columns = self._rows[low:high], batch.columns
+        if len(numbers) < len(batch):
+            columns = [column.take(pa.array(numbers - batch.first)) for column in columns]
+        return Texts(numbers, columns, len(batch), batch.is_scanned)
+
+    def mask(self, column: pa.Array) -> Mask:
+        """Tell which texts of a column may hold what is looked for; where no role was asked for they do."""
+        return self._pattern.possibly(column) if self._spoken else self._pattern.within(column)
+
+    def look(self, texts: Texts, masks: Sequence[Mask], listing: Callable[[], bool], go_on: Callable[[], bool]) -> None:
+        """Keep the rows in which something was found, as far as they are listed, and count them all."""
+        places = np.flatnonzero(np.logical_or.reduce(masks))
+        if self._spoken is not None:
+            rows = self._of_roles(texts.numbers[places], go_on)
+            found = len(rows)
+            places = np.searchsorted(texts.numbers, [row.row for row in rows])
+        else:
+            rows = []
+            for place in places:
+                if not listing():
+                    break
+                if not go_on():
+                    raise Stopped
+                rows.append(self._row(texts, masks, int(place)))
+            found = len(places)
+        self._held += rows
+        if self._count.by_step and found:
+            try:
+                self._count.add_steps(self._found_by_step(texts.numbers[places]))
+            except SourceChanged as error:
+                self._count.note(f"{found} samples were found and are in no count by step: {error}")
+        share = (self.piece.stop - self.piece.start) * texts.read // self.piece.rows
+        self._samples, self._bytes = self._samples - texts.read, self._bytes - share
+        self._count.add(texts.read, share, found, is_scanned=texts.is_scanned)
+        if self.piece.rows > LARGE_ROWS:
+            self._found.extend(self._held)
+            self._held = []
+
+    def end(self) -> None:
+        """All of it was looked at that can be."""
+        self._found.extend(self._in_order(self._held))
+        self._placed = None
+        self._count.add(self._samples, self._bytes, 0, is_scanned=False)
+
+    def take(self) -> list[Row]:
+        """What was found and not taken yet."""
+        return [self._found.popleft() for _ in range(len(self._found))]
+
+    def _row(self, texts: Texts, masks: Sequence[Mask], place: int) -> Row:
+        snippets: list[Snippet] = []
+        more = False
+        for name, column, mask in zip(self._names, texts.columns, masks, strict=True):
+            if mask[place]:
+                own, is_more = snippets_of(self._pattern, name, _encoded(column, place))
+                snippets += own
+                more = more or is_more
+        return Row(self.piece, int(texts.numbers[place]), tuple(snippets), more)
+
+    def _of_roles(self, numbers: Rows, go_on: Callable[[], bool]) -> list[Row]:
+        """What some roles say is known to the samples alone: those in which it may stand are read whole."""
+        assert self._spoken is not None
+        return [
+            Row(self.piece, number, snippets, more)
+            for number, snippets, more in self._spoken.among(self.piece, numbers, go_on)
+        ]
+
+    def _in_order(self, rows: list[Row]) -> list[Row]:
+        """The rows of a piece in order: newest or oldest step first, within a step as they stand."""
+        if len(rows) < 2 or self._is_of_one_step:
+            return rows
+        steps = self._known().of(np.array([row.row for row in rows])).steps
+        way = 1 if self._oldest_first else -1
+        return [row for _, row in sorted(zip(steps, rows, strict=True), key=lambda pair: (way * pair[0], pair[1].row))]
+
+    def _found_by_step(self, numbers: Rows) -> Mapping[StepKey, int]:
+        if self._is_of_one_step:
+            sketch = self.piece.sketches[0]
+            return {(sketch.split, sketch.step): len(numbers)}
+        found = self._known().of(numbers)
+        return Counter(zip(found.splits, found.steps, strict=True))
+
+    @property
+    def _is_of_one_step(self) -> bool:
+        return len({(sketch.split, sketch.step) for sketch in self.piece.sketches}) < 2
+
+    def _known(self) -> "Placed":
+        """Split and step of each row of the piece, asked for once."""
+        if self._placed is None:
+            sql = f"SELECT {PLACE[1]}, step, split FROM base ORDER BY {PLACE[1]}"
+            table, reading = database.placed(self._opened, Question([self.piece], sql))
+            begin = reading.numbers([Place(self.piece, 0)])[1][0].as_py()
+            place, step, split = table.columns
+            self._placed = Placed(place.to_numpy() - begin, step.to_numpy(), split.combine_chunks())
+        return self._placed
+
+
+class Steps(NamedTuple):
+    """Of some rows the steps, and the splits."""
+
+    steps: list[int]
+    splits: list[str]
+
+
+class Placed(NamedTuple):
+    """The rows of a piece, ascending, with their steps and splits."""
+
+    rows: Rows
+    steps: Rows
+    splits: pa.Array
+
+    def of(self, numbers: Rows) -> Steps:
+        """Those of some rows."""
+        places = np.searchsorted(self.rows, numbers)
+        return Steps(self.steps[places].tolist(), self.splits.take(pa.array(places)).to_pylist())
+
+
+def _encoded(column: pa.Array, place: int) -> bytes:
+    """A text as it lies in a column: UTF-8."""
+    buffer = column[place].as_buffer()
+    return b"" if buffer is None else buffer.to_pybytes()
+
+
+def search_parts(parts: Sequence[Part], listing: Callable[[], bool], go_on: Callable[[], bool]) -> None:
+    """Search pieces until the end, or until `go_on` says no; snippets are made while `listing` says yes."""
+    with contextlib.suppress(Stopped):
+        for some in _together((part, texts) for part in parts for texts in part.texts(go_on)):
+            for (part, texts), masks in zip(some, _masks(some, go_on), strict=True):
+                part.look(texts, masks, listing, go_on)
+        for part in parts:
+            if go_on():
+                part.end()
+
+
+def _together(found: Iterable[tuple[Part, Texts]]) -> Iterator[list[tuple[Part, Texts]]]:
+    some: list[tuple[Part, Texts]] = []
+    size_bytes = 0
+    for part, texts in found:
+        some.append((part, texts))
+        size_bytes += sum(column.nbytes for column in texts.columns)
+        if size_bytes >= TOGETHER_BYTES:
+            yield some
+            some, size_bytes = [], 0
+    if some:
+        yield some
+
+
+def _masks(some: Sequence[tuple[Part, Texts]], go_on: Callable[[], bool]) -> list[list[Mask]]:
+    """For each the masks of its columns. Raises `Stopped` where `go_on` says no."""
+    columns = [pa.concat_arrays(own) for own in zip(*(texts.columns for _, texts in some), strict=True)]
+    ends = np.cumsum([len(texts.numbers) for _, texts in some])[:-1]
+    part = some[0][0]
+    masks = [np.split(part.pace.mapped(part.mask, column, go_on), ends) for column in columns]
+    return [list(own) for own in zip(*masks, strict=True)]

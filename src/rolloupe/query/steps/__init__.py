@@ -1,0 +1,1 @@
+"""Questions about steps: sums, curves, and what was discarded."""

@@ -1,0 +1,61 @@
+"""What was generated and not trained on: how many samples of each step, and for which reasons."""
+
+from collections import Counter
+
+from rolloupe.index import OpenRun, Snapshot, StepKey
+from rolloupe.query.engine import database
+from rolloupe.query.engine.cache import Kept
+from rolloupe.query.engine.compile import said_discarded
+from rolloupe.query.engine.database import Question
+from rolloupe.query.records import Discards
+from rolloupe.query.splits import is_asked
+
+KEPT = 1_000_000
+"""Counts of steps and reasons that are kept."""
+
+COUNTED = """
+SELECT split, step, discarded, count(*), count(DISTINCT grp),
+       count(*) FILTER (status IN ('aborted', 'error') AND response_chars = 0)
+FROM rows WHERE discarded <> '' GROUP BY split, step, discarded ORDER BY split <> 'train', split, step, discarded
+"""
+
+_kept: Kept[list[Discards]] = Kept(KEPT, len)
+
+
+def discards(run: OpenRun, split: str | None = None) -> list[Discards]:
+    """What was not trained on, by split, step and reason; of all splits or of one. Empty where all was.
+
+    Of `eval` those of all evaluations, the same step and reason counted together.
+    """
+    found: dict[tuple[str, int, str], Discards] = {}
+    for one in _all(run):
+        if is_asked(one.split, split):
+            place = split or one.split, one.step, one.reason
+            held = found.get(place, Discards(*place, 0, 0, 0))
+            sums = (a + b for a, b in zip(held[3:], one[3:], strict=True))
+            found[place] = Discards(*place, *sums)
+    return sorted(found.values(), key=lambda one: (one.split != "train", one.split, one.step, one.reason))
+
+
+def discarded_by_step(run: OpenRun) -> dict[StepKey, int]:
+    """How many samples of each step were not trained on. Costs a look at the samples only where annotations say so."""
+    snapshot = run.snapshot()
+    if not snapshot.says_discarded:
+        return {key: count for key, sketch in snapshot.steps.items() if (count := sum(sketch.discarded.values()))}
+    found: Counter[StepKey] = Counter()
+    for one in _all(run):
+        found[one.split, one.step] += one.samples
+    return dict(found)
+
+
+def _all(run: OpenRun) -> list[Discards]:
+    snapshot = run.snapshot()
+    if not snapshot.has_discarded:
+        return []
+    return _kept.get(run, snapshot, None, lambda: _counted(run, snapshot))
+
+
+def _counted(run: OpenRun, snapshot: Snapshot) -> list[Discards]:
+    pieces = snapshot.holding()
+    question = Question(pieces, COUNTED, said=said_discarded(snapshot))
+    return [Discards(*one) for one in database.ask(run, question)] if pieces else []

@@ -1,0 +1,72 @@
+"""The token series of a step from its samples read whole: where these alone hold them, as annotations add to them."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+import numpy as np
+
+from rolloupe import tokens
+from rolloupe.index import Extreme, merged_moments, most_extreme
+from rolloupe.model import Sample, SampleKey, SeriesFacts
+from rolloupe.query.records import ExtremeToken, StepSeries
+from rolloupe.query.steps.summaries import stats_of
+
+MASK = "loss_mask"
+"""Says which tokens count, and is no series of numbers to look for extremes in."""
+
+WITHOUT = 256
+"""After so many samples without a series a step has none."""
+
+AT_ONCE = 1_000
+"""Samples whose extremes are held before all but the most extreme go."""
+
+
+class _Series:
+    """What is known of one token series so far."""
+
+    def __init__(self) -> None:
+        self.facts: list[SeriesFacts] = []
+        self.keys: dict[tuple[str, int, str], SampleKey] = {}
+        self.low: list[Extreme] = []
+        self.high: list[Extreme] = []
+
+    def add(self, sample: Sample, facts: SeriesFacts) -> None:
+        """Take in the series of one sample."""
+        at = sample.locator
+        self.facts.append(facts)
+        self.keys[at.source, at.start, at.part] = sample.key
+        self.low.append(Extreme(facts.min, facts.min_at, at.start, at.part, at.source))
+        self.high.append(Extreme(facts.max, facts.max_at, at.start, at.part, at.source))
+        if len(self.low) > AT_ONCE:
+            self._prune()
+
+    def _prune(self) -> None:
+        self.low = most_extreme(self.low, highest=False)
+        self.high = most_extreme(self.high, highest=True)
+        places = [(one.source, one.start, one.part) for one in (*self.low, *self.high)]
+        self.keys = {place: self.keys[place] for place in places}
+
+    def told(self, name: str) -> StepSeries:
+        """The series over all samples."""
+        self._prune()
+        moments = merged_moments(self.facts)
+        return StepSeries(name, stats_of(moments, moments.count), self._tokens(self.low), self._tokens(self.high))
+
+    def _tokens(self, some: Iterable[Extreme]) -> list[ExtremeToken]:
+        return [ExtremeToken(self.keys[one.source, one.start, one.part], one.token, one.value) for one in some]
+
+
+def of_samples(samples: Iterable[Sample]) -> list[StepSeries]:
+    """The token series of some samples, in the order in which they are met. One sample is held at a time.
+
+    None where the first samples have none: a run of plain text is not read to its end for that.
+    """
+    found: dict[str, _Series] = defaultdict(_Series)
+    for number, sample in enumerate(samples):
+        if number == WITHOUT and not found:
+            break
+        for one in sample.series:
+            facts = tokens.facts_of({one.name: np.array(one.values, dtype=np.float64)})
+            if one.name != MASK and one.name in facts:
+                found[one.name].add(sample, facts[one.name])
+    return [series.told(name) for name, series in found.items()]

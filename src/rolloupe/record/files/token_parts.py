@@ -1,0 +1,69 @@
+"""Token series written: one Parquet part with a row a sample, put in its place when it is whole."""
+
+import functools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rolloupe.record.values.arrays import Array
+from rolloupe.storage import atomic
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ROW_GROUP_VALUES = 2**20
+"""About so many values lie in a row group: what is read and decoded for one sample."""
+
+
+@functools.cache
+def import_arrow() -> None:
+    """Import what writing needs: while Python shuts down it is too late. The first array imports pandas, if it can."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    pa.array([0])
+
+
+def write_part(path: Path, rows: Sequence[tuple[str, Mapping[str, Array]]]) -> None:
+    """Write `uid` and the series of some samples. Raises `OSError`."""
+    import pyarrow.parquet as pq
+
+    table, floats = _table(rows)
+    values = sum(len(one) for _, series in rows for one in series.values())
+    with atomic.replacing(path) as file:
+        pq.write_table(
+            table,
+            file,
+            compression="zstd",
+            use_dictionary=False,
+            use_byte_stream_split=[f"{name}.list.element" for name in floats if "." not in name] or False,
+            row_group_size=max(1, len(rows) * ROW_GROUP_VALUES // max(1, values)),
+            write_statistics=False,
+        )
+
+
+def _table(rows: Sequence[tuple[str, Mapping[str, Array]]]) -> "tuple[pa.Table, list[str]]":
+    import pyarrow as pa
+
+    names = list(dict.fromkeys(name for _, series in rows for name in series))
+    columns: dict[str, Any] = {"uid": pa.array([uid for uid, _ in rows], pa.string())}
+    floats = []
+    for name in names:
+        held = [series.get(name) for _, series in rows]
+        kind = np.dtype(np.int32) if all(one is None or one.dtype == np.int32 for one in held) else np.dtype(np.float32)
+        floats += [name] if kind == np.float32 else []
+        columns[name] = _lists(held, kind)
+    return pa.table(columns), floats
+
+
+def _lists(held: Sequence[Array | None], kind: "np.dtype[Any]") -> "pa.ListArray":
+    import pyarrow as pa
+
+    lengths = [0 if one is None else len(one) for one in held]
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    there = [one.astype(kind, copy=False) for one in held if one is not None]
+    values = pa.array(np.concatenate(there) if there else np.zeros(0, kind))
+    absent = pa.array([one is None for one in held])
+    return pa.ListArray.from_arrays(pa.array(offsets), values, mask=absent)

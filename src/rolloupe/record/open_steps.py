@@ -1,0 +1,118 @@
+"""What a recorder remembers of the steps that go on: whose samples are whose, and what follows from them.
+
+Bounded, whatever a training loop does: one that never ends a step, or records a million samples in one, loses what
+would follow from the oldest, and nothing of what is written.
+"""
+
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from rolloupe.record.background import Item
+from rolloupe.record.step_metrics import StepSums, Sums
+
+MAX_STEPS = 64
+"""Sums of so many steps are held until `step_end`; of older ones nothing is added to the metrics."""
+
+STEPS_WITH_SERIES = 4
+"""Token series that may yet be annotated are held for so many steps."""
+
+MAX_SAMPLES = 200_000
+"""So many uids, and so many groups, are remembered."""
+
+Key = tuple[int, str]
+"""Step and split."""
+
+
+class Known(NamedTuple):
+    """A sample that this process has recorded."""
+
+    key: Key
+    lengths: frozenset[int]
+    """How long its token series may be: as all its tokens, or as its response. Empty where nobody knows."""
+
+
+class Steps:
+    """The steps of one recorder; any thread may ask."""
+
+    def __init__(self, reward_range: tuple[float, float] | None) -> None:
+        low, high = reward_range or (0.0, 1.0)
+        self._range = float(low), float(high)
+        self._lock = threading.RLock()
+        self._samples: OrderedDict[str, Known] = OrderedDict()
+        self._places: OrderedDict[tuple[int, str, str, str], None] = OrderedDict()
+        self._counts: Counter[tuple[str, int, str]] = Counter()
+        self._sums: dict[Key, StepSums] = {}
+        self._logged: dict[int, set[str]] = {}
+
+    def add(self, uid: str, known: Known, group: str, index: str) -> str:
+        """Remember a sample. Returns what another one of a step that goes on has, too: `uid`, `place` or nothing."""
+        place = (*known.key, group, index)
+        with self._lock:
+            twice = "uid" if uid and uid in self._samples else "place" if place in self._places else ""
+            self._places[place] = None
+            while len(self._places) > MAX_SAMPLES:
+                self._places.popitem(last=False)
+            if uid:
+                self._samples[uid] = known
+            while len(self._samples) > MAX_SAMPLES:
+                self._samples.popitem(last=False)
+        return twice
+
+    def lengths_of(self, uid: str) -> frozenset[int]:
+        """How long the series of a sample may be; empty where nobody knows."""
+        with self._lock:
+            return self._samples[uid].lengths if uid in self._samples else frozenset()
+
+    def index(self, split: str, step: int, group: str) -> int:
+        """Count the samples of a group."""
+        with self._lock:
+            counted = self._counts[split, step, group]
+            self._counts[split, step, group] += 1
+            if len(self._counts) > MAX_SAMPLES:
+                for old in list(self._counts)[: MAX_SAMPLES // 10]:
+                    del self._counts[old]
+        return counted
+
+    def logged(self, step: int, names: Iterable[str]) -> None:
+        """Remember which metrics the trainer gave of a step itself."""
+        with self._lock:
+            self._logged.setdefault(step, set()).update(names)
+            while len(self._logged) > MAX_STEPS:
+                del self._logged[next(iter(self._logged))]
+
+    def seen(self, item: Item) -> None:
+        """Add what follows from a line to the sums of its step."""
+        with self._lock:
+            known = self._samples.get(item.record.get("uid", ""))
+            if known is None or item.kind == "metrics":
+                return
+            sums = self._sums.get(known.key)
+            if sums is None:
+                sums = self._sums[known.key] = StepSums(*self._range)
+                for old in sorted(self._sums)[:-STEPS_WITH_SERIES]:
+                    self._sums[old].settle()
+                while len(self._sums) > MAX_STEPS:
+                    del self._sums[min(self._sums)]
+            if item.kind == "samples":
+                sums.add(item.record, item.series)
+            else:
+                sums.annotate(item.record["uid"], item.series)
+
+    def end(self, step: int, values: Mapping[str, float]) -> tuple[dict[str, float], Sums]:
+        """End a step: of `values` and of what follows from its samples, what the trainer has not logged itself."""
+        with self._lock:
+            ended = {key: self._sums.pop(key) for key in [key for key in self._sums if key[0] == step]}
+            for uid in [uid for uid, known in self._samples.items() if known.key[0] <= step]:
+                del self._samples[uid]
+            for place in [place for place in self._places if place[0] <= step]:
+                del self._places[place]
+            logged = set(self._logged.get(step, ()))
+        sums = {
+            name if split == "train" else f"{split}/{name}": pair
+            for (_, split), of_step in ended.items()
+            for name, pair in of_step.sums().items()
+        }
+        left: dict[str, Any] = {one: value for one, value in values.items() if one not in logged}
+        return left, {one: pair for one, pair in sums.items() if one not in logged}

@@ -1,7 +1,0 @@
-"""The layout of the Tinker cookbook: a log for training loops, and a writer for what other layouts hold."""
-
-from rolloupe.record.tinker.log import Log
-from rolloupe.record.tinker.records import serialize_rollout_summaries
-from rolloupe.record.tinker.writer import Writer
-
-__all__ = ["Log", "Writer", "serialize_rollout_summaries"]

@@ -1,0 +1,181 @@
+"""Values as trainers give them, read one by one: what cannot be read is reported and costs itself alone."""
+
+import enum
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar, cast
+
+from rolloupe.record.failures import Trouble
+from rolloupe.record.logtree.messages import messages_of
+from rolloupe.record.values.arrays import Array, array
+from rolloupe.record.values.plain import jsonable, scalar, text_of, whole_number
+
+T = TypeVar("T")
+
+MAX_NAME_CHARS = 200
+MAX_COUNT = 2**53
+"""Readers take no larger step: a browser cannot tell such a number from its neighbours."""
+
+RESERVED = ("uid",)
+
+
+def word(value: object) -> str:
+    """Return a text; an empty one for None."""
+    value = value.value if isinstance(value, enum.Enum) else value
+    return "" if value is None else value if isinstance(value, str) else text_of(scalar(value))
+
+
+def name(value: object) -> str:
+    """Return what something is called by, such that every file can hold it."""
+    return word(value).encode("utf-8", "replace").decode()[:MAX_NAME_CHARS]
+
+
+def count(value: object) -> int | None:
+    """Return a whole number. Raises `TypeError` for what is none, `ValueError` for one that nothing has so many of."""
+    found = None if scalar(value) is None else whole_number(value)
+    if found is not None and abs(found) > MAX_COUNT:
+        raise ValueError("a whole number within 2^53 is wanted")
+    return found
+
+
+def number(value: object) -> float | None:
+    """Return a number. Raises `TypeError` and `ValueError` for what is none; a text is none."""
+    found = scalar(value)
+    if isinstance(found, str):
+        raise TypeError("a number is wanted, not a text")
+    try:
+        return None if found is None else float(found)
+    except TypeError:
+        raise TypeError(f"a number is wanted, not {_kind(value)}") from None
+
+
+def _kind(value: object) -> str:
+    return "a text" if isinstance(value, str) else type(value).__name__
+
+
+def messages(value: object) -> Any:
+    """Return a prompt or a response as it is kept: a text, or a list of messages as dicts."""
+    if isinstance(value, list | tuple) and any(hasattr(one, "role") for one in value):
+        return messages_of(value)
+    return jsonable(value)
+
+
+def turns_in(response: object) -> int | None:
+    """Return how many messages of a response the model wrote; None where it is none of several."""
+    listed = response if isinstance(response, list) else []
+    own = sum(isinstance(one, dict) and one.get("role") == "assistant" for one in listed)
+    return own if own > 1 else None
+
+
+def step_of(step: object) -> int:
+    """Read a step. Raises `TypeError` or `ValueError`, which name it: without a step nothing can be recorded."""
+    try:
+        found = count(step)
+    except ValueError as error:
+        raise ValueError(f"step: {error}; this was not recorded") from None
+    except Exception:
+        found = None
+    if found is None:
+        raise TypeError(f"step: a whole number is wanted, not {type(step).__name__}; this was not recorded")
+    return found
+
+
+def split_of(split: object) -> str:
+    """Return the name of a split: what is not training is an evaluation."""
+    found = name(split) or "train"
+    if found == "train" or found.startswith("eval/"):
+        return found
+    return "eval/default" if found == "eval" else f"eval/{found}"
+
+
+def range_of(given: object) -> tuple[float, float] | None:
+    """Read the lowest and the highest value. Raises `ValueError` for what is no such pair."""
+    if given is None:
+        return None
+    try:
+        low, high = (number(one) for one in cast("Sequence[object]", given))
+    except (TypeError, ValueError):
+        low = high = None
+    if low is None or high is None or not low < high:
+        raise ValueError(f"reward_range is (lowest, highest), not {given!r}")
+    return low, high
+
+
+def metric_ranges_of(given: object) -> dict[str, tuple[float, float]] | None:
+    """Read the worst and the best value of sample metrics. Raises `ValueError`, which names the metric."""
+    found = {}
+    for key, ends in dict(cast("Mapping[object, object]", given) or {}).items():
+        try:
+            worst, best = (number(one) for one in cast("Sequence[object]", ends))
+        except (TypeError, ValueError):
+            worst = best = None
+        if worst is None or best is None or worst == best or not math.isfinite(worst) or not math.isfinite(best):
+            raise ValueError(f"metric_ranges has (worst, best) for each name, not {ends!r} for {name(key)!r}")
+        found[name(key)] = worst, best
+    return found or None
+
+
+class Given:
+    """Reads what a call was given."""
+
+    def __init__(self, trouble: Trouble) -> None:
+        self._trouble = trouble
+
+    def take(self, what: str, read: Callable[[Any], T], value: object) -> T | None:
+        """Read one value; None where it cannot be read."""
+        try:
+            return read(value)
+        except Exception as error:
+            self._trouble.met(error, where=what)
+            return None
+
+    def numbers(self, what: str, values: object) -> tuple[dict[str, float], dict[str, str]]:
+        """Read named numbers; texts among them are returned apart."""
+        found: dict[str, float] = {}
+        words: dict[str, str] = {}
+        for key, value in self.items(what, values):
+            if isinstance(value, str):
+                words[name(key)] = value
+            elif (read := self.take(f"{what} {name(key)!r}", number, value)) is not None:
+                found[name(key)] = read
+        return found, words
+
+    def words(self, what: str, values: object) -> dict[str, str]:
+        """Read named texts."""
+        return {name(key): word(value) for key, value in self.items(what, values)}
+
+    def arrays(self, token_ids: object, series: object) -> dict[str, Array]:
+        """Copy the arrays of a sample, `token_ids` first; empty ones are left out."""
+        given = [] if token_ids is None else [("token_ids", token_ids)]
+        found = {}
+        for key, values in (*given, *self.items("series", series)):
+            named = name(key)
+            copied = None if values is None else self.take(f"series {named!r}", array, values)
+            if copied is not None and len(copied):
+                found[f"series.{named}" if named in RESERVED else named] = copied
+        return found
+
+    def reward(self, value: object) -> tuple[float | None, dict[str, float], dict[str, str]]:
+        """Read a reward: a number; of a mapping `score`, else `reward`, else its only number; its parts are metrics."""
+        if not isinstance(value, Mapping):
+            return self.take("reward", number, value), {}, {}
+        parts, words = self.numbers("reward", value)
+        only = next(iter(parts.values())) if len(parts) == 1 else None
+        return (
+            parts.get("score", parts.get("reward", only)),
+            {f"reward.{key}": one for key, one in parts.items()},
+            words,
+        )
+
+    def items(self, what: str, values: object) -> Iterable[tuple[Any, Any]]:
+        """Read what a dict holds; nothing of what is none."""
+        if values is None:
+            return ()
+        return self.take(what, _members, values) or ()
+
+
+def _members(values: Any) -> list[tuple[Any, Any]]:
+    try:
+        return list(dict(values).items())
+    except (TypeError, ValueError):
+        raise TypeError(f"a dict is wanted, not {_kind(values)}") from None

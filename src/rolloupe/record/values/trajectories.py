@@ -1,0 +1,163 @@
+"""Groups of trajectories as trainers hold them (`trajectories_G`, `final_rewards_G`, `metrics_G`), as samples.
+
+A trajectory is a list of transitions: an observation of tokens, an action of tokens with logprobs, a reward. Where each
+observation begins with all that was before it the trajectory is one sequence; where one does not, another sequence
+begins there, and the trajectory is several samples. The last of them has the reward and the metrics, since the
+trajectory ends there: means over samples count each trajectory once. All of them have its advantage. Text is what
+`decode` makes of the tokens, else what the environment logged of each step, as the reader of the cookbook's files takes
+it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from rolloupe.record.logtree.messages import messages_of
+from rolloupe.record.values.attributes import listed, member, tags_of
+from rolloupe.record.values.coerce import word
+from rolloupe.record.values.plain import jsonable, scalar
+
+Decode = Callable[[list[int]], str]
+Record = dict[str, Any]
+
+
+def samples_of(group: Any, decode: Decode | None) -> Iterator[dict[str, Any]]:
+    """Yield what `Recorder.sample` takes for each sequence of each trajectory of a group."""
+    inner = member(group, "trajectory_group", group)
+    finals, metrics = listed(inner, "final_rewards_G", "final_rewards"), listed(inner, "metrics_G", "metrics")
+    advantages = listed(inner, "advantages_G", "advantages")
+    tags = {tag: tag for tag in tags_of(group, inner)}
+    for number, trajectory in enumerate(listed(inner, "trajectories_G", "trajectories")):
+        transitions = listed(trajectory, "transitions", "steps", "transition")
+        rewards = [_number(member(one, "reward", None)) for one in transitions]
+        rewards.append(
+            _number(finals[number]) if number < len(finals) else _number(member(trajectory, "final_reward", None))
+        )
+        known = [reward for reward in rewards if reward is not None]
+        paid: dict[str, Any] = {
+            "reward": sum(known) if known else None,
+            "metrics": _metrics(transitions) | dict(metrics[number] if number < len(metrics) else {}),
+        }
+        shared: dict[str, Any] = {
+            "advantage": _number(advantages[number]) if number < len(advantages) else None,
+            "tags": tags,
+            "status": _ended(trajectory, transitions),
+        }
+        sequences = _sequences(transitions)
+        for place, sequence in enumerate(sequences):
+            index = f"{number}.{place}" if place else str(number)
+            ends = paid if place == len(sequences) - 1 else {}
+            yield {**shared, **ends, "index": index, **sequence.sample(decode)}
+
+
+def _number(value: Any) -> float | None:
+    found = scalar(value)
+    return float(found) if isinstance(found, int | float) else None
+
+
+def _metrics(transitions: Sequence[Any]) -> dict[str, Any]:
+    """Of each metric of the steps, the mean over those that have it; of what is no number, the last value."""
+    found: dict[str, Any] = {}
+    numbers: dict[str, list[float]] = {}
+    for one in transitions:
+        for key, value in _dict(one, "metrics").items():
+            if (number := _number(value)) is None:
+                found[key] = value
+            else:
+                numbers.setdefault(key, []).append(number)
+    return found | {key: sum(values) / len(values) for key, values in numbers.items()}
+
+
+def _dict(value: Any, name: str) -> dict[str, Any]:
+    held = member(value, name, None)
+    return dict(held) if isinstance(held, Mapping) else {}
+
+
+def _ended(trajectory: Any, transitions: Sequence[Any]) -> str:
+    """How it ended: the trajectory's own word, else that of its last action."""
+    own = member(trajectory, "stop_reason", None)
+    last = member(transitions[-1], "ac", None) if transitions else None
+    return word(own) or word(member(last, "stop_reason", None))
+
+
+class _Sequence:
+    """Tokens in a row, which of them were sampled, and their logprobs."""
+
+    def __init__(self) -> None:
+        self.ids: list[int] = []
+        self.mask: list[bool] = []
+        self.logprobs: list[float | None] = []
+        self.prompt = 0
+        self.turns = 0
+        self.steps: list[Record] = []
+
+    def add(self, ids: Sequence[int], logprobs: Sequence[float | None] | None) -> None:
+        """Append what was sampled, with logprobs, or what stood between, with None."""
+        sampled = logprobs is not None
+        if sampled:
+            self.prompt = self.prompt or len(self.ids)
+            self.turns += 1
+        self.ids += ids
+        self.mask += [sampled] * len(ids)
+        self.logprobs += [*(logprobs or ())][: len(ids)] + [None] * (len(ids) - len(logprobs or ()))
+
+    def sample(self, decode: Decode | None) -> dict[str, Any]:
+        """What `Recorder.sample` takes."""
+        prompt, rest = self.ids[: self.prompt], self.ids[self.prompt :]
+        texts = {"prompt": decode(prompt), "response": decode(rest)} if decode else _logged(self.steps)
+        series: dict[str, Any] = {"loss_mask": self.mask}
+        if any(value is not None for value in self.logprobs):
+            series["logprobs"] = self.logprobs
+        return {
+            **texts, "token_ids": self.ids, "series": series, "turns": max(1, self.turns),
+            "prompt_tokens": len(prompt), "response_tokens": sum(self.mask),
+            "extra": {"steps": self.steps} if len(self.steps) > 1 or any("logs" in step for step in self.steps) else {},
+        }  # fmt: skip
+
+
+def _step(transition: Any) -> Record:
+    """What a step was paid, measured and logged; nothing of what there is not."""
+    told = {
+        "reward": _number(member(transition, "reward", None)),
+        "metrics": jsonable(_dict(transition, "metrics")),
+        "logs": jsonable(_dict(transition, "logs")),
+    }
+    return {key: value for key, value in told.items() if value not in (None, {})}
+
+
+def _logged(steps: list[Record]) -> Record:
+    """Make prompt and response, as messages, of what was logged of steps; nothing where that was no text."""
+    if not any("logs" in step for step in steps):
+        return {}
+    from rolloupe.formats.tinker.steps import logged_turns
+
+    turns = [turn for turn in logged_turns(steps) if turn.parts]
+    sides = {side: [turn for turn in turns if turn.origin == side] for side in ("prompt", "response")}
+    return {side: messages_of(found) for side, found in sides.items() if found}
+
+
+def _sequences(transitions: Sequence[Any]) -> list[_Sequence]:
+    found = [_Sequence()]
+    for one in transitions:
+        observed = _tokens(member(one, "ob", None))
+        action = member(one, "ac", None)
+        sampled = _tokens(action)
+        logprobs = next((held for name in ("logprobs", "maybe_logprobs") if (held := listed(action, name))), [])
+        known = found[-1].ids
+        if known and observed[: len(known)] != known:
+            found.append(_Sequence())
+            known = []
+        found[-1].add(observed[len(known) :], None)
+        found[-1].add(sampled, [_number(value) for value in logprobs])
+        found[-1].steps.append(_step(one))
+    return found
+
+
+def _tokens(value: Any) -> list[int]:
+    """The tokens of an observation or an action: a list, or what has or makes one."""
+    for name in ("tokens", "to_ints", "token_ids"):
+        held = member(value, name, None)
+        if held is not None:
+            value = held() if callable(held) else held
+            break
+    value = value.tolist() if hasattr(value, "tolist") else value
+    return [int(one) for one in value if isinstance(one, int)] if isinstance(value, list | tuple) else []

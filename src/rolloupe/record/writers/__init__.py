@@ -1,0 +1,1 @@
+"""Writers, one framework's layout each."""

@@ -1,0 +1,85 @@
+"""How a sample is fitted into a layout: its record is read back, and what is not held is added under further keys.
+
+What a layout holds is never taken from a list that might be wrong.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from rolloupe.model import Locator, Sample, SampleRow, Source
+from rolloupe.record.writers.losses import is_kept, lost, named
+
+if TYPE_CHECKING:
+    from rolloupe.formats.reading.jsonl import JsonlFormat
+
+MAX_WORDS = 400
+"""Words that are counted each by itself; hostile records could have any number of keys."""
+
+MAX_WORD_CHARS = 80
+THE_REST = "further fields"
+JOINED = "group (joined with another)"
+
+
+class Tally:
+    """Counts of how many samples something was left out. `samples` are those that were left out whole."""
+
+    def __init__(self) -> None:
+        self.found: Counter[str] = Counter()
+        self._groups: dict[str, str] = {}
+
+    def compare(
+        self, sample: Sample, held: Sample | None, names: Mapping[str, str] | None = None, start: int = 0
+    ) -> None:
+        """Count what differs between a sample and what was read back of it; the arguments are those of `lost`."""
+        words = list(lost(sample, held, names, start))
+        if held is not None and self._groups.setdefault(held.row.group, sample.row.group) != sample.row.group:
+            words.append(JOINED)
+        self.add(words)
+
+    def add(self, words: Iterable[str]) -> None:
+        """Count what one sample lost."""
+        for word in dict.fromkeys(words):
+            short = word[:MAX_WORD_CHARS]
+            self.found[short if short in self.found or len(self.found) < MAX_WORDS else THE_REST] += 1
+
+    def add_whole(self, word: str) -> None:
+        """Count a sample that was left out."""
+        self.found[word] += 1
+
+
+def read_back(
+    reader: "JsonlFormat", record: Mapping[str, Any], file: str, split: str | None, step: int, *, nan: bool = False
+) -> Sample | None:
+    """Return the sample that a format makes of a record; None where it makes none."""
+    from rolloupe.formats.reading.jsonl import Unusable, parse
+    from rolloupe.record.files.encoding import encoded
+
+    source = Source(path=f"/{file}", name=file, split=split, step=step)
+    try:
+        read = parse(encoded(record, nan=nan).removesuffix(b"\n"))
+        row = reader.row(source, read, 0, 1)
+        return reader.sample(read, row, Locator(source=file, start=0, length=1))
+    except Unusable:
+        return None
+
+
+def own_status(row: SampleRow) -> str:
+    """The framework's own word for the status, where every format reads it as the same; else nothing."""
+    from rolloupe.formats.reading import fields
+
+    return row.status_raw if fields.status(row.status_raw)[0] == row.status else ""
+
+
+def extended(record: dict[str, Any], sample: Sample, held: Sample | None, taken: Collection[str]) -> dict[str, Any]:
+    """Return a record with what is not held of a sample as further keys, none of them `taken`."""
+    if held is None:
+        return record
+    row = sample.row
+    free: dict[str, Any] = {name: mine for name, mine, its in named(row, held.row) if mine not in (None, "", its)}
+    free |= {**sample.extra, **row.tags, **row.metrics}
+    return record | {
+        name: value
+        for name, value in free.items()
+        if name not in record and name not in taken and not is_kept(name, value, held)
+    }

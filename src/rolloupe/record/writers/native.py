@@ -1,0 +1,91 @@
+"""Runs of any layout written in the native one."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from rolloupe.model import Checkpoint, MetricRow, Sample
+from rolloupe.record.files.folder import Folder
+from rolloupe.record.recorder import Recorder
+from rolloupe.record.token_facts import IDS, facts
+from rolloupe.record.values.arrays import Array
+from rolloupe.record.values.coerce import name
+from rolloupe.record.values.from_sample import given_of
+from rolloupe.record.writers.base import Left
+from rolloupe.record.writers.fitting import Tally, read_back
+
+if TYPE_CHECKING:
+    from rolloupe.record.background import Item
+
+SAMPLES = "samples/rank0.jsonl"
+
+
+class Copier(Recorder):
+    """A recorder of samples that were recorded elsewhere: one without a uid stays without, and the last one is held."""
+
+    last: "Item"
+    """The line of the last sample, and its token series."""
+
+    def _uid(self, given: object) -> str:
+        return name(given)
+
+    def _sent(self, item: "Item") -> None:
+        self.last = item
+
+
+class Writer:
+    """Writes a run as the recorder does. Of metrics and samples nothing is added that was not there."""
+
+    name: ClassVar[str] = "native"
+
+    def __init__(self, path: str | Path) -> None:
+        self.recorder = Copier(path, code=None, strict=True, on_full="block")
+
+    def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
+        """See `Writer` of `base`."""
+        tally = Tally()
+        for sample in samples:
+            self.recorder.sample(**{**given_of(sample), "split": split, "step": step})
+            tally.compare(sample, _held(self.recorder.last))
+        return tally.found
+
+    def metrics(self, rows: Sequence[MetricRow]) -> Left:
+        """See `Writer` of `base`."""
+        for row in rows:
+            self.recorder.metrics(row.step, row.values)
+        return {}
+
+    def keep(self, config: Mapping[str, Any], checkpoints: Sequence[Checkpoint], code_diff: str) -> Left:
+        """See `Keeper` of `base`."""
+        folder = Folder(self.recorder.path)
+        if config:
+            folder.config(config)
+        if code_diff:
+            folder.code_as(code_diff)
+        for one in checkpoints:
+            self.recorder.checkpoint(one.name, step=one.step or 0, paths=one.paths, loop_state=one.extra)
+        without = sum(one.step is None for one in checkpoints)
+        return {"that a checkpoint has no step": without} if without else {}
+
+    def close(self) -> None:
+        """See `Writer` of `base`."""
+        self.recorder.close()
+
+
+def _held(item: "Item") -> Sample | None:
+    """What Rolloupe reads of a sample that was recorded, its token series among it."""
+    from rolloupe.formats.native.format import Native, add_arrays
+
+    series = {"part": 0, "row": 0, "facts": facts(item.series)} if item.series else None
+    record = {**item.record, **({"series": series} if series else {})}
+    sample = read_back(Native(), record, SAMPLES, None, 0, nan=True)
+    if sample is not None:
+        add_arrays(sample, *_arrays(item.series))
+    return sample
+
+
+def _arrays(series: Mapping[str, Array]) -> tuple[list[int], dict[str, Any]]:
+    floats = {name: values.astype(np.float64) for name, values in series.items() if name != IDS}
+    return [int(one) for one in series[IDS]] if IDS in series else [], floats

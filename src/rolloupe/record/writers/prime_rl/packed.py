@@ -1,0 +1,215 @@
+"""A packed micro-batch of prime-rl's trainer as the records of its token export.
+
+Source: `trainer/rl/token_export.py` of prime-rl at #2551, #2592, #2641 and main of August 2026. Arrays of a batch lie
+end to end, a sequence after the other; T is the length of all of them together.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rolloupe import tokens
+from rolloupe.record.values.array_types import array_of, flags_of, floats_of, ints_of, numbers
+from rolloupe.record.values.attributes import member
+
+VERSIONS = (1, 2, 4, 7)
+NUMBERS = ("mismatch_kl", "log_importance_ratio", "importance_ratio", "prob_delta")
+FLAGS = ("is_masked", "is_masked_high", "is_masked_low")
+WEIGHTS = ("rl_weights", "ce_weights", "ref_kl_weights")
+
+OTHER_NAMES = {
+    "token_ids": ("token_ids", "input_ids"), "trainer_logprobs": ("trainer_logprobs", "logprobs"),
+    "rewards": ("rewards", "reward"), "advantages": ("advantages", "advantage"),
+}  # fmt: skip
+"""What a batch may call a column, the first that is there."""
+
+Column = list[Any]
+
+
+class Loss(NamedTuple):
+    """Of the loss what the flags depend on: `dppo` is False where another mask than DPPO is in use."""
+
+    dppo: bool = True
+    low: float = tokens.DPPO_MASK
+    high: float = tokens.DPPO_MASK
+
+
+class Packed:
+    """A packed batch: its columns, each of length T, and where its sequences begin and end."""
+
+    def __init__(self, batch: Any, version: int, loss: Loss, pad_token_id: int | None = None) -> None:
+        self._batch = batch
+        self._version = version
+        self._pad = pad_token_id
+        self.ids = ints_of(self._need("token_ids"))
+        self.length = len(self.ids)
+        self.mask = self._sized("loss_mask", flags_of(self._need("loss_mask")))
+        self.positions = self._sized("position_ids", ints_of(self._need("position_ids")))
+        self.bounds = self._bounds()
+        self.mode = str(member(batch, "training_mode", None) or "rl")
+        names = member(batch, "env_names")
+        self._env_names = None if names is None or isinstance(names, str) else [str(name or "") for name in names]
+        if self._env_names is not None and len(self._env_names) not in (self.length, len(self.bounds)):
+            raise ValueError(f"env_names has {len(self._env_names)} elements, token_ids {self.length}")
+        self.columns = self._columns(loss)
+
+    def sequences(self) -> Iterator[tuple[int, slice]]:
+        """Yield the place and the extent, without padding, of each sequence that has a token to train on."""
+        for place, (start, stop) in enumerate(self.bounds):
+            end = self._unpadded(start, stop)
+            if self.mask[start:end].any():
+                yield place, slice(start, end)
+
+    def env_name(self, place: int, extent: slice) -> str | None:
+        """The first name of an environment in a sequence."""
+        one = member(self._batch, "env_name", member(self._batch, "env_names"))
+        if self._env_names is None:
+            return one if isinstance(one, str) and one else None
+        if len(self._env_names) != self.length:
+            return self._env_names[place] or None
+        return next((name for name in self._env_names[extent] if name), None)
+
+    def _need(self, name: str) -> Any:
+        found = self._find(name)
+        if found is None:
+            raise ValueError(f"the batch has no {' or '.join(OTHER_NAMES.get(name, (name,)))}")
+        return found
+
+    def _find(self, name: str) -> Any:
+        names = OTHER_NAMES.get(name, (name,))
+        return next((found for one in names if (found := member(self._batch, one)) is not None), None)
+
+    def _sized(self, name: str, values: Any) -> Any:
+        if len(values) != self.length:
+            raise ValueError(f"{name} has {len(values)} elements, token_ids {self.length}")
+        return values
+
+    def _bounds(self) -> list[tuple[int, int]]:
+        """Where sequences begin and end: as the batch says, else where a position is 0 or falls."""
+        lengths = member(self._batch, "sequence_lengths")
+        if lengths is not None:
+            edges = [0, *np.cumsum(ints_of(lengths)).tolist()]
+            if edges[-1] != self.length:
+                raise ValueError(f"sequence_lengths add up to {edges[-1]}, token_ids has {self.length}")
+        else:
+            resets = np.flatnonzero((self.positions == 0) | (np.diff(self.positions, prepend=0) < 0))
+            edges = sorted({0, *resets.tolist(), self.length})
+        return list(pairwise(edges))
+
+    def _unpadded(self, start: int, stop: int) -> int:
+        """Where a sequence ends without its padding: tokens of no environment, or pad tokens, not to be trained on."""
+        if self._env_names is not None and len(self._env_names) == self.length:
+            padding = np.array([name == "" for name in self._env_names[start:stop]], dtype=np.bool_)
+        elif self._pad is not None:
+            padding = self.ids[start:stop] == self._pad
+        else:
+            attended = member(self._batch, "attention_mask")
+            padding = np.zeros(stop - start, dtype=np.bool_) if attended is None else ~flags_of(attended)[start:stop]
+        kept = np.flatnonzero(~padding | self.mask[start:stop])
+        return start + int(kept[-1]) + 1 if kept.size else start
+
+    def _columns(self, loss: Loss) -> dict[str, Column]:
+        """The columns of the layout by name, in its order."""
+        found: dict[str, Column] = {
+            "token_ids": self.ids.tolist(),
+            "position_ids": self.positions.tolist(),
+            "loss_mask": self.mask.tolist(),
+            "advantages": self._numbers(self._spread("advantages", sampled_only=self._version == 7)),
+        }
+        if self._version != 7:
+            found["rewards"] = self._numbers(self._spread("rewards"))
+        for name in ("inference_logprobs", "trainer_logprobs", "entropy"):
+            found[name] = self._numbers(self._floats(name))
+        found |= self._ratios(loss)
+        if self._version == 7:
+            found |= {name: self._numbers(self._floats(name)) for name in WEIGHTS}
+        return found
+
+    def _floats(self, name: str) -> tokens.Floats | None:
+        value = self._find(name)
+        found: tokens.Floats | None = None if value is None else self._sized(name, floats_of(value))
+        return found
+
+    def _spread(self, name: str, *, sampled_only: bool = False) -> tokens.Floats | None:
+        """A column that may hold a value a token, a value a sequence, or one for all."""
+        value = self._find(name)
+        if value is None:
+            return None
+        found = floats_of(value)
+        if len(found) == self.length:
+            return found
+        if len(found) not in (1, len(self.bounds)):
+            raise ValueError(f"{name} has {len(found)} elements: neither one a token nor one a sequence")
+        lengths = [stop - start for start, stop in self.bounds]
+        spread = np.repeat(found, lengths if len(found) > 1 else self.length)
+        return np.where(self.mask, spread, 0.0) if sampled_only else spread
+
+    def _numbers(self, values: tokens.Floats | None) -> Column:
+        return [None] * self.length if values is None else numbers(values)
+
+    def _ratios(self, loss: Loss) -> dict[str, Column]:
+        """Ratios and flags: those of the batch, else computed; null where they mean nothing."""
+        given = {name: self._floats(name) for name in NUMBERS}
+        flags = {name: self._given_flags(name) for name in FLAGS}
+        trainer, sampler = self._floats("trainer_logprobs"), self._floats("inference_logprobs")
+        if trainer is not None and sampler is not None and not self._is_meaningless():
+            gap = tokens.log_ratio(trainer, sampler)
+            delta = tokens.prob_delta(trainer, sampler)
+            made = {
+                "mismatch_kl": tokens.mismatch_kl(gap), "log_importance_ratio": gap,
+                "importance_ratio": tokens.importance_ratio(gap), "prob_delta": delta,
+            }  # fmt: skip
+            given = {name: floats_of(made[name]) if values is None else values for name, values in given.items()}
+            advantages = self._spread("advantages")
+            if loss.dppo and advantages is not None:
+                delta = given["prob_delta"] if given["prob_delta"] is not None else delta
+                found = tokens.dppo_flags(delta, advantages, self.mask, loss.low, loss.high)
+                of_loss = dict(zip(FLAGS, found, strict=True))
+                flags = {name: of_loss[name].tolist() if own is None else own for name, own in flags.items()}
+        columns = {name: self._numbers(values) for name, values in given.items()}
+        return columns | {name: [None] * self.length if own is None else own for name, own in flags.items()}
+
+    def _given_flags(self, name: str) -> Column | None:
+        value = self._find(name)
+        if value is None:
+            return None
+        return [None if one is None or one != one else bool(one) for one in self._sized(name, array_of(value)).tolist()]
+
+    def _is_meaningless(self) -> bool:
+        """Tell whether no token of the batch was sampled by the policy, so that there is nothing to compare with."""
+        if self._version != 7:
+            return self.mode == "sft"
+        own, reference = self._floats("rl_weights"), self._floats("ref_kl_weights")
+        return own is not None and not own.any() and (reference is None or not reference.any())
+
+
+def objects(columns: Mapping[str, Column]) -> list[dict[str, Any]]:
+    """The tokens of a sequence as the first version wrote them: an object each."""
+    return [
+        {
+            "index": index, "id": row["token_ids"], "position": row["position_ids"], "loss_mask": row["loss_mask"],
+            "advantage": row["advantages"], "reward": row["rewards"], "entropy": row["entropy"],
+            "mismatch_kl": row["mismatch_kl"], "log_importance_ratio": row["log_importance_ratio"],
+            "sample_kl_trainer_to_inference": row["log_importance_ratio"],
+            "sample_kl_inference_to_trainer": _negated(row["log_importance_ratio"]),
+            "importance_ratio": row["importance_ratio"], "prob_delta": row["prob_delta"],
+            "inference_logprob": row["inference_logprobs"], "trainer_logprob": row["trainer_logprobs"],
+            "is_masked": row["is_masked"], "is_masked_high": row["is_masked_high"],
+            "is_masked_low": row["is_masked_low"],
+            "inference_prob": _probability(row["inference_logprobs"]),
+            "trainer_prob": _probability(row["trainer_logprobs"]),
+        }
+        for index, values in enumerate(zip(*columns.values(), strict=True))
+        for row in (dict(zip(columns, values, strict=True)),)
+    ]  # fmt: skip
+
+
+def _negated(value: float | None) -> float | None:
+    return None if value is None else -value
+
+
+def _probability(logprob: float | None) -> float | None:
+    return None if logprob is None or logprob > 709 else math.exp(logprob)

@@ -1,0 +1,233 @@
+"""RLLoggingBoard's files: `{root}/{run}/rank_{r}.jsonl`, a sample a line, with token strings and per-token arrays.
+
+Source: HarderThenHarder/RLLoggingBoard, the table of fields in its README. NaN and infinities are written as Python
+writes them: the board counts a line that it cannot read and goes on, while a null would end its arithmetic.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, ClassVar
+
+from rolloupe.model import MetricRow, Sample, TokenSeries
+from rolloupe.record.files.encoding import encoded, listed
+from rolloupe.record.guard import Guard, LeftOut
+from rolloupe.record.values.attributes import has, member
+from rolloupe.record.values.plain import whole_number
+from rolloupe.record.writers.base import Left
+from rolloupe.storage.atomic import append
+
+KEYS = (
+    "prompt", "response", "reward", "step", "response_tokens", "logprobs", "ref_logprobs", "values", "token_rewards",
+    "ref_response", "ref_reward", "ground_truth", "valid_reward", "ref_valid_reward",
+)  # fmt: skip
+"""The keys of a line, in order."""
+
+NEEDED = ("prompt", "response", "reward", "step")
+ARRAYS = ("logprobs", "ref_logprobs", "values", "token_rewards")
+OF_METRICS = ("valid_reward", "ref_valid_reward")
+
+FOREIGN = frozenset(
+    "rollout_id sample_index group group_id group_index uid example_id advantage messages micro_sequence_idx".split()
+)
+"""Keys that the board ignores, and by which Rolloupe knows files of others."""
+
+RANK = "rank_0.jsonl"
+MAX_STEP = 2**53
+PAD = "<PAD>"
+MAX_PADDED = 10**6
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,99}")
+
+
+def save_rollout_jsonl(
+    path: str | PathLike[str],
+    step: int,
+    samples: Iterable[Any],
+    *,
+    rank: int = 0,
+    decimals: int | None = None,
+    strict: bool = False,
+) -> None:
+    """Append the samples of a step to `{path}/rank_{rank}.jsonl`, in one write.
+
+    Args:
+        path: the folder of the run; or the file itself, where it ends in `.jsonl`.
+        step: the step.
+        samples: dicts, or objects with attributes, by the names of `KEYS`. Needed are `prompt`, `response` and
+            `reward`; `token_rewards` is what makes the board show tokens. Arrays and tensors are taken as they are.
+            Further keys of a dict are kept behind these.
+        rank: of ranks that each write their own samples, which one this is.
+        decimals: round the numbers of arrays to so many places; they are most of such a file.
+        strict: raise what goes wrong. Else it is logged: a sample that has not what is needed is left out, and an
+            array that is not as long as the tokens.
+    """
+    guard = Guard(f"RLLoggingBoard's file of step {step}", strict=strict)
+    guard.call(lambda: _save(Path(path), whole_number(step), samples, rank, decimals, strict=strict), None)
+
+
+def _save(place: Path, step: int, samples: Iterable[Any], rank: int, decimals: int | None, *, strict: bool) -> None:
+    target = place if place.suffix == ".jsonl" else place / f"rank_{rank}.jsonl"
+    append(target, b"".join(_lines(samples, step, decimals, strict=strict)))
+
+
+def _lines(samples: Iterable[Any], step: int, decimals: int | None, *, strict: bool) -> Iterator[bytes]:
+    left_out = LeftOut(f"RLLoggingBoard's file of step {step}", strict=strict)
+    for place, sample in enumerate(samples):
+        try:
+            record = record_of(_checked(sample), step, decimals)
+            for key, size, tokens in _odd(record):
+                left_out.met(f"sample {place}, {key}", ValueError(f"{key} has {size}, response_tokens {tokens}"))
+                del record[key]
+            yield encoded(record, nan=True)
+        except Exception as error:
+            left_out.met(f"sample {place}", error)
+    left_out.tell()
+
+
+def _checked(sample: Any) -> Any:
+    """Raise `ValueError` and `TypeError` for what the board could not show."""
+    missing = [key for key in NEEDED if key != "step" and not has(sample, key)]
+    if missing:
+        raise ValueError(f"a sample without {', '.join(missing)}")
+    if not isinstance(reward := listed(member(sample, "reward")), int | float | dict | None):
+        raise TypeError(f"reward: a number is wanted, not {type(reward).__name__}")
+    return sample
+
+
+def _odd(record: dict[str, Any]) -> list[tuple[str, int, int]]:
+    """The arrays that are neither as long as the tokens nor as those before the padding, and both lengths."""
+    from rolloupe.tokens import unpadded_length
+
+    pieces = record.get("response_tokens")
+    if not isinstance(pieces, list | tuple):
+        return []
+    fit = len(pieces), unpadded_length(pieces, PAD)
+    arrays = {key: record[key] for key in ARRAYS if isinstance(record.get(key), list | tuple)}
+    return [(key, len(found), len(pieces)) for key, found in arrays.items() if len(found) not in fit]
+
+
+def record_of(sample: Any, step: int, decimals: int | None = None) -> dict[str, Any]:
+    """Return the line of one sample."""
+    record: dict[str, Any] = {}
+    for key in KEYS:
+        value = step if key == "step" else listed(member(sample, key))
+        if key in ARRAYS and decimals is not None and isinstance(value, list | tuple):
+            value = [round(one, decimals) if isinstance(one, float) else one for one in value]
+        if value is not None or key in NEEDED:
+            record[key] = value
+    more = sample if isinstance(sample, dict) else {}
+    return record | {str(key): value for key, value in more.items() if key not in KEYS}
+
+
+class RLLoggingBoardWriter:
+    """Writes samples of any format: a folder of the run, or of training and each evaluation beside each other.
+
+    Where there is an evaluation `eval/NAME`, training lies in `train_NAME/` and it in `eval_NAME/`, which are read as
+    one run. The layout ties one evaluation to a run; further ones lie beside it as runs of their own.
+    """
+
+    name: ClassVar[str] = "rl_logging_board"
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._folders: dict[str, str] = {}
+        self._has_train = False
+        self._joined: str | None = None
+
+    def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
+        """See `Writer`."""
+        from rolloupe.record.writers.alignment import response_of
+        from rolloupe.record.writers.fitting import Tally
+
+        tally = Tally()
+        folder = self._folder(split)
+        target = self._path / folder / RANK
+        for sample in samples:
+            if abs(step) > MAX_STEP:
+                tally.add_whole("samples of steps that are too large")
+                continue
+            self._has_train = self._has_train or split == "train"
+            record, held = _fitted(sample, split if split == "train" or split == self._joined else "train", step)
+            append(target, encoded(record, nan=True))
+            names = {own: one.name for own, one in _arrays(sample).items()}
+            tally.compare(sample, held, names, response_of(sample).start)
+        return tally.found
+
+    def _folder(self, split: str) -> str:
+        if split == "train":
+            return ""
+        if split not in self._folders:
+            name = split.removeprefix("eval/")
+            fits = _NAME.fullmatch(name) is not None and split.startswith("eval/")
+            if fits and self._has_train and self._joined is None:
+                self._joined = split
+            own = f"eval_{name if fits else len(self._folders)}"
+            taken = set(self._folders.values())
+            self._folders[split] = own if own not in taken else f"{own}_{len(taken)}"
+        return self._folders[split]
+
+    def metrics(self, rows: Sequence[MetricRow]) -> Left:
+        """See `Writer`. There is no place for them."""
+        return {"rows of trainer metrics": len(rows)} if rows else {}
+
+    def close(self) -> None:
+        """See `Writer`. Where there are evaluations, training goes into a folder beside them."""
+        train = self._path / RANK
+        if self._folders and train.exists():
+            name = self._folders[self._joined].removeprefix("eval_") if self._joined else ""
+            folder = self._path / (f"train_{name}" if name else "train")
+            folder.mkdir(exist_ok=True)
+            train.replace(folder / RANK)
+
+
+def _fitted(sample: Sample, split: str, step: int) -> tuple[dict[str, Any], Sample | None]:
+    """The line of a sample, and what Rolloupe reads of it."""
+    from rolloupe.formats.rl_logging_board import RLLoggingBoard
+    from rolloupe.record.writers.fitting import extended, own_status, read_back
+
+    reader = RLLoggingBoard()
+    record = _of_model(sample, step)
+    held = read_back(reader, record, RANK, split, step, nan=True)
+    record = extended(record, sample, held, {*KEYS, *FOREIGN})
+    if sample.row.status_raw and "status" not in record:
+        record["status"] = own_status(sample.row) or sample.row.status
+    return record, read_back(reader, record, RANK, split, step, nan=True)
+
+
+def _of_model(sample: Sample, step: int) -> dict[str, Any]:
+    from rolloupe.record.writers.texts import prompt_of, reference_of, response_of
+
+    row = sample.row
+    made: dict[str, Any] = {
+        "prompt": prompt_of(sample, messages=False), "response": response_of(sample), "reward": row.reward,
+        "step": step, "response_tokens": _pieces(sample), "ref_response": reference_of(sample),
+        "ref_reward": sample.ref_reward, "ground_truth": sample.label or None,
+        **{name: row.metrics[name] for name in OF_METRICS if name in row.metrics},
+        **{one.name: one.values for one in _arrays(sample).values()},
+    }  # fmt: skip
+    return {key: made[key] for key in KEYS if made.get(key) is not None or key in NEEDED}
+
+
+def _pieces(sample: Sample) -> list[str] | None:
+    """The token strings, with as many pad tokens as there were."""
+    counted = sample.row.metrics.get("response_tokens_len", 0.0)
+    padding = int(counted) - len(sample.tokens) if 0 < counted < MAX_PADDED else 0
+    return [*sample.tokens, *[PAD] * padding] or None
+
+
+def _arrays(sample: Sample) -> dict[str, TokenSeries]:
+    """The token series that the layout has, by their names in the sample: a value for each token of the response.
+
+    What was not sampled keeps its place among the tokens, and its values are NaN.
+    """
+    from rolloupe.record.writers.alignment import response_of, spread
+
+    series = {one.name: one for one in sample.series if one.values}
+    named = {} if "logprobs" in series else {"trainer_logprobs": "logprobs"}
+    start, stop = response_of(sample)
+    found = {}
+    for own, name in {**named, **{own: own for own in ARRAYS}}.items():
+        if own in series and len(values := spread(series[own], stop - start, start)):
+            found[own] = TokenSeries(name=name, values=values.tolist(), offset=start)
+    return found

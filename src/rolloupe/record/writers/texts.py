@@ -1,0 +1,144 @@
+"""The transcript of a sample as layouts store it: one text, or a list of messages.
+
+Of the ways to write a transcript the first is taken whose reading comes closest to its turns: the messages as they were
+stored, the text as it is, the value that it is the JSON of, messages made of the turns, and last a text in ChatML.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from rolloupe.model import Part, Sample, Turn
+from rolloupe.record.logtree.messages import messages_of
+from rolloupe.record.writers.wording import calls, said
+from rolloupe.text import from_messages
+
+Read = Callable[[object], list[Turn]]
+
+
+def conversation_of(sample: Sample) -> list[dict[str, Any]]:
+    """Prompt and response as one list of messages, as they were stored where each of them was one of a turn."""
+    if [turn.origin for turn in sample.turns] != sorted(turn.origin for turn in sample.turns):
+        return messages_of(sample.turns)
+    found: list[dict[str, Any]] = []
+    for origin, own in (("prompt", sample.prompt_messages), ("response", sample.response_messages)):
+        turns = [turn for turn in sample.turns if turn.origin == origin]
+        found += own if own is not None and _told(from_messages(own)) == _told(turns) else messages_of(turns)
+    return found
+
+
+def prompt_of(sample: Sample, *, messages: bool) -> Any:
+    """The prompt as text, or as messages where a layout takes these and text alone would lose the roles."""
+    from rolloupe.formats.reading import fields
+
+    turns = [turn for turn in sample.turns if turn.origin == "prompt"]
+    own = sample.prompt_messages if messages else None
+    return _first_that_fits(own, sample.prompt_text, turns, fields.prompt_turns, messages=messages, header=True)
+
+
+def response_of(sample: Sample, *, messages: bool = False) -> Any:
+    """The response likewise; without messages, several turns become a text in ChatML, as a template would have it."""
+    from rolloupe.formats.reading import fields
+
+    turns = [turn for turn in sample.turns if turn.origin == "response"]
+    own = sample.response_messages if messages else None
+    return _first_that_fits(own, sample.response_text, turns, fields.response_turns, messages=messages, header=False)
+
+
+def reference_of(sample: Sample, *, messages: bool = False) -> Any:
+    """The response of the reference model likewise; None where there is none."""
+    from rolloupe.formats.reading import fields
+
+    if not sample.ref_turns:
+        return None
+    verbatim = "".join(_raw(part) for turn in sample.ref_turns for part in turn.parts)
+    return _first_that_fits(None, verbatim, sample.ref_turns, fields.response_turns, messages=messages, header=False)
+
+
+def _first_that_fits(
+    own: list[Any] | None, text: str, turns: list[Turn], read: Read, *, messages: bool, header: bool
+) -> Any:
+    best, fit = text, 0
+    for written in _ways(own, text, turns, messages=messages, header=header):
+        if (found := _fit(read(written), turns)) > fit:
+            best, fit = written, found
+        if fit == SAME:
+            break
+    return best
+
+
+SAME = 4
+
+
+def _fit(found: list[Turn], turns: list[Turn]) -> int:
+    """How well turns that were read are those that were written: to the letter, by what they say, by who says it."""
+    if _told(found) == _told(turns):
+        return SAME
+    if [turn.role for turn in found] != [turn.role for turn in turns]:
+        return 0
+    return 3 if said(found) == said(turns) else 2 if calls(found) == calls(turns) else 1
+
+
+def _told(turns: list[Turn]) -> list[Any]:
+    return [(turn.role, turn.parts, turn.name, turn.tool_call_id, turn.stop_reason) for turn in turns]
+
+
+def _ways(own: list[Any] | None, text: str, turns: list[Turn], *, messages: bool, header: bool) -> Iterator[Any]:
+    if own is not None:
+        yield own
+    yield text
+    if any(part.kind == "json" for turn in turns for part in turn.parts):
+        decoded = _decoded(text)
+        if not isinstance(decoded, str):
+            yield decoded
+    if messages:
+        yield messages_of(turns)
+        yield [_message(turn) for turn in turns]
+    yield "".join(_chatml(turns, header))
+
+
+def _message(turn: Turn) -> dict[str, Any]:
+    calls = [part for part in turn.parts if part.kind == "tool_call" and part.raw is None]
+    thoughts = [part.text for part in turn.parts if part.kind == "think" and part.raw is None]
+    rest = [part for part in turn.parts if part.raw is not None or part.kind not in ("tool_call", "think")]
+    message: dict[str, Any] = {"role": turn.role}
+    if thoughts:
+        message["reasoning_content"] = "\n".join(thoughts)
+    message["content"] = "".join(map(_raw, rest))
+    if any(part.kind in ("json", "image") for part in rest):
+        message["content"] = [_entry(part) for part in rest]
+    if calls:
+        message["tool_calls"] = [_decoded(part.text) for part in calls]
+    named = {"name": turn.name, "tool_call_id": turn.tool_call_id, "stop_reason": turn.stop_reason}
+    return message | {key: word for key, word in named.items() if word}
+
+
+def _entry(part: Part) -> Any:
+    if part.kind == "image":
+        return {"type": "image", "image": part.text}
+    return _decoded(part.text) if part.kind == "json" else {"type": "text", "text": _raw(part)}
+
+
+def _decoded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _chatml(turns: list[Turn], header: bool) -> Iterator[str]:
+    for number, turn in enumerate(turns):
+        if header or number or turn.role != "assistant":
+            yield f"<|im_start|>{turn.role}\n"
+        yield "".join(map(_raw, turn.parts))
+        if header or number + 1 < len(turns):
+            yield "<|im_end|>\n"
+
+
+def _raw(part: Part) -> str:
+    """The text of a part, with delimiters where its framework kept it apart."""
+    if part.raw is not None:
+        return part.raw
+    if part.kind == "think":
+        return f"<think>\n{part.text}\n</think>\n\n"
+    return f"<tool_call>\n{part.text}\n</tool_call>\n" if part.kind == "tool_call" else part.text

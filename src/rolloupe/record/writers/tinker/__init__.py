@@ -1,0 +1,7 @@
+"""The layout of the Tinker cookbook: a log for training loops, and a writer for what other layouts hold."""
+
+from rolloupe.record.writers.tinker.log import Log
+from rolloupe.record.writers.tinker.records import serialize_rollout_summaries
+from rolloupe.record.writers.tinker.writer import Writer
+
+__all__ = ["Log", "Writer", "serialize_rollout_summaries"]

@@ -1,0 +1,204 @@
+"""The `log_path` of a run of the Tinker cookbook, written from a training loop.
+
+Byte for byte what the cookbook itself writes, where it writes it: JSON of Python's standard library, lines appended,
+whole files renamed into place. Values that JSON cannot hold are converted, never raised on; a disk that cannot be
+written to raises OSError.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+from rolloupe.record import logtree
+from rolloupe.record.files.code import code_diff
+from rolloupe.record.values.plain import as_line, dumped, jsonable, settings, text_of
+from rolloupe.record.writers.tinker.names import (
+    CHECKPOINTS,
+    CONFIG,
+    DIFF,
+    METRICS,
+    PAGE,
+    ROLLOUTS,
+    TRAIN,
+    TREE,
+    Layout,
+    label_of,
+    path_of,
+    told_apart,
+)
+from rolloupe.record.writers.tinker.outline import log_group
+from rolloupe.record.writers.tinker.records import Record, records_of
+from rolloupe.storage import atomic
+
+_STEP = "step"
+
+
+class Log:
+    """Writes one run. Safe to open again: metrics and checkpoints are continued, an iteration is written anew.
+
+    Args:
+        log_path: The folder; it is made if it is not there.
+        config: Any object: its fields go to `config.json`.
+        layout: "flat", as documented (`train_iteration_000001.html`), or "folders", as written since release 0.2.0
+            (`iteration_000001/train.html`), which the cookbook's `TrainingRunStore` reads.
+        num_groups_to_log: So many groups of an iteration are in its outline; the rollout summaries have all.
+        code: Write `code.diff`, what the repository around the current folder has changed.
+    """
+
+    def __init__(
+        self,
+        log_path: str | Path,
+        *,
+        config: object = None,
+        layout: Layout = "flat",
+        num_groups_to_log: int = 4,
+        code: bool = True,
+    ) -> None:
+        if layout not in ("flat", "folders"):
+            raise ValueError(f"layout {layout!r} is unknown: 'flat' or 'folders'")
+        self.log_path = Path(log_path)
+        self.layout = layout
+        self.num_groups_to_log = num_groups_to_log
+        self._labels: dict[str, str] = {}
+        self.log_path.mkdir(parents=True, exist_ok=True)
+        if config is not None:
+            self.config(config)
+        if code:
+            self.code_diff(code_diff(Path.cwd()))
+
+    # What belongs to the run
+
+    def config(self, config: object) -> None:
+        """Write `config.json`: functions and classes by their qualified names, objects by their fields."""
+        atomic.write(self.log_path / CONFIG, dumped(settings(config), indent=2))
+
+    def code_diff(self, diff: str) -> None:
+        """Write `code.diff`."""
+        atomic.write(self.log_path / DIFF, diff.encode("utf-8", "replace"))
+
+    def metrics(self, step: int | None, values: Mapping[str, object]) -> None:
+        """Append a row to `metrics.jsonl`; rows of one step are merged by whoever reads them.
+
+        A metric that is called `step` would replace the step and is written as `metrics/step`.
+        """
+        row: Record = {} if step is None else {_STEP: jsonable(step)}
+        named = {text_of(key): value for key, value in values.items()}
+        row |= {f"metrics/{key}" if key == _STEP else key: value for key, value in named.items()}
+        atomic.append(self.log_path / METRICS, as_line(row))
+
+    def checkpoint(self, name: str, **values: object) -> None:
+        """Append a checkpoint to `checkpoints.jsonl`, with whatever state of the loop there is to keep.
+
+        `batch` is the iteration to go on with, `state_path` where the state lies: without one the cookbook does not
+        resume from it. `epoch`, `final` and `sampler_path` mean something to it, too. None is left out.
+        """
+        record = {"name": name} | {key: value for key, value in values.items() if value is not None}
+        atomic.append(self.log_path / CHECKPOINTS, as_line(record))
+
+    def last_checkpoint(self, required: str = "state_path") -> Record | None:
+        """Return the last checkpoint that has a value of this name; None where there is none."""
+        found = [one for one in _objects(self.log_path / CHECKPOINTS) if one.get(required) is not None]
+        return found[-1] if found else None
+
+    def resume(self, step: int) -> int:
+        """Drop the metrics of `step` and later, before those steps are trained again; returns how many rows.
+
+        The file as it was is kept as `metrics.jsonl.pre_resume_{step:06d}`. Rows without a whole number for a step, and
+        lines that are no JSON, stay. As release 0.6 of the cookbook does it.
+        """
+        path = self.log_path / METRICS
+        if not path.is_file():
+            return 0
+        before = path.read_bytes()
+        lines = before.removesuffix(b"\n").split(b"\n")
+        kept = [line for line in lines if not _is_from(line, step)]
+        if len(kept) < len(lines):
+            atomic.write(self.log_path / f"{METRICS}.pre_resume_{step:06d}", before)
+            atomic.write(path, b"".join(line + b"\n" for line in kept))
+        return len(lines) - len(kept)
+
+    # What belongs to an iteration
+
+    def path(self, split: str, iteration: int, suffix: str) -> Path:
+        """Return where a file of an iteration stands."""
+        base = self.split(split).replace("/", "_", 1)
+        return path_of(self.log_path, self.layout, base, iteration, suffix)
+
+    def split(self, name: str) -> str:
+        """Return a split as records name it: `train`, or `eval/{label}` for `eval/{name}` or any other name.
+
+        Where two names would share a label, and so a file, the second one ends in a hash.
+        """
+        if name == TRAIN:
+            return TRAIN
+        if name not in self._labels:
+            label = label_of(name.removeprefix("eval/"))
+            self._labels[name] = told_apart(label, name) if label in self._labels.values() else label
+        return f"eval/{self._labels[name]}"
+
+    @contextmanager
+    def trace(self, split: str, iteration: int) -> Iterator[logtree.Trace]:
+        """Begin the outline of an iteration: what `logtree` logs within goes to its page and its `_logtree.json`.
+
+        It is written at the end, whatever ends it; where `num_groups_to_log` is 0, not at all.
+        """
+        title = f"RL Iteration {iteration}" if split == TRAIN else f"Running evaluation {_raw(split)} {iteration}"
+        paths = [self.path(split, iteration, suffix) if self.num_groups_to_log else None for suffix in (PAGE, TREE)]
+        with logtree.init_trace(title, paths[0], json_path=paths[1]) as trace:
+            yield trace
+
+    def group(self, group_idx: int) -> AbstractContextManager[None]:
+        """Log what is within as that of a group, or not at all from `num_groups_to_log` on.
+
+        The number must be the one that the group has in the rollout summaries; see `rollouts`.
+        """
+        if group_idx >= self.num_groups_to_log:
+            return logtree.scope_disable()
+        return logtree.scope_header("Group Rollout", group=group_idx)
+
+    def rollouts(self, split: str, iteration: int, groups: Iterable[Any]) -> None:
+        """Write the rollout summaries of an iteration; within its `trace`, log the first groups as well.
+
+        A group has `trajectories_G`, `final_rewards_G` and `metrics_G`, as the cookbook's `TrajectoryGroup`, as an
+        object or a dict, alone or as the `trajectory_group` of something that has `tags` and a `sampling_client_step`.
+        Its number is its `group_idx`, else its place among these groups: where some were removed since their rollouts
+        were logged, give each the number that its scope had. A trajectory may have `messages`.
+        """
+        records = records_of(self.split(split), iteration, groups)
+        self.records(split, iteration, records)
+        if logtree.current_trace() is not None:
+            for number in list(dict.fromkeys(text_of(one["group_idx"]) for one in records))[: self.num_groups_to_log]:
+                log_group([one for one in records if text_of(one["group_idx"]) == number])
+
+    def records(self, split: str, iteration: int, records: Iterable[Mapping[str, Any]]) -> None:
+        """Write rollout summaries that are records already."""
+        data = b"".join(as_line(record) for record in records)
+        atomic.write(self.path(split, iteration, ROLLOUTS), data)
+
+    def logtree(self, split: str, iteration: int, document: Mapping[str, Any]) -> None:
+        """Write the JSON of an outline that was made elsewhere."""
+        atomic.write(self.path(split, iteration, TREE), dumped(jsonable(document), indent=2))
+
+
+def _raw(split: str) -> str:
+    return split.removeprefix("eval/")
+
+
+def _is_from(line: bytes, step: int) -> bool:
+    found = _object(line).get(_STEP)
+    return isinstance(found, int) and found >= step
+
+
+def _objects(path: Path) -> Iterator[Record]:
+    if path.is_file():
+        yield from map(_object, path.read_bytes().split(b"\n"))
+
+
+def _object(line: bytes) -> Record:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,118 @@
+"""Groups of rollouts as the records of `*_rollout_summaries.jsonl`, version 1: one object a trajectory.
+
+Groups are known by what they have, not by type: the cookbook's objects, wrapped or not, and dicts with the same names.
+What is missing or of another type costs that value, never the record.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rolloupe.record.logtree.messages import messages_of
+from rolloupe.record.values.attributes import listed, member, tags_of
+from rolloupe.record.values.plain import jsonable, text_of
+
+SCHEMA = 1
+
+Record = dict[str, Any]
+
+
+def serialize_rollout_summaries(
+    *,
+    split: str,
+    iteration: int,
+    trajectory_groups_P: Sequence[Any],  # noqa: N803 (the cookbook's name)
+    taglist_P: Sequence[Sequence[str]],  # noqa: N803
+    sampling_client_steps_P: Sequence[int | None] | None = None,  # noqa: N803
+) -> list[Record]:
+    """Return one record a trajectory, as the cookbook's function of this name does."""
+    steps = sampling_client_steps_P or [None] * len(trajectory_groups_P)
+    groups = [
+        {"trajectory_group": group, "tags": tags, "sampling_client_step": step}
+        for group, tags, step in zip(trajectory_groups_P, taglist_P, steps, strict=True)
+    ]
+    return records_of(split, iteration, groups)
+
+
+def records_of(split: str, iteration: int, groups: Iterable[Any]) -> list[Record]:
+    """Return one record a trajectory; `split` is `train` or `eval/{label}`, the label as in the names of files.
+
+    A group's number is its own `group_idx`, where it has one, else its place among those given.
+    """
+    found = []
+    for number, given in enumerate(groups):
+        group = member(given, "trajectory_group", given)
+        shared = {
+            "schema_version": SCHEMA,
+            "split": split,
+            "iteration": iteration,
+            "group_idx": member(given, "group_idx", member(group, "group_idx", number)),
+        }
+        facts = {"tags": tags_of(given, group), "sampling_client_step": member(given, "sampling_client_step", None)}
+        found += [shared | {"traj_idx": index} | facts | rest for index, rest in enumerate(_trajectories(group))]
+    return [jsonable(record) for record in found]
+
+
+def _trajectories(group: Any) -> list[Record]:
+    trajectories = listed(group, "trajectories_G", "trajectories")
+    finals = listed(group, "final_rewards_G", "final_rewards")
+    metrics = listed(group, "metrics_G", "metrics")
+    found = []
+    for index, trajectory in enumerate(trajectories):
+        steps = [
+            _step(number, one) for number, one in enumerate(listed(trajectory, "transitions", "steps", "transition"))
+        ]
+        final = jsonable(finals[index]) if index < len(finals) else member(trajectory, "final_reward", 0.0)
+        record = {
+            "total_reward": _total([step["reward"] for step in steps], final),
+            "final_reward": final,
+            "trajectory_metrics": metrics[index] if index < len(metrics) else {},
+            "steps": steps,
+            "final_ob_len": _length(trajectory, "final_ob"),
+        }
+        found.append(record | _more(trajectory))
+    return found
+
+
+def _step(number: int, transition: Any) -> Record:
+    return {
+        "step_idx": number,
+        "ob_len": _length(transition, "ob"),
+        "ac_len": _length(transition, "ac"),
+        "reward": jsonable(member(transition, "reward", 0.0)),
+        "episode_done": member(transition, "episode_done", False),
+        "metrics": member(transition, "metrics", {}),
+        "logs": member(transition, "logs", {}),
+    }
+
+
+def _more(trajectory: Any) -> Record:
+    """What the cookbook knows of a trajectory and leaves out; readers of version 1 pass over it."""
+    reason = member(trajectory, "stop_reason", None)
+    more = {} if reason is None else {"stop_reason": text_of(reason)}
+    messages = member(trajectory, "messages", member(trajectory, "conversation", None))
+    return more if messages is None else more | {"conversation": messages_of(messages)}
+
+
+def _length(value: Any, name: str) -> int:
+    """Return the number of tokens of an observation or an action, however it is given: `ob`, or `ob_len`."""
+    known = jsonable(member(value, f"{name}_len", None))
+    if isinstance(known, int):
+        return known
+    held = member(value, name, None)
+    held = member(held, "tokens", held)
+    length = jsonable(member(held, "length", held))
+    if isinstance(length, int) and not isinstance(length, bool):
+        return length
+    try:
+        return len(held)
+    except TypeError:
+        return 0
+
+
+def _total(rewards: list[Any], final: Any) -> Any:
+    """Return the sum of rewards that are numbers; whole numbers stay whole."""
+    found = [value for value in [*rewards, jsonable(final)] if isinstance(value, int | float)]
+    try:
+        return sum(found[:-1]) + found[-1] if found else None
+    except OverflowError:  # an integer beyond all floats, and a float
+        return sum(float("inf") if value > 0 else float("-inf") for value in found if abs(value) > 1e300)

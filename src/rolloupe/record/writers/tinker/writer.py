@@ -1,0 +1,232 @@
+"""Runs of any layout written in that of the Tinker cookbook."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from rolloupe.model import Checkpoint, MetricRow, Sample, SampleRow, Turn
+from rolloupe.record.values.plain import as_line, jsonable
+from rolloupe.record.writers.base import Left
+from rolloupe.record.writers.tinker.log import Log
+from rolloupe.record.writers.tinker.names import PAGE, ROLLOUTS, TREE, Layout
+from rolloupe.record.writers.tinker.outline import log_group
+from rolloupe.record.writers.tinker.records import SCHEMA, Record
+from rolloupe.storage import atomic
+
+MAX_DIGITS = 11
+"""Longer names of digits may be hashes of prompts."""
+
+FINAL = "final_reward"
+"""What the steps of a sample did not earn of its reward. Every record has it."""
+
+REPORTS = {"tree": TREE, "page": PAGE}
+"""The files of an outline by kind, and how their names end."""
+
+_OWN = {FINAL, "sampling_client_step"}
+"""Sample metrics that have a key of their own in a record."""
+
+_OF_THE_LAYOUT = {
+    "schema_version", "split", "iteration", "group_idx", "traj_idx", "tags", "sampling_client_step", "total_reward",
+    "final_reward", "trajectory_metrics", "steps", "final_ob_len", "conversation", "status", "stop_reason",
+}  # fmt: skip
+
+
+class Writer:
+    """Writes a run as rollout summaries with the conversation in each record, and outlines of the first groups.
+
+    The conversation is a key that version 1 does not have and its readers pass over: an outline holds the text of a few
+    groups alone. `log` is the run's `Log`, for its configuration, checkpoints and code.
+    """
+
+    name: ClassVar[str] = "tinker"
+
+    def __init__(self, path: str | Path, *, layout: Layout = "flat", num_groups_to_log: int = 4) -> None:
+        self.log = Log(path, layout=layout, num_groups_to_log=num_groups_to_log, code=False)
+
+    def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
+        """See `Writer` of `base`. One sample is held at a time, and those of the groups that are logged."""
+        from rolloupe.formats.tinker.format import Tinker
+        from rolloupe.record.writers.fitting import Tally, read_back
+        from rolloupe.record.writers.losses import ADDED
+
+        tally, numbers = Tally(), _Places()
+        logged: dict[Any, list[Record]] = {}
+        place = self.log.path(split, step, ROLLOUTS)
+        with atomic.replacing(place) as file:
+            for sample in samples:
+                record = _record(self.log.split(split), step, sample, numbers)
+                file.write(as_line(record))
+                held = read_back(Tinker(), jsonable(record), place.name, self.log.split(split), step, nan=True)
+                tally.compare(sample, held)
+                if FINAL not in sample.row.metrics:
+                    tally.add([f"sample metric {FINAL}{ADDED}"])
+                if record["group_idx"] in logged or len(logged) < self.log.num_groups_to_log:
+                    logged.setdefault(record["group_idx"], []).append(jsonable(record))
+        if logged:
+            with self.log.trace(split, step):
+                for records in logged.values():
+                    log_group(records)
+        return tally.found
+
+    def metrics(self, rows: Sequence[MetricRow]) -> Left:
+        """See `Writer` of `base`."""
+        for row in rows:
+            when = {"time": row.time_s} if row.step is None and row.time_s is not None else {}
+            self.log.metrics(row.step, {**when, **row.values})
+        late = sum(row.step is not None and row.time_s is not None for row in rows)
+        return {"times of metric rows": late} if late else {}
+
+    def report(self, split: str, step: int, files: Mapping[str, bytes]) -> None:
+        """See `ReportKeeper` of `base`: what the run itself logged, in place of the outline made of its samples."""
+        for kind, suffix in REPORTS.items():
+            place = self.log.path(split, step, suffix)
+            if kind in files:
+                atomic.write(place, files[kind])
+            else:
+                place.unlink(missing_ok=True)
+
+    def keep(self, config: Mapping[str, Any], checkpoints: Sequence[Checkpoint], code_diff: str) -> Left:
+        """See `Keeper` of `base`."""
+        if config:
+            self.log.config(config)
+        if code_diff:
+            self.log.code_diff(code_diff)
+        for one in checkpoints:
+            batch = {} if one.step is None else {"batch": one.step}
+            self.log.checkpoint(one.name, **{**batch, **one.paths, **one.extra})
+        return {}
+
+    def close(self) -> None:
+        """See `Writer` of `base`."""
+
+
+class _Numbers:
+    """Whole numbers for names: their own where they are short ones, else the next that is free."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, int] = {}
+        self._taken: set[int] = set()
+
+    def of(self, name: str) -> int:
+        """Return the number of a name."""
+        if name not in self._known:
+            own = name.isascii() and name.isdecimal() and len(name) <= MAX_DIGITS and str(int(name)) == name
+            number = int(name) if own else len(self._taken)
+            while number in self._taken:
+                number += 1
+            self._known[name] = number
+            self._taken.add(number)
+        return self._known[name]
+
+
+class _Places:
+    """The numbers of groups, and of trajectories in each."""
+
+    def __init__(self) -> None:
+        self._groups = _Numbers()
+        self._indices: dict[str, _Numbers] = {}
+
+    def of(self, group: str, index: str) -> tuple[int, int]:
+        """Return the numbers of a group and of a sample in it."""
+        return self._groups.of(group), self._indices.setdefault(group, _Numbers()).of(index)
+
+
+def _record(split: str, step: int, sample: Sample, numbers: _Places) -> Record:
+    from rolloupe.record.writers.texts import conversation_of
+
+    row = sample.row
+    group, index = numbers.of(sample.key.group, sample.key.index)
+    answers = [turn for turn in sample.turns if turn.origin == "response" and turn.role == "assistant"]
+    steps = [_step(number, turn, len(answers)) for number, turn in enumerate(answers)]
+    _count_tokens(steps, sample)
+    metrics = _beyond(row.metrics, steps)
+    paid = sum(one["reward"] for one in steps)
+    final = row.metrics.get("final_reward", 0.0 if row.reward is None else row.reward - paid)
+    record: Record = {
+        "schema_version": SCHEMA,
+        "split": split,
+        "iteration": step,
+        "group_idx": group,
+        "traj_idx": index,
+        "tags": _tags(sample),
+        "sampling_client_step": row.metrics.get("sampling_client_step"),
+        "total_reward": row.reward,
+        "final_reward": final,
+        "trajectory_metrics": metrics,
+        "steps": steps,
+        "final_ob_len": sample.extra.get("final_ob_len", 0),
+        "conversation": conversation_of(sample),
+    }
+    if not record["conversation"]:
+        del record["conversation"]
+    return record | _status(sample) | _extra(sample)
+
+
+def _step(number: int, turn: Turn, count: int) -> Record:
+    return {
+        "step_idx": number,
+        "ob_len": turn.metrics.get("ob_len"),
+        "ac_len": turn.tokens,
+        "reward": 0.0 if turn.reward is None else turn.reward,
+        "episode_done": number == count - 1,
+        "metrics": {key: value for key, value in turn.metrics.items() if key != "ob_len"},
+        "logs": turn.logs,
+    }
+
+
+def _count_tokens(steps: list[Record], sample: Sample) -> None:
+    """Give steps the counts that only the sample has."""
+    row = sample.row
+    if steps and steps[0]["ob_len"] is None:
+        steps[0]["ob_len"] = row.prompt_tokens
+    if len(steps) == 1 and steps[0]["ac_len"] is None:
+        steps[0]["ac_len"] = row.response_tokens
+
+
+def _beyond(metrics: dict[str, float], steps: list[Record]) -> dict[str, float]:
+    """Return the sample metrics that its steps do not tell. A reader takes the mean over all that have a metric."""
+    found = {}
+    for key, value in metrics.items():
+        told = [one["metrics"][key] for one in steps if key in one["metrics"]]
+        if key in _OWN or (told and sum(told) / len(told) == value):
+            continue
+        found[key] = value
+        for one in steps:
+            one["metrics"].pop(key, None)
+    return found
+
+
+def _tags(sample: Sample) -> list[str]:
+    """Return tags as a list, the environment first. Those that were read from such a list are that list again."""
+    row = sample.row
+    named = [f"{key}={value}" for key, value in _named_tags(row).items()]
+    return ([row.env] if row.env else []) + named if named or not row.tags else row.tags["tags"].split(", ")
+
+
+def _named_tags(row: SampleRow) -> dict[str, str]:
+    """Return the tags of a sample but for what was read from a list of tags."""
+    is_list = set(row.tags) == {"tags"} and row.tags["tags"].split(", ")[0] == row.env
+    return {} if is_list else row.tags
+
+
+def _status(sample: Sample) -> Record:
+    """Return how a sample ended: in the framework's own word alone where a reader takes that for the same."""
+    from rolloupe.formats.tinker.steps import status
+
+    row = sample.row
+    own: Record = {"stop_reason": row.status_raw} if row.status_raw else {}
+    return own if status(own) == (row.status, row.status_raw) else {"status": row.status, **own}
+
+
+def _extra(sample: Sample) -> Record:
+    return {key: value for key, value in sample.extra.items() if key not in _OF_THE_LAYOUT} | _added(sample)
+
+
+def _added(sample: Sample) -> Record:
+    """Return what has a place of its own in a sample and none in the cookbook's records."""
+    row = sample.row
+    named = {
+        "uid": row.uid, "trace_id": row.trace_id, "advantage": row.advantage, "discarded": row.discarded,
+        "label": sample.label, "named_tags": _named_tags(row),
+    }  # fmt: skip
+    return {key: value for key, value in named.items() if value not in ("", None, {})}

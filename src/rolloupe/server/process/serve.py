@@ -1,0 +1,186 @@
+"""`rolloupe view`: listens, says where, opens the runs, and ends at once when told to.
+
+The server listens before a single run is looked at; requests wait for the library. Its own log is sanitised and has
+no line for each request: addresses are hostile.
+"""
+
+import os
+import secrets
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from rolloupe.errors import BadQuery, UnreadablePath
+from rolloupe.model import AS_FOUND, Reading
+from rolloupe.server.process.browser import open_page
+from rolloupe.server.process.console import say, tell
+from rolloupe.server.process.socket import listening
+from rolloupe.server.process.token_file import MIN_CHARS, secrets_of
+from rolloupe.server.settings import Settings, base_path_of, bracketed, hosts_of, origins_of
+
+if TYPE_CHECKING:
+    from rolloupe.index import Library
+
+CLOSING_S = 0.5
+"""So long may the indexers take to end. What they write appears by renaming, so nothing is torn if they do not."""
+
+
+def serve(
+    paths: Sequence[Path | str],
+    *,
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    base_path: str = "",
+    cache_memory_mb: int = 64,
+    cache_entries: int = 1000,
+    open_browser: bool = True,
+    token: str | None = None,
+    no_token: bool = False,
+    rotate_token: bool = False,
+    allow_hosts: Sequence[str] = (),
+    cors: Sequence[str] = (),
+    index_dir: Path | str | None = None,
+    state_dir: str | None = None,
+    reading: Reading = AS_FOUND,
+    budget_bytes: int | None = None,
+) -> None:
+    """Show the runs at some paths until interrupted.
+
+    `port` None means 8080 or the next free one. Raises `UnreadablePath` for a path that is missing, `NotRecognised`
+    for a forced format that does not fit, `BadQuery` for options that cannot be (a port that is taken).
+    """
+    for path in paths:
+        if not os.path.exists(os.path.expanduser(path)):
+            raise UnreadablePath(f"{path} does not exist. Next: check the path")
+    access = access_of(token, no_token=no_token, rotate=rotate_token)
+    settings = Settings(
+        host=host,
+        base_path=base_path_of(base_path),
+        allow_hosts=hosts_of(allow_hosts),
+        cors=origins_of(cors),
+        state_dir=state_dir,
+        cache_memory_mb=cache_memory_mb,
+        cache_entries=cache_entries,
+        **access,
+    )
+    listener = listening(host, port)
+    announce(settings, listener.getsockname()[1])
+    if open_browser:
+        open_page(address(settings, listener.getsockname()[1], settings.first_token))
+    with listener:
+        run(opening(paths, index_dir=index_dir, reading=reading, budget_bytes=budget_bytes), settings, listener)
+
+
+def access_of(token: str | None, *, no_token: bool, rotate: bool) -> dict[str, Any]:
+    """The fields of `Settings` that say who is let in."""
+    if no_token:
+        if token is not None:
+            raise BadQuery("--token and --no-token exclude each other; leave one of them out")
+        return {"token": None}
+    if token is not None and not (
+        len(token) >= MIN_CHARS and token.isascii() and token.isprintable() and " " not in token
+    ):
+        raise BadQuery(
+            f"--token must be {MIN_CHARS} or more letters, digits and signs; leave it out to get a random one"
+        )
+    kept = secrets_of(rotate=rotate)
+    return {
+        "token": token or kept.token,
+        "is_token_chosen": token is not None,
+        "cookie_key": kept.cookie_key,
+        "first_token": secrets.token_urlsafe(32),
+    }
+
+
+def address(settings: Settings, port: int, token: str | None) -> str:
+    """The address to open. The token stands in the fragment, which browsers do not send and proxies do not log."""
+    named = next((name for name in settings.allow_hosts if name != "*"), "127.0.0.1")
+    host = named if settings.host in ("", "0.0.0.0", "::") else settings.host  # noqa: S104
+    fragment = f"#token={quote(token, safe='')}" if token else ""
+    return f"http://{bracketed(host)}:{port}{settings.base_path}/{fragment}"
+
+
+def announce(settings: Settings, port: int) -> None:
+    """Say where the page is, and what whoever started this should know."""
+    tell(f"Rolloupe is at {address(settings, port, settings.token)}  (Ctrl-C ends it)")
+    if not (settings.is_loopback or settings.allow_hosts):
+        name = socket.gethostname()
+        say(f"From other machines: add --allow-host with the name by which they know this one, such as {name}.")
+    if settings.token is None and not settings.is_loopback:
+        say(f"Warning: without a token, everybody who reaches port {port} of this machine can read these runs.")
+    elif settings.token is None:
+        say("Warning: without a token, everybody on this machine can read these runs.")
+    if "*" in settings.cors and settings.token is None:
+        say("Warning: --cors '*' without a token lets any web page that you visit read them, too.")
+
+
+def opening(paths: Sequence[Path | str], **options: Any) -> "Future[Library]":
+    """Begin to open the library, in a thread: importing DuckDB and looking through folders take their time."""
+    future: Future[Library] = Future()
+
+    def open_library() -> None:
+        try:
+            from rolloupe.index import Library
+
+            future.set_result(Library(paths, follow=True, **options))
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=open_library, name="opening", daemon=True).start()
+    return future
+
+
+def run(library: "Future[Library]", settings: Settings, listener: socket.socket) -> None:
+    """Serve until interrupted. Raises what kept the library from opening."""
+    ending = threading.Event()
+    on_signal(ending.set)
+    from rolloupe.server.app import create_app
+    from rolloupe.server.process.uvicorn_server import Server
+
+    app = create_app(library, settings)
+    server = Server(app)
+    on_signal(server.stop)
+    if ending.is_set():
+        server.stop()
+    library.add_done_callback(lambda one: server.stop() if one.exception() else say_what_is_missing(one.result()))
+    server.run(sockets=[listener])
+    if library.done() and (error := library.exception()) is not None:
+        raise error
+    app.context.close()
+    if not closed(library) or app.context.is_busy:
+        # a query or a scan is in the middle of a long call that nothing interrupts; nobody needs its end
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
+
+
+def on_signal(then: Callable[[], None]) -> None:
+    """What Ctrl-C does from now on. Nothing is raised, so that no import and no loop is left in its middle."""
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: then())
+
+
+def say_what_is_missing(library: "Library") -> None:
+    """Say why there is no run, where there is none: the page waits for the first one."""
+    if library.runs:
+        return
+    say("No run was found yet; one that begins here will show. `rolloupe doctor PATH` says more.")
+    for note in library.notes[:5]:
+        say(f"  {note.path}: {note.reason}")
+
+
+def closed(library: "Future[Library]") -> bool:
+    """Close the library; False where its threads did not end in time."""
+    if not library.done():
+        return False
+    closing = threading.Thread(target=library.result().close, name="closing", daemon=True)
+    closing.start()
+    closing.join(CLOSING_S)
+    return not closing.is_alive()

@@ -1,0 +1,76 @@
+"""Taking samples away: a query, or what was marked, as a file that is written while it is sent."""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import NamedTuple
+
+from msgspec.structs import replace
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from rolloupe import export as tables
+from rolloupe import query
+from rolloupe.errors import BadQuery
+from rolloupe.index import OpenRun
+from rolloupe.model import SampleKey
+from rolloupe.query import SampleItem, SampleQuery
+from rolloupe.server import params, replies
+from rolloupe.server.context import context_of
+from rolloupe.server.routes import lists
+from rolloupe.server.routes.state import marked_samples
+from rolloupe.state import State
+
+
+class Taken(NamedTuple):
+    """Samples to be written; `notes` where they are marked ones."""
+
+    items: Iterable[SampleItem]
+    notes: dict[SampleKey, str] | None = None
+
+
+async def export(request: Request) -> Response:
+    """`GET /api/runs/{run}/export?to=jsonl|csv|parquet&texts=start|whole`, of a query or with `of=bookmarks`.
+
+    A query is as in `/samples`, and may leave out split and step.
+    """
+    context, run = context_of(request), await context_of(request).run(request)
+    given = request.query_params
+    kind, texts, of = params.word(given, "to"), given.get("texts", "start"), given.get("of", "samples")
+    if kind not in tables.KINDS or texts not in ("start", "whole") or of not in ("samples", "bookmarks"):
+        raise BadQuery(f"to= is one of {', '.join(tables.KINDS)}, texts= start or whole, of= samples or bookmarks")
+    state = await context.state() if of == "bookmarks" else None
+    asked = params.sample_query(given)
+
+    def begin() -> Iterator[bytes]:
+        taken = selected(run, asked) if state is None else bookmarks(run, state)
+        columns = tables.columns_of(
+            *query.value_names(run), has_notes=taken.notes is not None, is_whole=texts == "whole"
+        )
+        read = query.Reader(run) if texts == "whole" else None
+        return tables.written(kind, columns, tables.rows(run.id, taken.items, columns, read, taken.notes))
+
+    found = await context.file(request, begin)
+    headers = replies.attachment(f"{run.id}.{of}.{kind}")
+    return StreamingResponse(found, media_type=tables.KINDS[kind], headers=headers)
+
+
+def selected(run: OpenRun, asked: SampleQuery) -> Taken:
+    """The samples of a query. What is wrong with it is said now, not in the file."""
+    asked = lists.sorted_by(run, asked) if asked.splits else asked
+    query.samples(run, replace(asked, limit=0))
+    return Taken(query.every(run, asked))
+
+
+def bookmarks(run: OpenRun, state: State) -> Taken:
+    """The marked samples that the run still has, with their notes, which come with them."""
+    notes: dict[SampleKey, str] = {}
+
+    def samples() -> Iterator[SampleItem]:
+        for mark, sample in marked_samples(state, run):
+            if sample is not None:
+                notes[sample.key] = mark.mark.note
+                yield sample
+
+    found = samples()
+    first = next(found, None)  # what is wrong is said now, not in the file
+    return Taken([] if first is None else chain([first], found), notes)

@@ -1,0 +1,183 @@
+"""The routes about lists: pages of samples and of groups, as CSV, their columns, and what a filter may say."""
+
+from collections.abc import Iterator
+from itertools import chain
+
+from msgspec.structs import replace
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from rolloupe import export, query
+from rolloupe.index import OpenRun
+from rolloupe.model import SampleKey
+from rolloupe.query import Group, SampleQuery
+from rolloupe.query.filter.parser import pointing
+from rolloupe.server import params, replies, views, wire
+from rolloupe.server.context import context_of
+from rolloupe.server.wire import number
+
+LIMIT = 200
+MAX_LIMIT = 5000
+MAX_COLUMNS = 1000
+
+
+def asked(given: QueryParams) -> SampleQuery:
+    """A page of the samples that an address asks for: of one step, of a range of steps, or of a whole split."""
+    params.word(given, "split")
+    return replace(
+        params.sample_query(given),
+        offset=params.integer(given, "offset", 0, low=0),
+        limit=params.integer(given, "limit", LIMIT, low=1, high=MAX_LIMIT),
+    )
+
+
+def columns_of(given: QueryParams) -> list[str]:
+    """The columns that an address asks for."""
+    return [name for name in given.getlist("column") if name][:MAX_COLUMNS]
+
+
+def around_of(given: QueryParams) -> SampleKey | None:
+    """The sample that the page must hold, if any."""
+    return params.sample_key(given["around"]) if given.get("around") else None
+
+
+def sorted_by(run: OpenRun, wanted: SampleQuery) -> SampleQuery:
+    """The query with `length`, where no column is called so, standing for tokens, or characters where none are told."""
+    names = (
+        {one.name for one in query.catalogue(run, wanted.splits[0]).columns} if wanted.sort == "length" else {"length"}
+    )
+    if "length" in names:
+        return wanted
+    return replace(wanted, sort="response_tokens" if "response_tokens" in names else "response_chars")
+
+
+async def samples(request: Request) -> Response:
+    """`GET /api/runs/{run}/samples`: see `wire.SamplesReply`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    given, version = request.query_params, run.version
+    scope, columns, around = asked(given), columns_of(given), around_of(given)
+
+    def make() -> wire.SamplesReply:
+        wanted = sorted_by(run, scope)
+        with pointing(given.get("where", "")):
+            page = query.samples(run, wanted, around)
+        return wire.SamplesReply(
+            run=run.id,
+            split=wanted.splits[0],
+            version=version,
+            total=page.total,
+            of=query.in_scope(run, wanted) if wanted.where or wanted.group is not None else page.total,
+            offset=page.offset,
+            stamp=page.stamp,
+            columns=columns,
+            samples=[views.sample_item(item, columns) for item in page.samples],
+        )
+
+    return await context.answer(request, version, make)
+
+
+async def groups(request: Request) -> Response:
+    """`GET /api/runs/{run}/groups`: see `wire.GroupsReply`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    given, version = request.query_params, run.version
+    scope, named, around = asked(given), columns_of(given), around_of(given)
+    is_usual = params.flag(given, "usual")
+
+    def make() -> wire.GroupsReply:
+        wanted = sorted_by(run, scope)
+        usual = query.usual_columns(run, wanted.splits[0]) if is_usual else []
+        columns = list(dict.fromkeys([*named, *usual]))
+        held = [name for name in columns if query.has_column(run, name)]
+        with pointing(given.get("where", "")):
+            page = query.groups_page(run, wanted, held, around)
+        return wire.GroupsReply(
+            run=run.id,
+            split=wanted.splits[0],
+            version=version,
+            total=page.total,
+            samples=page.samples,
+            of=query.in_scope(run, wanted) if wanted.where else page.samples,
+            offset=page.offset,
+            stamp=page.stamp,
+            columns=columns,
+            groups=[views.group_item(spread(group, held, columns)) for group in page.groups],
+        )
+
+    return await context.answer(request, version, make)
+
+
+def spread(group: Group, held: list[str], columns: list[str]) -> Group:
+    """A group with no values in columns that its run has not: those a reader chose in one run are asked of all."""
+    at = {name: n for n, name in enumerate(held)}
+    return group._replace(
+        means=[group.means[at[name]] if name in at else None for name in columns],
+        cells=[group.cells[at[name]] if name in at else [None] * len(group.members) for name in columns],
+    )
+
+
+async def columns(request: Request) -> Response:
+    """`GET /api/runs/{run}/columns?split=`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    split, version = params.word(request.query_params, "split"), run.version
+
+    def make() -> wire.ColumnsReply:
+        found = query.catalogue(run, split)
+        items = [
+            wire.ColumnItem(
+                name=one.name,
+                kind=one.kind,
+                source=one.source,
+                low=number(one.low),
+                high=number(one.high),
+                worst=number(one.worst),
+                best=number(one.best),
+            )
+            for one in found.columns
+        ]
+        return wire.ColumnsReply(
+            run=run.id,
+            split=split,
+            version=version,
+            columns=items,
+            series=query.token_series_names(run),
+            group_size=found.group_size,
+        )
+
+    return await context.answer(request, version, make)
+
+
+async def complete(request: Request) -> Response:
+    """`GET /api/runs/{run}/complete?split=&step=&text=`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    given, version = request.query_params, run.version
+    scope, text = asked(given), given.get("text", "")
+
+    def make() -> wire.CompleteReply:
+        found = query.complete(run, scope, text)
+        return wire.CompleteReply(
+            start=found.start,
+            found=[wire.SuggestionItem(text=one.text, kind=one.kind, note=one.note) for one in found.found],
+        )
+
+    return await context.answer(request, version, make)
+
+
+async def as_csv(request: Request) -> Response:
+    """`GET /api/runs/{run}/samples.csv`: the samples of a list, all of them, as a download."""
+    context, run = context_of(request), await context_of(request).run(request)
+    given = request.query_params
+    scope = asked(given) if given.get("limit") else replace(asked(given), offset=0, limit=None)
+    names = columns_of(given) or ["reward", "status", "response_tokens"]
+
+    def begin() -> Iterator[bytes]:
+        with pointing(given.get("where", "")):
+            found = query.every(run, sorted_by(run, scope))
+            first = next(found, None)
+        items = found if first is None else chain([first], found)
+        rows = ([str(item.key), *(query.value_of(item, name) for name in names)] for item in items)
+        return export.csv_lines(["id", *names], rows)
+
+    found = await context.file(request, begin)
+    headers = replies.attachment(f"{run.info.name}.csv")
+    return StreamingResponse(found, media_type=export.KINDS["csv"], headers=headers)

@@ -1,0 +1,175 @@
+"""The routes about one prompt: the answers of a group beside each other, and the same prompt at other steps."""
+
+from collections.abc import Iterator, Sequence
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rolloupe import query, text
+from rolloupe.errors import NotFound
+from rolloupe.query import Compared, Member, Piece, Recurrence
+from rolloupe.query.sample.same_prompt import MOST
+from rolloupe.server import params, wire
+from rolloupe.server.context import context_of
+from rolloupe.server.wire import number
+
+CHARS = 20_000
+LEAD = 600
+PROMPT_CHARS = 20_000
+FAR_CHARS = 400_000
+"""So far the place is sent at which an answer parts, and some text behind it, however few are asked for."""
+
+REPLY_CHARS = 4_000_000
+"""Of all answers of a reply together."""
+
+MAX_ONLY = 1000
+
+
+async def members(request: Request) -> Response:
+    """`GET /api/runs/{run}/members`: see `wire.MembersReply`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    given, version = request.query_params, run.version
+    key = params.sample_key(params.word(given, "id"))
+    against = params.sample_key(given["against"]) if given.get("against") else None
+    only = [params.sample_key(one) for one in given.getlist("only")[:MAX_ONLY] if one]
+    given_chars = params.integer(given, "chars", CHARS, low=0, high=REPLY_CHARS)
+    given_lead = params.integer(given, "lead", LEAD, low=0, high=REPLY_CHARS)
+
+    def make() -> wire.MembersReply:
+        found = context.members.get(
+            (run.id, version, str(key), str(against), *map(str, only)),
+            lambda: query.compared(run, key, against, only),
+            _size,
+        )
+        is_away = all(one.key != found.against for one in found.members)
+        each = REPLY_CHARS // (len(found.members) + is_away)
+        chars, lead = min(given_chars, each), min(given_lead, each)
+        return wire.MembersReply(
+            id=str(key),
+            run=run.id,
+            against=str(found.against),
+            best=str(found.best),
+            total=found.total,
+            offset=found.offset,
+            common=_common(found),
+            answers=[_answer(found, one, chars, lead) for one in found.members],
+            reference=_answer(found, found.reference, chars, lead) if is_away else None,
+            prompt=list(_windowed(found.prompt, (0, PROMPT_CHARS), (0, 0))),
+            prompt_chars=found.prompt_chars,
+            label=text.clean(found.label[:PROMPT_CHARS]),
+        )
+
+    return await context.answer(request, version, make)
+
+
+def _size(found: Compared) -> int:
+    return sum(len(piece.text) for one in (*found.members, found.reference) for piece in one.pieces)
+
+
+def _common(found: Compared) -> int:
+    """Characters that all answers begin with: counted in one that has that many pieces."""
+    longest = max(found.members, key=lambda one: len(one.pieces), default=None)
+    return query.chars_before(longest.pieces, found.common) if longest else 0
+
+
+def _answer(found: Compared, member: Member, chars: int, lead: int) -> wire.MemberText:
+    held = member.chars - member.left_out
+    common = min(held, query.chars_before(member.pieces, found.common))
+    shared = held if member.parts_at is None else query.chars_before(member.pieces, member.parts_at)
+    is_self = member.key == found.against
+    shared = common if is_self or not member.pieces else shared
+    start = max(0, common - lead)
+    stop = max(common + chars, min(shared + chars // 2, common + FAR_CHARS))
+    pieces = list(_windowed(member.pieces, (start, stop), (common, shared)))
+    sent = sum(len(one.common) + len(one.shared) + len(one.own) for one in pieces)
+    return wire.MemberText(
+        id=str(member.key),
+        pieces=pieces,
+        chars=member.chars,
+        skipped=start,
+        cut=member.chars - start - sent,
+        verdict=_verdict(member, is_self=is_self, shared=shared),
+        parts_at=-1 if member.parts_at is None else shared,
+        error=member.error,
+    )
+
+
+def _verdict(member: Member, *, is_self: bool, shared: int) -> str:
+    if member.error:
+        return "error"
+    if not member.pieces:
+        return "none"
+    if is_self:
+        return "self"
+    if member.parts_at is None:
+        return "alike" if member.left_out else "same"
+    return "ends" if shared == member.chars else "parts"
+
+
+def _windowed(pieces: Sequence[Piece], window: tuple[int, int], marks: tuple[int, int]) -> Iterator[wire.MemberPiece]:
+    """The characters of a window, piece by piece, cut where `common` and `shared` end; counted over all pieces."""
+    start, stop = window
+    common, shared = marks
+    passed = 0
+    for piece in pieces:
+        low, high = _within(piece.text, start - passed), _within(piece.text, stop - passed)
+        if low < high:
+            first, second = (min(high, max(low, mark - passed)) for mark in (common, max(common, shared)))
+            yield wire.MemberPiece(
+                turn=piece.turn,
+                role=piece.role,
+                name=piece.name,
+                kind=piece.kind,
+                common=piece.text[low:first],
+                shared=piece.text[first:second],
+                own=piece.text[second:high],
+            )
+        passed += len(piece.text)
+
+
+def _within(whole: str, place: int) -> int:
+    """A place of a text, moved to the end of the character that it is in."""
+    place = max(0, min(place, len(whole)))
+    most = min(len(whole), place + text.MOST_BACK)
+    while place < most and text.goes_on(whole, place):
+        place += 1
+    return place
+
+
+async def same(request: Request) -> Response:
+    """`GET /api/runs/{run}/same`: see `wire.SameReply`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    given, version = request.query_params, run.version
+    key = None if given.get("problem") else params.sample_key(params.word(given, "id"))
+
+    def make() -> wire.SameReply:
+        problem = _problem(given["problem"]) if key is None else query.problem_of(run, key)
+        found = query.recurring(run, problem)
+        name = (problem % 2**64).to_bytes(8, "big").hex()
+        steps = [_step(one) for one in found[:MOST]]
+        return wire.SameReply(run=run.id, problem=name, steps=steps, is_cut=len(found) > MOST)
+
+    return await context.answer(request, version, make)
+
+
+def _problem(word: str) -> int:
+    try:
+        if len(word) == 16:
+            return int.from_bytes(bytes.fromhex(word), "big", signed=True)
+    except ValueError:
+        pass
+    raise NotFound(f"{word[:40]!r} was never the number of a prompt")
+
+
+def _step(one: Recurrence) -> wire.SameStep:
+    return wire.SameStep(
+        split=one.key.split,
+        step=one.key.step,
+        id=str(one.key),
+        groups=one.groups,
+        samples=one.samples,
+        discarded=one.discarded,
+        reward_mean=number(one.reward.mean),
+        reward_std=number(one.reward.std),
+        response_tokens=number(one.response_tokens),
+    )

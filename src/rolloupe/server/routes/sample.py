@@ -1,0 +1,157 @@
+"""The routes of the one sample that is read: the sample, turns, record, text, images, finds, token series."""
+
+from collections.abc import Callable, Sequence
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rolloupe import query, text
+from rolloupe.errors import BadQuery, NotFound
+from rolloupe.index import OpenRun
+from rolloupe.model import Sample, SampleKey
+from rolloupe.server import params, replies, text_places, transcripts, views, wire
+from rolloupe.server.cache import Reply
+from rolloupe.server.context import Made, context_of
+from rolloupe.text import images
+
+RAW_BYTES = 4 * 2**20
+TEXT_CHARS = 4_000_000
+MAX_TOKEN = 200
+
+
+async def answered(request: Request, make: Callable[[OpenRun, SampleKey], Made]) -> Response:
+    """Reply about the sample that the address names."""
+    context, run = context_of(request), await context_of(request).run(request)
+    key, version = params.sample_key(params.word(request.query_params, "id")), run.version
+    return await context.answer(request, version, lambda: make(run, key), lambda: query.locate(run, key).length)
+
+
+def loaded(request: Request, run: OpenRun, key: SampleKey) -> Sample:
+    """The sample, whole; with `after=` its prompt is cut there where no template divides it. Some are kept."""
+    return _in_group(request, run, key)[0]
+
+
+def _in_group(request: Request, run: OpenRun, key: SampleKey) -> tuple[Sample, Sequence[SampleKey]]:
+    token = request.query_params.get("after", "")[:MAX_TOKEN]
+
+    def load() -> tuple[Sample, Sequence[SampleKey]]:
+        found, group = query.sample_and_group(run, key)
+        if token:
+            found.turns = text.after(found.turns, token)
+        return found, group
+
+    return context_of(request).lately.get((run.id, run.version, str(key), token), load, _size)
+
+
+def _size(held: tuple[Sample, Sequence[SampleKey]]) -> int:
+    return held[0].locator.length
+
+
+async def sample(request: Request) -> Response:
+    """`GET /api/runs/{run}/sample?id=&after=`."""
+    return await answered(request, lambda run, key: views.sample_reply(run.id, *_in_group(request, run, key)))
+
+
+async def turns(request: Request) -> Response:
+    """`GET /api/runs/{run}/sample/turns?id=&after=&from=` or `&until=`: a page of turns that begins or ends there."""
+    given = request.query_params
+    until = params.integer(given, "until", -1, low=-1)
+    start = params.integer(given, "from", 0, low=0)
+
+    def make(run: OpenRun, key: SampleKey) -> wire.TurnsReply:
+        found = loaded(request, run, key).turns
+        place = transcripts.page_before(found, min(until, len(found))) if until >= 0 else min(start, len(found))
+        page = [transcripts.turn_view(turn) for turn in transcripts.page(found, place)]
+        return wire.TurnsReply(id=str(key), turns=page, turn_from=place, turn_total=len(found))
+
+    return await answered(request, make)
+
+
+async def raw(request: Request) -> Response:
+    """`GET /api/runs/{run}/sample/raw?id=&start=`: a block of the source record."""
+    start = params.integer(request.query_params, "start", 0, low=0)
+
+    def make(run: OpenRun, key: SampleKey) -> wire.RawReply:
+        locator, record = query.raw(run, key)
+        stop = block_end(record, start, RAW_BYTES)
+        return wire.RawReply(
+            id=str(key),
+            source=views.source_info(locator),
+            text=record[start:stop].decode("utf-8", "replace"),
+            size_bytes=len(record),
+            start=min(start, len(record)),
+            stop=stop,
+        )
+
+    return await answered(request, make)
+
+
+def block_end(record: bytes, start: int, size: int) -> int:
+    """Where a block of about `size` bytes ends, so that it cuts no character of UTF-8 in two."""
+    stop = min(start + size, len(record))
+    for back in range(4):
+        if stop == len(record) or record[stop - back] & 0xC0 != 0x80:
+            return stop - back if stop < len(record) else stop
+    return stop
+
+
+async def whole(request: Request) -> Response:
+    """`GET /api/runs/{run}/sample/text?id=&start=`: a block of the sample as one text."""
+    start = params.integer(request.query_params, "start", 0, low=0)
+
+    def make(run: OpenRun, key: SampleKey) -> wire.TextReply:
+        found = text.whole(query.sample(run, key))
+        block = found.text[start : start + TEXT_CHARS]
+        return wire.TextReply(
+            id=str(key),
+            text=block,
+            chars=len(found.text),
+            start=min(start, len(found.text)),
+            stop=start + len(block),
+            is_own=found.is_own,
+            origin=found.origin,
+        )
+
+    return await answered(request, make)
+
+
+async def image(request: Request) -> Response:
+    """`GET /api/runs/{run}/sample/image?id=&after=&at=`: an image that the record holds, as the image that it is."""
+    at = params.word(request.query_params, "at")
+
+    def make(run: OpenRun, key: SampleKey) -> Reply:
+        media = transcripts.media_at(loaded(request, run, key), at)
+        if media is None:
+            raise NotFound(f"sample {key} holds no image at {at[:40]!r}")
+        try:
+            found = images.picture(media)
+        except images.NotShown as reason:
+            raise NotFound(f"this image cannot be shown: {reason}") from None
+        return Reply(found.data, found.kind)
+
+    return await answered(request, make)
+
+
+async def find(request: Request) -> Response:
+    """`GET /api/runs/{run}/sample/find?id=&after=&text=&case=`: every place of a text in the sample."""
+    wanted, is_cased = params.word(request.query_params, "text"), params.flag(request.query_params, "case")
+    if len(wanted) > text_places.MAX_TEXT:
+        raise BadQuery(f"text= is longer than {text_places.MAX_TEXT:,} characters")
+    return await answered(
+        request, lambda run, key: text_places.find(loaded(request, run, key), wanted, is_cased=is_cased)
+    )
+
+
+async def series(request: Request) -> Response:
+    """`GET /api/runs/{run}/sample/series?id=&name=`: little-endian float32, NaN for an absent value."""
+    name = params.word(request.query_params, "name")
+
+    def make(run: OpenRun, key: SampleKey) -> Reply:
+        found = loaded(request, run, key).series
+        for one in found:
+            if one.name == name:
+                return Reply(replies.float32(one.values), replies.BINARY)
+        known = ", ".join(one.name for one in found) or "none"
+        raise NotFound(f"no token series {name!r} in sample {key}; it has: {known}")
+
+    return await answered(request, make)

@@ -1,0 +1,123 @@
+"""The routes of the search: a stream of hits, more of them, and where in a sample they stand."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TypeVar
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from rolloupe.errors import BadPattern, BadQuery, NotFound
+from rolloupe.index import OpenRun
+from rolloupe.model import Turn
+from rolloupe.query import SampleQuery
+from rolloupe.query.filter.parser import conditions
+from rolloupe.query.search import MAX_SPANS, Pattern, Search, TextQuery, speaks, utf16_length
+from rolloupe.server import params, wire
+from rolloupe.server.context import context_of
+from rolloupe.server.replies import error_reply
+from rolloupe.server.routes.sample import loaded
+from rolloupe.server.searches import LISTED, TOLD, Running
+from rolloupe.server.transcripts import shown_text
+
+MAX_PAGE = 500
+NDJSON = "application/x-ndjson"
+
+T = TypeVar("T")
+
+
+async def search(request: Request) -> Response:
+    """`POST /api/search`: a `SearchEvent` a line."""
+    context = context_of(request)
+    asked = await _read(request, wire.SearchRequest)
+    if context.searches.is_full:
+        return error_reply(503, "too many searches are running", "Wait for some of them.")
+    library = await context.library()
+    runs = [library.run(run_id) for run_id in params.run_ids(asked.runs)] or list(library.runs)
+    running = await context.in_thread(lambda: _begun(runs, asked))
+    headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+    return StreamingResponse(context.searches.stream(asked.tab, running), headers=headers, media_type=NDJSON)
+
+
+def _begun(runs: list[OpenRun], asked: wire.SearchRequest) -> Running:
+    """The search of some runs. One that lacks a split or a column is left out, with a note, unless all lack it."""
+    query = SampleQuery(
+        splits=(asked.split,) if asked.split else (),
+        step_min=asked.step_min,
+        step_max=asked.step_max,
+        where=conditions(asked.where),
+    )
+    text, stop = text_query(asked.search), threading.Event()
+    searches: list[tuple[OpenRun, Search]] = []
+    notes: list[str] = []
+    for run in runs:
+        try:
+            made = Search(
+                run,
+                text,
+                query,
+                limit=TOLD,
+                kept=LISTED - TOLD,
+                oldest_first=asked.oldest_first,
+                by_step=len(runs) == 1,
+                transcripts=TOLD,
+                stopped=stop.is_set,
+            )
+        except (BadQuery, NotFound) as error:
+            if len(notes) + 1 == len(runs) or isinstance(error, BadPattern):
+                raise
+            notes.append(f"{run.id} is left out: {error}")
+            continue
+        searches.append((run, made))
+    return Running(searches, notes, stop)
+
+
+async def hits(request: Request) -> Response:
+    """`GET /api/search/hits?search=&offset=&limit=`."""
+    context, given = context_of(request), request.query_params
+    running = context.searches.get(params.word(given, "search"))
+    offset = params.integer(given, "offset", 0, low=0)
+    limit = params.integer(given, "limit", TOLD, low=1, high=MAX_PAGE)
+
+    def make() -> wire.SearchHitsReply:
+        return wire.SearchHitsReply(search=running.id, offset=offset, hits=running.page(offset, limit))
+
+    return await context.fresh(request, make)
+
+
+async def spans(request: Request) -> Response:
+    """`POST /api/runs/{run}/sample/spans`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    asked = await _read(request, wire.SpansRequest)
+    key, pattern = params.sample_key(asked.id), Pattern(text_query(asked.search))
+
+    def make() -> wire.SpansReply:
+        found = list(islice(_spans(pattern, loaded(request, run, key).turns), MAX_SPANS + 1))
+        return wire.SpansReply(id=str(key), spans=found[:MAX_SPANS], more=len(found) > MAX_SPANS)
+
+    return await context.fresh(request, make)
+
+
+def _spans(pattern: Pattern, turns: Sequence[Turn]) -> Iterator[wire.Span]:
+    """Where it stands in what is shown of turns, in units of UTF-16."""
+    for number, turn in enumerate(turns):
+        for place, part in enumerate(turn.parts if speaks(turn, pattern.query.roles) else ()):
+            for start, stop in pattern.places(shown_text(part), utf16_length):
+                yield wire.Span(at=f"{number}.{place}", start=start, stop=stop)
+
+
+def text_query(asked: wire.TextSearch) -> TextQuery:
+    """What is looked for, as queries have it."""
+    return TextQuery(
+        text=asked.text, regex=asked.regex, case=asked.case, word=asked.word, roles=tuple(dict.fromkeys(asked.roles))
+    )  # fmt: skip
+
+
+async def _read(request: Request, kind: type[T]) -> T:
+    """The body of a request. Raises `BadQuery` for what is none."""
+    try:
+        return msgspec.json.decode(await request.body(), type=kind)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise BadQuery(f"the body is no {kind.__name__}: {error}") from None

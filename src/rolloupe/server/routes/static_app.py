@@ -1,0 +1,109 @@
+"""The built browser app: `index.html` for every page, and its hashed assets.
+
+An address never becomes a path: the files that there are were listed beforehand, and a request can only name one of
+them. The shell holds no data and is public.
+"""
+
+import html
+import mimetypes
+from pathlib import Path
+from typing import NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rolloupe.server import replies
+from rolloupe.server.security.origins import is_api
+
+PLACES = (Path(__file__).parents[1] / "static", Path(__file__).parents[4] / "web" / "dist")
+"""Where the built app is: in an installed package, in a checkout."""
+
+TYPES = {
+    ".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml",
+    ".json": "application/json", ".woff2": "font/woff2", ".webmanifest": "application/manifest+json",
+    ".md": "text/plain", ".txt": "text/plain",
+}  # fmt: skip
+
+A_DAY = "private, max-age=86400"
+"""Browsers ask for the icon with every change of the address."""
+
+FOREVER = "public, max-age=31536000, immutable"
+"""For assets, whose names hold a hash of their content."""
+
+NOT_BUILT = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Rolloupe</title></head><body>
+<h1>The browser app is not built</h1>
+<p>This is a checkout without <code>web/dist</code>. Run <code>make web</code>, then load this page again.</p>
+</body></html>
+"""
+
+
+class File(NamedTuple):
+    """A file of the app, in memory."""
+
+    body: bytes
+    packed: bytes
+    media_type: str
+    caching: str
+    tag: str
+
+
+class Shell:
+    """The files of the app. In a checkout they are read again after each build."""
+
+    def __init__(self, base_path: str, places: tuple[Path, ...] = PLACES) -> None:
+        self._base_path = base_path
+        self._places = places
+        self._files: dict[str, File] = {}
+        self._built_ns = 0
+
+    def file(self, path: str) -> File | None:
+        """The file of that name, or the page for every other; None for an asset that there is not."""
+        self._refresh()
+        found = self._files.get(path)
+        return found or (None if path.startswith("assets/") else self._files["index.html"])
+
+    def _refresh(self) -> None:
+        root = next((place for place in self._places if (place / "index.html").is_file()), None)
+        built_ns = (root / "index.html").stat().st_mtime_ns if root else -1
+        if built_ns != self._built_ns:
+            self._files = self._read(root)
+            self._built_ns = built_ns
+
+    def _read(self, root: Path | None) -> dict[str, File]:
+        page = NOT_BUILT if root is None else (root / "index.html").read_text(encoding="utf-8")
+        files = {"index.html": _file(self._based(page).encode(), ".html", "no-cache")}
+        for path in root.rglob("*") if root else ():
+            name = path.relative_to(root).as_posix() if root else ""
+            if name != "index.html" and path.is_file() and not path.is_symlink() and path.suffix != ".map":
+                caching = FOREVER if name.startswith("assets/") else A_DAY if name == "favicon.svg" else "no-cache"
+                files[name] = _file(path.read_bytes(), path.suffix, caching)
+        return files
+
+    def _based(self, page: str) -> str:
+        """The page with the prefix of its addresses, which a relative link and the app's router start from."""
+        base = html.escape(f"{self._base_path}/", quote=True)
+        return page.replace("<head>", f'<head><base href="{base}">', 1)
+
+
+def _file(body: bytes, suffix: str, caching: str) -> File:
+    kind = TYPES.get(suffix) or mimetypes.types_map.get(suffix, "application/octet-stream")
+    text = kind.startswith("text/") or kind.endswith(("json", "xml"))
+    packed = replies.compressed(body) if text else b""
+    return File(body, packed, f"{kind}; charset=utf-8" if text else kind, caching, replies.etag(body.hex()))
+
+
+async def shell(request: Request) -> Response:
+    """Every address that is not below /api/."""
+    path = str(request.path_params["path"])
+    files = request.app.state.shell
+    assert isinstance(files, Shell)
+    found = None if is_api(f"/{path}") else files.file(path)
+    if found is None:
+        return replies.error_reply(404, "nothing is at this address", "Begin at the start page.")
+    headers = {"cache-control": found.caching, "vary": "accept-encoding", "etag": found.tag}
+    if replies.holds(request.headers, found.tag):
+        return Response(status_code=304, headers=headers)
+    if found.packed and replies.wants_gzip(request.headers, len(found.body), is_loopback=False):
+        return Response(found.packed, headers={**headers, "content-encoding": "gzip"}, media_type=found.media_type)
+    return Response(found.body, headers=headers, media_type=found.media_type)

@@ -1,0 +1,138 @@
+"""The TypeScript types of the page, generated from the records of `wire`.
+
+python -m rolloupe.server.wire.typescript                     print them
+python -m rolloupe.server.wire.typescript --write FILE        write them to FILE
+python -m rolloupe.server.wire.typescript --check FILE        exit with 1 where FILE says something else
+"""
+
+import ast
+import inspect
+import itertools
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+from msgspec import Struct
+from msgspec import inspect as types
+
+from rolloupe.server import wire
+
+HEAD = """// Generated from src/rolloupe/server/wire: `python -m rolloupe.server.wire.typescript`. Do not edit.
+"""
+
+NUMBER = frozenset([types.FloatType, types.IntType, types.StrType, types.NoneType])
+"""What `wire.Number` is made of: an alias leaves no other trace in an annotation."""
+
+WORDS: dict[type[types.Type], str] = {
+    types.FloatType: "number",
+    types.IntType: "number",
+    types.StrType: "string",
+    types.BoolType: "boolean",
+    types.NoneType: "null",
+    types.AnyType: "unknown",
+}
+
+
+def generate() -> str:
+    """All types, as the text of one module."""
+    docs = documented()
+    parts = [HEAD, f"{comment(docs['Number'])}export type WireNumber = number | string | null;\n"]
+    for name, struct in structs():
+        parts.append(f"{comment(docs[name])}export interface {name} {{\n{''.join(fields(struct, docs))}}}\n")
+    return "\n".join(parts)
+
+
+def structs() -> list[tuple[str, types.StructType]]:
+    """All records, in the order in which `wire` and its parts name them."""
+    found = [types.type_info(own) for part in wire.PARTS for own in vars(part).values() if _is_record_of(part, own)]
+    return [(one.cls.__name__, one) for one in found if isinstance(one, types.StructType)]
+
+
+def _is_record_of(part: ModuleType, own: object) -> bool:
+    return isinstance(own, type) and issubclass(own, Struct) and own.__module__ == part.__name__
+
+
+def fields(struct: types.StructType, docs: dict[str, str]) -> Iterator[str]:
+    """The lines of an interface's fields."""
+    for field in struct.fields:
+        doc = docs.get(f"{struct.cls.__name__}.{field.name}", "")
+        yield f"{comment(doc, '  ')}  {field.encode_name}: {word(field.type)};\n"
+
+
+def word(kind: types.Type) -> str:
+    """A type in TypeScript. Raises TypeError for what JSON cannot carry."""
+    if isinstance(kind, types.StructType):
+        return kind.cls.__name__
+    if isinstance(kind, types.ListType):
+        item = word(kind.item_type)
+        return f"({item})[]" if "|" in item else f"{item}[]"
+    if isinstance(kind, types.TupleType):
+        return f"[{', '.join(map(word, kind.item_types))}]"
+    if isinstance(kind, types.DictType):
+        return f"Record<string, {word(kind.value_type)}>"
+    if isinstance(kind, types.UnionType):
+        members = [type(member) for member in kind.types]
+        return "WireNumber" if frozenset(members) == NUMBER else " | ".join(dict.fromkeys(map(word, kind.types)))
+    if type(kind) not in WORDS:
+        raise TypeError(f"{kind} has no word in TypeScript")
+    return WORDS[type(kind)]
+
+
+def documented() -> dict[str, str]:
+    """The docstrings of `wire` by name: of records, of fields (`Record.field`), of aliases."""
+    docs: dict[str, str] = {}
+    for part in wire.PARTS:
+        module = ast.parse(inspect.getsource(part))
+        for node in module.body:
+            if isinstance(node, ast.ClassDef):
+                docs[node.name] = ast.get_docstring(node) or ""
+                docs.update({f"{node.name}.{name}": doc for name, doc in _following(node.body)})
+        docs.update(_following(module.body))
+    return docs
+
+
+def _following(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
+    """Names that are annotated and directly followed by a text."""
+    for before, after in itertools.pairwise(body):
+        if (
+            isinstance(before, ast.AnnAssign)
+            and isinstance(before.target, ast.Name)
+            and isinstance(after, ast.Expr)
+            and isinstance(after.value, ast.Constant)
+            and isinstance(after.value.value, str)
+        ):
+            yield before.target.id, inspect.cleandoc(after.value.value)
+
+
+def comment(doc: str, indent: str = "") -> str:
+    """A documentation comment, or nothing."""
+    lines = doc.replace("*/", "* /").splitlines()
+    if not lines:
+        return ""
+    if len(lines) == 1:
+        return f"{indent}/** {lines[0]} */\n"
+    return f"{indent}/**\n" + "".join(f"{indent} * {line}".rstrip() + "\n" for line in lines) + f"{indent} */\n"
+
+
+def main(arguments: list[str]) -> int:
+    """Print, write or check the types."""
+    if not arguments:
+        sys.stdout.write(generate())
+        return 0
+    if len(arguments) != 2 or arguments[0] not in ("--write", "--check"):
+        sys.stderr.write(f"{__doc__}\n")
+        return 2
+    file = Path(arguments[1])
+    if arguments[0] == "--write":
+        file.write_text(generate(), encoding="utf-8")
+    elif not file.is_file() or file.read_text(encoding="utf-8") != generate():
+        sys.stderr.write(
+            f"{file} is not what server/wire says. Next: python -m rolloupe.server.wire.typescript --write {file}\n"
+        )
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
