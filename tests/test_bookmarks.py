@@ -1,5 +1,6 @@
 """Bookmarks as programs see them: `run.bookmarks()`."""
 
+import gc
 import importlib
 import json
 from pathlib import Path
@@ -10,7 +11,7 @@ import rolloupe
 from rolloupe import query
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleQuery
-from rolloupe.state import Change, SampleMark, State
+from rolloupe.state import Change, Item, SampleMark, State, marks_of
 from tests.index.support import lines, row
 from tests.query.test_whole import questions
 
@@ -61,6 +62,55 @@ def test_the_samples_of_many_marks_are_looked_up_together(tmp_path: Path, monkey
         assert [(one.id, one.response) for one in marks if one.is_there] == [
             (str(item.key), item.response) for item in items if not item.key.attempt
         ]
+
+
+def test_responses_of_keys_that_stand_alone_are_not_ranked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    train = tmp_path / "run" / "rollout_result" / "train"
+    train.mkdir(parents=True)
+    rows = [row(0, n, response=f"Answer {n}") for n in range(3)]
+    (train / "0.jsonl").write_bytes(lines(rows))
+    (train / "1.jsonl").write_bytes(lines([row(1, 0, response="first"), row(1, 0, response="again")]))
+    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
+        run = runs._ready()
+        run.wait()
+        keys = [item.key for item in query.every(run, SampleQuery())]
+        asked = questions(monkeypatch)
+        found = query.responses(run, [key for key in keys if not key.attempt])
+        assert sorted(text for _, text in found.values()) == ["Answer 0", "Answer 1", "Answer 2", "again"]
+        assert "arg_max" in asked[-1]
+    (train / "1.jsonl").unlink()
+    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
+        run = runs._ready()
+        found = query.responses(run, keys)
+        assert sorted(text for _, text in found.values()) == ["Answer 0", "Answer 1", "Answer 2"]
+        assert "arg_max" not in asked[-1]
+
+
+def test_marks_cost_the_collector_of_garbage_nothing() -> None:
+    mark = SampleMark(bookmarked=True)
+    item = Item(kind="sample", owner="o", name="train/0/g/1", value=mark, version=1, changed_s=0.0)
+    (marked,) = marks_of([item])
+    assert not any(map(gc.is_tracked, (mark, item, marked, marked.key)))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("train/0/g/1", "train/12/g/1", "eval/x/3/g/1", "train/3//", "/3/g/1", "train/-1/g/1", "a%2Fb/1/g%7E/1"),
+        *("train/1/g/1~2", "train/01/g/1", "train//g/1", "train/²/g/1", "train/x/g/1", "train/1/g", "1/g/1"),
+        *(f"train/{'1' * 100}/g/1", f"train/{'1' * 101}/g/1", "train/-0/g/1", "tr~ain/1/g/1", "train/1/g\n/1"),
+    ],
+)
+def test_plain_ids_are_read_as_all_others_are(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read() -> SampleKey | None:
+        try:
+            return SampleKey.parse(name)
+        except ValueError:
+            return None
+
+    found = read()
+    monkeypatch.setattr("rolloupe.model._is_plain", lambda *_: False)
+    assert found == read()
 
 
 def test_what_was_marked_in_the_page_is_read_here(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import rolloupe
+from rolloupe.errors import defect
 from rolloupe.formats import FORMATS
 
 ROOT = Path(__file__).parents[1]
@@ -61,6 +62,13 @@ with prime_rl.setup_token_export(folder, strict=True) as exporter:
     assert exporter.export(0, batch) == 1
 """
     assert loaded_after(code) == {"numpy"}
+
+
+def test_one_function_words_what_a_defect_of_ours_is() -> None:
+    files = (ROOT / "src/rolloupe").rglob("*.py")
+    worded = [path.name for path in files if "please report it" in path.read_text(encoding="utf-8")]
+    assert worded == ["errors.py"]
+    assert defect(KeyError("a")) == "a defect in Rolloupe, please report it: KeyError: 'a'"
 
 
 def test_the_check_of_what_is_loaded_can_fail() -> None:

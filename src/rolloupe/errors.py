@@ -61,3 +61,8 @@ class NotWritable(RolloupeError):
 
 class IncompleteIndex(RolloupeError):
     """Raised by a command that has answered from an index in which parts are missing."""
+
+
+def defect(error: Exception) -> str:
+    """The reason that a problem gives where our own code failed: what is around it must not be lost."""
+    return f"a defect in Rolloupe, please report it: {type(error).__name__}: {error}"

@@ -133,7 +133,19 @@ _ID = re.compile(
 )
 
 
-class SampleKey(Struct, frozen=True, order=True):
+def _is_plain(text: str, step: str) -> bool:
+    """True for an id of four parts in which nothing is encoded and no attempt is named: most are such."""
+    return (
+        "%" not in text
+        and "~" not in text
+        and step.isascii()
+        and step.isdigit()
+        and len(step) <= 100
+        and (step[0] != "0" or step == "0")
+    )
+
+
+class SampleKey(Struct, frozen=True, order=True, gc=False):
     """The identity of a sample within a run, written `split/step/group/index`, each part percent-encoded.
 
     A `/` in a split stays as it is.
@@ -160,6 +172,9 @@ class SampleKey(Struct, frozen=True, order=True):
     @classmethod
     def parse(cls, text: str) -> "SampleKey":
         """Read an id as `str(key)` writes it. A `/` of a split may be encoded. ValueError if it is none."""
+        parts = text.split("/")
+        if len(parts) == 4 and _is_plain(text, parts[1]):
+            return cls(parts[0], int(parts[1]), parts[2], parts[3])
         match = _ID.fullmatch(text)
         if match is None:
             raise ValueError(f"{text[:200]!r} is not a sample id: expected split/step/group/index")
@@ -310,6 +325,18 @@ class Sample(Struct, kw_only=True):
     """What stands elsewhere in this record already, in the words of the framework: shown, and never compared."""
     notes: list[str] = []
     """What a reader must know about this sample: arrays cut, values replaced."""
+
+
+class Texts(Struct, frozen=True, kw_only=True):
+    """The texts of one sample, whole."""
+
+    key: SampleKey
+    prompt: str
+    response: str
+    label: str = ""
+    """Ground truth."""
+    reference: str = ""
+    """The reference model's response."""
 
 
 class MetricRow(Struct, kw_only=True):

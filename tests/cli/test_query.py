@@ -154,6 +154,19 @@ def test_a_selection_goes_into_a_file(run: Path, tmp_path: Path) -> None:
     assert rolloupe("query", run, "--to", tmp_path / "no/folder/out.csv").code == 3
 
 
+def test_a_file_that_is_there_is_replaced_only_where_that_is_asked_for(run: Path, tmp_path: Path) -> None:
+    there = tmp_path / "out.jsonl"
+    there.write_text("mine")
+    done = rolloupe("query", run, "--to", there)
+    assert (done.code, done.out, there.read_text()) == (2, "", "mine")
+    assert f"{there} is there already" in done.err.replace("\n", " ") and "--overwrite" in done.err
+    link = tmp_path / "link.csv"
+    link.symlink_to(tmp_path / "nowhere.csv")
+    assert rolloupe("query", run, "--to", link).code == 2
+    done = rolloupe("query", run, "--to", there, "--overwrite")
+    assert done.code == 0 and strict(there.read_text().partition("\n")[0])["id"]
+
+
 def test_the_table_shows_the_metric_that_it_is_sorted_by(tmp_path: Path) -> None:
     with Recorder(tmp_path, code=None) as recorder:
         recorder.sample(step=0, prompt="p", response="r", reward=1.0, metrics={"turns": 7.5, "count": 8.5})

@@ -14,7 +14,7 @@ import pytest
 from rolloupe import Recorder, export, query
 from rolloupe.errors import BadQuery, SourceChanged
 from rolloupe.index import OpenRun
-from rolloupe.model import Sample, SampleKey
+from rolloupe.model import SampleKey, Texts
 from tests.index.support import lines, opened, row
 
 LONG = "x" * 1000
@@ -37,7 +37,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterable[OpenRun]:
 def exported(run: OpenRun, kind: str, *, whole: bool = True, notes: dict[SampleKey, str] | None = None) -> bytes:
     columns = export.columns_of(*query.value_names(run), has_notes=notes is not None, is_whole=whole)
     items = query.every(run, query.SampleQuery())
-    read = (lambda key: query.sample(run, key)) if whole else None
+    read = query.Reader(run).texts if whole else None
     return b"".join(export.written(kind, columns, export.rows(run.id, items, columns, read, notes)))
 
 
@@ -102,7 +102,7 @@ def test_notes_stand_beside_their_samples(run: OpenRun) -> None:
 
 
 def test_a_sample_that_cannot_be_read_is_there_with_its_start(run: OpenRun) -> None:
-    def gone(key: SampleKey) -> Sample:
+    def gone(key: SampleKey) -> Texts:
         raise SourceChanged("gone")
 
     columns = export.columns_of([], [])

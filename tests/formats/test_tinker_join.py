@@ -2,13 +2,16 @@
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rolloupe.formats.tinker import join as joining
 from rolloupe.formats.tinker.format import Tinker
-from rolloupe.model import Sample
+from rolloupe.formats.tinker.steps import CONTENT
+from rolloupe.model import Sample, Turn
 from tests.formats.support import only_run, samples
 from tests.formats.test_logtree import node
 
@@ -243,6 +246,47 @@ def test_what_was_logged_of_a_whole_conversation_ties_it() -> None:
     assert {one.sample for one in logged} == {f"eval/test/0/{group}/{index}" for group, index in noted}
     for one in logged:
         assert [turn.role for turn in one.turns] == [turn.role for turn in by_id[one.sample].turns]
+
+
+def compared(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Counts from now on how often turns are compared."""
+    times, same = [0], joining._same
+
+    def counted(some: Sequence[Turn], others: Sequence[Turn]) -> bool:
+        times[0] += 1
+        return same(some, others)
+
+    monkeypatch.setattr(joining, "_same", counted)
+    return times
+
+
+@pytest.mark.parametrize("answers", [1, 200])
+def test_large_groups_of_triples_take_few_comparisons(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answers: int
+) -> None:
+    """Of one answer, and of answers with rewards of their own."""
+    rewards = [1.0 + n % answers for n in range(200)]
+    records = [trajectory(n, reward) for n, reward in enumerate(rewards)]
+    parts = [part for reward in rewards for part in triple(f"It is {reward}.", reward)]
+    times = compared(monkeypatch)
+    found = loaded(tmp_path, records, group(records, *parts))
+    assert [said(one)[-1][1] for one in found] == [f"It is {reward}." for reward in rewards]
+    assert loose(tmp_path) == []
+    assert 0 < times[0] < 10 * 200
+
+
+@pytest.mark.parametrize("answers", [1, 200])
+def test_large_groups_of_conversations_take_few_comparisons(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answers: int
+) -> None:
+    records = [trajectory(n, 1.0) for n in range(200)]
+    for n, record in enumerate(records):
+        record["steps"][0]["logs"] = {CONTENT: f"It is {n % answers}."}
+    talks = [section("Rollout", talk(("user", "?"), ("assistant", f"It is {n % answers}."))) for n in range(200)]
+    times = compared(monkeypatch)
+    loaded(tmp_path, records, group(records, *talks))
+    assert loose(tmp_path) == []
+    assert 0 < times[0] < 10 * 200
 
 
 def test_a_page_alone_ties_nothing(tmp_path: Path) -> None:

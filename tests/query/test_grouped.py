@@ -50,6 +50,22 @@ def test_a_page_of_groups_has_their_samples_and_the_columns_asked_for(run: OpenR
     assert (first.prompt, first.reward.mean) == ("Question 1?", 0.25)
 
 
+def test_means_of_the_largest_numbers_are_numbers(tmp_path: Path) -> None:
+    """Whose sum is none; the mean of others has the same digits as ever."""
+    train = tmp_path / "run" / "rollout_result" / "train"
+    train.mkdir(parents=True)
+    given = [1e308, 1e308, -1e308, -1e308, 0.1, 0.2, 1e-12, 3e-12]
+    rows = [row(0, n, group_index=n // 2, reward=value, own=value) for n, value in enumerate(given)]
+    (train / "0.jsonl").write_bytes(lines(rows))
+    expected = [1e308, -1e308, (0.1 + 0.2) / 2, 2e-12]
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        page = query.groups_page(library.runs[0], step(0), ["own"])
+        assert [one.reward.mean for one in page.groups] == expected == [one.means[0] for one in page.groups]
+        assert [one.reward.mean for one in query.groups(library.runs[0], "train", 0)] == expected
+        ordered = query.groups_page(library.runs[0], step(0, sort="reward", descending=True))
+        assert [one.reward.mean for one in ordered.groups] == sorted(expected, reverse=True)
+
+
 @pytest.mark.parametrize("scope", [(1, 1), (0, 2), (None, None)])
 def test_groups_of_any_scope_in_any_order_stand_as_their_firsts_say(
     run: OpenRun, scope: tuple[int | None, int | None]

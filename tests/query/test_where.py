@@ -52,17 +52,17 @@ def test_nan_is_a_number() -> None:
         ("reward <", 9, "a value"),
         ("reward < < 3", 10, "a value"),
         ("< 3", 1, "the name of a column"),
-        ("reward < 3 nor x = 1", 12, "expected and or or"),
-        ("reward in 3", 11, "("),
-        ("reward in (3", 13, ")"),
-        ("(reward < 3", 12, ")"),
-        ("reward < 3)", 11, "expected and or or"),
-        ("status is x", 11, "null"),
-        ("status not = 1", 12, "contains or in"),
+        ("reward < 3 nor x = 1", 12, "expected `and` or `or`, found"),
+        ("reward in 3", 11, "`(`"),
+        ("reward in (3", 13, "`)`"),
+        ("(reward < 3", 12, "`)`"),
+        ("reward < 3)", 11, "expected `and` or `or`, found"),
+        ("status is x", 11, "`null`"),
+        ("status not = 1", 12, "expected `contains` or `in`, found"),
         ("not", 4, "the name of a column"),
         ("status contains (", 17, "a text"),
         ("reward < 3 and", 15, "the name of a column"),
-        ("reward < 3 x = 1", 12, "expected and or or"),
+        ("reward < 3 x = 1", 12, "expected `and` or `or`, found"),
         ("reward = 'open", 10, "quotes closed"),
         ("reward ! 3", 8, "quotes closed"),
     ],
@@ -173,6 +173,48 @@ def found(tmp_path: Path, where: str) -> list[str]:
 )
 def test_what_conditions_mean(tmp_path: Path, where: str, expected: list[str]) -> None:
     assert found(tmp_path, where) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("rewrd", "no column 'rewrd'; is it 'reward'? there are: split, "),
+        ("lenght", "is it 'response_tokens'? there are"),
+        ("token_count", "is it 'total_tokens' or 'prompt_tokens' or 'response_tokens'? there are"),
+        ("notes", "is it 'note'"),
+        ("xyzzy", "no column 'xyzzy'; there are"),
+    ],
+)
+def test_an_unknown_column_is_answered_with_the_nearest_ones(tmp_path: Path, name: str, told: str) -> None:
+    with pytest.raises(BadQuery) as raised:
+        found(tmp_path, f"{name} = 1")
+    assert told in str(raised.value)
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_lengths_go_by_the_names_that_trainers_give_them(tmp_path: Path, own: bool) -> None:
+    """Unless a sample metric is called so."""
+    train = tmp_path / "run" / "rollout_result" / "train"
+    train.mkdir(parents=True)
+    counts = [{"prompt_length": 1, "response_length": 10 * n, "total_length": 1 + 10 * n} for n in range(4)]
+    more = [{"length": -n, "completion_tokens": -n} if own else {} for n in range(4)]
+    (train / "0.jsonl").write_bytes(lines([row(0, n, **counts[n], **more[n]) for n in range(4)]))
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+
+        def indices(where: str, sort: str = "index") -> list[str]:
+            asked = SampleQuery(where=conditions(where), sort=sort, descending=sort != "index")
+            return [one.key.index for one in query.samples(library.runs[0], asked).samples]
+
+        for name in ("response_tokens", "response_length", "response_token_count"):
+            assert indices(f"{name} > 15") == ["2", "3"]
+            assert indices("", name) == ["3", "2", "1", "0"]
+        for name in ("length", "completion_tokens"):
+            assert indices(f"{name} > 15") == ([] if own else ["2", "3"])
+            assert indices("", name) == (["0", "1", "2", "3"] if own else ["3", "2", "1", "0"])
+        assert indices("prompt_length = 1 and total_length > response_length") == ["0", "1", "2", "3"]
+        item = query.samples(library.runs[0], SampleQuery(limit=1, offset=2)).samples[0]
+        assert query.value_of(item, "response_length") == 20
+        assert query.value_of(item, "length") == (-2 if own else 20)
 
 
 def test_a_word_is_no_number(tmp_path: Path) -> None:

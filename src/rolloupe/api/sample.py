@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rolloupe.api.arguments import key_of
 from rolloupe.api.results import Listed, shown
 from rolloupe.api.runs_base import Asked
-from rolloupe.model import Sample, SampleKey
+from rolloupe.model import Sample, SampleKey, Texts
 
 if TYPE_CHECKING:
     from rolloupe.query import Recurrence
@@ -32,6 +32,13 @@ class OfOne(Asked):
         Raises `NotFound`, `BadQuery` for what is no id, `SourceChanged` where the file was rewritten since.
         """
         return shown(self._reader()(key_of(id)))
+
+    def texts(self, id: str | SampleKey) -> Texts:
+        """The whole texts of one sample: prompt, response, label and the reference's response; quicker than `sample`.
+
+        Raises as `sample` does.
+        """
+        return self._reader().texts(key_of(id))
 
     def whole(self, step: int, split: str | None = None) -> Iterator[Sample]:
         """The samples of a step, whole, one after another: all that the step's means count.

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from rolloupe import text
 from rolloupe.errors import BadQuery, NotFound, SourceChanged
-from rolloupe.model import Sample, SampleKey
+from rolloupe.model import SampleKey, Texts
 
 KINDS = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
 """The kinds of files, by their endings, and their media types."""
@@ -81,7 +81,7 @@ def rows(
     run_id: str,
     items: Iterable[Any],
     columns: Columns,
-    read: Callable[[SampleKey], Sample] | None = None,
+    read: Callable[[SampleKey], Texts] | None = None,
     notes: Mapping[SampleKey, str] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """The rows of samples. With `read` texts are whole, where they can be read; else the starts that lists show.
@@ -99,10 +99,9 @@ def rows(
             row["note"] = (notes or {}).get(key, "")
         if read is not None:
             try:
-                sample = read(key)
-                row["prompt"], row["response"] = sample.row.prompt, sample.row.response
-                reference = "".join(map(text.verbatim, sample.ref_turns))
-                row |= {"label": sample.label or None, "ref_response": reference or None}
+                whole = read(key)
+                row["prompt"], row["response"] = whole.prompt, whole.response
+                row |= {"label": whole.label or None, "ref_response": whole.reference or None}
             except (NotFound, SourceChanged):
                 pass  # its file is gone or was rewritten: the index still has how its texts begin
         row |= {own: item.metrics.get(name) for name, own in columns.metrics.items()}
@@ -130,11 +129,14 @@ def _gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:
         yield bytes(held)
 
 
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
 def _json_lines(columns: Columns, found: Iterable[dict[str, Any]]) -> Iterator[bytes]:
     always = {*columns.fixed}
     for row in found:
         given = {name: _plain(value) for name, value in row.items() if value is not None or name in always}
-        yield text.clean(json.dumps(given, ensure_ascii=False, allow_nan=False)).encode() + b"\n"
+        yield text.clean(_encode(given)).encode() + b"\n"
 
 
 def _csv(columns: Columns, found: Iterable[dict[str, Any]]) -> Iterator[bytes]:

@@ -21,6 +21,7 @@ from rolloupe.model import (
     Sample,
     Scanned,
     Source,
+    Texts,
     Turn,
 )
 
@@ -82,6 +83,15 @@ class TakesPlaces(Protocol):
 
     def load_with(self, run: RunInfo, source: Source, locator: Locator, said: Sequence[Locator]) -> Sample:
         """See `Format.load`. `said` are the places of the sample's annotations, oldest first."""
+        ...
+
+
+@runtime_checkable
+class LoadsTexts(Protocol):
+    """A format that reads the texts of a sample without making turns of them, which takes longer than all the rest."""
+
+    def load_texts(self, run: RunInfo, source: Source, locator: Locator) -> Texts | None:
+        """Read what `load` has as texts; None where only that can tell. Raises as `load` does."""
         ...
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import alone, files, links_of, plain_name, stem
-from rolloupe.formats.reading.jsonl import JsonlFormat, Record, step_of
+from rolloupe.formats.reading.jsonl import JsonlFormat, Record, References, step_of
 from rolloupe.formats.reading.peek import Look, look, look_into
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source
 
@@ -188,6 +188,10 @@ class Relax(JsonlFormat):
             response=fields.joined(record.get("response"), thoughts=True),
         )
 
+    def references(self, record: Record) -> References:
+        """See `JsonlFormat`."""
+        return References(fields.as_text(record.get("label")), [])
+
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `JsonlFormat`."""
         return Sample(
@@ -199,7 +203,7 @@ class Relax(JsonlFormat):
             response_text=row.response,
             prompt_messages=fields.messages(record.get("prompt")),
             response_messages=fields.messages(record.get("response")),
-            label=fields.as_text(record.get("label")),
+            label=self.references(record).label,
             extra=_extra(record, row),
             facts=_facts(record),
         )

@@ -15,7 +15,7 @@ import numpy as np
 from rolloupe import tokens
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import alone, files, links_of, stem
-from rolloupe.formats.reading.jsonl import JsonlFormat, Record, Unusable, step_of
+from rolloupe.formats.reading.jsonl import JsonlFormat, Record, References, Unusable, step_of
 from rolloupe.formats.reading.peek import Look, look_into
 from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleRow, Source, TokenSeries
 from rolloupe.storage import is_below
@@ -158,6 +158,12 @@ class RLLoggingBoard(JsonlFormat):
             response=_unpadded(fields.joined(record.get("response"), thoughts=True)),
         )
 
+    def references(self, record: Record) -> References:
+        """See `JsonlFormat`."""
+        reference = record.get("ref_response")
+        turns = fields.response_turns(_unpadded(reference) if isinstance(reference, str) else reference)
+        return References(fields.as_text(record.get("ground_truth")), turns)
+
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `JsonlFormat`."""
         notes: list[str] = []
@@ -168,7 +174,7 @@ class RLLoggingBoard(JsonlFormat):
                 notes.append(f"{padding} pad token{'s' if padding > 1 else ''} {PAD_TOKEN} dropped from the {key}")
         if record.get("step") is None:
             notes.append(f"no step in the record: listed under step {row.step}")
-        reference = record.get("ref_response")
+        held = self.references(record)
         return Sample(
             key=row.key,
             row=row,
@@ -179,8 +185,8 @@ class RLLoggingBoard(JsonlFormat):
             response_text=row.response,
             prompt_messages=fields.messages(record.get("prompt")),
             response_messages=fields.messages(record.get("response")),
-            label=fields.as_text(record.get("ground_truth")),
-            ref_turns=fields.response_turns(_unpadded(reference) if isinstance(reference, str) else reference),
+            label=held.label,
+            ref_turns=held.turns,
             ref_reward=fields.number(record.get("ref_reward")),
             tokens=pieces,
             series=series,

@@ -1,7 +1,9 @@
 """The samples that marks are about, as the run has them now: found by their ids, else by their uids."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
+
+from msgspec import Struct
 
 from rolloupe.model import SampleKey
 from rolloupe.state.records import Item, SampleMark
@@ -9,7 +11,7 @@ from rolloupe.state.records import Item, SampleMark
 T = TypeVar("T")
 
 
-class Marked(NamedTuple):
+class Marked(Struct, frozen=True, gc=False):
     """A mark on a sample. The name of `item` is the id that the sample had when it was marked."""
 
     item: Item

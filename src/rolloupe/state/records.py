@@ -24,7 +24,7 @@ class RunMark(Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
-class SampleMark(Struct, frozen=True, kw_only=True):
+class SampleMark(Struct, frozen=True, kw_only=True, gc=False):
     """What a person says of a sample, and what tells it again where its id no longer does."""
 
     bookmarked: bool = False
@@ -38,7 +38,7 @@ Value: TypeAlias = RunMark | SampleMark | dict[str, Any]
 KINDS: dict[str, type[Any]] = {"run": RunMark, "sample": SampleMark, "setting": dict}
 
 
-class Item(Struct, frozen=True, kw_only=True):
+class Item(Struct, frozen=True, kw_only=True, gc=False):
     """One thing that a person added. `version` is another, and a higher one, after each change of anything."""
 
     kind: str

@@ -9,7 +9,7 @@ import contextlib
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -34,6 +34,8 @@ ITEM = "kind, owner, name, value, version, changed_s"
 
 FAILURES = (OSError, sqlite3.Error, database.TooNew)
 """What is raised where the file cannot be used."""
+
+DECODERS = {kind: msgspec.json.Decoder(value) for kind, value in KINDS.items()}
 
 T = TypeVar("T")
 
@@ -111,7 +113,12 @@ class State:
     def of(self, owner: str, kind: str = "sample") -> list[Item]:
         """What is said of the samples of a run, the newest last."""
         sql = f"SELECT {ITEM} FROM items WHERE owner = ? AND kind = ? AND value IS NOT NULL ORDER BY version"
-        return _items(self._asked(lambda: self._all(sql, owner, kind)))
+
+        def read() -> list[Item]:
+            with contextlib.closing(self._connection.execute(sql, (owner, kind))) as found:
+                return _items(found)  # one row after another: no list of all rows beside that of the items
+
+        return self._asked(read)
 
     def before(self, owner: str, version: int, limit: int) -> Held:
         """What is said of the samples of a run, as far as it is older than a version: so many, the newest first.
@@ -255,7 +262,7 @@ def _clean(value: Any) -> Any:
     return [_clean(item) for item in value] if isinstance(value, list) else value
 
 
-def _items(rows: Sequence[Sequence[Any]]) -> list[Item]:
+def _items(rows: Iterable[Sequence[Any]]) -> list[Item]:
     return [item for row in rows if (item := _item(row)) is not None]
 
 
@@ -263,7 +270,7 @@ def _item(row: Sequence[Any]) -> Item | None:
     """A row as an item; None for one that a damaged file or another program left."""
     kind, owner, name, value, version, changed_s = row
     try:
-        held = None if value is None else msgspec.json.decode(value, type=KINDS[kind])
+        held = None if value is None else DECODERS[kind].decode(value)
         return Item(
             kind=kind, owner=str(owner), name=str(name), value=held, version=int(version), changed_s=float(changed_s)
         )

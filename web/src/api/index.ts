@@ -56,7 +56,7 @@ export interface SamplesQuery {
   limit: number;
   around?: string | undefined;
   column?: readonly string[] | undefined;
-  /** Of groups: the columns that say most, too, behind those that are named. */
+  /** Groups come with the most informative columns as well, behind those that are named. */
   usual?: boolean | undefined;
 }
 

@@ -18,7 +18,7 @@ export interface Scope {
   /** Null: groups, or samples where every group has one alone. */
   mode: Mode | null;
   columns: readonly string[];
-  /** The reader chose no columns: groups come with those that say most of their samples, behind these. */
+  /** The reader chose no columns: groups come with the most informative ones, behind these. */
   usual: boolean;
   /** Of the samples that were not trained on, in place of those that were. */
   discarded: boolean;

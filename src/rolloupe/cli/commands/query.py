@@ -88,6 +88,7 @@ def file_of(ctx: click.Context, param: click.Parameter, value: str | None) -> Pa
     "--to", "file", callback=file_of, metavar="FILE",
     help="Write all columns and the whole texts to FILE, which ends in .jsonl, .csv or .parquet.",
 )  # fmt: skip
+@click.option("--overwrite", is_flag=True, help="With --to: replace FILE where it is there already.")
 @options.reading
 def query(
     run_id: str | None,
@@ -101,6 +102,7 @@ def query(
     offset: int,
     as_json: bool,
     file: Path | None,
+    overwrite: bool,
     **place: Any,
 ) -> int:
     """List samples, narrowed and sorted.
@@ -112,8 +114,9 @@ def query(
     index, turns, prompt_tokens, response_tokens, total_tokens, response_chars, env, uid, discarded, number (in its
     step, from 0), every sample
     metric and every tag; `metric.NAME` and `tag.NAME` are those that are called like another column. A column of
-    numbers may be compared with another one. Names and values with blanks or signs in them stand in quotes. What is
-    missing fulfils no comparison but !=.
+    numbers may be compared with another one. length and response_length stand for response_tokens, prompt_length for
+    prompt_tokens, total_length for total_tokens, unless a sample metric or a tag is called so. Names and values with
+    blanks or signs in them stand in quotes. What is missing fulfils no comparison but !=.
 
     Samples that were not trained on are among them, unless --where 'discarded is null' leaves them out.
 
@@ -124,10 +127,12 @@ def query(
 
     With --to, a row has the same columns and more: every tag, prompt and response whole, label (the ground truth) and
     ref_response (the reference model's). In CSV a text that a spreadsheet would take for a formula gets an apostrophe
-    before it.
+    before it. A file that is there already is left as it is, unless --overwrite is given.
     """
     from rolloupe.api import sample_query
 
+    if file is not None and not overwrite and os.path.lexists(file):
+        raise click.UsageError(f"{file} is there already: name another file, or add --overwrite to replace it")
     asked = sample_query(split=split, steps=steps, group=group, where=where, sort=sort, descending=descending)
     with options.opened(options.place_of(**place), run_id=run_id) as runs:
         if not len(runs):
@@ -198,7 +203,7 @@ def _write_file(file: Path, among: "list[Run]", rows: "Iterable[tuple[Run, Sampl
     def found() -> Iterator[dict[str, Any]]:
         for run, item in rows:
             counted[run.id] += 1
-            yield from export.rows(run.id, [item], columns, run.sample)
+            yield from export.rows(run.id, [item], columns, run.texts)
 
     temporary = file.with_name(f".{file.name}.{os.getpid()}")
     try:

@@ -24,7 +24,7 @@ from rolloupe.formats.generic.keys import (
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.field_map import ROLES, Fields, renamed
 from rolloupe.formats.reading.files import Entry, alone, files, folders, links_of, stem
-from rolloupe.formats.reading.jsonl import JsonlFormat, Record, Unusable, step_of
+from rolloupe.formats.reading.jsonl import JsonlFormat, Record, References, Unusable, step_of
 from rolloupe.formats.reading.peek import look, look_into
 from rolloupe.formats.unreadable import is_foreign
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source, TokenSeries
@@ -176,6 +176,11 @@ class Generic(JsonlFormat):
             response=fields.joined(response_value, thoughts=True),
         )
 
+    def references(self, record: Record) -> References:
+        """See `JsonlFormat`."""
+        label = roles_of(record).label
+        return References(fields.as_text(record.get(label)) if label else "", [])
+
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `JsonlFormat`."""
         roles = roles_of(record)
@@ -189,7 +194,7 @@ class Generic(JsonlFormat):
             response_text=row.response,
             prompt_messages=fields.messages(prompt),
             response_messages=fields.messages(response),
-            label=fields.as_text(record.get(roles.label)) if roles.label else "",
+            label=self.references(record).label,
             series=_series(roles, record),
             extra={key: fields.showable(value) for key, value in record.items() if not roles.shows(key, value, row)},
         )

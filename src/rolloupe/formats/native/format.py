@@ -20,7 +20,7 @@ from rolloupe.formats.native.token_parts import PartUnreadable, part_path, read_
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading import trainer_files as trainer
 from rolloupe.formats.reading.files import file_of, files, folders, links_of, plain_name, stem
-from rolloupe.formats.reading.jsonl import JsonlFormat, Record, Unusable, step_of
+from rolloupe.formats.reading.jsonl import JsonlFormat, Record, References, Unusable, step_of
 from rolloupe.model import (
     Annotation,
     Checkpoint,
@@ -179,9 +179,14 @@ class Native(JsonlFormat):
             response=fields.joined(record.get("response"), thoughts=True),
         )
 
+    def references(self, record: Record) -> References:
+        """See `JsonlFormat`."""
+        turns = fields.response_turns(record.get("ref_response"))
+        return References(fields.as_text(record.get("label")), turns)
+
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """See `JsonlFormat`. Token series follow in `annotate`, which knows the run."""
-        reference = record.get("ref_response")
+        held = self.references(record)
         pieces = record.get("tokens")
         return Sample(
             key=row.key,
@@ -192,8 +197,8 @@ class Native(JsonlFormat):
             response_text=row.response,
             prompt_messages=fields.messages(record.get("prompt")),
             response_messages=fields.messages(record.get("response")),
-            label=fields.as_text(record.get("label")),
-            ref_turns=fields.response_turns(reference),
+            label=held.label,
+            ref_turns=held.turns,
             ref_reward=fields.number(record.get("ref_reward")),
             tokens=[fields.as_text(piece) for piece in pieces] if isinstance(pieces, list) else [],
             extra=(extra := _extra(record)),

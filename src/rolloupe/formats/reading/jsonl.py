@@ -16,13 +16,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rolloupe.errors import SourceChanged
+from rolloupe import text
+from rolloupe.errors import SourceChanged, defect
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.access_points import Gap
 from rolloupe.formats.reading.arrays import Cutter
 from rolloupe.formats.reading.codecs import Damage
 from rolloupe.formats.reading.stream import LFS_POINTER, damage_of, gaps_of, is_decoded, open_binary, spent_bytes
-from rolloupe.model import Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source
+from rolloupe.model import Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source, Texts, Turn
 
 MAX_LINE_BYTES = 64 * 2**20
 """Longer lines are listed and readable raw, but not parsed."""
@@ -276,6 +277,13 @@ def is_lfs_pointer(head: bytes, size: int) -> bool:
     return size < MAX_LFS_POINTER_BYTES and head.startswith(LFS_POINTER)
 
 
+class References(NamedTuple):
+    """What a sample is held against: the ground truth, and the response of the reference model."""
+
+    label: str
+    turns: list[Turn]
+
+
 class JsonlFormat:
     """What formats of JSON lines share: a subclass says what a run is and what becomes of an object."""
 
@@ -382,7 +390,7 @@ class JsonlFormat:
         except Unusable as error:
             reason = str(error) if line.ended else f"the last line has no end yet ({error})"
         except Exception as error:  # a defect of ours must not cost the lines behind
-            reason = f"a defect in Rolloupe, please report it: {type(error).__name__}: {error}"
+            reason = defect(error)
         else:
             return found
         return [Problem(source=source.name, reason=reason, start=line.start, stop=line.stop, transient=not line.ended)]
@@ -410,6 +418,32 @@ class JsonlFormat:
         annotate: Callable[[RunInfo, Record, Sample], None],
     ) -> Sample:
         """Read a sample, and have added to it what other files say."""
+        data, record, row = self._read(run, source, locator)
+        sample = self.sample(record, row, locator)
+        annotate(run, record, sample)
+        sample.notes += _replaced(data)
+        return sample
+
+    def references(self, record: Record) -> References | None:  # noqa: ARG002
+        """Return what a sample is held against; None where only `load` knows its texts."""
+        return None
+
+    def load_texts(self, run: RunInfo, source: Source, locator: Locator) -> Texts | None:
+        """See `LoadsTexts`."""
+        if type(self).references is JsonlFormat.references:
+            return None
+        _, record, row = self._read(run, source, locator)
+        held = self.references(record)
+        return held and Texts(
+            key=row.key,
+            prompt=row.prompt,
+            response=row.response,
+            label=held.label,
+            reference="".join(map(text.verbatim, held.turns)),
+        )
+
+    def _read(self, run: RunInfo, source: Source, locator: Locator) -> tuple[bytes, Record, SampleRow]:
+        """Read the record at a place: its bytes, what they hold, and the row of the sample."""
         data = self.raw(source, locator)
         try:
             read = parse if run.reading.fields else Cutter(parse, self.series_keys.__contains__).parse
@@ -420,10 +454,7 @@ class JsonlFormat:
         row = next((row for row in rows if isinstance(row, SampleRow) and row.part == locator.part), None)
         if row is None:
             raise _changed(source, locator.start, f"its part {locator.part!r} is gone")
-        sample = self.sample(record, row, locator)
-        annotate(run, record, sample)
-        sample.notes += _replaced(data)
-        return sample
+        return data, record, row
 
     def raw(self, source: Source, locator: Locator) -> bytes:
         """See `Format`. What is returned is uncompressed."""

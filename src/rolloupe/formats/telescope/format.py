@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rolloupe.errors import SourceChanged
+from rolloupe.errors import SourceChanged, defect
 from rolloupe.formats.reading.files import alone
 from rolloupe.formats.reading.jsonl import Unusable
 from rolloupe.formats.reading.zipped_tables import Unreadable, integers
@@ -209,7 +209,7 @@ def _row(run: RunInfo, source: Source, kept: Kept, number: int, facts: Facts) ->
     except Unusable as error:
         reason = str(error)
     except Exception as error:  # a defect of ours must not cost the rows behind
-        reason = f"a defect in Rolloupe, please report it: {type(error).__name__}: {error}"
+        reason = defect(error)
     table = name_of("samples_data", kept.kind)
     return Problem(source=source.name, reason=f"{table}, row {number}: {reason}")
 

@@ -240,7 +240,7 @@ class Tinker(TinkerFiles, JsonlFormat):
         )
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
-        """See `Format`. Rows whose text the step's log alone holds have it; what is wrong with the log is said once."""
+        """See `Format`. The step's log gives a row the texts that its record lacks; its problems are reported once."""
         log = StepLog(source)
         yield from self.scanned(run, source, start, stop, log.complete)
         if start == 0:

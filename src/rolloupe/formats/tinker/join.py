@@ -28,14 +28,20 @@ Place = tuple[str, str]
 _Facts = frozenset[tuple[str, tuple[tuple[str, str, str], ...]]]
 """Lengths and reward of every turn of the trajectories of a group, by the names of the trajectories."""
 
-_Act = tuple[str, list[str]]
+_Act = tuple[str, tuple[str, ...]]
 """What was said in one step, and the calls."""
+
+_Text = tuple[tuple[str, str], ...]
+"""Roles and texts of turns."""
+
+_FLAGS = {"format_valid": "format", "correct": "correct"}
+"""What a table of rewards says beside the reward, and the metric of a step that holds it."""
 
 MAX_TOKENS_BEYOND_BYTES = 64
 """So many tokens more than bytes may an action have that shows a text: the special tokens that the text lacks."""
 
 MAX_GROUP = 1024
-"""In a larger group no trajectory is looked for by its numbers: each is held against each conversation."""
+"""In a larger group no trajectory is looked for by its numbers."""
 
 _INDICES = {
     "group": ("group", "group-idx", "group-index"),
@@ -70,6 +76,19 @@ class _Triple(NamedTuple):
     def turns(self) -> list[Turn]:
         """The whole conversation."""
         return self.prompt.turns + self.response.turns
+
+
+class _Alike(NamedTuple):
+    """The triples of a group whose facts are the same."""
+
+    facts: dict[str, str]
+    turns: list[Turn]
+    """Those of the first of them."""
+    response: list[Turn]
+    is_one: bool
+    """True where all of them have these turns."""
+    number: int
+    nodes: set[int]
 
 
 def place_of(record: Record) -> Place | None:
@@ -211,8 +230,24 @@ def _in_group(
     if len(own) != len(group):
         return {}, set()
     found = _tie_by_text([logged.node.turns for logged in own], group, untied, check)
-    used = {id(logged.node) for logged in own for tied in found.values() if _same(tied.turns, logged.node.turns)}
-    return found, used
+    return found, _nodes_of(own, found.values())
+
+
+def _nodes_of(own: list[Logged], tied: Iterable[Tied]) -> set[int]:
+    """Return which conversations have the turns of one that is tied: those of equal texts alone are compared."""
+    by_text: dict[_Text, list[list[Turn]]] = {}
+    for turns in {id(one.turns): one.turns for one in tied}.values():
+        by_text.setdefault(_text_of(turns), []).append(turns)
+    return {
+        id(one.node)
+        for one in own
+        if any(_same(turns, one.node.turns) for turns in by_text.get(_text_of(one.node.turns), ()))
+    }
+
+
+def _text_of(turns: Sequence[Turn]) -> _Text:
+    """Return what equal turns have in common, and few others."""
+    return tuple((turn.role, _said(turn)) for turn in turns)
 
 
 def _triples(section: LogNode) -> list[_Triple] | None:
@@ -244,27 +279,57 @@ def _tie_triples(
         return {}, set()
     found: dict[str, Tied] = {}
     used: set[int] = set()
+    by_facts = _by_facts(triples)
     asked = triples[0].prompt.turns
+    asked_by = {id(triple.prompt) for triple in triples}
     asked_alike = all(_same(triple.prompt.turns, asked) for triple in triples)
     for index, record in group.items():
         check()
         if index not in untied:
             continue
         step = steps_of(record)[0]
-        fitting = [triple for triple in triples if _fits(triple.facts, step)]
-        alike = all(_same(triple.turns, fitting[0].turns) for triple in fitting)
-        if fitting and alike and _length_fits(fitting[0].response.turns, step):
-            alone = "alone" if len(fitting) == 1 else "and of others with the same text"
+        fitting = [one for one in by_facts.get(_shown(step.get("reward")), []) if _fits(one.facts, step)]
+        first = fitting[0] if fitting else None
+        if first and all(_is_one(one, first) for one in fitting) and _length_fits(first.response, step):
+            alone = "alone" if sum(one.number for one in fitting) == 1 else "and of others with the same text"
             reason = f"reward, format and correct are those of this trajectory {alone}"
-            tied, nodes = Tied(fitting[0].turns, True, reason), [n for t in fitting for n in (t.prompt, t.response)]
+            tied, parts = Tied(first.turns, True, reason), [one.nodes for one in fitting]
         elif asked_alike:
-            tied, nodes = Tied(asked, False, "the group has one prompt"), [triple.prompt for triple in triples]
+            tied, parts = Tied(asked, False, "the group has one prompt"), [asked_by]
         else:
             continue
         if shows(record, tied):
             found[index] = tied
-            used |= {id(node) for node in nodes}
+            for nodes in parts:
+                if not nodes <= used:
+                    used |= nodes
     return found, used
+
+
+def _by_facts(triples: list[_Triple]) -> dict[str | None, list[_Alike]]:
+    """Return the triples by reward, those whose facts are all the same together."""
+    grouped: dict[tuple[tuple[str, str], ...], list[_Triple]] = {}
+    for triple in triples:
+        told = tuple((name, triple.facts[name]) for name in ("reward", *_FLAGS) if name in triple.facts)
+        grouped.setdefault(told, []).append(triple)
+    found: dict[str | None, list[_Alike]] = {}
+    for own in grouped.values():
+        turns = own[0].turns
+        found.setdefault(own[0].facts.get("reward"), []).append(
+            _Alike(
+                facts=own[0].facts,
+                turns=turns,
+                response=own[0].response.turns,
+                is_one=all(_same(triple.turns, turns) for triple in own),
+                number=len(own),
+                nodes={id(node) for triple in own for node in (triple.prompt, triple.response)},
+            )
+        )
+    return found
+
+
+def _is_one(one: _Alike, first: _Alike) -> bool:
+    return one.is_one and (one is first or _same(one.turns, first.turns))
 
 
 def _fits(facts: dict[str, str], step: Record) -> bool:
@@ -272,7 +337,7 @@ def _fits(facts: dict[str, str], step: Record) -> bool:
     if facts.get("reward") != _shown(step.get("reward")):
         return False
     metrics = member(step, "metrics")
-    for logged, key in (("format_valid", "format"), ("correct", "correct")):
+    for logged, key in _FLAGS.items():
         value = fields.number(metrics.get(key))
         if logged in facts and value is not None and facts[logged] != str(bool(value)):
             return False
@@ -288,31 +353,62 @@ def _length_fits(response: Sequence[Turn], step: Record) -> bool:
 def _tie_by_text(logged: list[list[Turn]], group: dict[str, Record], untied: set[str], check: Check) -> dict[str, Tied]:
     """Tie whole conversations by what the assistant said and called in each step."""
     found = {}
-    acted = [(turns, _acts(turns)) for turns in logged]
+    acted = _Acted(logged)
     for index, record in group.items():
         check()
         acts = [_logged_act(member(step, "logs")) for step in steps_of(record)]
         if index not in untied or not any(said for said, _ in acts):
             continue
-        fitting = [turns for turns, own in acted if own[-len(acts) :] == acts]
-        if fitting and all(_same(other, fitting[0]) for other in fitting):
-            alone = "alone" if len(fitting) == 1 else "and of others with the same text"
-            tied = Tied(fitting[0], True, f"what was said is what this trajectory logged {alone}")
+        fitting = acted.fitting(acts)
+        if fitting.turns is not None:
+            alone = "alone" if fitting.number == 1 else "and of others with the same text"
+            tied = Tied(fitting.turns, True, f"the assistant's messages are those that this trajectory logged {alone}")
             if shows(record, tied):
                 found[index] = tied
     return found
 
 
+class _Fitting(NamedTuple):
+    """How many conversations end with certain acts; `turns` are None where they are not one and the same."""
+
+    number: int
+    turns: list[Turn] | None
+
+
+class _Acted:
+    """Conversations by their last acts, looked up once for each number of acts that is asked for."""
+
+    def __init__(self, logged: list[list[Turn]]) -> None:
+        self._logged = [(turns, tuple(_acts(turns))) for turns in logged]
+        self._by_end: dict[int, dict[tuple[_Act, ...], _Fitting]] = {}
+
+    def fitting(self, acts: list[_Act]) -> _Fitting:
+        """Return the conversations that end with these acts."""
+        if len(acts) not in self._by_end:
+            self._by_end[len(acts)] = self._ending(len(acts))
+        return self._by_end[len(acts)].get(tuple(acts), _Fitting(0, None))
+
+    def _ending(self, number: int) -> dict[tuple[_Act, ...], _Fitting]:
+        ends: dict[tuple[_Act, ...], list[list[Turn]]] = {}
+        for turns, own in self._logged:
+            if len(own) >= number:
+                ends.setdefault(own[len(own) - number :], []).append(turns)
+        return {
+            end: _Fitting(len(own), own[0] if all(_same(other, own[0]) for other in own[1:]) else None)
+            for end, own in ends.items()
+        }
+
+
 def _logged_act(logs: Record) -> _Act:
     said = logs.get(CONTENT, "")
-    return said if isinstance(said, str) else "", calls_in(logs)
+    return said if isinstance(said, str) else "", tuple(calls_in(logs))
 
 
 def _acts(turns: Sequence[Turn]) -> list[_Act]:
     """Return what the assistant said in each of its turns, and its calls as environments log them."""
     calls = [[p.call for p in turn.parts if p.call and not p.call.error] for turn in turns]
     return [
-        (_said(turn), [f"{call.name}({call.arguments})" for call in called])
+        (_said(turn), tuple(f"{call.name}({call.arguments})" for call in called))
         for turn, called in zip(turns, calls, strict=True)
         if turn.role == "assistant"
     ]

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator
 from functools import lru_cache
 
+from rolloupe.errors import defect
 from rolloupe.formats.reading import logtree
 from rolloupe.formats.reading import trainer_files as trainer
 from rolloupe.formats.reading.files import COMPRESSED, links_of, plain_name
@@ -131,7 +132,7 @@ class StepLog:
         except (OSError, Unusable) as error:
             reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
         except Exception as error:  # a defect of ours must not cost the rows
-            reason = f"a defect in Rolloupe, please report it: {type(error).__name__}: {error}"
+            reason = defect(error)
         name = os.path.join(os.path.dirname(self._source.name), os.path.basename(tree.path))
         reason = f"samples lack the texts that this report may hold: {reason}"
         self.problems.append(Problem(source=os.path.normpath(name), reason=reason))

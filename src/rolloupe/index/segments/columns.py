@@ -62,6 +62,12 @@ KNOWN = {
 """The fixed columns that a person knows, by the names they know. The others are nobody's business: names of these are
 free for sample metrics and tags."""
 
+ALIASES = {
+    **dict.fromkeys(("length", "response_length", "response_token_count", "completion_tokens"), "response_tokens"),
+    **dict.fromkeys(("prompt_length", "prompt_token_count"), "prompt_tokens"),
+    **dict.fromkeys(("total_length", "total_token_count"), "total_tokens"),
+}
+"""Other names of fixed columns, as trainers have them, unless a sample metric or a tag is called so."""
 
 NUMBER = "number"
 """What a person calls the place of a sample in its step, from 0, unless a sample metric or a tag is called so."""
@@ -125,6 +131,8 @@ def meant(name: str, metrics: Collection[str], tags: Collection[str]) -> Meant |
     found = [*prefixed, *own] if is_taken(name) else [*own, *prefixed]
     if not found and name == NUMBER:
         return Meant(NUMBER, NUMBER)
+    if not found and name in ALIASES:
+        return Meant("fixed", ALIASES[name])
     return found[0] if found else None
 
 

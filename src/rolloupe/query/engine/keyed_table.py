@@ -26,7 +26,9 @@ class Keyed:
     def rows(self, *key: str) -> list[dict[str, Any]]:
         """The rows of a key, as they stand in the table."""
         own = hash(key)
-        first, stop = (self._hashes.searchsorted(own, side) for side in ("left", "right"))
+        first = stop = int(self._hashes.searchsorted(own))
+        while stop < len(self._hashes) and self._hashes[stop] == own:  # mostly one: quicker than to search for the end
+            stop += 1
         found = [self._row(at) for at in self._order[first:stop].tolist()]
         return [row for row in found if tuple(row[name] for name in self._columns) == key]
 

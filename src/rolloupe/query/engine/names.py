@@ -6,6 +6,7 @@ from collections.abc import Collection
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun, Snapshot, column_of
 from rolloupe.index.segments.columns import (
+    ALIASES,
     KNOWN,
     NUMBER,
     NUMERIC,
@@ -21,6 +22,12 @@ from rolloupe.query.engine.relation import quote
 from rolloupe.query.records import SampleItem
 
 NUMBERS = frozenset(["step", *NUMERIC])
+NEAR = 3
+"""So many columns are suggested for a name that no column has."""
+
+CERTAIN = 0.9
+"""One that is so much like it is suggested alone."""
+
 WORDS = ("status", "env", "uid", "discarded", "group", "index", "split")
 """The fixed columns that are text and say something to a person."""
 
@@ -65,7 +72,8 @@ def has_column(run: OpenRun, name: str) -> bool:
 
 def is_number(snapshot: Snapshot, name: str) -> bool:
     """True for a column of numbers; False for text, and where there is none such."""
-    return name in NUMBERS or kind_of(column_of(name, snapshot.metrics, snapshot.tags) or "") in ("DOUBLE", "BIGINT")
+    found = column_of(name, snapshot.metrics, snapshot.tags) or ""
+    return found in NUMBERS or kind_of(found) in ("DOUBLE", "BIGINT")
 
 
 def is_real(snapshot: Snapshot, name: str) -> bool:
@@ -81,13 +89,16 @@ def value_of(item: SampleItem, name: str) -> float | int | str | None:
         return None
     if found.kind != "fixed":
         return item.metrics[found.name] if found.kind == "metric" else item.tags[found.name]
-    value: float | int | str | None = getattr(item.key if name in ("split", "step", "group", "index") else item, name)
+    own = item.key if found.name in ("split", "step", "group", "index") else item
+    value: float | int | str | None = getattr(own, found.name)
     return value
 
 
 def _known(snapshot: Snapshot, name: str) -> str:
-    """The columns there are, the one that was perhaps meant first."""
+    """The columns there are, those that were perhaps meant first."""
     known = [*KNOWN, NUMBER, *(name for name, _ in own_names(snapshot))]
-    meant = difflib.get_close_matches(name, known, n=1)
-    hint = f"is it {meant[0]!r}? " if meant else ""
+    named = [*known, *ALIASES]
+    near = difflib.get_close_matches(name, named, 1, CERTAIN) or difflib.get_close_matches(name, named, NEAR)
+    meant = dict.fromkeys(repr(one if one in known else ALIASES[one]) for one in near)
+    hint = f"is it {' or '.join(meant)}? " if meant else ""
     return f"{hint}there are: {', '.join(known[:60])}{', ...' if len(known) > 60 else ''}"

@@ -32,6 +32,15 @@ def literal(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
+def mean_of(value: str) -> str:
+    """The mean of the finite values of an expression, in SQL.
+
+    DuckDB adds before it divides, and the sum of numbers near the largest is infinite; so they are made smaller first,
+    by a power of two, which changes no digit.
+    """
+    return f"(avg({value} * {2.0**-30!r}) FILTER (isfinite({value})) * {2**30})"
+
+
 class Said(NamedTuple):
     """Annotations of the rows, and the columns in question: what they say of these takes the place of older values."""
 

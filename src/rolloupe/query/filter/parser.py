@@ -33,6 +33,8 @@ _TOKEN = re.compile(
 _SAME = {"==": "=", "<>": "!="}
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|[+-]?(inf|infinity)|nan", re.IGNORECASE)
 _MAX_INTEGER = 2**63
+NEGATED = "`contains` or `in`"
+COMPARING = "one of = != < <= > >= `in` `contains` `is`"
 MAX_CHARS = 4000
 MAX_DEPTH = 50
 
@@ -113,7 +115,7 @@ class _Reader:
     def whole(self) -> Filter:
         found = self._either()
         if (left := self._peek()) is not None:
-            raise self._stopped("and or or", left)
+            raise self._stopped("`and` or `or`", left)
         return found
 
     def _either(self) -> Filter:
@@ -163,7 +165,7 @@ class _Reader:
             typed = tuple(map(typed_of, tokens))
             found = Among(name, tuple(map(value_of, tokens)), typed if any(typed) else ())
         else:
-            raise self._stopped("contains or in" if is_not else "one of = != < <= > >= in contains is", self._peek())
+            raise self._stopped(NEGATED if is_not else COMPARING, self._peek())
         return Not(found) if is_not else found
 
     def _values(self) -> list[Token]:
@@ -196,7 +198,7 @@ class _Reader:
 
     def _expect(self, word: str) -> None:
         if not self._skip(word):
-            raise self._stopped(word, self._peek())
+            raise self._stopped(f"`{word}`", self._peek())
 
     def _take(self, kinds: str, wanted: str) -> Token:
         token = self._peek()

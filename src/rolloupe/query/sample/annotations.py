@@ -3,13 +3,15 @@
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
+from typing import cast
 
 import pyarrow as pa
 
+from rolloupe import text
 from rolloupe.errors import SourceChanged
-from rolloupe.formats.base import TakesPlaces
+from rolloupe.formats.base import LoadsTexts, TakesPlaces
 from rolloupe.index import OpenRun
-from rolloupe.model import Locator, Sample, SampleKey, Source
+from rolloupe.model import Locator, Sample, SampleKey, Source, Texts
 from rolloupe.query.engine import database
 from rolloupe.query.engine.database import Question
 
@@ -51,6 +53,12 @@ def source_of(run: OpenRun, key: SampleKey, locator: Locator) -> Source:
 
 
 @cache
+def _loads_texts(kind: type) -> bool:
+    """True for a format that `load_texts` can ask; to ask a protocol takes long, as below."""
+    return hasattr(kind, "load_texts")
+
+
+@cache
 def _takes_places(kind: type) -> bool:
     """True for a format that `load` can tell the places; to ask a protocol takes as long as to read a line."""
     return hasattr(kind, "load_with")
@@ -66,8 +74,34 @@ def load(run: OpenRun, key: SampleKey, locator: Locator, noted: Sequence[Locator
         found = run.format.load_with(run.info, source, locator, noted)
     else:
         found = run.format.load(run.info, source, locator)
-    if found.row.key.shared != key.shared:
-        at = f"{locator.source} no longer holds {key} at byte {locator.start}"
-        raise SourceChanged(f"{at}: it was written again since; ask for the list again")
+    _check(found.row.key, key, locator)
     found.key = key
     return found
+
+
+def load_texts(run: OpenRun, key: SampleKey, locator: Locator, noted: Sequence[Locator] = ()) -> Texts:
+    """Read the texts of a sample, whole. Raises as `load`."""
+    found = None
+    if _loads_texts(type(run.format)):
+        found = cast("LoadsTexts", run.format).load_texts(run.info, source_of(run, key, locator), locator)
+    if found is None:
+        return texts_of(load(run, key, locator, noted))
+    _check(found.key, key, locator)
+    return found
+
+
+def texts_of(sample: Sample) -> Texts:
+    """The texts of a sample that was read."""
+    return Texts(
+        key=sample.row.key,
+        prompt=sample.row.prompt,
+        response=sample.row.response,
+        label=sample.label,
+        reference="".join(map(text.verbatim, sample.ref_turns)),
+    )
+
+
+def _check(found: SampleKey, key: SampleKey, locator: Locator) -> None:
+    if found.shared != key.shared:
+        at = f"{locator.source} no longer holds {key} at byte {locator.start}"
+        raise SourceChanged(f"{at}: it was written again since; ask for the list again")

@@ -14,6 +14,7 @@ from rolloupe.query.engine import database
 from rolloupe.query.engine.cache import Kept
 from rolloupe.query.engine.compile import FILE_ORDER, said_discarded
 from rolloupe.query.engine.database import Question
+from rolloupe.query.engine.relation import mean_of
 from rolloupe.query.records import Stats
 
 MOST = 5000
@@ -38,7 +39,7 @@ WHICH = "SELECT problem FROM rows WHERE split = ? AND step = ? AND grp = ? AND i
 FOUND = f"""
 SELECT split, step, arg_min(grp, row({FILE_ORDER})), arg_min(idx, row({FILE_ORDER})), count(DISTINCT grp), count(*),
        count(*) FILTER (discarded <> ''), avg(response_tokens), count(reward) FILTER (isfinite(reward)),
-       avg(reward) FILTER (isfinite(reward)), stddev_pop(reward) FILTER (isfinite(reward)),
+       {mean_of("reward")}, stddev_pop(reward) FILTER (isfinite(reward)),
        min(reward) FILTER (isfinite(reward)), max(reward) FILTER (isfinite(reward))
 FROM rows WHERE problem = ? GROUP BY split, step ORDER BY split <> 'train', split, step LIMIT {MOST + 1}
 """

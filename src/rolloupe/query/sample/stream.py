@@ -1,13 +1,13 @@
 """Many samples, whole, one after another: for what copies a run, or takes samples out of it."""
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import pyarrow as pa
 
 from rolloupe.errors import SourceChanged
 from rolloupe.index import OpenRun
-from rolloupe.model import Locator, Sample, SampleKey
+from rolloupe.model import Locator, Sample, SampleKey, Texts
 from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import ATTEMPT_ORDER
 from rolloupe.query.engine.database import Question
@@ -38,6 +38,10 @@ SELECT grp, idx, byte_length, uid, {ATTEMPT_ORDER} FROM rows WHERE split = ? AND
 MOST = 2**20
 """Places that are held, some hundred bytes each: of a larger step each sample is asked for by itself."""
 
+
+T = TypeVar("T")
+Load: TypeAlias = Callable[[OpenRun, SampleKey, Locator, Sequence[Locator]], T]
+"""Reads something of a sample at a place, with the places of its annotations."""
 
 ATTEMPTS = tuple(ATTEMPT_ORDER.split(", "))
 NO_PLACES = pa.table({"grp": pa.array([], pa.string()), "idx": pa.array([], pa.string())})
@@ -80,21 +84,29 @@ class Reader:
 
     def __call__(self, key: SampleKey) -> Sample:
         """One sample. Raises `NotFound`, and `SourceChanged` where its file was rewritten."""
+        return self._read(key, annotations.load, lambda: sample(self._run, key))
+
+    def texts(self, key: SampleKey) -> Texts:
+        """The texts of one sample, which takes less than all of it. Raises as a call of the reader."""
+        return self._read(key, annotations.load_texts, lambda: annotations.texts_of(sample(self._run, key)))
+
+    def _read(self, key: SampleKey, load: Load[T], alone: Callable[[], T]) -> T:
+        """Read by the places of a step that is known, else by `alone`."""
         of = (key.split, key.step, self._run.version)
         last = self._last
         if last is None or last.of != of:
             self._last = _Step(of)
-            return sample(self._run, key)
+            return alone()
         if last.places is None:
             self._last = last = self._looked_up(of)
         place = last.place(key)
         if place is None:
-            return sample(self._run, key)
+            return alone()
         locator, uid = place
         try:
-            return annotations.load(self._run, key, locator, last.notes(uid))
+            return load(self._run, key, locator, last.notes(uid))
         except SourceChanged:
-            return sample(self._run, key)  # the file was written again since it was looked up
+            return alone()  # the file was written again since it was looked up
 
     def _looked_up(self, of: tuple[str, int, str]) -> _Step:
         split, step, _ = of

@@ -19,7 +19,7 @@ from rolloupe.query.engine.cache import Kept
 from rolloupe.query.engine.compile import FILE_ORDER, by_value, terms_of
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import column, is_number
-from rolloupe.query.engine.relation import PLACE
+from rolloupe.query.engine.relation import PLACE, mean_of
 from rolloupe.query.records import SampleQuery, Stats
 from rolloupe.query.samples.list_items import KEY, ORDER, attempts_of
 from rolloupe.query.samples.pages import in_known_splits, stamp_of
@@ -127,7 +127,7 @@ def _made(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Heads:
         return Heads(none, np.empty(0, np.uint64), none, none)
     own = "NULL" if by_index else column(snapshot, query.sort)
     is_text = not by_index and not is_number(snapshot, query.sort)
-    value = f"min({own})" if is_text or by_index else f"avg({own}) FILTER (isfinite({own}::DOUBLE))"
+    value = f"min({own})" if is_text or by_index else mean_of(f"{own}::DOUBLE")
     way = "DESC" if query.descending else "ASC"
     # within a step files are numbered in their order; a group begins where its first sample stands
     lead = f"min(({PLACE[0]} << 32) | {PLACE[1]})"
@@ -166,11 +166,9 @@ def _shown(run: OpenRun, snapshot: Snapshot, query: SampleQuery, columns: Sequen
         return database.table(run, question)
 
     numbers = [name if is_number(snapshot, known) else None for name, known in zip(chosen, columns, strict=True)]
-    means = "".join(
-        f", avg({name}::DOUBLE) FILTER (isfinite({name}::DOUBLE))" if name else ", NULL::DOUBLE" for name in numbers
-    )
+    means = "".join(f", {mean_of(f'{name}::DOUBLE')}" if name else ", NULL::DOUBLE" for name in numbers)
     sums = asked(
-        f"""SELECT nth_group, count(*), count(reward) FILTER (isfinite(reward)), avg(reward) FILTER (isfinite(reward)),
+        f"""SELECT nth_group, count(*), count(reward) FILTER (isfinite(reward)), {mean_of("reward")},
         stddev_pop(reward) FILTER (isfinite(reward)), min(reward) FILTER (isfinite(reward)),
         max(reward) FILTER (isfinite(reward)), coalesce(mode(nullif(discarded, '')), ''){means}
         FROM members GROUP BY nth_group"""

@@ -23,10 +23,10 @@ BY_KEY = f"""
 SELECT {", ".join(PLACE)} FROM rows
 SEMI JOIN asked ON split = own_split AND step = own_step AND grp = own_group AND idx = own_index
 """
-RESPONSES = f"""
-SELECT nth, arg_max(response_preview, row({ATTEMPT_ORDER})) FROM rows
-JOIN asked ON split = own_split AND step = own_step AND grp = own_group AND idx = own_index GROUP BY nth
-"""
+JOINED = "rows JOIN asked ON split = own_split AND step = own_step AND grp = own_group AND idx = own_index"
+RESPONSES = f"SELECT nth, arg_max(response_preview, row({ATTEMPT_ORDER})) FROM {JOINED} GROUP BY nth"
+ONLY_RESPONSES = f"SELECT nth, response_preview FROM {JOINED}"
+"""Where no two samples share a key."""
 BY_UID = f"SELECT {', '.join(PLACE)} FROM rows WHERE uid IN (SELECT own_uid FROM asked) AND uid <> ''"
 
 
@@ -65,14 +65,17 @@ def _asked(run: OpenRun, batch: Sequence[SampleKey]) -> Question | None:
     """The question for the responses of a batch; None where the run has none of their steps."""
     snapshot = run.snapshot()
     steps = {(key.split, key.step) for key in batch}
-    pieces = list({id(piece): piece for step in steps for piece in snapshot.pieces.get(step, ())}.values())
+    of_steps = [snapshot.pieces.get(step, ()) for step in steps]
+    pieces = list({id(piece): piece for own in of_steps for piece in own}.values())
     if not pieces:
         return None
+    are_alone = not snapshot.duplicates and all(len(own) < 2 for own in of_steps)
     asked = {
         "own_split": [key.split for key in batch], "own_step": [key.step for key in batch],
         "own_group": [key.group for key in batch], "own_index": [key.index for key in batch], "nth": range(len(batch)),
     }  # fmt: skip
-    return Question(pieces, RESPONSES, tables={"asked": pa.table(asked)})
+    sql = ONLY_RESPONSES if are_alone else RESPONSES
+    return Question(pieces, sql, tables={"asked": pa.table(asked)})
 
 
 def by_uid(run: OpenRun, uids: Sequence[str]) -> dict[str, SampleItem]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from rolloupe import text
-from rolloupe.errors import UnreadablePath
+from rolloupe.errors import UnreadablePath, defect
 from rolloupe.formats.base import HasReports, Report, Wanted
 from rolloupe.index import OpenRun
 from rolloupe.model import LoggedTranscript, Turn
@@ -60,8 +60,7 @@ class Reports:
         except OSError as error:
             note(f"the reports could not be listed: {error.strerror or error}")
         except Exception as error:  # a defect of ours must not cost what was found in samples
-            reason = f"a defect in Rolloupe, please report it: {type(error).__name__}: {error}"
-            note(f"the reports could not be listed: {reason}")
+            note(f"the reports could not be listed: {defect(error)}")
         return []
 
     def look(self, report: Report, go_on: Callable[[], bool], note: Callable[[str], None]) -> list[Transcript]:

@@ -7,7 +7,7 @@ from rolloupe.query.engine import database
 from rolloupe.query.engine.cache import Kept
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import is_annotated
-from rolloupe.query.engine.relation import Said, quote
+from rolloupe.query.engine.relation import Said, mean_of, quote
 
 COLUMNS = ("reward", "response_tokens", "response_chars")
 
@@ -50,7 +50,7 @@ def _annotated(run: OpenRun, snapshot: Snapshot) -> dict[str, Newest]:
     if not keys:
         return {}
     split, step = keys[0]
-    means = ", ".join(f"avg({quote(name)}) FILTER (isfinite({quote(name)}::DOUBLE))" for name in COLUMNS)
+    means = ", ".join(mean_of(f"{quote(name)}::DOUBLE") for name in COLUMNS)
     sql = f"SELECT {means} FROM rows WHERE split = ? AND step = ? AND discarded = ''"
     said = Said(snapshot.annotations, [*COLUMNS, "discarded"])
     ((reward, tokens, chars),) = database.ask(

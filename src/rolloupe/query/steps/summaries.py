@@ -12,7 +12,7 @@ from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import said_discarded
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import free, is_annotated, meaning
-from rolloupe.query.engine.relation import Column, Said, quote
+from rolloupe.query.engine.relation import Column, Said, mean_of, quote
 from rolloupe.query.records import GroupSummary, SeriesPoint, SplitSummary, Stats, StepSummary
 from rolloupe.query.splits import is_asked
 from rolloupe.query.steps.discarded import discarded_by_step
@@ -199,14 +199,14 @@ def _said_moments(run: OpenRun, snapshot: Snapshot, column: str) -> dict[StepKey
     return {(split, step): Moments(*numbers) for split, step, *numbers in answer}
 
 
-GROUPS = """
+GROUPS = f"""
 , placed AS (SELECT *, row(source, ordinal, byte_start, part) AS place FROM rows WHERE split = ? AND step = ?)
 , own AS (SELECT *, min(place) OVER (PARTITION BY grp) AS lead FROM placed)
 SELECT grp, arg_min(prompt_preview, place), count(*), count(reward) FILTER (isfinite(reward)),
-       avg(reward) FILTER (isfinite(reward)), stddev_pop(reward) FILTER (isfinite(reward)),
+       {mean_of("reward")}, stddev_pop(reward) FILTER (isfinite(reward)),
        min(reward) FILTER (isfinite(reward)), max(reward) FILTER (isfinite(reward)), arg_min(env, place),
        coalesce(mode(nullif(discarded, '')), '')
-FROM own WHERE {} GROUP BY grp ORDER BY min(lead)
+FROM own WHERE {{}} GROUP BY grp ORDER BY min(lead)
 """
 
 

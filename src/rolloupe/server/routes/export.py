@@ -46,7 +46,7 @@ async def export(request: Request) -> Response:
         columns = tables.columns_of(
             *query.value_names(run), has_notes=taken.notes is not None, is_whole=texts == "whole"
         )
-        read = query.Reader(run) if texts == "whole" else None
+        read = query.Reader(run).texts if texts == "whole" else None
         return tables.written(kind, columns, tables.rows(run.id, taken.items, columns, read, taken.notes))
 
     found = await context.file(request, begin)
