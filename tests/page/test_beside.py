@@ -3,11 +3,13 @@
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from rolloupe.record import Recorder
 from tests.page.support import Viewer, viewing
 from tests.server.support import lines
 
@@ -91,3 +93,24 @@ def test_a_step_without_a_report_leads_to_those_that_have_one(page: Page, viewer
     expect(page.get_by_text("rolloupe.record.logtree")).to_be_visible()  # what writes them
     page.get_by_role("link", name="The samples of step 2").click()
     expect(page).to_have_url(re.compile("runs/silent.*sample=train/2/"))
+
+
+def test_report_is_dimmed_where_a_run_has_none(page: Page, viewer: Viewer) -> None:
+    page.goto(viewer.link)
+    page.goto(f"{viewer.address}runs/silent")
+    expect(page.get_by_role("link", name="Report: none")).to_be_visible()
+    page.goto(f"{viewer.address}runs/reported")
+    expect(page.get_by_role("link", name="Report: what the trainer logged for the step")).to_be_visible()
+
+
+def test_a_run_without_samples_has_charts_of_what_its_trainer_logged(page: Page, tmp_path: Path) -> None:
+    with Recorder(tmp_path / "run", code=None) as record:
+        for step in range(5):
+            record.metrics(step, {"time/step": 2.0, "actor/grad_norm": step / 4, "env/reward/mean": step / 8})
+    with viewing(tmp_path / "run", index_dir=tmp_path / "index", settled=True) as viewer:
+        page.goto(viewer.link)
+        expect(page.get_by_text("No sample here yet")).to_be_visible()
+        charts = page.get_by_role("complementary", name="Charts")
+        for name in ("env/reward/mean", "actor/grad_norm", "time/step"):
+            expect(charts.get_by_role("region", name=f"{name} by step").locator("canvas")).to_be_visible()
+        expect(page.get_by_text(re.compile("^Its trainer logged 4 metrics; the charts show some"))).to_be_visible()

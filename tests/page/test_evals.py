@@ -54,6 +54,21 @@ def test_every_cell_opens_its_samples_by_mouse_and_by_keys(page: Page, tmp_path:
         expect(answers.get_by_text("Step 0")).to_be_visible()
 
 
+def test_scores_and_grid_fade_at_the_edge_where_they_have_more(page: Page, tmp_path: Path) -> None:
+    page.set_viewport_size({"width": 390, "height": 780})
+    with viewing(RUN, index_dir=tmp_path / "index", settled=True) as viewer:
+        page.goto(viewer.link)
+        page.goto(f"{viewer.address}runs/run_default/evals")
+        scores = page.get_by_role("region", name="eval/countdown by step")
+        expect(scores).to_be_visible()
+        several = page.locator("[data-edges]").filter(has=scores)
+        expect(several).to_have_attribute("data-edges", "right")
+        several.evaluate("element => element.scrollTo(10_000, 0)")
+        expect(several).to_have_attribute("data-edges", "left")
+        grid = page.locator("[data-edges]").filter(has=page.get_by_role("grid"))
+        expect(grid).to_have_attribute("data-edges", "")
+
+
 def test_what_is_right_is_settable_and_in_the_address(page: Page, tmp_path: Path) -> None:
     drawn: Drawn = [(step, p, float(p % 3)) for step in range(120) for p in range(150)]
     write(tmp_path / "run", drawn)

@@ -128,6 +128,26 @@ def test_a_group_stands_side_by_side(page: Page, tmp_path: Path) -> None:
         expect(column(page, 1)).to_contain_text(LONG)
 
 
+def test_a_table_fades_at_the_edge_where_it_has_more(page: Page, tmp_path: Path) -> None:
+    made(tmp_path / "runs" / "alpha", 1)
+    page.set_viewport_size({"width": 390, "height": 780})
+    with viewing(tmp_path / "runs", index_dir=tmp_path / "index", settled=True) as viewer:
+        page.goto(viewer.link)
+        page.goto(f"{viewer.address}runs/alpha?sample=train/0/1-0/100&view=group&as=table")
+        table = page.get_by_role("region", name="Samples of this group")
+        expect(table.get_by_role("row")).to_have_count(5)
+        mask = "element => getComputedStyle(element).maskImage"
+        expect(table).to_have_attribute("data-edges", "right")
+        assert "linear-gradient" in table.evaluate(mask)
+        table.evaluate("element => element.scrollTo(40, 0)")
+        expect(table).to_have_attribute("data-edges", "left right")
+        table.evaluate("element => element.scrollTo(10_000, 0)")
+        expect(table).to_have_attribute("data-edges", "left")
+        page.set_viewport_size({"width": 1720, "height": 780})
+        expect(table).to_have_attribute("data-edges", "")
+        assert table.evaluate(mask) == "none"
+
+
 def test_hostile_answers_stay_text_side_by_side(page: Page, tmp_path: Path) -> None:
     made(tmp_path / "alpha", 1)
     page.set_viewport_size({"width": 360, "height": 780})

@@ -1,6 +1,7 @@
 """The routes against the real files of tests/data, and against a run whose answers are known."""
 
 import asyncio
+import shutil
 from pathlib import Path
 from urllib.parse import quote
 
@@ -310,6 +311,13 @@ def test_head_gives_the_headers_alone(app: App) -> None:
 def test_what_lies_beside_the_samples(tmp_path: Path) -> None:
     app = served(opened(Path(__file__).parents[1] / "data/tinker/flat_run", tmp_path / "index"))
     assert get(app, "/api/runs").json["runs"][0]["may_report"] is True
+    silent = tmp_path / "silent"
+    silent.mkdir()
+    shutil.copy(
+        Path(__file__).parents[1] / "data/tinker/flat_run/train_iteration_000000_rollout_summaries.jsonl", silent
+    )
+    run = opened(silent, tmp_path / "silent_index")
+    assert get(served(run), "/api/runs").json["runs"][0]["may_report"] is False
     about = get(app, f"{run_path(app)}/about").json
     assert about["config"]["num_groups_to_log"] == 4 and about["checkpoints"][-1]["name"] == "final"
     assert about["code_diff"].startswith("### repo") and about["files_left"] == 0 == about["superseded"]

@@ -46,7 +46,7 @@ export interface RunItem {
   path: string;
   splits: SplitItem[];
   problems: number;
-  /** False where its format knows no reports of steps. */
+  /** False where no step of it has a report. */
   may_report: boolean;
   progress: Progress;
   version: string;

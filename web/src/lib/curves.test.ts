@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { extent, lonely, path, smoothed, WHOLE_STEPS } from "./curves";
+import { extent, lonely, path, shrinking, shrunk, smoothed, WHOLE_STEPS } from "./curves";
 
 describe("curves", () => {
   it("keep a constant series as it is, gaps included", () => {
@@ -33,6 +33,15 @@ describe("curves", () => {
     const drawn = path(xs, ys, 200, 100);
     expect(drawn.split("L").length).toBeLessThanOrEqual(2 * 201 + 1);
     expect(drawn).toContain(" 0.0");
+  });
+  it("draw numbers whose distance is none: by their halves, and with fewer digits", () => {
+    const ys = [1e308, -1e308, 1e308, -1e308];
+    expect(path([0, 10, 20, 30], ys, 30, 20)).toBe("M0.0 0.0L10.0 20.0L20.0 0.0L30.0 20.0");
+    expect(smoothed([0, 1, 2, 3], [1.7e308, 1.7e308, -1.7e308, 1.7e308], 10).every((one) => Number.isFinite(one))).toBe(true);
+    expect([shrinking([[1, null], [undefined, -5e307]]), shrinking([[1, 1e99]])]).toEqual([299, 0]);
+    const drawn = shrunk([[...ys, null], [Infinity, undefined]], 300);
+    expect(drawn[0]?.map((one) => (one === null ? null : Number(one?.toPrecision(3))))).toEqual([1e8, -1e8, 1e8, -1e8, null]);
+    expect(Number.isFinite(drawn[1]?.[0])).toBe(true);
   });
   it("stand on an axis whose steps may be sixteen digits long", () => {
     expect(WHOLE_STEPS.slice(0, 4)).toEqual([1, 2, 5, 10]);

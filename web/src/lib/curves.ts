@@ -1,22 +1,24 @@
 /** Curves: smoothing, and a long curve on few pixels. */
 
+import { placeBetween } from "./numbers";
+
 /**
  * Exponential moving average over a span of steps, corrected for its start (Kingma & Ba 2015, section 3): what is further
  * away in steps weighs less, so that ten steps apart the values themselves are drawn. Gaps stay gaps and count for nothing.
  */
 export function smoothed(steps: readonly number[], values: readonly (number | null)[], spanSteps: number): (number | null)[] {
   const keep = 1 - 2 / (spanSteps + 1);
-  let sum = 0;
+  let mean = 0;
   let weight = 0;
   let last = 0;
   return values.map((value, i) => {
     const step = steps[i] ?? 0;
     if (value === null) return null;
-    const kept = keep ** (step - last);
-    sum = weight === 0 ? value : kept * sum + value;
-    weight = weight === 0 ? 1 : kept * weight + 1;
+    const before = weight === 0 ? 0 : keep ** (step - last) * weight;
+    weight = before + 1;
+    mean = mean * (before / weight) + value / weight; // never more than the values: a sum of great ones would be none
     last = step;
-    return sum / weight;
+    return mean;
   });
 }
 
@@ -29,6 +31,23 @@ export function lonely(values: ArrayLike<number | null | undefined>): number[] {
 
 /** What the ticks of an axis of steps may be apart. Steps may be times in nanoseconds. */
 export const WHOLE_STEPS: readonly number[] = Array.from({ length: 16 }, (_, digits) => [1, 2, 5].map((first) => first * 10 ** digits)).flat();
+
+/** Numbers beyond this have no labels beside an axis, and the distance of some is no number any more. */
+const GREAT = 1e100;
+/** So many digits of them are drawn. */
+const DRAWN_DIGITS = 8;
+
+/** So many digits less have the numbers that are drawn: 0 where they are drawn as they are. */
+export function shrinking(columns: readonly (readonly (number | null | undefined)[])[]): number {
+  const most = columns.reduce((great, column) => column.reduce<number>((own, value) => Math.max(own, Math.abs(value ?? 0)), great), 0);
+  return most > GREAT ? Math.floor(Math.log10(Math.min(most, Number.MAX_VALUE))) - DRAWN_DIGITS : 0;
+}
+
+/** Columns whose numbers have so many digits less. */
+export function shrunk<T extends readonly (number | null | undefined)[]>(columns: readonly T[], digits: number): (number | null | undefined)[][] {
+  const by = 10 ** digits;
+  return columns.map((column) => column.map((value) => (typeof value === "number" ? Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, value)) / by : value)));
+}
 
 /** Lowest and highest of the numbers; null where there is none. */
 export function extent(values: readonly (number | null)[]): [number, number] | null {
@@ -47,8 +66,8 @@ export function path(xs: readonly number[], ys: readonly (number | null)[], widt
   const across = extent(xs);
   const up = extent(ys);
   if (across === null || up === null) return "";
-  const toX = (x: number): number => across[1] === across[0] ? width / 2 : ((x - across[0]) / (across[1] - across[0])) * width;
-  const toY = (y: number): number => up[1] === up[0] ? height / 2 : height - ((y - up[0]) / (up[1] - up[0])) * height;
+  const toX = (x: number): number => across[1] === across[0] ? width / 2 : placeBetween(x, across[0], across[1]) * width;
+  const toY = (y: number): number => up[1] === up[0] ? height / 2 : height - placeBetween(y, up[0], up[1]) * height;
   const points = thinned(xs.map(toX), ys);
   return points.map(([x, y], i) => `${i === 0 ? "M" : "L"}${x.toFixed(1)} ${toY(y).toFixed(1)}`).join("");
 }

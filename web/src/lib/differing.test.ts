@@ -13,6 +13,13 @@ describe("the words in which a response and its reference differ", () => {
     expect("spans" in marked ? [...marked.spans] : marked).toEqual([["2.2", [{ at: "2.2", start: 6, stop: 7 }]], ["ref0.1", [{ at: "ref0.1", start: 6, stop: 7 }]]]);
     expect(marked).toMatchObject({ by: "words" });
   });
+  it("are no special tokens at the end, as markers or as text, and no blanks around them", () => {
+    const ended = (text: string, ...rest: ReturnType<typeof part>[]) => sideOf([turn("assistant", [part("text", text), ...rest])], "");
+    const words = [{ turn: 0, role: "assistant", name: "", kind: "text", text: "It is 5." }];
+    for (const end of ["", "<eos>", "</s>", " <|im_end|>\n<|endoftext|>", "<|custom_stop|>", "\n[EOS]", "<pad><pad>"]) expect(ended(`It is 5.${end}`).told).toEqual(words);
+    expect(ended("It is 5.\n", part("marker", "<|im_end|>\n"), part("text", "\n</s>")).told).toEqual(words);
+    expect(ended("Is <eos> a token").told[0]?.text).toBe("Is <eos> a token");
+  });
   it("are those of the arguments of a call", () => {
     const call = { name: "add", arguments: '{"x": 1}', id: "", error: "" };
     expect(sideOf([turn("assistant", [part("tool_call", "<call/>", { call })])], "").told.map(({ text }) => text)).toEqual(['{"x": 1}']);

@@ -2,6 +2,7 @@
 
 import type { Span, TurnView } from "../api/types.gen";
 import type { Difference, Differing, Told } from "./diff";
+import { lastWords } from "./endings";
 
 /** What is compared of one side, and the name of the part that each stretch is the text of. */
 export interface Side {
@@ -21,14 +22,15 @@ export const MOST_CHARS = 1_000_000;
 /** Where less of the two is in both, nearly every word would be marked. */
 const LEAST_SHARE = 0.15;
 
-/** The turns of one side, whose parts are named `PREFIX0.0` and so on; `from` is the number of the first. */
+/** The turns of one side, without the special tokens at their ends, whose parts are named `PREFIX0.0` and so on; `from` is the number of the first. */
 export function sideOf(turns: readonly TurnView[], prefix: string, from = 0): Side {
   const told: Told[] = [];
   const names: string[] = [];
   turns.forEach(({ role, name, parts }, turn) => {
+    const last = lastWords(parts);
     parts.forEach(({ kind, text, call }, place) => {
-      const words = call === null ? text : call.arguments;
-      if (!COMPARED.has(kind) || words === "") return;
+      const words = call !== null ? call.arguments : place === last.place ? last.text : text;
+      if (!COMPARED.has(kind) || words === "" || (kind === "text" && place > last.place)) return;
       told.push({ turn, role, name, kind, text: words });
       names.push(`${prefix}${from + turn}.${place}`);
     });

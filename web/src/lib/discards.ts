@@ -19,6 +19,9 @@ export interface Sums {
   generatedHere: number;
 }
 
+/** True where the reason for which a sample was discarded is how it ended: one word says both. */
+export const isReason = (status: string, discarded: string): boolean => discarded !== "" && status.toLowerCase() === discarded.toLowerCase();
+
 /** The reasons, the most frequent first. */
 export function summed(reply: DiscardsReply, steps: StepsReply, step: number | null): Sums {
   const found = new Map<string, Reason>();

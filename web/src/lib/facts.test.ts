@@ -30,6 +30,12 @@ describe("the figures of a sample", () => {
     expect(texts({ status: "completed", status_raw: "Completed" })["Status"]).toBe("completed");
     expect(texts({ discarded: "max_async" })["Discarded"]).toBe("max_async");
   });
+  it("say once how a sample ended that was discarded for that", () => {
+    const both = texts({ status: "truncated", status_raw: "length", discarded: "truncated" });
+    expect(both["Discarded"]).toBe("truncated (length)");
+    expect(both).not.toHaveProperty("Status");
+    expect(texts({ status: "truncated", discarded: "max_async" })).toMatchObject({ Status: "truncated", Discarded: "max_async" });
+  });
   it("count tokens as far as they are known", () => {
     expect(texts({ response_tokens: 1089 })["Response tokens"]).toBe("1,089");
     expect(texts({ response_tokens: null, total_tokens: 2000 })["Tokens"]).toBe("2,000");

@@ -1,6 +1,7 @@
 /** The figures of a sample, in the order in which they are read. */
 
 import type { GroupItem, SampleReply, SourceInfo, WireNumber } from "../api/types.gen";
+import { isReason } from "./discards";
 import { bareName, commonPrefix, isScore } from "./metricNames";
 import { exact, figure, finite, score, signed, size } from "./numbers";
 
@@ -39,7 +40,7 @@ export function labelled(reply: SampleReply, group: GroupReward | null = null): 
     ...given("Advantage", reply.advantage, (value) => ({ text: signed(value), tone: "advantage", value: finite(value), ...filter("advantage", value) })),
     ...besideGroup(reply, group),
     ...status(reply),
-    ...word("Discarded", reply.discarded, "discarded", "warn"),
+    ...discarded(reply),
     ...tokens(reply),
     { label: "Turns", text: figure(reply.turn_count), title: exact(reply.turn_count), ...filter("turns", reply.turn_count) },
     ...policy(reply),
@@ -83,9 +84,19 @@ function policy({ policy_version: version, lag }: SampleReply): Labelled[] {
   return text === "" ? [] : [{ label: "Policy", text, title: `the version of the policy that wrote the response: ${text}` }];
 }
 
-function status({ status: own, status_raw: raw }: SampleReply): Labelled[] {
-  if (own === "unknown" && raw === "") return [];
-  const text = raw === "" || raw.toLowerCase() === own ? own : `${own} (${raw})`;
+/** Why it was discarded, with the framework's own word where the reason is how it ended. */
+function discarded(reply: SampleReply): Labelled[] {
+  const [found] = word("Discarded", reply.discarded, "discarded", "warn");
+  if (found === undefined) return [];
+  return [isReason(reply.status, reply.discarded) ? { ...found, text: ended(reply) } : found];
+}
+
+const ended = ({ status: own, status_raw: raw }: SampleReply): string => (raw === "" || raw.toLowerCase() === own ? own : `${own} (${raw})`);
+
+function status(reply: SampleReply): Labelled[] {
+  const { status: own, status_raw: raw } = reply;
+  if ((own === "unknown" && raw === "") || isReason(own, reply.discarded)) return [];
+  const text = ended(reply);
   return [{ label: "Status", text, title: raw || own, ...filter("status", own), ...(!FINE.has(own) && { tone: "warn" as const }) }];
 }
 

@@ -19,6 +19,12 @@ export function whole(text: string): number | null {
   return DIGITS.test(digits) && Number.isSafeInteger(Number(digits)) ? Number(digits) : null;
 }
 
+/** Place between two numbers, 0 at `low` and 1 at `high`; where these lie so far apart that the distance is no number, by their halves. */
+export function placeBetween(value: number, low: number, high: number): number {
+  const width = high - low;
+  return Number.isFinite(width) ? (value - low) / width : (value / 2 - low / 2) / (high / 2 - low / 2);
+}
+
 /** The number where it can be calculated with, else null. */
 export function finite(value: WireNumber | undefined): number | null {
   const number = toNumber(value);

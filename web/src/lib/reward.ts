@@ -1,5 +1,7 @@
 /** Where a reward stands in its range, and which of the five colours that is. */
 
+import { placeBetween } from "./numbers";
+
 export interface Range {
   low: number;
   high: number;
@@ -16,7 +18,7 @@ export function rangeOf(low: number, high: number): Range {
 export function share(value: number | null, range: Range): number | null {
   if (value === null || Number.isNaN(value)) return null;
   if (range.high <= range.low) return value >= range.high ? 1 : 0;
-  return Math.min(1, Math.max(0, (value - range.low) / (range.high - range.low)));
+  return Math.min(1, Math.max(0, placeBetween(value, range.low, range.high)));
 }
 
 /** Place of a value between the worst and the best one, whichever is the greater. */

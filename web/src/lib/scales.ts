@@ -1,10 +1,10 @@
 /** Which colour a value of a column has: by what the run declares, else by what was seen. */
 
 import type { ColumnItem } from "../api/types.gen";
-import { brief, finite } from "./numbers";
+import { brief, finite, placeBetween } from "./numbers";
 import { colour, rangeOf, stop } from "./reward";
 
-/** `score`: from bad to good, `low` being the worst, which may be the greater. `signed`: around zero. `size`: one hue. */
+/** `score`: from bad to good, `low` being the worst, which may be the greater. `signed`: around zero. `size`: one hue, for what is neither good nor bad. */
 export interface Scale {
   kind: "score" | "signed" | "size" | "none";
   low: number;
@@ -13,26 +13,31 @@ export interface Scale {
 
 export const NONE: Scale = { kind: "none", low: 0, high: 1 };
 
-/** Names that say that more is better. */
-const SCORES = /^((ref_|valid_)*reward(\b|[._/])|score\b|acc\b|accuracy|correct|pass\b|success)/i;
-const DIFFERENCES = /(_gap|log_ratio|advantage)$/i;
+/** How rewards are called, and what a format reads as a part of one: `reward.format`. */
+const REWARDS = /^(ref_|valid_)*rewards?(\b|_)/i;
+/** Names of what costs something: more of it is not better, though it may be a part of the reward. */
+const COSTS = /penalt|repetition|length|tries|(^|[._/])num_/i;
+const DIFFERENCES = /(_gap|log_ratio|advantages?)$/i;
 const SLACK = 1e-3;
+
+/** True where more of it being better goes against its name. Where less is better, the run has said so itself. */
+export const isDoubtful = (name: string, worst: number, best: number): boolean => worst < best && COSTS.test(name);
 
 /** The scale of a column. `groupSize` is how many samples a group has, 0 where that is not known. */
 export function scaleOf(column: ColumnItem, groupSize: number): Scale {
   if (column.kind !== "number") return NONE;
   const worst = finite(column.worst);
   const best = finite(column.best);
-  if (worst !== null && best !== null && worst !== best) return { kind: "score", low: worst, high: best };
+  if (worst !== null && best !== null && worst !== best) return { kind: isDoubtful(column.name, worst, best) ? "size" : "score", low: worst, high: best };
   const low = finite(column.low);
   const high = finite(column.high);
   if (low === null || high === null) return NONE;
   if (column.name === "advantage") return signed(advantageEnd(Math.max(Math.abs(low), Math.abs(high)), groupSize));
   if (DIFFERENCES.test(column.name)) return signed(Math.max(Math.abs(low), Math.abs(high)));
-  if (SCORES.test(column.name) || (column.source === "metric" && low === 0 && high === 1)) return { kind: "score", ...rangeOf(low, high) };
+  if (REWARDS.test(column.name) && !COSTS.test(column.name)) return { kind: "score", ...rangeOf(low, high) };
   // One value alone is neither small nor large: it has the middle of the hue.
   if (low === high && low >= 0) return { kind: "size", low: 0, high: 2 * high || 1 };
-  return low < 0 ? signed(Math.max(-low, high)) : { kind: "size", low: 0, high };
+  return { kind: "size", low: Math.min(0, low), high };
 }
 
 /**
@@ -52,7 +57,7 @@ function signed(end: number): Scale {
 export function placeIn(scale: Scale, value: number | null): number | null {
   if (value === null || Number.isNaN(value) || scale.kind === "none") return null;
   if (scale.low === scale.high) return scale.kind === "score" ? (value >= scale.high ? 1 : 0) : 0.5;
-  return Math.min(1, Math.max(0, (value - scale.low) / (scale.high - scale.low)));
+  return Math.min(1, Math.max(0, placeBetween(value, scale.low, scale.high)));
 }
 
 /** The colour of a cell; null where it has none. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { roundTicks } from "./ticks";
+import { roundTicks, stepTicks } from "./ticks";
 
 it("are round, and hold the range between the first and the last", () => {
   expect(roundTicks(0.61, 1)).toEqual([0.6, 0.7, 0.8, 0.9, 1]);
@@ -15,6 +15,23 @@ it("are round, and hold the range between the first and the last", () => {
 
 it("are the ends where nothing between them can be told", () => {
   for (const [low, high] of [[-1.7e308, 1.7e308], [1e300, 1e300], [0, 5e-324], [1e16, 1e16 + 2]] as const) expect(roundTicks(low, high)).toEqual([low, high]);
+});
+
+it("name the first and the last step, and round ones between that have room for their labels", () => {
+  const widthOf = (step: number): number => 6 * String(step).length;
+  expect(stepTicks({ first: 0, last: 100, px: 240, widthOf })).toEqual([0, 50, 100]);
+  expect(stepTicks({ first: 7, last: 98, px: 400, widthOf })).toEqual([7, 20, 40, 60, 80, 98]);
+  expect(stepTicks({ first: 3, last: 3, px: 0, widthOf })).toEqual([3]);
+  const [first, last] = [900_000_000_000, 900_000_000_500];
+  expect(stepTicks({ first, last, px: 240, widthOf })).toEqual([first, first + 200, last]);
+  expect(stepTicks({ first, last, px: 80, widthOf })).toEqual([last]);
+  for (const px of [40, 100, 240, 700]) {
+    for (const [low, high] of [[0, 7], [1, 9_999_999], [900_000_000_000, 900_000_012_345], [0, 1.7e18]] as const) {
+      const ticks = stepTicks({ first: low, last: high, px, widthOf });
+      const gaps = ticks.slice(1).map((tick, i) => ((tick - (ticks[i] ?? 0)) / (high - low)) * px - (widthOf(tick) + widthOf(ticks[i] ?? 0)) / 2);
+      expect(gaps.every((gap) => gap > 5), `${low} to ${high} on ${px}: ${ticks.join(" ")}`).toBe(true);
+    }
+  }
 });
 
 it("hold the range also far from zero", () => {

@@ -1,5 +1,8 @@
 /** Round numbers beside an axis: a range that begins and ends at one, and those between. */
 
+import { WHOLE_STEPS } from "./curves";
+import { placeBetween } from "./numbers";
+
 /** More lines than so many intervals have crowd a small chart. */
 const MOST_INTERVALS = 4;
 const STEPS = [1, 2, 2.5, 5, 10, 20];
@@ -20,4 +23,29 @@ export function roundTicks(low: number, high: number): number[] {
     if (ticks.every((tick, i) => i === 0 || tick > (ticks[i - 1] ?? tick)) && (ticks[0] ?? high) <= low + slack && (ticks.at(-1) ?? low) >= high - slack) return ticks;
   }
   return [low, high];
+}
+
+interface Steps {
+  first: number;
+  last: number;
+  /** How far both are apart on the screen. */
+  px: number;
+  widthOf: (step: number) => number;
+}
+
+/** Labels that are nearer to each other run together. */
+const GAP_PX = 10;
+/** More labels than that crowd an axis, however short they are. */
+const LEAST_PX = 50;
+
+/** The steps that an axis names: the first and the last, and round ones between, as far as their labels have room. */
+export function stepTicks({ first, last, px, widthOf }: Steps): number[] {
+  if (!(last > first)) return [first];
+  const apart = (a: number, b: number): boolean => placeBetween(b, first, last) * px - placeBetween(a, first, last) * px >= (widthOf(a) + widthOf(b)) / 2 + GAP_PX;
+  if (!apart(first, last)) return [last];
+  const widest = Math.max(LEAST_PX, widthOf(first) + GAP_PX, widthOf(last) + GAP_PX);
+  const between = WHOLE_STEPS.find((one) => (one / (last - first)) * px >= widest) ?? Infinity;
+  const round: number[] = [];
+  for (let at = Math.ceil(first / between) * between; at < last; at += between) if (apart(first, at) && apart(at, last)) round.push(at);
+  return [first, ...round, last];
 }

@@ -16,6 +16,12 @@ it("takes what the trainer logged where no sample has it, and after what samples
   expect(usualCharts({ ...NONE, columns: [], series: ["kl"], logged })[0]).toBe("kl");
 });
 
+it("takes what the trainer logged of a run that has no samples: what says most, then what comes first", () => {
+  expect(usualCharts({ ...NONE, logged: ["time", "_step", "time/step", "optim/lr", "actor/grad_norm", "env/reward/mean"] })).toEqual(["trainer.env/reward/mean", "trainer.actor/grad_norm", "trainer.time/step", "trainer.optim/lr"]);
+  expect(usualCharts({ ...NONE, logged: ["a", "b", "c", "d", "e", "f"] })).toHaveLength(5);
+  expect(usualCharts(NONE)).toEqual([]);
+});
+
 it("leaves out numbers that never vary, and the reward under another name", () => {
   const columns = [number("reward", "fixed", 0, 1), number("turns", "fixed", 1, 1), number("score", "metric", 0, 1), number("response_tokens", "fixed", 5, 5)];
   expect(usualCharts({ ...NONE, columns })).toEqual([]);

@@ -15,6 +15,9 @@ const MOST_PARTS = 2;
 const KL: readonly RegExp[] = [/^(?:kl|ref_kl|kl_div|kl_loss|approx_kl)$/, /^mismatch_kl$/, /(?:^|[._/])(?:kl|ref_kl|mismatch_kl|approx_kl|kl_div|kl_loss|kl_mean|avg_kl|kl_sample_train_v1)(?:[._/](?:mean|all))?$/];
 const ENTROPY: readonly RegExp[] = [/^entropy$/, /(?:^|[._/])(?:policy_)?entropy(?:_loss)?(?:[._/](?:mean|all))?$/];
 const LOSS: readonly RegExp[] = [/(?:^|[._/])(?:pg_loss|policy_loss|actor_loss|loss)(?:[._/](?:mean|all))?$/];
+const REWARD: readonly RegExp[] = [/^rewards?$/, /(?:^|[._/])(?:rewards?|total_reward|score)(?:[._/](?:mean|avg|all|total))?$/];
+/** What only says when something was logged. */
+const CLOCK = /^_?(?:time|timestamp|runtime|step|epoch)$/;
 const NORM: readonly RegExp[] = [/(?:^|[._/])grad_norm(?:[._/](?:mean|all))?$/];
 
 interface Given {
@@ -28,6 +31,8 @@ interface Given {
 
 /** The names of the charts below the reward, the samples' own first: what the trainer logged comes later, and moves nothing. */
 export function usualCharts({ columns, series, logged, hasDiscarded }: Given): string[] {
+  // Where there is no sample, what the trainer logged is all there is.
+  if (columns.length === 0 && series.length === 0) return bareCharts(logged);
   const numbers = columns.filter(({ kind, low, high }) => kind === "number" && low !== null && low !== high);
   const names = numbers.map(({ name }) => name);
   const has = (name: string): boolean => names.includes(name);
@@ -38,6 +43,12 @@ export function usualCharts({ columns, series, logged, hasDiscarded }: Given): s
   const trainer = [KL, ENTROPY, NORM, LOSS].filter((some) => first(some, own) === undefined).map((some) => first(some, logged));
   const further = numbers.filter(({ name, source }) => source === "metric" && !isScore(name)).map(({ name }) => name);
   return [...new Set([...chosen, ...trainer.map((name) => name && OF_TRAINER + name), ...further].filter((name): name is string => name !== undefined))].slice(0, MOST);
+}
+
+/** The charts of a run that has no samples: what says most, then what comes first. */
+function bareCharts(logged: readonly string[]): string[] {
+  const known = [REWARD, KL, ENTROPY, NORM, LOSS].flatMap((some) => first(some, logged) ?? []);
+  return [...new Set([...known, ...logged.filter((name) => !CLOCK.test(name))])].slice(0, MOST).map((name) => OF_TRAINER + name);
 }
 
 /** The first name that the first of the patterns fits that fits any. */

@@ -5,12 +5,21 @@ Read from the run's own files when asked for; a run whose format has no such thi
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol, runtime_checkable
+from weakref import WeakSet
 
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.formats.base import HasReports, TrainerFiles
 from rolloupe.index import OpenRun
 from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, MetricRow, RunFile, RunInfo
+from rolloupe.query.engine.cache import Kept
 from rolloupe.query.splits import is_asked
+
+KEPT = 10_000
+"""Runs of which is kept that they have no report."""
+
+_kept: Kept[bool] = Kept(KEPT, lambda _: 1)
+_reported: WeakSet[OpenRun] = WeakSet()
+"""Runs that have a report: they are not looked at again."""
 
 
 @runtime_checkable
@@ -96,8 +105,16 @@ def logtree(run: OpenRun, split: str, step: int) -> LogNode:
 
 
 def may_report(run: OpenRun) -> bool:
-    """False where the run's format knows no reports, so that none need be looked for."""
-    return isinstance(run.format, HasReports)
+    """False where the run has no report, as far as one look at its folders tells each time that the run changes."""
+    if not isinstance(run.format, HasReports):
+        return False
+    if run in _reported:
+        return True
+    snapshot = run.snapshot()
+    found = _kept.get(run, snapshot, "reports", lambda: bool(logtrees(run)))
+    if found:
+        _reported.add(run)
+    return found
 
 
 def report_files(run: OpenRun, split: str, step: int) -> dict[str, bytes]:

@@ -53,7 +53,7 @@ class RunItem(Struct, kw_only=True):
     splits: list[SplitItem]
     problems: int
     may_report: bool
-    """False where its format knows no reports of steps."""
+    """False where no step of it has a report."""
     progress: Progress
     version: str
     live: bool

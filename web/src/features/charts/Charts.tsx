@@ -63,7 +63,7 @@ export function Charts({ isAside = true }: { isAside?: boolean }) {
             <b>{at === null ? "" : score(known?.reward_mean[at], "none")}</b>
           </h3>
           {known === null || curve === null || known.steps.length === 0 ? (
-            <p class={style["empty"]}>{stepsError.value?.message ?? (known === null ? "" : "No step yet.")}</p>
+            <p class={style["empty"]}>{stepsError.value?.message ?? (known === null && own?.splits.length !== 0 ? "" : "No step yet.")}</p>
           ) : known.steps.length === 1 && overlays.value.length === 0 ? null : (
             <CurveChart
               what="mean reward"

@@ -3,10 +3,11 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { shrinking, shrunk } from "../../lib/curves";
 import { count, finite, score } from "../../lib/numbers";
 import { sentence } from "../../lib/words";
 import { goNear } from "../../state/steps";
-import { type Bounds, type Curve, curvesOf, NO_BOUNDS } from "./curvesOf";
+import { type Bounds, type Columns, type Curve, curvesOf, NO_BOUNDS } from "./curvesOf";
 import { inksOf, optionsOf } from "./options";
 import { useScheme } from "./useScheme";
 import style from "./CurveChart.module.css";
@@ -34,9 +35,11 @@ export function CurveChart({ what, curve, colour, others, bounds = NO_BOUNDS, cu
   const scheme = useScheme();
   const drawn = others.map((one) => one.curve);
   // oxlint-disable-next-line react/exhaustive-deps -- the runs that are drawn, one by one
-  const data = useMemo(() => curvesOf(curve, SPAN, drawn, bounds), [curve, bounds.low, bounds.high, drawn.length, ...drawn]);
-  const now = useRef({ current, data });
-  now.current = { current, data };
+  const curves = useMemo(() => curvesOf(curve, SPAN, drawn, bounds), [curve, bounds.low, bounds.high, drawn.length, ...drawn]);
+  const digits = useMemo(() => shrinking(curves.slice(1)), [curves]);
+  const data = useMemo<Columns>(() => (digits === 0 ? curves : [curves[0], ...shrunk(curves.slice(1), digits)]), [curves, digits]);
+  const now = useRef({ current, data, digits });
+  now.current = { current, data, digits };
   const colours = [colour, ...others.map((one) => one.colour)].join(" ");
 
   useEffect(() => {
@@ -47,6 +50,8 @@ export function CurveChart({ what, curve, colour, others, bounds = NO_BOUNDS, cu
       optionsOf({
         width,
         inks: inksOf(element, colour, others.map((one) => one.colour)),
+        digits: () => now.current.digits,
+        last: () => now.current.data[0].at(-1) ?? 0,
         current: () => now.current.current,
         hover: (index) => hover(index === null ? null : (now.current.data[0][index] ?? null)),
         open(index) {

@@ -3,10 +3,12 @@
 import uPlot from "uplot";
 import { lonely, WHOLE_STEPS } from "../../lib/curves";
 import { figure } from "../../lib/numbers";
-import { roundTicks } from "../../lib/ticks";
+import { roundTicks, stepTicks } from "../../lib/ticks";
 
 const HEIGHT_PX = 128;
 const AXIS_PX = 48;
+/** Room beside the last step: half of a short label. */
+const RIGHT_PX = 12;
 const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
 const FONT = "10px ui-sans-serif, system-ui, sans-serif";
 
@@ -23,6 +25,10 @@ export interface Inks {
 
 interface Given {
   width: number;
+  /** The numbers that are drawn have so many digits less than those that are meant. */
+  digits: () => number;
+  /** The last step. */
+  last: () => number;
   inks: Inks;
   current: () => number | null;
   hover: (index: number | null) => void;
@@ -50,12 +56,13 @@ export function inksOf(element: HTMLElement, own: number, others: readonly numbe
   return inks;
 }
 
-export function optionsOf({ width, inks, current, hover, open }: Given): uPlot.Options {
+export function optionsOf({ width, digits, last, inks, current, hover, open }: Given): uPlot.Options {
+  let roomPx = width;
   const axis = { stroke: inks.label, font: FONT, ticks: { show: false }, border: { show: false } };
   return {
     width,
     height: HEIGHT_PX,
-    padding: [8, 12, 0, 0],
+    padding: [8, () => Math.max(RIGHT_PX, Math.ceil(widthOf(last()) / 2) + 2), 0, 0],
     legend: { show: false },
     cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false } },
     scales: {
@@ -63,8 +70,15 @@ export function optionsOf({ width, inks, current, hover, open }: Given): uPlot.O
       y: { range: (_, low, high) => (low === null || high === null ? [0, 1] : roundRange(...apart(low, high))) },
     },
     axes: [
-      { ...axis, grid: { show: false }, size: 22, gap: 6, incrs: [...WHOLE_STEPS], splits: ends, values: (_, ticks) => ticks.map((tick) => String(tick)) },
-      { ...axis, grid: { stroke: inks.grid, width: 1 }, size: AXIS_PX, gap: 4, splits: (_, __, low, high) => roundTicks(low, high), values: (_, ticks) => ticks.map(tickOf) },
+      {
+        ...axis, grid: { show: false }, size: 22, gap: 6, incrs: [...WHOLE_STEPS],
+        space(_, __, ___, ____, px) {
+          roomPx = px;
+          return 1;
+        },
+        splits: (plot, _, low, high) => steps(plot, low, high, roomPx), values: (_, ticks) => ticks.map((tick) => String(tick)),
+      },
+      { ...axis, grid: { stroke: inks.grid, width: 1 }, size: AXIS_PX, gap: 4, splits: (_, __, low, high) => roundTicks(low, high), values: (_, ticks) => ticks.map((tick) => tickOf(tick, digits())) },
     ],
     series: [
       {},
@@ -79,8 +93,12 @@ export function optionsOf({ width, inks, current, hover, open }: Given): uPlot.O
   };
 }
 
-/** A number beside an axis, where there is little room. */
-function tickOf(tick: number): string {
+/** A number beside an axis, where there is little room; `digits` more than what is drawn. */
+function tickOf(tick: number, digits: number): string {
+  if (digits > 0 && tick !== 0) {
+    const [mantissa, exponent] = tick.toExponential(1).split("e");
+    return `${Number(mantissa)}e${Number(exponent) + digits}`.replaceAll("-", "−");
+  }
   if (Math.abs(tick) >= 1e15) return tick.toExponential(1).replaceAll("-", "−").replace("+", "");
   if (Math.abs(tick) >= 10_000) return COMPACT.format(tick).replace("-", "−");
   if (tick !== 0 && Math.abs(tick) < 0.001) return tick.toExponential(1).replaceAll("-", "−");
@@ -98,14 +116,21 @@ function alone(plot: uPlot, series: number): number[] {
   return lonely(plot.data[series] ?? []);
 }
 
-/** The first and the last step are named, and round ones between them that are far enough from both. */
-function ends(plot: uPlot, _: number, low: number, high: number, between: number): number[] {
-  const steps = plot.data[0];
-  const first = Math.max(low, steps[0] ?? low);
-  const last = Math.min(high, steps.at(-1) ?? high);
-  const round: number[] = [];
-  for (let at = Math.ceil(first / between) * between; at < last; at += between) if (at - first > between * 0.6 && last - at > between * 0.6) round.push(at);
-  return [first, ...round, ...(last > first ? [last] : [])];
+/** The labels of the steps, none over another. The scale may reach further than the steps do. */
+function steps(plot: uPlot, low: number, high: number, px: number): number[] {
+  const all = plot.data[0];
+  const [first, last] = [Math.max(low, all[0] ?? low), Math.min(high, all.at(-1) ?? high)];
+  return stepTicks({ first, last, px: ((last - first) / (high - low)) * px, widthOf });
+}
+
+let ruler: CanvasRenderingContext2D | null = null;
+
+/** How wide a step is beside the axis. */
+function widthOf(step: number): number {
+  ruler ??= document.createElement("canvas").getContext("2d");
+  if (ruler === null) return 0;
+  ruler.font = FONT;
+  return ruler.measureText(String(step)).width;
 }
 
 function roundRange(low: number, high: number): [number, number] {

@@ -9,7 +9,7 @@ import { Alone, Failure, Loading, State } from "../../ui/State";
 import { useLoaded } from "../../ui/useLoaded";
 import { ask, asked } from "./asked";
 import { GridSection } from "./GridSection";
-import { Scores } from "./Scores";
+import { AllScores } from "./Scores";
 import style from "./Evals.module.css";
 
 export function EvalsPage() {
@@ -47,9 +47,7 @@ export function EvalsPage() {
           This run holds no evaluation: no split of it is called <code>eval/…</code>. Below are the training prompts that came at several steps.
         </p>
       ) : (
-        <div class={style["scores"]}>
-          {reply.evals.map((one) => <Scores key={one.split} of={one} />)}
-        </div>
+        <AllScores evals={reply.evals} />
       )}
       <GridSection split={split} splits={splits} />
     </main>

@@ -7,6 +7,7 @@ import { CELL_PX, columnsOn, labelEvery, markOf, moved, ROW_PX, said, type Span,
 import { figure } from "../../lib/numbers";
 import { bare } from "../../lib/preview";
 import { Text } from "../../ui/Text";
+import { useEdges } from "../../ui/useEdges";
 import { useVirtual } from "../../ui/useVirtual";
 import { kindOf } from "./kinds";
 import style from "./Evals.module.css";
@@ -33,6 +34,7 @@ export function Grid({ steps, alike, total, rowAt, need, page, open, choose }: P
     show(to);
   };
   const isWalking = useRef(false);
+  useEdges(scroller);
   const columns = useColumns(scroller, steps.length);
   const virtual = useVirtual({ count: total, scroller, height: () => ROW_PX, shape: total });
   const rows = virtual.getVirtualItems();

@@ -6,12 +6,25 @@ import { line } from "../../lib/grid";
 import { count, figure, finite, score } from "../../lib/numbers";
 import { href, onLink } from "../../state/place";
 import { Text } from "../../ui/Text";
+import { useEdges } from "../../ui/useEdges";
 import { Judge } from "./Judge";
 import style from "./Evals.module.css";
 
-export function Scores({ of }: { of: EvalItem }) {
+/** All evaluations, beside each other. */
+export function AllScores({ evals }: { evals: readonly EvalItem[] }) {
+  const scroller = useRef<HTMLDivElement>(null);
+  useEdges(scroller);
+  return (
+    <div class={style["scores"]} ref={scroller}>
+      {evals.map((one) => <Scores key={one.split} of={one} />)}
+    </div>
+  );
+}
+
+function Scores({ of }: { of: EvalItem }) {
   const { split, metric, ks, steps } = of;
   const scroller = useRef<HTMLDivElement>(null);
+  useEdges(scroller);
   useEffect(() => {
     if (scroller.current !== null) scroller.current.scrollTop = scroller.current.scrollHeight; // the newest step
   }, [split, steps.length]);

@@ -2,6 +2,7 @@
 
 import { useRef } from "preact/hooks";
 import type { MemberText, MembersReply, SampleItem } from "../../api/types.gen";
+import { isReason } from "../../lib/discards";
 import { count, exact, figure, signed, toNumber } from "../../lib/numbers";
 import { inkOf } from "../../lib/scales";
 import { scale } from "../../state/columns";
@@ -46,7 +47,7 @@ export function ColumnHead({ answer, item, items, children }: { answer: MemberTe
       <div class={style["name"]}>
         <a href={href(alone)} onClick={onLink(alone)} title={`${answer.id}: read it alone`}>{nameOf(items, answer.id)}</a>
         {item !== undefined && <Score value={item.reward} />}
-        {item !== undefined && item.status !== "completed" && item.status !== "unknown" && <span class={`${style["tag"]} ${style["warn"]}`}><Text text={item.status} /></span>}
+        {item !== undefined && item.status !== "completed" && item.status !== "unknown" && !isReason(item.status, item.discarded) && <span class={`${style["tag"]} ${style["warn"]}`}><Text text={item.status} /></span>}
         {item !== undefined && item.discarded !== "" && <span class={`${style["tag"]} ${style["warn"]}`} title="not trained on"><Text text={item.discarded} /></span>}
       </div>
       <dl class={style["facts"]}>

@@ -24,6 +24,18 @@ it("says of which samples the figures are, where the group has more of them", as
   expect(host.textContent).toMatch(/Group of 100,000.*Of the first2/);
 });
 
+it("has the means of what was trained on, and says how many samples more were discarded", async () => {
+  const gone = { discarded: "max_async", reward: 9, response_tokens: 990 };
+  const reply = { run: "r", split: "train", version: "1", total: 4, of: 4, offset: 0, stamp: 1, columns: [], samples: [item(0), item(1), item(2, gone), item(3, gone)] };
+  members.value = reply;
+  const host = await drawn(<GroupHeader />);
+  expect(host.querySelector("dl")?.textContent).toBe("Reward0.500±0.500 · 0.00 to 1.00(+2 discarded)Response tokens1110 to 11completed4");
+  expect(host.querySelector('dd[title="not trained on: max_async"]')).not.toBeNull();
+  members.value = { ...reply, total: 2, samples: [item(0, gone), item(1, gone)] };
+  await settled();
+  expect(host.querySelector("dl")?.textContent).toMatch(/^Reward9\.00.*discarded2$/);
+});
+
 it("says that a prompt has more steps than are told", async () => {
   const steps = [1, 2].map((step): SameStep => ({
     split: "train", step, id: `train/${step}/0/0`, groups: 1, samples: 1, discarded: 0, reward_mean: 1, reward_std: 0, response_tokens: 1,

@@ -43,15 +43,22 @@ export function GroupHeader() {
   );
 }
 
-/** Sums over the group, as far as it is here: of reward with deviation and range, of lengths, of how many ended how. */
+/**
+ * Sums over the group, as far as it is here: of reward with deviation and range, of lengths, of how many ended how. As in
+ * the list, means are of what was trained on, and of what was discarded only where that is all of the group.
+ */
 function Figures({ items, total }: { items: readonly SampleItem[]; total: number }) {
-  const rewards = items.flatMap(({ reward }) => finite(reward) ?? []);
-  const tokens = items.flatMap(({ response_tokens: own }) => finite(own) ?? []);
-  const chars = items.map((item) => item.response_chars);
+  const trained = items.filter(({ discarded }) => discarded === "");
+  const counted = trained.length > 0 ? trained : items;
+  const rewards = counted.flatMap(({ reward }) => finite(reward) ?? []);
+  const tokens = counted.flatMap(({ response_tokens: own }) => finite(own) ?? []);
+  const chars = counted.map((item) => item.response_chars);
   const mean = meanOf(rewards);
   const status = new Map<string, number>();
   for (const item of items) status.set(item.status, (status.get(item.status) ?? 0) + 1);
   const gone = items.filter(({ discarded }) => discarded !== "");
+  const reasons = `not trained on: ${[...new Set(gone.map(({ discarded }) => discarded))].join(", ")}`;
+  const isBeside = mean !== null && counted === trained && gone.length > 0;
   return (
     <dl class={style["figures"]}>
       {items.length > 0 && items.length < total && (
@@ -61,10 +68,11 @@ function Figures({ items, total }: { items: readonly SampleItem[]; total: number
         </div>
       )}
       {mean !== null && (
-        <div title={`over ${count(rewards.length, "finite reward")}`}>
+        <div title={`over ${count(rewards.length, "finite reward")}${isBeside ? " of what was trained on" : ""}`}>
           <dt>Reward</dt>
           <dd style={{ color: inkOf(scale("reward"), mean) }}>{score(mean)}</dd>
           <dd class={style["more"]}>±{score(deviation(rewards, mean))} · {score(Math.min(...rewards))} to {score(Math.max(...rewards))}</dd>
+          {isBeside && <dd class={style["warn"]} title={reasons}>(+{figure(gone.length)} discarded)</dd>}
         </div>
       )}
       <Length name="Response tokens" values={tokens} />
@@ -75,8 +83,8 @@ function Figures({ items, total }: { items: readonly SampleItem[]; total: number
           <dd class={name === "completed" ? undefined : style["warn"]}>{figure(many)}</dd>
         </div>
       ))}
-      {gone.length > 0 && (
-        <div title={`not trained on: ${[...new Set(gone.map(({ discarded }) => discarded))].join(", ")}`}>
+      {gone.length > 0 && !isBeside && (
+        <div title={reasons}>
           <dt>discarded</dt>
           <dd class={style["warn"]}>{figure(gone.length)}</dd>
         </div>

@@ -2,6 +2,7 @@
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { SampleItem, WireNumber } from "../../api/types.gen";
+import { isReason } from "../../lib/discards";
 import { MAX_ONLY } from "../../lib/together";
 import { exact, figure, score, signed, toNumber } from "../../lib/numbers";
 import { cellColour } from "../../lib/scales";
@@ -10,6 +11,7 @@ import { members, membersHere } from "../../state/group";
 import { field, go, href, onLink } from "../../state/place";
 import { nameOf } from "./names";
 import { Text } from "../../ui/Text";
+import { useEdges } from "../../ui/useEdges";
 import { harmless } from "../../lib/visible";
 import style from "./GroupTable.module.css";
 
@@ -25,6 +27,8 @@ interface Shown {
 export function GroupTable() {
   const [sort, setSort] = useState<{ name: string; descending: boolean } | null>(null);
   const box = useRef<HTMLDivElement>(null);
+  const scroller = useRef<HTMLDivElement>(null);
+  useEdges(scroller);
   const [rows, setRows] = useState(ROWS);
   const items = membersHere.value;
   const only = field.only.value;
@@ -35,7 +39,7 @@ export function GroupTable() {
   const total = members.value?.total ?? 0;
   const pick = (id: string): void => go({ only: only.includes(id) ? only.filter((one) => one !== id) : [...only, id] }, "replace");
   // The sample that is looked at comes into view once, when the table opens, and when another is gone to.
-  useLayoutEffect(() => box.current?.querySelector('[aria-current="true"]')?.scrollIntoView({ block: "nearest" }), [sample, items.length]);
+  useLayoutEffect(() => box.current?.querySelector('[aria-current="true"] > td')?.scrollIntoView({ block: "nearest" }), [sample, items.length]);
   return (
     <div class={style["box"]} ref={box}>
       <p class={style["bar"]}>
@@ -52,7 +56,7 @@ export function GroupTable() {
         {total > items.length && <span>The first {figure(items.length)} of {figure(total)}: the list of samples has all.</span>}
       </p>
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls, so the keyboard must reach it */}
-      <div class={style["scroll"]} role="region" tabIndex={0} aria-label="Samples of this group">
+      <div class={style["scroll"]} ref={scroller} role="region" tabIndex={0} aria-label="Samples of this group">
         <table class={style["table"]}>
           <thead>
             <tr>
@@ -101,7 +105,7 @@ function Row({ item, items, shown, isPicked, isHere, pick }: RowProps) {
       <th scope="row"><a href={href(to)} onClick={onLink(to)} title={item.id}>{name}</a></th>
       {shown.map((column) => <Cell key={column.name} name={column.name} value={column.of(item)} />)}
       <td>
-        {item.status !== "unknown" && <span class={item.status === "completed" ? undefined : style["warn"]}>{item.status}</span>}
+        {item.status !== "unknown" && !isReason(item.status, item.discarded) && <span class={item.status === "completed" ? undefined : style["warn"]}>{item.status}</span>}
         {item.discarded !== "" && <span class={style["warn"]} title="not trained on"> {item.discarded}</span>}
       </td>
       <td class={style["text"]}><span title={harmless(item.preview)}><Text text={item.preview} /></span></td>

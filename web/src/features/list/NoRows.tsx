@@ -59,7 +59,7 @@ function Beside({ id }: { id: string }) {
           <a href={href({ page: "report" })} onClick={onLink({ page: "report" })}>{count(reports, "report")} of its trainer</a>
         </p>
       )}
-      {metrics > 0 && <p>Its trainer logged {count(metrics, "metric")}: charts of them can be added at the right.</p>}
+      {metrics > 0 && <p>Its trainer logged {count(metrics, "metric")}; the charts show some, and the others can be added there.</p>}
       <p>
         <a href={href({ page: "run" })} onClick={onLink({ page: "run" })}>Its configuration, checkpoints and files</a>
       </p>

@@ -36,7 +36,7 @@ export function Cell({ item, column, differing, isNarrow }: Props) {
     case "status":
       return <Status item={item} />;
     case "format":
-      return <span class="clip"><Text text={item.format} /></span>;
+      return <span class="clip" title={harmless(item.format)}><Text text={item.format} /></span>;
     case "changed":
       return <Changed item={item} isNarrow={isNarrow} />;
     default: {

@@ -70,7 +70,8 @@ export function RunTableRow({ item, columns, template, keys, differing, isNarrow
           </button>
         </div>
         {columns.map((column) => (
-          <div key={column.key} role="cell" class={`${style["cell"]} ${column.isNumber ? style["number"] : ""}`} data-column={column.key}>
+          // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-noninteractive-element-interactions -- the link of the row has the keys
+          <div key={column.key} role="cell" class={`${style["cell"]} ${column.isNumber ? style["number"] : ""}`} data-column={column.key} onClick={onLink(to)}>
             <Cell {...{ item, column, differing, isNarrow }} />
           </div>
         ))}

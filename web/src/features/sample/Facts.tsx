@@ -5,6 +5,7 @@ import type { SampleReply } from "../../api/types.gen";
 import { type Labelled, labelled } from "../../lib/facts";
 import { figure } from "../../lib/numbers";
 import { share, shareOf, stop } from "../../lib/reward";
+import { isDoubtful } from "../../lib/scales";
 import { groupHere } from "../../state/list";
 import { metricRanges, range } from "../../state/ranges";
 import { columnOf } from "../../state/columns";
@@ -76,6 +77,7 @@ function Value({ fact: { text, field, by } }: { fact: Labelled }) {
 function ink({ label, name = label, tone, value = null }: Labelled): string | undefined {
   if (tone === "advantage" && value) return `var(--advantage-ink-${value > 0 ? "pos" : "neg"})`;
   const own = tone === "metric" ? metricRanges.value.get(name) : undefined;
+  if (own && isDoubtful(name, own.worst, own.best)) return undefined;
   const at = own ? shareOf(value, own.worst, own.best) : tone === "reward" ? share(value, range.value) : null;
   return at === null ? undefined : `var(--reward-ink-${stop(at)})`;
 }

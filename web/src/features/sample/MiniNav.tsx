@@ -1,8 +1,7 @@
 /** The small navigator below the sample: where it stands, what is before and after it. */
 
 import { figure } from "../../lib/numbers";
-import { goOn, listing, position } from "../../state/list";
-import { isShown, sample } from "../../state/sample";
+import { goOn, groupHere, listing, position } from "../../state/list";
 import style from "./MiniNav.module.css";
 
 export function MiniNav() {
@@ -10,9 +9,9 @@ export function MiniNav() {
   const here = position.value;
   if (list === null || here === null) return null;
   // Among its group where whole groups are listed, and leafed through one after another; otherwise among what is listed.
-  const isWhole = list.mode === "groups" && list.scope.sort === "index" && list.scope.where === "";
-  const inGroup = isWhole && isShown.value && sample.value !== null;
-  const [at, of] = inGroup && sample.value !== null ? [sample.value.position, sample.value.group_size] : [here + 1, list.total];
+  const isWhole = list.scope.sort === "index" && list.scope.where === "" && !list.scope.discarded;
+  const group = isWhole ? groupHere.value : null;
+  const [at, of] = group === null ? [here + 1, list.total] : [here - group.first + 1, group.samples];
   return (
     <nav class={style["mini"]} aria-label="Samples before and after this one">
       <button type="button" aria-label="Previous sample" title="Previous sample (←)" aria-disabled={here <= 0} onClick={() => void goOn(-1)}>

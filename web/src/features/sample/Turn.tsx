@@ -2,6 +2,7 @@
 
 import { useMemo, useState } from "preact/hooks";
 import type { TurnView } from "../../api/types.gen";
+import { charsOfTurn } from "../../lib/endings";
 import { factText } from "../../lib/facts";
 import { shown } from "../../lib/json";
 import { count, figure, score } from "../../lib/numbers";
@@ -59,7 +60,7 @@ function Shown({ turn, at, number }: Props) {
         <>
           {turn.name !== "" && <span title={harmless(turn.name)}><Text text={turn.name} /></span>}
           {number !== null && <span>turn {number}</span>}
-          <span>{turn.tokens === null ? count(turn.chars, "character") : count(Number(turn.tokens), "token")}</span>
+          <span>{turn.tokens === null ? count(charsOfTurn(turn), "character") : count(Number(turn.tokens), "token")}</span>
           {turn.reward !== null && <span>reward {score(turn.reward)}</span>}
           {errorOf(turn.logs) !== "" && <span class={style["error"]}>error</span>}
           {turn.stop_reason !== "" && <span><Text text={turn.stop_reason} /></span>}

@@ -14,6 +14,8 @@ describe("a hit", () => {
     const gone = await drawn(<Hit {...usual} hit={{ ...hit, discarded: "max_async" }} />);
     expect(gone.querySelector('[title="Not trained on: max_async"]')?.textContent).toBe("max_async");
     expect(gone.querySelector("a")?.getAttribute("href")).toContain("/discarded?");
+    const cut = await drawn(<Hit {...usual} hit={{ ...hit, status: "truncated", discarded: "truncated" }} />);
+    expect(cut.textContent.split("truncated")).toHaveLength(2);
     const kept = await drawn(<Hit {...usual} hit={hit} />);
     expect(kept.textContent).not.toContain("max_async");
     expect(kept.querySelector("a")?.getAttribute("href")).toContain("sample=train/1/0/3");

@@ -1,6 +1,7 @@
 /** A sample in which something was found: where it is, and what stands around the place. */
 
 import type { SearchHit } from "../../api/types.gen";
+import { isReason } from "../../lib/discards";
 import { figure, score } from "../../lib/numbers";
 import { place } from "../../state/place";
 import { Text } from "../../ui/Text";
@@ -35,7 +36,7 @@ export function Hit({ hit, isNewStep, isFirst, hasRun, onKey }: Props) {
       <HitLink name={`${hit.run} ${hit.id}`} to={toHit(hit)} isFirst={isFirst} snippets={hit.snippets} more={hit.more} onKey={onKey}>
         <code class="clip"><Text text={`${hit.group}/${hit.index}`} /></code>
         <span class="quiet">reward <b>{score(hit.reward, "none")}</b></span>
-        {hit.status !== "completed" && hit.status !== "unknown" && <span class={style["status"]}><Text text={hit.status} /></span>}
+        {hit.status !== "completed" && hit.status !== "unknown" && !isReason(hit.status, hit.discarded) && <span class={style["status"]}><Text text={hit.status} /></span>}
         {hit.discarded !== "" && <ReasonBadge reason={hit.discarded} />}
       </HitLink>
     </li>

@@ -1,0 +1,22 @@
+import { expect, it } from "vitest";
+import type { MemberText, RunItem } from "../../api/types.gen";
+import { START } from "../../lib/address";
+import { members } from "../../state/group";
+import { place } from "../../state/place";
+import { runs } from "../../state/runs";
+import { drawn, item } from "../../testing";
+import { ColumnHead } from "./Column";
+import { GroupTable } from "./GroupTable";
+
+it("says once how a sample ended that was discarded for that, in the table and above its column", async () => {
+  runs.value = [{ id: "r", name: "r", version: "1", splits: [{ name: "train" }] } as RunItem];
+  place.value = { ...START, page: "rollouts", view: "group", run: "r", split: "train", step: 1, sample: "train/1/0/0" };
+  const cut = item(0, { status: "truncated", discarded: "truncated" });
+  const items = [cut, item(1, { status: "truncated", discarded: "max_async" })];
+  members.value = { run: "r", split: "train", version: "1", total: 2, of: 2, offset: 0, stamp: 1, columns: [], samples: items };
+  const table = await drawn(<GroupTable />);
+  expect([...table.querySelectorAll("tbody tr")].map((row) => row.querySelector("td:nth-last-child(2)")?.textContent.trim())).toEqual(["truncated", "truncated max_async"]);
+  const answer: MemberText = { id: cut.id, pieces: [], chars: 0, skipped: 0, cut: 0, verdict: "none", parts_at: -1, error: "" };
+  const head = await drawn(<ColumnHead answer={answer} item={cut} items={items} />);
+  expect(head.textContent.split("truncated")).toHaveLength(2);
+});
