@@ -22,7 +22,7 @@ from pathlib import Path
 from statistics import median
 
 from rolloupe.formats import by_name, discover
-from rolloupe.index.execution.processes import Answer, Job, Workers, perform
+from rolloupe.index.execution.processes import Job, ScanReply, Workers, perform
 from rolloupe.index.segments.segment import parts_of
 from rolloupe.model import Reading
 
@@ -114,7 +114,7 @@ def indexed(jobs: list[Job], submit: Callable[[Job], object]) -> None:
     shutil.rmtree(jobs[0].folder, ignore_errors=True)
     for answer in [submit(job) for job in jobs]:
         done = answer.result() if isinstance(answer, Future) else answer
-        assert isinstance(done, Answer) and not done.error
+        assert isinstance(done, ScanReply) and not done.error
 
 
 def rivals(run: Path) -> dict[str, Callable[[], None]]:

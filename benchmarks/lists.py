@@ -25,7 +25,7 @@ from msgspec.structs import replace
 from rolloupe import query
 from rolloupe.index import Library, OpenRun
 from rolloupe.query import Condition, SampleQuery
-from rolloupe.query.engine.cache import Kept
+from rolloupe.query.engine.cache import AnswerCache
 from rolloupe.query.samples import listing
 
 LARGE_FILES = 8
@@ -88,7 +88,7 @@ def questions(run: OpenRun, middle: int) -> dict[str, Callable[[], object]]:
 
 def forgetting(asked: Callable[[], object]) -> object:
     """Ask as if no list had been made."""
-    listing.kept = Kept(listing.KEPT_BYTES, lambda one: one.nbytes)
+    listing.kept = AnswerCache(listing.KEPT_BYTES, lambda one: one.nbytes)
     return asked()
 
 

@@ -11,7 +11,7 @@ import rolloupe
 from rolloupe import query
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleQuery
-from rolloupe.state import Change, Item, SampleMark, State, marks_of
+from rolloupe.state import Change, Mark, SampleMark, State, marks_of
 from tests.index.support import lines, row
 from tests.query.test_whole import questions
 
@@ -88,7 +88,7 @@ def test_responses_of_keys_that_stand_alone_are_not_ranked(tmp_path: Path, monke
 
 def test_marks_cost_the_collector_of_garbage_nothing() -> None:
     mark = SampleMark(bookmarked=True)
-    item = Item(kind="sample", owner="o", name="train/0/g/1", value=mark, version=1, changed_s=0.0)
+    item = Mark(kind="sample", owner="o", name="train/0/g/1", value=mark, version=1, changed_s=0.0)
     (marked,) = marks_of([item])
     assert not any(map(gc.is_tracked, (mark, item, marked, marked.key)))
 

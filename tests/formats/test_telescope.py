@@ -24,7 +24,7 @@ from rolloupe.formats.telescope import archives
 from rolloupe.formats.telescope import texts as unpacked
 from rolloupe.formats.telescope.answers import answer_turns
 from rolloupe.formats.telescope.format import Telescope
-from rolloupe.formats.telescope.texts import Texts
+from rolloupe.formats.telescope.texts import UnpackedTexts
 from rolloupe.model import Locator, Problem, RunInfo, Sample, SampleRow
 from tests.formats.support import items, load, mean_reward, only_run, rows, samples, values
 
@@ -215,13 +215,15 @@ def call(number: int, result: str) -> dict[str, Any]:
 )
 def test_which_calls_a_message_answers(messages: list[str], results: list[str], expected: list[str]) -> None:
     calls = [call(number, result) for number, result in enumerate(results)]
-    found = answer_turns([message(content) for content in messages], calls, Texts())
+    found = answer_turns([message(content) for content in messages], calls, UnpackedTexts())
     assert [turn.tool_call_id for turn in found] == expected
     assert [turn.parts[0].text for turn in found] == (messages or ["4"])
 
 
 def test_results_that_no_message_holds_are_kept_beside_it() -> None:
-    turns = answer_turns([message("cut at 1"), message("try again", "feedback")], [call(2, "cut at 10")], Texts())
+    turns = answer_turns(
+        [message("cut at 1"), message("try again", "feedback")], [call(2, "cut at 10")], UnpackedTexts()
+    )
     assert [(turn.role, turn.tool_call_id) for turn in turns] == [("tool", "0.3.2"), ("user", "")]
     assert turns[-1].logs == {"turn_type": "feedback", "result (call 2)": "cut at 10"}
 
@@ -374,7 +376,7 @@ def test_text_that_is_no_utf8_and_frames_that_are_none(copy: Path) -> None:
 def test_a_bomb_of_a_frame_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = pa.Codec("zstd").compress(b"a" * 2**24, asbytes=True)
     monkeypatch.setattr(unpacked, "MAX_TEXT_BYTES", 2**20)
-    texts = Texts()
+    texts = UnpackedTexts()
     assert len(texts.of(bomb)) == 2**20 and "MiB of text" in texts.notes[0]
     assert len(texts.of(bomb)) <= 1
 

@@ -211,7 +211,7 @@ def test_a_part_that_failed_is_not_forgotten_while_the_texts_are_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from rolloupe.index import run as index_run
-    from rolloupe.index.execution.processes import Answer, Job, perform
+    from rolloupe.index.execution.processes import Job, ScanReply, perform
     from rolloupe.index.segments import text_segments as index_texts
 
     write = pq.write_table
@@ -222,7 +222,7 @@ def test_a_part_that_failed_is_not_forgotten_while_the_texts_are_written(
             raise OSError(errno.ENOSPC, "no room")
         write(table, place, **options)
 
-    def slowly(job: Job) -> Answer:
+    def slowly(job: Job) -> ScanReply:
         time.sleep(0.3)
         return perform(job)
 

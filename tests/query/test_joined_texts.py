@@ -23,7 +23,7 @@ from rolloupe.formats.tinker import log as tinker_log
 from rolloupe.index import Library, OpenRun
 from rolloupe.index import run as index_run
 from rolloupe.index.catalog import SUPERSEDED_S
-from rolloupe.index.execution.processes import Answer, Job, perform
+from rolloupe.index.execution.processes import Job, ScanReply, perform
 from rolloupe.query.search import TextQuery, search
 from tests.cli.support import rolloupe as command
 from tests.formats.test_tinker_join import FLAT, NAME, group, loaded, section, talk, trajectory, triple
@@ -234,7 +234,7 @@ def test_a_report_that_changed_while_nobody_looked_brings_the_texts(
         os.utime(meta, ns=(0, meta.stat().st_mtime_ns - int((SUPERSEDED_S + 5) * 1e9)))
     built: list[Job] = []
 
-    def building(job: Job) -> Answer:
+    def building(job: Job) -> ScanReply:
         built.append(job)
         return perform(job)
 

@@ -107,7 +107,7 @@ def test_of_a_large_group_only_the_sample_that_is_read_becomes_an_object(
         made: list[str] = []
         row_of = load._row
 
-        def counted(index: str, *rest: Any) -> load.Row:
+        def counted(index: str, *rest: Any) -> load.GroupRow:
             made.append(index)
             return row_of(index, *rest)
 

@@ -18,7 +18,7 @@ from rolloupe.index import Library, OpenRun
 from rolloupe.index.segments.text_segments import text_of
 from rolloupe.model import SampleKey
 from rolloupe.query import Condition, SampleQuery
-from rolloupe.query.search import Found, Hit, Pattern, Progress, TextQuery, marked, search, worker
+from rolloupe.query.search import Found, Hit, Pattern, SearchProgress, TextQuery, marked, search, worker
 from tests.index.support import eventually, lines, opened, relax_run, row
 
 LETTERS = 'abkABK_1 \n.-("\\\x00éÉ因😀\u202e\u212a'
@@ -44,7 +44,7 @@ def key_of(number: int, a_step: int = 10) -> str:
     return f"train/{number // a_step}/0/{number}"
 
 
-def all_of(found: Iterator[Found]) -> tuple[list[Hit], Progress]:
+def all_of(found: Iterator[Found]) -> tuple[list[Hit], SearchProgress]:
     every = list(found)
     assert [one.progress.is_over for one in every] == [False] * (len(every) - 1) + [True]
     return [hit for one in every for hit in one.hits], every[-1].progress

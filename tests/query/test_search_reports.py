@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 import rolloupe
 from rolloupe import Run
 from rolloupe.errors import NotFound
-from rolloupe.formats.base import Report
+from rolloupe.formats.base import StepReport
 from rolloupe.formats.reading import logtree
 from rolloupe.formats.tinker import run as tinker_run
 from rolloupe.formats.tinker.format import Tinker
 from rolloupe.model import LogNode, RunInfo
 from rolloupe.query.search import Pattern, TextQuery, run_search, search
-from rolloupe.query.search.pace import Stopped
+from rolloupe.query.search.pace import SearchStopped
 from tests.cli.support import rolloupe as command
 from tests.formats.test_tinker_join import FLAT, NAME, loaded, section, talk, trajectory
 from tests.index.support import opened
@@ -224,7 +224,7 @@ def test_a_search_that_is_stopped_does_not_wait_for_reports_to_be_listed(
     answers, stop = threading.Event(), threading.Event()
     whole = Tinker.reports
 
-    def hanging(form: Tinker, info: RunInfo) -> list[Report]:
+    def hanging(form: Tinker, info: RunInfo) -> list[StepReport]:
         answers.wait(20)
         return whole(form, info)
 
@@ -246,7 +246,7 @@ def test_a_search_that_is_stopped_does_not_wait_for_reports_to_be_listed(
 def test_reports_that_cannot_be_listed_are_noted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str
 ) -> None:
-    def failing(*_: object) -> list[Report]:
+    def failing(*_: object) -> list[StepReport]:
         raise error
 
     with opened(logged(tmp_path / "run", 1), tmp_path / "index") as library:
@@ -268,9 +268,9 @@ def test_reading_ends_when_it_is_told_to(read: Any) -> None:
     def check() -> None:
         asked.append(1)
         if len(asked) > 20:
-            raise Stopped
+            raise SearchStopped
 
-    with pytest.raises(Stopped):
+    with pytest.raises(SearchStopped):
         read(tree if read is logtree.tree_in else page, check)
 
 

@@ -25,7 +25,7 @@ from rolloupe.model import (
     Turn,
 )
 from rolloupe.record.writers.base import Writer
-from rolloupe.record.writers.tinker import Writer as TinkerWriter
+from rolloupe.record.writers.tinker import TinkerWriter
 from rolloupe.record.writers.tinker.names import Layout
 from rolloupe.text import clean
 from tests.formats.support import numbers, only_run, samples, texts, values

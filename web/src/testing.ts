@@ -1,7 +1,7 @@
 /** Records for tests, and a place to draw them. */
 
 import { type ComponentChild, render } from "preact";
-import type { PartView, SampleItem, SampleReply, TurnView } from "./api/types.gen";
+import type { PartView, SampleItemView, SampleReply, TurnView } from "./api/types.gen";
 
 export function part(kind: string, text: string, more: Partial<PartView> = {}): PartView {
   return { kind, text, raw: null, call: null, closed: true, image: false, cut: 0, ...more };
@@ -21,7 +21,7 @@ export function reply(more: Partial<SampleReply> = {}): SampleReply {
   };
 }
 
-export function item(place: number, more: Partial<SampleItem> = {}): SampleItem {
+export function item(place: number, more: Partial<SampleItemView> = {}): SampleItemView {
   return {
     id: `train/1/${Math.floor(place / 2)}/${place}`, step: 1, group: String(Math.floor(place / 2)), index: String(place), reward: place % 2, advantage: null,
     status: "completed", turns: 1, response_tokens: 10 + place, response_chars: 40, preview: `Answer ${place}`, end: "", prompt: "Question", discarded: "", env: "", values: [], ...more,

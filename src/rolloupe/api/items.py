@@ -6,7 +6,7 @@ from rolloupe import query
 from rolloupe.api.results import flat, html_table
 
 
-class SampleItem(query.SampleItem):
+class ListedSample(query.SampleItem):
     """A sample in a list."""
 
     __slots__ = ()
@@ -20,7 +20,7 @@ class SampleItem(query.SampleItem):
         return html_table([row], 1)
 
 
-class GroupSummary(query.GroupSummary):
+class ListedGroup(query.GroupSummary):
     """A group of a step."""
 
     __slots__ = ()

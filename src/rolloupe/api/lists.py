@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from rolloupe.query import SampleQuery
-    from rolloupe.query.search import Marked
+    from rolloupe.query.search import RolePlace
 
 
 class OfSamples(Asked):
@@ -54,7 +54,7 @@ class OfSamples(Asked):
         Raises `BadQuery` where a condition cannot be read or a column does not exist.
         """
         from rolloupe import query as queries
-        from rolloupe.api.items import SampleItem
+        from rolloupe.api.items import ListedSample
 
         asked = sample_query(
             split=split, step=step, steps=steps, group=group, trained=trained, where=where,
@@ -72,7 +72,7 @@ class OfSamples(Asked):
             with pointing(where):
                 return within(wanted, queries.samples(run, at_most(wanted, 0)).total)
 
-        return Samples(map(SampleItem._make, pointed(where, queries.every(run, wanted))), table, total)
+        return Samples(map(ListedSample._make, pointed(where, queries.every(run, wanted))), table, total)
 
     def search(
         self,
@@ -127,7 +127,7 @@ class OfSamples(Asked):
         case: bool = False,
         word: bool = False,
         roles: Sequence[str] = (),
-    ) -> "list[Marked]":
+    ) -> "list[RolePlace]":
         """Where a text stands in a sample: `turn`, `part`, `field` and `start`, `stop` in code points; 5,000 at most.
 
         `run.sample(ID).turns[turn].parts[part].text[start:stop]` is what was found; with `field` `arguments` it is of

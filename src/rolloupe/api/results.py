@@ -54,7 +54,7 @@ def _needed(library: str) -> None:
         raise ModuleNotFoundError(f"{library} is not installed. Next: pip install {library}", name=library)
 
 
-class Listed(list[T], Tabular):
+class Rows(list[T], Tabular):
     """A list of named tuples: splits, steps, groups, points of a curve."""
 
     def arrow(self) -> "pa.Table":
@@ -95,7 +95,7 @@ class Samples(Iterator["SampleItem"], Tabular):
         return html_table(self._table(SHOWN_ROWS).to_pylist(), self._total())
 
 
-class Shown(Sample):
+class NotebookSample(Sample):
     """A sample that shows itself in a notebook."""
 
     def _repr_html_(self) -> str:
@@ -107,7 +107,7 @@ class Shown(Sample):
 
 def shown(sample: Sample) -> Sample:
     """The same sample, showing itself in a notebook."""
-    return Shown(**{name: getattr(sample, name) for name in sample.__struct_fields__})
+    return NotebookSample(**{name: getattr(sample, name) for name in sample.__struct_fields__})
 
 
 def html_table(rows: Sequence[dict[str, Any]], total: int) -> str:

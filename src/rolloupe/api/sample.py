@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from rolloupe.api.arguments import key_of
-from rolloupe.api.results import Listed, shown
+from rolloupe.api.results import Rows, shown
 from rolloupe.api.runs_base import Asked
 from rolloupe.model import Sample, SampleKey, Texts
 
@@ -79,7 +79,7 @@ class OfOne(Asked):
         key = key_of(id)
         return any(other.shared == key.shared for other in self.group_of(key))
 
-    def same_prompt(self, id: str | SampleKey) -> "Listed[Recurrence]":
+    def same_prompt(self, id: str | SampleKey) -> "Rows[Recurrence]":
         """Where the prompt of a sample was answered, at this step and all others: how answers to it changed.
 
         An entry for each split and step: `key` of the first sample, `groups`, `samples`, `discarded`, `reward`,
@@ -89,4 +89,4 @@ class OfOne(Asked):
         from rolloupe import query
 
         run = self._ready()
-        return Listed(query.recurring(run, query.problem_of(run, key_of(id))))
+        return Rows(query.recurring(run, query.problem_of(run, key_of(id))))

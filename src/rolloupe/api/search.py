@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rolloupe.query.search import Found, Hit, Progress, Transcript
+    from rolloupe.query.search import Found, Hit, SearchProgress, Transcript
 
 
 class Hits(Iterator["Hit"]):
@@ -13,7 +13,7 @@ class Hits(Iterator["Hit"]):
     def __init__(self, found: "Iterator[Found]") -> None:
         self._found = found
         self._waiting: Iterator[Hit] = iter(())
-        self.progress: Progress = next(found).progress
+        self.progress: SearchProgress = next(found).progress
         """How far the search has come: `found` of it is exact once `is_over`."""
         self.transcripts: list[Transcript] = []
         """Conversations of reports in which it was found, and that no sample shows: behind the last hit."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, overload
 
-from rolloupe.api.results import Listed
+from rolloupe.api.results import Rows
 from rolloupe.api.runs_base import Asked
 from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, MetricRow, Problem
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 class OfTheRest(Asked):
     """What a run answers of all that is no sample."""
 
-    def metrics(self, name: str) -> "Listed[MetricPoint]":
+    def metrics(self, name: str) -> "Rows[MetricPoint]":
         """One of the trainer's metrics by step: `step`, `value`. `metric_names()` has the names.
 
         Nothing of one that only rows without a step have: `metric_rows()` has those.
         """
         from rolloupe import query
 
-        return Listed(query.metrics(self._ready(), name))
+        return Rows(query.metrics(self._ready(), name))
 
     def metric_names(self) -> list[str]:
         """The names of the trainer's metrics."""
@@ -94,11 +94,11 @@ class OfTheRest(Asked):
             return query.all_conversations(self._ready(), split)
         return query.conversations(self._ready(), split or self._first_split(), step)
 
-    def bookmarks(self) -> "Listed[Bookmark]":
+    def bookmarks(self) -> "Rows[Bookmark]":
         """The samples that a person set a bookmark on or wrote a note about, in the page, the newest last."""
         from rolloupe.api.bookmarks import bookmarks
 
-        return Listed(bookmarks(self._ready(), self._state_dir))
+        return Rows(bookmarks(self._ready(), self._state_dir))
 
     def problems(self) -> list[Problem]:
         """The records that could not be read, and annotations of no sample: file, byte range, reason."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rolloupe.cli.frame import UNREADABLE
-from rolloupe.cli.options import Place, check_reward_key, require_complete
+from rolloupe.cli.options import RunPaths, check_reward_key, require_complete
 from rolloupe.errors import IncompleteIndex
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Findings:
 
 
 @dataclass
-class Report:
+class Diagnosis:
     """What was found so far. `doing` says what was going on when time was over; it is empty once all is done."""
 
     within_s: float
@@ -71,7 +71,7 @@ class Report:
     incomplete: IncompleteIndex | None = None
     """Which parts of the index could not be made."""
 
-    def as_it_is(self) -> "Report":
+    def as_it_is(self) -> "Diagnosis":
         """Return a copy that the thread which gathers can no longer change."""
         return replace(self, notes=list(self.notes), runs=list(self.runs))
 
@@ -88,9 +88,9 @@ class Report:
         return lines
 
 
-def examine(place: Place) -> Report:
+def examine(place: RunPaths) -> Diagnosis:
     """Gather a report within `LIMIT_S`. Raises what opening the place raises."""
-    report = Report(LIMIT_S)
+    report = Diagnosis(LIMIT_S)
     opened: list[Runs] = []
     thread = threading.Thread(target=_gather, args=(report, opened, place), daemon=True)
     thread.start()
@@ -120,7 +120,7 @@ def _close(opened: "list[Runs]") -> None:
         runs.close()
 
 
-def _gather(report: Report, opened: "list[Runs]", place: Place) -> None:
+def _gather(report: Diagnosis, opened: "list[Runs]", place: RunPaths) -> None:
     try:
         _examine(report, opened, place)
     except Exception as error:
@@ -128,7 +128,7 @@ def _gather(report: Report, opened: "list[Runs]", place: Place) -> None:
     report.doing = ""
 
 
-def _examine(report: Report, opened: "list[Runs]", place: Place) -> None:
+def _examine(report: Diagnosis, opened: "list[Runs]", place: RunPaths) -> None:
     from rolloupe import api
 
     began = time.monotonic()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Place(NamedTuple):
+class RunPaths(NamedTuple):
     """Which runs a command is about, and how they are read."""
 
     paths: tuple[str, ...]
@@ -156,7 +156,7 @@ def one_run(command: F) -> F:
 
 def place_of(
     paths: Sequence[str], data_dirs: Sequence[str], index_dir: str | None, format: str | None, **reading: Any
-) -> Place:
+) -> RunPaths:
     """The place that the options name. A usage error where no path was given."""
     if not (paths or data_dirs):
         raise click.UsageError(
@@ -164,12 +164,12 @@ def place_of(
         )
     if "" in (*paths, *data_dirs, index_dir):
         raise click.UsageError("An empty PATH or --index-dir names nothing.", click.get_current_context())
-    return Place((*paths, *data_dirs), index_dir, Reading(format=format or "", **reading))
+    return RunPaths((*paths, *data_dirs), index_dir, Reading(format=format or "", **reading))
 
 
 @contextmanager
 def opened(
-    place: Place,
+    place: RunPaths,
     *,
     run_id: str | None = None,
     reads_index: bool = True,

@@ -4,8 +4,17 @@ Asks the questions that every face asks, writes where it was told to and nowhere
 """
 
 from rolloupe.export.convert import Conversion, Convertible, check, convert
-from rolloupe.export.tables import KINDS, Columns, columns_of, csv_lines, rows, written
+from rolloupe.export.tables import KINDS, TableColumns, columns_of, csv_lines, rows, written
 
 __all__ = [
-    "KINDS", "Columns", "Conversion", "Convertible", "check", "columns_of", "convert", "csv_lines", "rows", "written",
+    "KINDS",
+    "Conversion",
+    "Convertible",
+    "TableColumns",
+    "check",
+    "columns_of",
+    "convert",
+    "csv_lines",
+    "rows",
+    "written",
 ]  # fmt: skip

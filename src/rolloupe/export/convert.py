@@ -28,7 +28,7 @@ REPORTS = "reports of the trainer (logtree)"
 """Carried over as they are where the layout has a place for them and the run has them as files."""
 
 
-class Named(Protocol):
+class NamedSplit(Protocol):
     """A split."""
 
     @property
@@ -72,7 +72,7 @@ class Convertible(Protocol):
         """Its checkpoints."""
         ...
 
-    def splits(self) -> Sequence[Named]:
+    def splits(self) -> Sequence[NamedSplit]:
         """Its splits."""
         ...
 

@@ -42,7 +42,7 @@ FIXED = (
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
-class Columns(NamedTuple):
+class TableColumns(NamedTuple):
     """The columns of a file: sample metrics and tags by their names in it."""
 
     metrics: dict[str, str]
@@ -63,7 +63,7 @@ class Columns(NamedTuple):
 
 def columns_of(
     metrics: Sequence[str], tags: Sequence[str], *, has_notes: bool = False, is_whole: bool = False
-) -> Columns:
+) -> TableColumns:
     """The columns for these metrics and tags: `metric.NAME` or `tag.NAME` where a name is taken."""
     taken = {*FIXED, *WHOLE, "note"}
 
@@ -74,13 +74,13 @@ def columns_of(
         return name
 
     own = {name: free(name, "metric.") for name in dict.fromkeys(metrics)}
-    return Columns(own, {name: free(name, "tag.") for name in dict.fromkeys(tags)}, has_notes, is_whole)
+    return TableColumns(own, {name: free(name, "tag.") for name in dict.fromkeys(tags)}, has_notes, is_whole)
 
 
 def rows(
     run_id: str,
     items: Iterable[Any],
-    columns: Columns,
+    columns: TableColumns,
     read: Callable[[SampleKey], Texts] | None = None,
     notes: Mapping[SampleKey, str] | None = None,
 ) -> Iterator[dict[str, Any]]:
@@ -109,7 +109,7 @@ def rows(
         yield row
 
 
-def written(kind: str, columns: Columns, found: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+def written(kind: str, columns: TableColumns, found: Iterable[dict[str, Any]]) -> Iterator[bytes]:
     """The bytes of a file. Raises `BadQuery` for a kind that there is not."""
     writers = {"jsonl": _json_lines, "csv": _csv, "parquet": _parquet}
     if kind not in writers:
@@ -132,14 +132,14 @@ def _gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
-def _json_lines(columns: Columns, found: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+def _json_lines(columns: TableColumns, found: Iterable[dict[str, Any]]) -> Iterator[bytes]:
     always = {*columns.fixed}
     for row in found:
         given = {name: _plain(value) for name, value in row.items() if value is not None or name in always}
         yield text.clean(_encode(given)).encode() + b"\n"
 
 
-def _csv(columns: Columns, found: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+def _csv(columns: TableColumns, found: Iterable[dict[str, Any]]) -> Iterator[bytes]:
     yield "\ufeff".encode()  # without it spreadsheets take UTF-8 for something else
     yield from _csv_lines(columns.names, ([row[name] for name in columns.names] for row in found))
 
@@ -159,7 +159,7 @@ def _csv_lines(names: Sequence[str], found: Iterable[Sequence[object]]) -> Itera
         page.truncate()
 
 
-def _parquet(columns: Columns, found: Iterable[dict[str, Any]]) -> Iterator[bytes]:
+def _parquet(columns: TableColumns, found: Iterable[dict[str, Any]]) -> Iterator[bytes]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 

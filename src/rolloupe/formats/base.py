@@ -147,7 +147,7 @@ class Wanted(NamedTuple):
     check: Callable[[], None]
 
 
-class Report(NamedTuple):
+class StepReport(NamedTuple):
     """What was logged for a step."""
 
     split: str
@@ -163,7 +163,7 @@ class Report(NamedTuple):
 class HasReports(Protocol):
     """A format whose outlines are files of their own, that another run of the layout can hold as they are."""
 
-    def reports(self, run: RunInfo) -> list[Report]:
+    def reports(self, run: RunInfo) -> list[StepReport]:
         """List them, with one look at the folders of the run."""
         ...
 

@@ -19,7 +19,7 @@ from rolloupe.formats import unreadable
 from rolloupe.formats.base import Format, TrainerFiles
 from rolloupe.formats.generic.format import Generic
 from rolloupe.formats.native.format import FOLDERS, Native
-from rolloupe.formats.reading.files import Entry, alone, entries, is_utf8, listing_once, stem
+from rolloupe.formats.reading.files import FolderEntry, alone, entries, is_utf8, listing_once, stem
 from rolloupe.formats.registry import FORMATS, by_name
 from rolloupe.formats.rl_logging_board import join_eval
 from rolloupe.model import AS_FOUND, Reading, RunInfo
@@ -197,7 +197,7 @@ class _Walk:
             self._claimed.update(paths, map(os.path.dirname, paths))
             self._whole.update(path for path in paths if os.path.isdir(path))
 
-    def _note_unread(self, folder: str, listed: Iterable[Entry]) -> None:
+    def _note_unread(self, folder: str, listed: Iterable[FolderEntry]) -> None:
         unread, names = [], set()
         for entry in listed:
             if entry.refused:
@@ -221,7 +221,7 @@ class _Walk:
             shown = ", ".join(os.path.relpath(folder, root) for folder in empty[:3])
             self._note(root, f"{len(empty)} empty folders ({shown}{', ...' if len(empty) > 3 else ''})")
 
-    def _in_time(self, left: deque[Entry]) -> Iterator[Entry]:
+    def _in_time(self, left: deque[FolderEntry]) -> Iterator[FolderEntry]:
         """Take entries off while there is time."""
         while left and not self._is_late():
             yield left.popleft()

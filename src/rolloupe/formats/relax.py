@@ -11,7 +11,7 @@ from typing import Any
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import alone, files, links_of, plain_name, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat, Record, References, step_of
-from rolloupe.formats.reading.peek import Look, look, look_into
+from rolloupe.formats.reading.peek import Peek, look, look_into
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source
 
 NUMBERED = re.compile(r"[0-9]+\.jsonl")
@@ -215,7 +215,7 @@ def _numbered(folder: str, link_root: str) -> list[Location]:
     return [e.location for e in sorted(found, key=lambda e: (len(stem(e.name).lstrip("0")), stem(e.name).lstrip("0")))]
 
 
-def _fits(looks: list[Look], *, placed: bool) -> bool:
+def _fits(looks: list[Peek], *, placed: bool) -> bool:
     """Tell whether one of some files holds rows of Relax; where names and place fit as well, less is asked of them."""
     return any(_is_row(record, placed) for seen in looks for record in seen.objects)
 
@@ -226,7 +226,7 @@ def _is_row(record: Record, placed: bool) -> bool:
     return placed and "sample_index" in record and "response" in record and "reward" in record
 
 
-def _keys_seen(looks: list[Look]) -> str:
+def _keys_seen(looks: list[Peek]) -> str:
     if not looks:
         return "all of them empty so far"
     return "rows have rollout_id and sample_index" if _fits(looks, placed=False) else "rows have sample_index"

@@ -16,7 +16,7 @@ from rolloupe import tokens
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import alone, files, links_of, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat, Record, References, Unusable, step_of
-from rolloupe.formats.reading.peek import Look, look_into
+from rolloupe.formats.reading.peek import Peek, look_into
 from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleRow, Source, TokenSeries
 from rolloupe.storage import is_below
 
@@ -220,7 +220,7 @@ def join_eval(runs: Sequence[RunInfo]) -> list[RunInfo]:
     return [joined.get(run.root, run) for run in runs if run.root not in by_root or run.root in joined]
 
 
-def _fits(seen: Look) -> bool:
+def _fits(seen: Peek) -> bool:
     return any(_is_row(record.keys(), seen.whole) for record in seen.objects)
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 
 from rolloupe.formats.generic.keys import has_sample, has_text, roles_of
-from rolloupe.formats.reading.files import JSONL, Entry, is_passed_over, plain_name
+from rolloupe.formats.reading.files import JSONL, FolderEntry, is_passed_over, plain_name
 from rolloupe.formats.reading.jsonl import Record
 from rolloupe.formats.reading.peek import look
 from rolloupe.model import Location
@@ -73,7 +73,7 @@ def is_foreign(record: Record) -> bool:
     return _ELSEWHERE in record
 
 
-def reasons(entries: Iterable[Entry], names: Collection[str]) -> list[str]:
+def reasons(entries: Iterable[FolderEntry], names: Collection[str]) -> list[str]:
     """Say why a folder's files are unread, equal reasons together; files of no known kind are passed over.
 
     `names` are those of all files in the folder.

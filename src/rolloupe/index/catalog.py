@@ -19,7 +19,7 @@ from rolloupe.index.segments.columns import names_of
 from rolloupe.index.segments.segment import Scan, SegmentMeta, base_path, discard, read_meta
 from rolloupe.index.segments.step_stats import Sketch, sketches_of
 from rolloupe.index.snapshot import Pack, Piece, Segment, Snapshot, snapshot_of
-from rolloupe.index.sources import Place
+from rolloupe.index.sources import SourceState
 from rolloupe.model import Problem
 
 SUPERSEDED_S = 600.0
@@ -150,7 +150,7 @@ class Catalog:
                 if segment is not None:
                     discard(segment.path)
 
-    def stale(self, now: Mapping[str, Place]) -> tuple[list[PartKey], list[PartKey]]:
+    def stale(self, now: Mapping[str, SourceState]) -> tuple[list[PartKey], list[PartKey]]:
         """The parts whose source is gone, and those whose source no longer holds what was scanned.
 
         `now` are the sources by name.
@@ -162,7 +162,7 @@ class Catalog:
         others = [key for key in self._segments if key[0] in replaced]
         return gone, list(dict.fromkeys([*changed, *others]))
 
-    def _stands(self, key: PartKey, place: Place) -> bool:
+    def _stands(self, key: PartKey, place: SourceState) -> bool:
         meta = self._segments[key].meta
         if meta.depends != place.source.depends:
             return False
@@ -173,7 +173,7 @@ class Catalog:
             self._checked[key] = seen
         return True
 
-    def drop_tails(self, now: Mapping[str, Place]) -> list[PartKey]:
+    def drop_tails(self, now: Mapping[str, SourceState]) -> list[PartKey]:
         """Forget the tails whose file no longer holds what was scanned, as where it was cut back and written on.
 
         Returns their parts, whose segments stand.

@@ -16,7 +16,7 @@ from rolloupe.index.segments.segment import (
     span_of,
 )
 from rolloupe.index.snapshot import Segment
-from rolloupe.index.sources import Place, Sources
+from rolloupe.index.sources import Sources, SourceState
 
 TAIL_BYTES = 2 * 2**20
 """A tail moves to disk, too, once it is so long."""
@@ -34,14 +34,14 @@ class Due:
         self._splittable = splittable
         self._seen: dict[PartKey, int] = {}
 
-    def pending(self, leave_out: Callable[[PartKey], bool]) -> Iterator[tuple[Place, int]]:
+    def pending(self, leave_out: Callable[[PartKey], bool]) -> Iterator[tuple[SourceState, int]]:
         """Yield the parts to scan, newest step first."""
         for place in self._sources.newest_first():
             for part in self._parts(place):
                 if not leave_out((place.source.name, part)) and self._is_due(place, part):
                     yield place, part
 
-    def lacking_texts(self, leave_out: Callable[[PartKey], bool]) -> Iterator[tuple[Place, int]]:
+    def lacking_texts(self, leave_out: Callable[[PartKey], bool]) -> Iterator[tuple[SourceState, int]]:
         """Yield the parts whose numbers are known and whose texts may stand in another file, newest step first.
 
         While the source or that file is being written, its parts wait: each look would have them scanned anew.
@@ -58,7 +58,7 @@ class Due:
                 if held is not None and has_other_texts(place.source, held.meta) and not leave_out(key):
                     yield place, part
 
-    def as_due(self, place: Place, part: int) -> Place:
+    def as_due(self, place: SourceState, part: int) -> SourceState:
         """A place as a part of it is scanned next: for its numbers alone, as long as those are not known."""
         if self._catalog.segment((place.source.name, part)) is not None:
             return place
@@ -68,28 +68,28 @@ class Due:
         """Note the size that a file had when a part of it was scanned."""
         self._seen[key] = size_bytes
 
-    def settles(self, place: Place, part: int, held: Segment, tail: Tail | None) -> bool:
+    def settles(self, place: SourceState, part: int, held: Segment, tail: Tail | None) -> bool:
         """Tell whether a part is scanned whole: its file is quiet, its tail is long, or it is whole."""
         is_large = tail is not None and tail.stop - held.meta.stop > TAIL_BYTES
         return is_large or self._sources.is_quiet(place) or self._is_whole(place, part)
 
-    def goes_further(self, place: Place, part: int) -> bool:
+    def goes_further(self, place: SourceState, part: int) -> bool:
         """Tell of a compressed source whether its stream is known to reach to the end of a part, or beyond."""
         held = self._catalog.segment((place.source.name, part))
         return self._is_open(place) and held is not None and held.meta.stop >= grid_span(part)[1]
 
-    def cost(self, place: Place, part: int) -> int:
+    def cost(self, place: SourceState, part: int) -> int:
         """About how many bytes are read for a part."""
         if self._is_open(place):
             return min(GRID_BYTES, EXPANSION * place.state.size) + place.source.texts_bytes
         start, stop = self.span(place, part)
         return stop - start + place.source.texts_bytes
 
-    def span(self, place: Place, part: int) -> tuple[int, int]:
+    def span(self, place: SourceState, part: int) -> tuple[int, int]:
         """The bytes from which the records of a part begin."""
         return span_of(self._splittable, place.source.path, part, place.state.size)
 
-    def _parts(self, place: Place) -> Iterator[int]:
+    def _parts(self, place: SourceState) -> Iterator[int]:
         """The parts of a source from its end to its start; from the start on where nobody knows its end."""
         length = self._sources.length(place) if self._is_open(place) else place.state.size
         if length is not None:
@@ -100,7 +100,7 @@ class Due:
             if not self.goes_further(place, part):
                 return
 
-    def _is_due(self, place: Place, part: int) -> bool:
+    def _is_due(self, place: SourceState, part: int) -> bool:
         key = (place.source.name, part)
         held = self._catalog.segment(key)
         if held is None:
@@ -112,10 +112,10 @@ class Due:
             return True
         return place.state.size != self._seen.get(key, held.meta.fingerprint.state.size)
 
-    def _is_whole(self, place: Place, part: int) -> bool:
+    def _is_whole(self, place: SourceState, part: int) -> bool:
         if self._is_open(place):
             return reaches(place.source.location, part)
         return self._splittable and place.state.size >= grid_span(part)[1]
 
-    def _is_open(self, place: Place) -> bool:
+    def _is_open(self, place: SourceState) -> bool:
         return has_open_grid(self._splittable, place.source.path)

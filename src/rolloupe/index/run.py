@@ -15,14 +15,14 @@ from rolloupe.formats import by_name
 from rolloupe.formats.base import Endings, Format, StepStates, TellsTimes
 from rolloupe.index import fingerprint
 from rolloupe.index.catalog import Catalog, PartKey
-from rolloupe.index.execution.processes import Answer, Job, Workers, perform
+from rolloupe.index.execution.processes import Job, ScanReply, Workers, perform
 from rolloupe.index.pending import Due
 from rolloupe.index.segments.compaction import Packs
 from rolloupe.index.segments.segment import discard, is_readable, scan
 from rolloupe.index.segments.text_budget import Budget
-from rolloupe.index.segments.text_segments import Texts
+from rolloupe.index.segments.text_segments import TextSegments
 from rolloupe.index.snapshot import Snapshot
-from rolloupe.index.sources import Place, Sources
+from rolloupe.index.sources import Sources, SourceState
 from rolloupe.model import Problem, RunFile, RunInfo, Source
 
 POLL_S = 0.25
@@ -50,7 +50,7 @@ LOOK_S = 0.5
 """While much is being indexed, sources are looked at again this often, so that what is newest comes first."""
 
 
-class Progress(NamedTuple):
+class IndexProgress(NamedTuple):
     """Bytes of the sources that are indexed, of those that are known, and what is going on."""
 
     done_bytes: int
@@ -78,15 +78,15 @@ class OpenRun:
         self._sources = Sources(info, self.format)
         self._due = Due(self.catalog, self._sources, splittable=self.format.splittable)
         self._failures: dict[PartKey, Problem] = {}
-        self._progress = Progress(0, 0, "scalars")
+        self._progress = IndexProgress(0, 0, "scalars")
         self._ready = threading.Event()
         self._settled = threading.Event()
         self._stop = threading.Event()
         self._workers = workers
         self._budget = budget
-        self._texts = Texts(folder, info, workers, budget)
+        self._texts = TextSegments(folder, info, workers, budget)
         self._packs = Packs(self.catalog, workers, budget)
-        self._flying: dict[futures.Future[Answer], tuple[Place, PartKey]] = {}
+        self._flying: dict[futures.Future[ScanReply], tuple[SourceState, PartKey]] = {}
         self._inline_left = INLINE_BYTES
         self._thread: threading.Thread | None = None
         self._idle = True
@@ -117,7 +117,7 @@ class OpenRun:
         """The index as it is now."""
         return self.catalog.snapshot()
 
-    def progress(self) -> Progress:
+    def progress(self) -> IndexProgress:
         """How far the index has come; phase is `scalars`, `text` or `ready`."""
         return self._progress
 
@@ -337,7 +337,7 @@ class OpenRun:
         if worked:
             self._update("scalars")
 
-    def _begin(self, place: Place, part: int) -> None:
+    def _begin(self, place: SourceState, part: int) -> None:
         key = (place.source.name, part)
         held = self.catalog.segment(key)
         if held is not None and not self._due.settles(place, part, held, self.catalog.tail(key)):
@@ -353,17 +353,17 @@ class OpenRun:
         else:
             self._flying[self._workers.submit(job)] = place, key
 
-    def _land(self, timeout_s: float) -> list[tuple[Place, int]]:
+    def _land(self, timeout_s: float) -> list[tuple[SourceState, int]]:
         """Wait for a worker's answer, and take those that are there. Returns their parts."""
         landed = futures.wait(self._flying, timeout_s, futures.FIRST_COMPLETED).done
         parts = []
         for future in landed:
             place, key = self._flying.pop(future)
-            self._built(place, key, Answer() if future.cancelled() else future.result())
+            self._built(place, key, ScanReply() if future.cancelled() else future.result())
             parts.append((place, key[1]))
         return parts
 
-    def _built(self, place: Place, key: PartKey, answer: Answer) -> None:
+    def _built(self, place: SourceState, key: PartKey, answer: ScanReply) -> None:
         if answer.error:
             self._fail(key, answer.error)
         elif answer.meta is not None:
@@ -377,7 +377,7 @@ class OpenRun:
             self._update("scalars")
         self._on_change(self)
 
-    def _phases(self) -> Iterator[Iterator[tuple[Place, int]]]:
+    def _phases(self) -> Iterator[Iterator[tuple[SourceState, int]]]:
         """What is to be scanned: for each phase the parts, listed anew as they are asked for."""
         for phase in (self._due.pending, self._due.lacking_texts):
             yield phase(lambda key: key in self._failures or self._is_flying(key))
@@ -385,7 +385,7 @@ class OpenRun:
     def _is_flying(self, key: PartKey) -> bool:
         return any(key == flying for _, flying in self._flying.values())
 
-    def _grow(self, place: Place, part: int) -> None:
+    def _grow(self, place: SourceState, part: int) -> None:
         key = (place.source.name, part)
         held, tail = self.catalog.segment(key), self.catalog.tail(key)
         assert held is not None
@@ -439,4 +439,4 @@ class OpenRun:
     def _update(self, phase: str) -> None:
         self._updated_s = time.monotonic()
         total, done = self._sources.size_bytes(), self.catalog.indexed_bytes()
-        self._progress = Progress(total if phase != "scalars" else min(done, total), total, phase)
+        self._progress = IndexProgress(total if phase != "scalars" else min(done, total), total, phase)

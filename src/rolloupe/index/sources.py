@@ -14,7 +14,7 @@ QUIET_S = 3.0
 """A file to which nothing was added for so long is quiet."""
 
 
-class Place(NamedTuple):
+class SourceState(NamedTuple):
     """A source as it is now."""
 
     source: Source
@@ -40,7 +40,7 @@ class Sources:
     def __init__(self, run: RunInfo, form: Format) -> None:
         self._run = run
         self._format = form
-        self._places: Mapping[str, Place] = {}
+        self._places: Mapping[str, SourceState] = {}
         self._first_look_s: float | None = None
         self._lengths: dict[str, tuple[FileState, int | None]] = {}
         """Of compressed sources: the length of the stream, where it is known beforehand."""
@@ -54,7 +54,7 @@ class Sources:
         for source in self._format.sources(self._run):
             state = state_of(source.path)
             if state is not None:
-                places[source.name] = Place(source, state)
+                places[source.name] = SourceState(source, state)
         seen = Seen({n for n, p in places.items() if self._places.get(n) != p}, set(self._places) - set(places))
         now = time.monotonic()
         if seen.changed:
@@ -71,11 +71,11 @@ class Sources:
         """True once there was a look."""
         return self._first_look_s is not None
 
-    def all(self) -> Mapping[str, Place]:
+    def all(self) -> Mapping[str, SourceState]:
         """All of them, as of the last look."""
         return self._places
 
-    def newest_first(self) -> list[Place]:
+    def newest_first(self) -> list[SourceState]:
         """All of them in the order in which they are indexed."""
         return sorted(self._places.values(), key=lambda place: place.age, reverse=True)
 
@@ -118,11 +118,11 @@ class Sources:
         """True once one was seen to change or begin after the first look: the time of a file may be that of a copy."""
         return any(list(self.changed_at.values()))
 
-    def is_quiet(self, place: Place) -> bool:
+    def is_quiet(self, place: SourceState) -> bool:
         """True where nothing was added for a while, by the clock of this process: that of the files may be another."""
         return time.monotonic() - self.changed_at.get(place.source.name, 0.0) > QUIET_S
 
-    def length(self, place: Place) -> int | None:
+    def length(self, place: SourceState) -> int | None:
         """The length of a compressed source's stream; None where nobody knows it before it is read."""
         held = self._lengths.get(place.source.name)
         if held is None or held[0] != place.state:

@@ -38,7 +38,7 @@ from rolloupe.query.run.trainer_files import (
     metrics,
     report_files,
 )
-from rolloupe.query.sample.compare import Compared, Member, Piece, Spot, chars_before, compared
+from rolloupe.query.sample.compare import Compared, GroupAnswer, Spot, TextPiece, chars_before, compared
 from rolloupe.query.sample.load import locate, neighbours, raw, read, sample, sample_and_group
 from rolloupe.query.sample.same_prompt import Recurrence, problem_of, recurring
 from rolloupe.query.sample.stream import Reader, whole
@@ -68,16 +68,15 @@ __all__ = [
     "Filter",
     "Grid",
     "Group",
+    "GroupAnswer",
     "GroupPage",
     "GroupSummary",
     "Judge",
-    "Member",
     "MetricPoint",
     "Missing",
     "Newest",
     "Not",
     "Or",
-    "Piece",
     "Reader",
     "Recurrence",
     "SampleItem",
@@ -90,6 +89,7 @@ __all__ = [
     "StepSeries",
     "StepSummary",
     "Suggestion",
+    "TextPiece",
     "all_conversations",
     "answers",
     "by_uid",

@@ -30,7 +30,7 @@ BATCH_BYTES = 32 * 2**20
 """A part is written once so much waits for it."""
 
 
-class Item:
+class QueuedLine:
     """A line to be written: its file, its record, and the token series that belong to it."""
 
     __slots__ = ("dropped", "kind", "record", "series", "size_bytes")
@@ -64,7 +64,7 @@ class Background:
         *,
         capacity_bytes: int,
         block: bool,
-        seen: Callable[[Item], None],
+        seen: Callable[[QueuedLine], None],
         trouble: Trouble,
     ) -> None:
         self.root = root
@@ -78,8 +78,8 @@ class Background:
         self._trouble = trouble
         self._files = {kind: Lines(root, kind, producer) for kind in ("samples", "annotations", "metrics")}
         self._part = _last_part(root / "tokens" / producer)
-        self._queue: deque[Item] = deque()
-        self._rich: deque[Item] = deque()
+        self._queue: deque[QueuedLine] = deque()
+        self._rich: deque[QueuedLine] = deque()
         """Those of the queue that have token series."""
         self._queued_bytes = 0
         self._given = self._done = 0
@@ -113,7 +113,7 @@ class Background:
         """Take the producer's name for this process; False where another one that lives has it. Raises `OSError`."""
         return self._files["samples"].claim()
 
-    def put(self, item: Item) -> None:
+    def put(self, item: QueuedLine) -> None:
         """Have a line written."""
         with self._changed:
             while self._queued_bytes + item.size_bytes > self._capacity and self._queue:
@@ -134,7 +134,7 @@ class Background:
             self._start()
             self._changed.notify_all()
 
-    def _shed(self, coming: Item) -> bool:
+    def _shed(self, coming: QueuedLine) -> bool:
         """Make room by letting go of the oldest token series that wait; False where there are none."""
         if self._rich:
             item = self._rich.popleft()
@@ -193,7 +193,7 @@ class Background:
                         self._done += len(group)
                         self._changed.notify_all()
 
-    def _batch(self) -> list[Item]:
+    def _batch(self) -> list[QueuedLine]:
         """Wait for what is to be written now; nothing once the recorder is closed."""
         with self._changed:
             while not self._queue and not self._closed:
@@ -211,7 +211,7 @@ class Background:
     def _is_due(self) -> bool:
         return self._urgent or self._closed or self._queued_bytes >= min(BATCH_BYTES, self._capacity // 2)
 
-    def _write(self, batch: list[Item]) -> None:
+    def _write(self, batch: list[QueuedLine]) -> None:
         """Write the part first: a line that stands must not name what is not there."""
         for item in batch:
             self._look_at(item)
@@ -223,7 +223,7 @@ class Background:
         for kind, file in self._files.items():
             self._append(file, [item for item in batch if item.kind == kind])
 
-    def _look_at(self, item: Item) -> None:
+    def _look_at(self, item: QueuedLine) -> None:
         try:
             self._seen(item)
             if found := facts(item.series):
@@ -231,7 +231,7 @@ class Background:
         except Exception as error:  # what follows from a sample must not cost it
             self._trouble.report(error)
 
-    def _write_part(self, items: list[Item]) -> None:
+    def _write_part(self, items: list[QueuedLine]) -> None:
         self._part += 1
         path = self.root / "tokens" / self.producer / f"{self._part:06d}.parquet"
         try:
@@ -242,7 +242,7 @@ class Background:
                 self.dropped += len(item.series)
                 item.shed()
 
-    def _append(self, file: Lines, items: list[Item]) -> None:
+    def _append(self, file: Lines, items: list[QueuedLine]) -> None:
         lines = []
         for item in items:
             if item.dropped:
@@ -258,9 +258,9 @@ class Background:
             self._lose(error, len(lines))
 
 
-def _batches(items: list[Item]) -> list[list[Item]]:
+def _batches(items: list[QueuedLine]) -> list[list[QueuedLine]]:
     """Cut what waits into pieces that make parts of a bounded size, in order."""
-    found: list[list[Item]] = [[]]
+    found: list[list[QueuedLine]] = [[]]
     size = 0
     for item in items:
         if size >= BATCH_BYTES:

@@ -9,7 +9,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from rolloupe.record.background import Item
+from rolloupe.record.background import QueuedLine
 from rolloupe.record.step_metrics import StepSums, Sums
 
 MAX_STEPS = 64
@@ -33,7 +33,7 @@ class Known(NamedTuple):
     """How long its token series may be: as all its tokens, or as its response. Empty where nobody knows."""
 
 
-class Steps:
+class OpenSteps:
     """The steps of one recorder; any thread may ask."""
 
     def __init__(self, reward_range: tuple[float, float] | None) -> None:
@@ -82,7 +82,7 @@ class Steps:
             while len(self._logged) > MAX_STEPS:
                 del self._logged[next(iter(self._logged))]
 
-    def seen(self, item: Item) -> None:
+    def seen(self, item: QueuedLine) -> None:
         """Add what follows from a line to the sums of its step."""
         with self._lock:
             known = self._samples.get(item.record.get("uid", ""))

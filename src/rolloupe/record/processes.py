@@ -14,7 +14,7 @@ from rolloupe.record.values.coerce import word
 MAX_NAMES = 10_000
 
 
-class Recording(Protocol):
+class OpenRecorder(Protocol):
     """A recorder, as far as this module knows it."""
 
     def close(self) -> None:
@@ -26,7 +26,7 @@ class Recording(Protocol):
         ...
 
 
-_alive: "weakref.WeakValueDictionary[tuple[str, str], Recording]" = weakref.WeakValueDictionary()
+_alive: "weakref.WeakValueDictionary[tuple[str, str], OpenRecorder]" = weakref.WeakValueDictionary()
 """By folder and name: another one of the same takes the place of the former."""
 
 
@@ -37,7 +37,7 @@ def make_way(path: str, name: str) -> None:
         former.close()
 
 
-def enter(path: str, name: str, recorder: Recording) -> None:
+def enter(path: str, name: str, recorder: OpenRecorder) -> None:
     """Take note of a recorder."""
     _alive[path, name] = recorder
 

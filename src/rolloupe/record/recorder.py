@@ -17,12 +17,12 @@ from typing import Any, Self, SupportsIndex
 from rolloupe import text
 from rolloupe.model import Checkpoint, Sample
 from rolloupe.record import processes
-from rolloupe.record.background import Background, Item
+from rolloupe.record.background import Background, QueuedLine
 from rolloupe.record.failures import RecorderWarning, Trouble
 from rolloupe.record.files.folder import CHECKPOINTS, Folder
 from rolloupe.record.files.launches import Launch
 from rolloupe.record.guard import guarded
-from rolloupe.record.open_steps import Known, Steps
+from rolloupe.record.open_steps import Known, OpenSteps
 from rolloupe.record.token_facts import counts_of, lengths_of, uneven
 from rolloupe.record.values.arrays import Array, weight
 from rolloupe.record.values.coerce import (
@@ -114,7 +114,7 @@ class Recorder:
     def _begin(self) -> None:
         """Take a name that no living process has, and start from nothing in this process."""
         self._pid = os.getpid()
-        self._steps = Steps(self._reward_range)
+        self._steps = OpenSteps(self._reward_range)
         for own in processes.names(self._wanted):
             self.producer = own
             self._background = Background(
@@ -241,11 +241,11 @@ class Recorder:
             ("", {}, []) if kind == "samples" else ({}, [])
         )  # an annotation may take a reason back
         said = {key: value for key, value in record.items() if value is not None and value not in nothing}
-        item = Item(kind, said, arrays, weight(said))
+        item = QueuedLine(kind, said, arrays, weight(said))
         self._sent(item)
         self._background.put(item)
 
-    def _sent(self, item: Item) -> None:
+    def _sent(self, item: QueuedLine) -> None:
         """Called with each line of a sample or an annotation before it is written."""
 
     def _tell_of_two(self, twice: str, record: Mapping[str, Any]) -> None:
@@ -296,7 +296,7 @@ class Recorder:
 
     def _put_metrics(self, step: int | None, values: dict[str, float], sums: dict[str, list[float]]) -> None:
         record = {"step": step, "time": time.time(), "values": values, **({"sums": sums} if sums else {})}
-        self._background.put(Item("metrics", record, {}, weight(record)))
+        self._background.put(QueuedLine("metrics", record, {}, weight(record)))
 
     @guarded(lambda: None)
     def annotate(

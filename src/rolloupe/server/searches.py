@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from rolloupe.errors import NotFound, RolloupeError
 from rolloupe.index import OpenRun
-from rolloupe.query.search import Found, Hit, Row, Search
+from rolloupe.query.search import Found, FoundRow, Hit, Search
 from rolloupe.server import replies, views, wire
 from rolloupe.server.process.console import say_failure
 
@@ -45,7 +45,7 @@ class Running:
         self._told: list[wire.SearchHit] = []
         self._told_transcripts: list[wire.TranscriptHit] = []
         self._transcripts_left = TOLD
-        self._hits: list[tuple[str, Search, Hit | Row]] = []
+        self._hits: list[tuple[str, Search, Hit | FoundRow]] = []
         self._is_begun = self._is_over = False
         self._error: Exception | None = None
 
@@ -73,7 +73,7 @@ class Running:
             some = found.transcripts[: self._transcripts_left]
             self._transcripts_left -= len(some)
             self._told_transcripts += [views.transcript_hit(run.id, one) for one in some]
-            new: list[Hit | Row] = [*found.hits, *found.rows]
+            new: list[Hit | FoundRow] = [*found.hits, *found.rows]
             self._hits += [(run.id, search, one) for one in new[: max(0, LISTED - len(self._hits))]]
 
     def event(self) -> tuple[wire.SearchEvent, bool]:
@@ -130,7 +130,7 @@ class Running:
         with self._lock:
             some = self._hits[offset : offset + limit]
         shown: dict[int, Hit] = {n: one for n, (_, _, one) in enumerate(some) if isinstance(one, Hit)}
-        left = [(n, search, one) for n, (_, search, one) in enumerate(some) if isinstance(one, Row)]
+        left = [(n, search, one) for n, (_, search, one) in enumerate(some) if isinstance(one, FoundRow)]
         for search in {id(search): search for _, search, _ in left}.values():
             own = [(n, row) for n, of, row in left if of is search]
             hits = search.look_up([row for _, row in own])

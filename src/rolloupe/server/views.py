@@ -30,7 +30,9 @@ def run_item(run: OpenRun) -> wire.RunItem:
         splits=split_items(run),
         problems=query.problem_count(run),
         may_report=query.may_report(run),
-        progress=wire.Progress(done_bytes=progress.done_bytes, total_bytes=progress.total_bytes, phase=progress.phase),
+        progress=wire.ProgressView(
+            done_bytes=progress.done_bytes, total_bytes=progress.total_bytes, phase=progress.phase
+        ),
         version=version,
         live=is_live(run, changed_s, quiet_s),
         has_grown=run.has_grown,
@@ -99,9 +101,9 @@ def cell(value: float | str | None) -> wire.Number:
     return value if isinstance(value, str) else number(value)
 
 
-def sample_item(item: SampleItem, columns: Sequence[str] = ()) -> wire.SampleItem:
+def sample_item(item: SampleItem, columns: Sequence[str] = ()) -> wire.SampleItemView:
     """A sample in a list, with its values in some columns."""
-    return wire.SampleItem(
+    return wire.SampleItemView(
         id=str(item.key),
         step=item.key.step,
         group=item.key.group,

@@ -5,8 +5,8 @@ time, and nothing in it is ever needed to look at a run. A change that cannot be
 may be tried again.
 """
 
-from rolloupe.state.mark_lookup import Marked, found, marks_of
-from rolloupe.state.records import Change, Item, Owner, RunMark, SampleMark, Written
+from rolloupe.state.mark_lookup import LocatedMark, found, marks_of
+from rolloupe.state.records import Change, Mark, Owner, RunMark, SampleMark, Written
 from rolloupe.state.run_identity import Identity, identity_of
 from rolloupe.state.store import NAME, State, default_folder
 
@@ -14,8 +14,8 @@ __all__ = [
     "NAME",
     "Change",
     "Identity",
-    "Item",
-    "Marked",
+    "LocatedMark",
+    "Mark",
     "Owner",
     "RunMark",
     "SampleMark",

@@ -6,30 +6,30 @@ from typing import TypeVar
 from msgspec import Struct
 
 from rolloupe.model import SampleKey
-from rolloupe.state.records import Item, SampleMark
+from rolloupe.state.records import Mark, SampleMark
 
 T = TypeVar("T")
 
 
-class Marked(Struct, frozen=True, gc=False):
+class LocatedMark(Struct, frozen=True, gc=False):
     """A mark on a sample. The name of `item` is the id that the sample had when it was marked."""
 
-    item: Item
+    item: Mark
     mark: SampleMark
     key: SampleKey | None
     """None where the name is no id, which a page never writes."""
 
 
-def marks_of(items: Sequence[Item]) -> list[Marked]:
+def marks_of(items: Sequence[Mark]) -> list[LocatedMark]:
     """The marks among some items."""
-    return [Marked(item, item.value, _key(item.name)) for item in items if isinstance(item.value, SampleMark)]
+    return [LocatedMark(item, item.value, _key(item.name)) for item in items if isinstance(item.value, SampleMark)]
 
 
 def found(
-    marks: Sequence[Marked],
+    marks: Sequence[LocatedMark],
     named: Callable[[Sequence[SampleKey]], Mapping[SampleKey, T]],
     by_uid: Callable[[Sequence[str]], Mapping[str, T]],
-) -> list[tuple[Marked, T | None]]:
+) -> list[tuple[LocatedMark, T | None]]:
     """Each mark with its sample, None where the run has it no longer; asked for by id, the rest by uid."""
     there = named([mark.key for mark in marks if mark.key is not None])
     uids = [mark.mark.uid for mark in marks if mark.mark.uid and mark.key not in there]

@@ -38,7 +38,7 @@ Value: TypeAlias = RunMark | SampleMark | dict[str, Any]
 KINDS: dict[str, type[Any]] = {"run": RunMark, "sample": SampleMark, "setting": dict}
 
 
-class Item(Struct, frozen=True, kw_only=True, gc=False):
+class Mark(Struct, frozen=True, kw_only=True, gc=False):
     """One thing that a person added. `version` is another, and a higher one, after each change of anything."""
 
     kind: str
@@ -75,7 +75,7 @@ class Change(Struct, frozen=True, kw_only=True):
 class Written(NamedTuple):
     """What came of a change: the item as it is now; `is_conflict` where another change was first and this is that."""
 
-    item: Item
+    item: Mark
     is_conflict: bool
 
 

@@ -20,7 +20,7 @@ from rolloupe import text
 from rolloupe.errors import BadQuery, NotWritable
 from rolloupe.index import OpenRun
 from rolloupe.state import database
-from rolloupe.state.records import KINDS, MAX_SETTING_CHARS, Change, Item, Owner, Value, Written, check
+from rolloupe.state.records import KINDS, MAX_SETTING_CHARS, Change, Mark, Owner, Value, Written, check
 from rolloupe.state.run_identity import Identity, identity_of
 from rolloupe.state.run_keys import Owners
 
@@ -49,7 +49,7 @@ class Held(NamedTuple):
     """Items, and the version up to which they are complete, or down to which; `more` where others may follow it."""
 
     version: int
-    items: list[Item]
+    items: list[Mark]
     more: bool = False
 
 
@@ -110,11 +110,11 @@ class State:
 
         return self._asked(read)
 
-    def of(self, owner: str, kind: str = "sample") -> list[Item]:
+    def of(self, owner: str, kind: str = "sample") -> list[Mark]:
         """What is said of the samples of a run, the newest last."""
         sql = f"SELECT {ITEM} FROM items WHERE owner = ? AND kind = ? AND value IS NOT NULL ORDER BY version"
 
-        def read() -> list[Item]:
+        def read() -> list[Mark]:
             with contextlib.closing(self._connection.execute(sql, (owner, kind))) as found:
                 return _items(found)  # one row after another: no list of all rows beside that of the items
 
@@ -262,16 +262,16 @@ def _clean(value: Any) -> Any:
     return [_clean(item) for item in value] if isinstance(value, list) else value
 
 
-def _items(rows: Iterable[Sequence[Any]]) -> list[Item]:
+def _items(rows: Iterable[Sequence[Any]]) -> list[Mark]:
     return [item for row in rows if (item := _item(row)) is not None]
 
 
-def _item(row: Sequence[Any]) -> Item | None:
+def _item(row: Sequence[Any]) -> Mark | None:
     """A row as an item; None for one that a damaged file or another program left."""
     kind, owner, name, value, version, changed_s = row
     try:
         held = None if value is None else DECODERS[kind].decode(value)
-        return Item(
+        return Mark(
             kind=kind, owner=str(owner), name=str(name), value=held, version=int(version), changed_s=float(changed_s)
         )
     except (msgspec.MsgspecError, KeyError, TypeError, ValueError):

@@ -68,7 +68,7 @@ SIGNS = ("<", "[", "◁", images.SCHEME)
 """One of them stands in every delimiter."""
 
 
-class Token(NamedTuple):
+class Marker(NamedTuple):
     """A delimiter in the text."""
 
     start: int
@@ -80,7 +80,7 @@ def parts(text: str, role: str = "assistant") -> list[Part]:
     """Cut a text of a role into parts; joining `raw` (else `text`) of all of them gives the text back verbatim."""
     if not any(sign in text for sign in SIGNS):  # most messages are nothing but text
         return [Part(kind="text", text=text)] if text else []
-    tokens = [Token(m.start(), m.end(), m.group()) for m in _TOKEN.finditer(text)]
+    tokens = [Marker(m.start(), m.end(), m.group()) for m in _TOKEN.finditer(text)]
     if role in ASKING:
         tokens = _meant(text, tokens)
     ends: dict[str, list[int]] = defaultdict(list)
@@ -99,7 +99,7 @@ def parts(text: str, role: str = "assistant") -> list[Part]:
     return found
 
 
-def _meant(text: str, tokens: list[Token]) -> list[Token]:
+def _meant(text: str, tokens: list[Marker]) -> list[Marker]:
     """Those that mean something in a text that asks: no blocks, unless it begins with a result of a tool."""
     first = next((token for token in tokens if token.word not in MARKERS), None)
     is_result = first is not None and first.word in _RESULTS and not _TOKEN.sub("", text[: first.start]).strip()
@@ -107,7 +107,7 @@ def _meant(text: str, tokens: list[Token]) -> list[Token]:
     return [token for token in tokens if token.word not in quoted]
 
 
-def _leading_thought(text: str, tokens: list[Token], found: list[Part]) -> tuple[int, int]:
+def _leading_thought(text: str, tokens: list[Marker], found: list[Part]) -> tuple[int, int]:
     """A closing think delimiter with none that opens it: the prompt ended within the thought."""
     for number, token in enumerate(tokens):
         if token.word in BLOCKS and BLOCKS[token.word][1] == "think":
@@ -123,7 +123,7 @@ def _leading_thought(text: str, tokens: list[Token], found: list[Part]) -> tuple
 
 
 def _part(
-    text: str, tokens: list[Token], ends: dict[str, list[int]], number: int, found: list[Part]
+    text: str, tokens: list[Marker], ends: dict[str, list[int]], number: int, found: list[Part]
 ) -> tuple[int, int]:
     """Append the part that begins with a delimiter; returns where the next begins, in the text and among the tokens."""
     token = tokens[number]

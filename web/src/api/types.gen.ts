@@ -23,7 +23,7 @@ export interface SplitItem {
 }
 
 /** How far the index of a run has come, in bytes of its sources. */
-export interface Progress {
+export interface ProgressView {
   done_bytes: number;
   total_bytes: number;
   /** `scalars`, `text` or `ready`. */
@@ -48,7 +48,7 @@ export interface RunItem {
   problems: number;
   /** False where no step of it has a report. */
   may_report: boolean;
-  progress: Progress;
+  progress: ProgressView;
   version: string;
   /** True while it is known to go on: changed within the last `quiet_s` seconds, and seen to, or marked `open`. */
   live: boolean;
@@ -83,7 +83,7 @@ export interface ConfigsReply {
 }
 
 /** A path that was looked at and not opened, and why. */
-export interface Note {
+export interface NoteView {
   path: string;
   reason: string;
 }
@@ -91,7 +91,7 @@ export interface Note {
 /** `GET /api/runs`. */
 export interface RunsReply {
   runs: RunItem[];
-  notes: Note[];
+  notes: NoteView[];
   /** Name and version of the server. */
   program: string;
 }
@@ -286,7 +286,7 @@ export interface CellReply {
 }
 
 /** A sample in a list. */
-export interface SampleItem {
+export interface SampleItemView {
   id: string;
   step: number;
   group: string;
@@ -326,7 +326,7 @@ export interface SamplesReply {
   /** That of the step: see `StepsReply.stamps`. */
   stamp: number;
   columns: string[];
-  samples: SampleItem[];
+  samples: SampleItemView[];
 }
 
 /** A column of samples; `low` and `high` are of the finite values seen. */
@@ -848,7 +848,7 @@ export interface CacheStats {
 }
 
 /** What a person says of a run. An empty name leaves it its own; `colour` is 1 to 10, 0 leaves it to the page. */
-export interface RunMark {
+export interface RunMarkView {
   name: string;
   colour: number;
   hidden: boolean;
@@ -856,7 +856,7 @@ export interface RunMark {
 }
 
 /** What a person says of a sample. `uid` and `excerpt` are filled in by the server, whatever was sent. */
-export interface SampleMark {
+export interface SampleMarkView {
   bookmarked: boolean;
   note: string;
   uid: string;
@@ -875,8 +875,8 @@ export interface StateItem {
   version: number;
   /** Seconds since the epoch. */
   changed_s: number;
-  run_mark: RunMark | null;
-  sample_mark: SampleMark | null;
+  run_mark: RunMarkView | null;
+  sample_mark: SampleMarkView | null;
   setting: unknown;
 }
 
@@ -917,8 +917,8 @@ export interface StateChange {
   run: string;
   owner: string;
   name: string;
-  run_mark: RunMark | null;
-  sample_mark: SampleMark | null;
+  run_mark: RunMarkView | null;
+  sample_mark: SampleMarkView | null;
   setting: unknown;
 }
 
@@ -933,7 +933,7 @@ export interface ConflictReply {
 export interface MarkedSample {
   name: string;
   /** As the run has it now, found by its id, else by its uid; null where it is there no longer. */
-  sample: SampleItem | null;
+  sample: SampleItemView | null;
 }
 
 /** `GET /api/runs/{run}/marked?before=`: the samples of a run that a person marked, those marked last first. */

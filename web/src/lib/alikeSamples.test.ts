@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import type { SampleItem } from "../api/types.gen";
+import type { SampleItemView } from "../api/types.gen";
 import { without } from "./alike";
 import { commonBeside } from "./alikeSamples";
 
-const item = (group: number, index: number, preview: string): SampleItem => ({ id: `train/0/${group}/${index}`, prompt: `Show your work in tags, and reach ${group} with these.`, preview }) as SampleItem;
+const item = (group: number, index: number, preview: string): SampleItemView => ({ id: `train/0/${group}/${index}`, prompt: `Show your work in tags, and reach ${group} with these.`, preview }) as SampleItemView;
 
 const PAGE = [0, 1, 2].flatMap((group) => ["add", "halve", "double"].map((word, index) => item(group, index, `I need to reach ${group} with each of these once. Let me ${word} it first.`)));
 

@@ -1,9 +1,9 @@
 /** What a person added, as the page holds it: names, items by key, and what a change does to them. */
 
-import type { RunMark, SampleMark, StateItem, StateOwner } from "../api/types.gen";
+import type { RunMarkView, SampleMarkView, StateItem, StateOwner } from "../api/types.gen";
 
-export const NO_RUN_MARK: RunMark = { name: "", colour: 0, hidden: false, note: "" };
-export const NO_SAMPLE_MARK: SampleMark = { bookmarked: false, note: "", uid: "", excerpt: "" };
+export const NO_RUN_MARK: RunMarkView = { name: "", colour: 0, hidden: false, note: "" };
+export const NO_SAMPLE_MARK: SampleMarkView = { bookmarked: false, note: "", uid: "", excerpt: "" };
 
 export type Kind = "run" | "sample" | "setting";
 
@@ -16,7 +16,7 @@ export interface Subject {
 }
 
 /** What an item says; null where it was removed. */
-export type Said = RunMark | SampleMark | Record<string, unknown> | null;
+export type Said = RunMarkView | SampleMarkView | Record<string, unknown> | null;
 
 export const keyOf = (kind: string, owner: string, name: string): string => `${kind}\n${owner}\n${name}`;
 

@@ -2,7 +2,7 @@
 
 import { computed, effect, signal, untracked } from "@preact/signals";
 import { type ApiError, getMembers, getSamples } from "../api";
-import type { MembersReply, SampleItem, SamplesReply } from "../api/types.gen";
+import type { MembersReply, SampleItemView, SamplesReply } from "../api/types.gen";
 import { scopeOf } from "../lib/address";
 import { groupOf } from "../lib/together";
 import { columns } from "./columns";
@@ -46,7 +46,7 @@ export const groupId = computed<string | null>(() => (isOpen.value && place.valu
 export const metricColumns = computed<readonly string[]>(() => columns.value.filter(({ source, kind }) => source === "metric" && kind === "number").slice(0, METRICS).map(({ name }) => name));
 
 /** The samples of the group that the address names, as far as they are here. */
-export const membersHere = computed<readonly SampleItem[]>(() => {
+export const membersHere = computed<readonly SampleItemView[]>(() => {
   const held = members.value;
   const first = held?.samples[0];
   const isOf = first !== undefined && held?.run === place.value.run && groupOf(first.id) === groupId.value;

@@ -2,7 +2,7 @@
 
 import { computed, effect, signal, untracked } from "@preact/signals";
 import type { ApiError } from "../api";
-import type { GroupItem, SampleItem } from "../api/types.gen";
+import type { GroupItem, SampleItemView } from "../api/types.gen";
 import type { Place } from "../lib/address";
 import { groupAt, idAt, idOfRow, itemAt, keyOf, type Listing, PAGE, placesOf, rowOf, type Scope, scopeAt as scopeOf } from "../lib/listing";
 import { Lru } from "../lib/lru";
@@ -53,7 +53,7 @@ export const rowHere = computed<number | null>(() => {
 export const groupHere = computed<GroupItem | null>(() => (listing.value?.mode === "groups" && rowHere.value !== null ? (groupAt(listing.value, rowHere.value) ?? null) : null));
 
 /** The list's knowledge of a sample. */
-export function itemOf(id: string): SampleItem | null {
+export function itemOf(id: string): SampleItemView | null {
   const at = places.value.get(id);
   return at === undefined ? null : (itemAt(listing.value, at) ?? null);
 }

@@ -6,7 +6,7 @@
 
 import { batch, computed, signal } from "@preact/signals";
 import { type ApiError, changeState, getState } from "../api";
-import type { ConflictReply, RunItem, RunMark, SampleMark, StateItem, StateOwner } from "../api/types.gen";
+import type { ConflictReply, RunItem, RunMarkView, SampleMarkView, StateItem, StateOwner } from "../api/types.gen";
 import { isEmpty, keyOf, merged, NO_RUN_MARK, NO_SAMPLE_MARK, ownerOf, type Said, saidBy, type Subject } from "../lib/marks";
 import { runs } from "./runs";
 import { asApiError } from "./session";
@@ -63,12 +63,12 @@ export const ofRun = (run: string): Subject => ({ kind: "run", run, owner: "", n
 export const ofSample = (run: string, id: string): Subject => ({ kind: "sample", run, owner: "", name: id });
 const ofSetting = (name: string): Subject => ({ kind: "setting", run: "", owner: "", name });
 
-export const runMark = (run: string): RunMark => (said(ofRun(run)) as RunMark | null) ?? NO_RUN_MARK;
-export const sampleMark = (run: string, id: string): SampleMark => (said(ofSample(run, id)) as SampleMark | null) ?? NO_SAMPLE_MARK;
+export const runMark = (run: string): RunMarkView => (said(ofRun(run)) as RunMarkView | null) ?? NO_RUN_MARK;
+export const sampleMark = (run: string, id: string): SampleMarkView => (said(ofSample(run, id)) as SampleMarkView | null) ?? NO_SAMPLE_MARK;
 export const settingOf = (name: string): Record<string, unknown> | null => said(ofSetting(name)) as Record<string, unknown> | null;
 
-export const changeRun = async (run: string, change: Partial<RunMark>): Promise<void> => put(ofRun(run), { ...runMark(run), ...change });
-export const changeSample = async (run: string, id: string, change: Partial<SampleMark>): Promise<void> =>
+export const changeRun = async (run: string, change: Partial<RunMarkView>): Promise<void> => put(ofRun(run), { ...runMark(run), ...change });
+export const changeSample = async (run: string, id: string, change: Partial<SampleMarkView>): Promise<void> =>
   put(ofSample(run, id), { ...sampleMark(run, id), ...change });
 /**
  * Change a text that was being written for a while: `before` is what it was when the writing began. Where another change

@@ -2,13 +2,13 @@
 
 import { computed, signal } from "@preact/signals";
 import { type ApiError, getRuns } from "../api";
-import type { Note, RunItem, SplitItem } from "../api/types.gen";
+import type { NoteView, RunItem, SplitItem } from "../api/types.gen";
 import { choicesOf } from "../lib/splits";
 import { place } from "./place";
 import { asApiError } from "./session";
 
 export const runs = signal<readonly RunItem[] | null>(null);
-export const notes = signal<readonly Note[]>([]);
+export const notes = signal<readonly NoteView[]>([]);
 export const program = signal("");
 export const runsError = signal<ApiError | null>(null);
 

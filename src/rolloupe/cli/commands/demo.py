@@ -6,7 +6,7 @@ import click
 
 from rolloupe.cli.commands.view import serving, start
 from rolloupe.cli.frame import Command, Example
-from rolloupe.cli.options import Place
+from rolloupe.cli.options import RunPaths
 
 EXAMPLES = (
     Example("rolloupe demo", "Look around"),
@@ -26,4 +26,4 @@ def demo(index_dir: str | None, **server: Any) -> None:
     from rolloupe.demo import FIRST, RUNS, dated
 
     dated()
-    start(Place((str(FIRST), str(RUNS)), index_dir), **server)
+    start(RunPaths((str(FIRST), str(RUNS)), index_dir), **server)

@@ -7,7 +7,7 @@ import click
 
 from rolloupe._version import __version__
 from rolloupe.cli import options, progress
-from rolloupe.cli.diagnosis import Findings, Report, examine
+from rolloupe.cli.diagnosis import Diagnosis, Findings, examine
 from rolloupe.cli.frame import NOTHING, OK, Command, Example
 from rolloupe.cli.json_output import dumps
 from rolloupe.cli.terminal import line, output, tell
@@ -77,7 +77,7 @@ def versions() -> dict[str, str]:
     return {**found, "system": platform.platform()}
 
 
-def _record(report: Report) -> dict[str, Any]:
+def _record(report: Diagnosis) -> dict[str, Any]:
     return {
         "runs": [
             {
@@ -109,7 +109,7 @@ def _record_of(judge: "Judge") -> dict[str, Any]:
     return {"metric": judge.metric, "bar": value, "by_env": dict(by_env), "falls": falls, "reason": reason}
 
 
-def _print(report: Report, most: int | None) -> None:
+def _print(report: Diagnosis, most: int | None) -> None:
     console = output()
     console.print(line(f"Recognised: {_count(len(report.runs), 'run')}", "bold"))
     for run in report.runs:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from rolloupe.api import Run
-    from rolloupe.query.search import Hit, Progress, Snippet, Transcript
+    from rolloupe.query.search import Hit, SearchProgress, Snippet, Transcript
 
 LIMIT = 50
 """Samples that are listed for a person unless `--limit` says otherwise; all are counted."""
@@ -126,7 +126,7 @@ def search(
 
 def _search(
     run: "Run", text: str, asked: dict[str, Any], limit: int | None, *, as_json: bool, many: bool
-) -> "tuple[Progress, int]":
+) -> "tuple[SearchProgress, int]":
     """Search a run, and write what is found. Returns how it ended, and how many were written."""
     hits = run.search(text, limit=limit, **asked)
     count, last = 0, None

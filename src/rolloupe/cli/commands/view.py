@@ -68,7 +68,7 @@ SERVER_OPTIONS: tuple[Callable[[Any], Any], ...] = (
 )
 
 
-def start(place: options.Place, *, cache_memory: int, no_browser: bool, **server: Any) -> None:
+def start(place: options.RunPaths, *, cache_memory: int, no_browser: bool, **server: Any) -> None:
     """Serve the runs of a place until interrupted."""
     from rolloupe.server.process.serve import serve
 

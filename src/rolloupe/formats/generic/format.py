@@ -23,7 +23,7 @@ from rolloupe.formats.generic.keys import (
 )
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.field_map import ROLES, Fields, renamed
-from rolloupe.formats.reading.files import Entry, alone, files, folders, links_of, stem
+from rolloupe.formats.reading.files import FolderEntry, alone, files, folders, links_of, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat, Record, References, Unusable, step_of
 from rolloupe.formats.reading.peek import look, look_into
 from rolloupe.formats.unreadable import is_foreign
@@ -200,7 +200,7 @@ class Generic(JsonlFormat):
         )
 
 
-def _step_folders(folder: str, link_root: str) -> list[Entry]:
+def _step_folders(folder: str, link_root: str) -> list[FolderEntry]:
     named = [entry for entry in folders(folder, link_root) if fields.step_of_folder(entry.name) is not None]
     return named[:MAX_STEP_FOLDERS]
 
@@ -235,7 +235,7 @@ def _words(part: str) -> list[str]:
 _with_samples: set[tuple[str, int, Fields, bool]] = set()
 
 
-def _may_hold_samples(entry: Entry, named: Fields, *, forced: bool) -> bool:
+def _may_hold_samples(entry: FolderEntry, named: Fields, *, forced: bool) -> bool:
     """Tell whether rows of a file may be samples. Remembered once some were, as a file may begin with others."""
     key = (entry.path, entry.inode, named, forced)
     if key in _with_samples:

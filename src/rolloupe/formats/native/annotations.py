@@ -23,14 +23,14 @@ MAX_PLACES = 1000
 Raw = Callable[[Source, Locator], bytes]
 
 
-class Line(NamedTuple):
+class AnnotationLine(NamedTuple):
     """A line of annotations: its file, as the run calls it, and what it says."""
 
     source: str
     record: Record
 
 
-def about(run: RunInfo, uid: str, places: Sequence[Locator] | None, raw: Raw) -> tuple[list[Line], list[str]]:
+def about(run: RunInfo, uid: str, places: Sequence[Locator] | None, raw: Raw) -> tuple[list[AnnotationLine], list[str]]:
     """Return the lines about a sample, oldest first, and what could not be read.
 
     `places` says where they stand, oldest first; None where nobody knows. `raw` reads the bytes at a place.
@@ -40,7 +40,7 @@ def about(run: RunInfo, uid: str, places: Sequence[Locator] | None, raw: Raw) ->
     held_at = {f"{FOLDER}/{entry.name}": entry.location for entry in held}
     if places is None:
         return _searched(held_at, uid)
-    lines: list[Line] = []
+    lines: list[AnnotationLine] = []
     notes = [f"annotations: of very many the last {MAX_PLACES} count"] if len(places) > MAX_PLACES else []
     for name, own in groupby(places[-MAX_PLACES:], key=lambda place: place.source):
         where = held_at.get(name)
@@ -52,17 +52,17 @@ def about(run: RunInfo, uid: str, places: Sequence[Locator] | None, raw: Raw) ->
     return lines, notes
 
 
-def _searched(held_at: dict[str, Location], uid: str) -> tuple[list[Line], list[str]]:
-    lines: list[Line] = []
+def _searched(held_at: dict[str, Location], uid: str) -> tuple[list[AnnotationLine], list[str]]:
+    lines: list[AnnotationLine] = []
     notes: list[str] = []
     for name, where in held_at.items():
         found, told = annotations.about(where, "uid", uid)
-        lines += [Line(name, record) for record in found]
+        lines += [AnnotationLine(name, record) for record in found]
         notes += told
     return lines, notes
 
 
-def _at(source: Source, places: list[Locator], uid: str, raw: Raw) -> list[Line] | None:
+def _at(source: Source, places: list[Locator], uid: str, raw: Raw) -> list[AnnotationLine] | None:
     """The lines at some places of a file; None where one of them is no longer about the sample."""
     found = []
     for place in places:
@@ -72,7 +72,7 @@ def _at(source: Source, places: list[Locator], uid: str, raw: Raw) -> list[Line]
             return None
         if fields.name(record.get("uid")) != uid:
             return None
-        found.append(Line(source.name, record))
+        found.append(AnnotationLine(source.name, record))
     return found
 
 

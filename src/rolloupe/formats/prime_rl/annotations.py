@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from rolloupe import tokens
-from rolloupe.formats.prime_rl.episodes import Compact, Node, as_dict, as_list
+from rolloupe.formats.prime_rl.episodes import Compact, EpisodeNode, as_dict, as_list
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.files import Entry, files, folders, stem
+from rolloupe.formats.reading.files import FolderEntry, files, folders, stem
 from rolloupe.formats.reading.jsonl import Record, Unusable, lines, parse
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.model import Location
@@ -42,7 +42,7 @@ class Stream(NamedTuple):
     producer: str
     listing: Location | None
     """Where the index of its chunks lies, if it has one."""
-    chunks: dict[int, Entry]
+    chunks: dict[int, FolderEntry]
 
 
 def streams(folder: str, link_root: str) -> list[Stream]:
@@ -192,7 +192,7 @@ def metrics_of(branch: Record) -> dict[str, float]:
     return found
 
 
-def folded(nodes: list[Node], paths: list[list[int]], records: Iterable[Record]) -> Compact:
+def folded(nodes: list[EpisodeNode], paths: list[list[int]], records: Iterable[Record]) -> Compact:
     """Fold annotations onto the nodes of a trace, whose branches are `paths`: values for tokens under the mask.
 
     A stream ends at the first node that it does not cover whole: the trainer cut the sequence there.
@@ -207,7 +207,7 @@ def folded(nodes: list[Node], paths: list[list[int]], records: Iterable[Record])
     return found
 
 
-def _fold(found: Compact, nodes: list[Node], path: list[int], name: str, stream: list[Any]) -> None:
+def _fold(found: Compact, nodes: list[EpisodeNode], path: list[int], name: str, stream: list[Any]) -> None:
     at = 0
     for index in path:
         mask = nodes[index].mask

@@ -31,7 +31,7 @@ COMPACT: Final = {
 """Arrays of a node that hold a value for each token under its mask, and the series that they become."""
 
 
-class Node(NamedTuple):
+class EpisodeNode(NamedTuple):
     """A message of a trace. `ids` and `mask` are of one length; the mask is true for what the model sampled."""
 
     record: Record
@@ -51,13 +51,13 @@ class Branch(NamedTuple):
     """Its place in the episode: trace and branch by number. Empty for an episode without traces."""
     number: int
     trace: Record
-    nodes: list[Node]
+    nodes: list[EpisodeNode]
     path: list[int]
     texts: dict[int, str]
     """What was made of messages so far, by node: branches of a trace share it."""
 
     @property
-    def members(self) -> list[Node]:
+    def members(self) -> list[EpisodeNode]:
         """Its nodes in order."""
         return [self.nodes[index] for index in self.path]
 
@@ -112,17 +112,17 @@ def _all_branches(traces: list[Record]) -> Iterator[Branch]:
             yield Branch(f"{number:03}.{place:03}", place, trace, nodes, _path(nodes, leaf), texts)
 
 
-def nodes_of(trace: Record) -> list[Node]:
+def nodes_of(trace: Record) -> list[EpisodeNode]:
     """Return the nodes of a trace. A parent must stand before its child: what names another is a root."""
     return [_node(as_dict(record), index) for index, record in enumerate(as_list(trace.get("nodes"))[:MAX_NODES])]
 
 
-def _node(record: Record, index: int) -> Node:
+def _node(record: Record, index: int) -> EpisodeNode:
     ids, mask = as_list(record.get("token_ids")), as_list(record.get("mask"))
     length = min(len(ids), len(mask))
     parent = fields.count(record.get("parent"))
     flags = [value is True or value == 1 for value in mask[:length]]
-    return Node(
+    return EpisodeNode(
         record=record,
         parent=parent if parent is not None and parent < index else None,
         is_sampled=record.get("sampled") is True,
@@ -133,7 +133,7 @@ def _node(record: Record, index: int) -> Node:
     )
 
 
-def _path(nodes: list[Node], leaf: int) -> list[int]:
+def _path(nodes: list[EpisodeNode], leaf: int) -> list[int]:
     path = []
     at: int | None = leaf if leaf >= 0 else None
     while at is not None:
@@ -142,7 +142,7 @@ def _path(nodes: list[Node], leaf: int) -> list[int]:
     return path[::-1]
 
 
-def split_at(members: list[Node]) -> int:
+def split_at(members: list[EpisodeNode]) -> int:
     """Return how many nodes stand before the first that the model sampled: the prompt."""
     return next((index for index, node in enumerate(members) if node.is_sampled), len(members))
 
@@ -275,6 +275,6 @@ def notes_of(branch: Branch) -> list[str]:
     return found
 
 
-def _is_odd(node: Node, key: str) -> bool:
+def _is_odd(node: EpisodeNode, key: str) -> bool:
     stored = as_list(node.record.get(key))
     return bool(stored) and len(stored) != node.sampled_tokens

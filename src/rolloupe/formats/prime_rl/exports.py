@@ -30,9 +30,9 @@ from rolloupe.formats.prime_rl.token_columns import (
     turns_of,
 )
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.files import Entry, alone, entries, files, folders, links_of, plain_name, stem
+from rolloupe.formats.reading.files import FolderEntry, alone, entries, files, folders, links_of, plain_name, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat, Record, step_of
-from rolloupe.formats.reading.peek import Look, look, look_into
+from rolloupe.formats.reading.peek import Peek, look, look_into
 from rolloupe.model import (
     Location,
     Locator,
@@ -222,18 +222,18 @@ def _rank_files(folder: str, links: str) -> list[tuple[Location, int | None]]:
     return sorted(found, key=lambda one: (one[1] or 0, one[0]))
 
 
-def _ranks(listed: list[Entry]) -> list[Location]:
+def _ranks(listed: list[FolderEntry]) -> list[Location]:
     return [entry.location for entry in listed if _RANK.fullmatch(plain_name(entry.name))]
 
 
-def _described(found: list[tuple[Location, int | None]], looks: list[Look]) -> str:
+def _described(found: list[tuple[Location, int | None]], looks: list[Peek]) -> str:
     steps = {step for _, step in found if step is not None}
     number = f"{len(found)} file{'s' if len(found) != 1 else ''} of ranks"
     places = f" in {len(steps)} step{'s' if len(steps) != 1 else ''}" if steps else ""
     return f"{number}{places}{ROWS if looks else ', all of them empty so far'}"
 
 
-def _fits(looks: list[Look]) -> bool:
+def _fits(looks: list[Peek]) -> bool:
     return any(record.keys() >= _TELLING for seen in looks for record in seen.objects)
 
 

@@ -50,7 +50,7 @@ ARRAYS = {"tokens", "token_ids", "position_ids", "loss_mask", "rewards", *SERIES
 Mask = NDArray[np.bool_]
 
 
-class Columns:
+class TokenColumns:
     """The arrays of a record, cut to one length, and absent outside of the mask."""
 
     def __init__(self, record: Record) -> None:
@@ -104,19 +104,19 @@ def _integers(values: list[object]) -> list[int]:
     return [-1 if (found := fields.integer(value)) is None else found for value in values]
 
 
-def columns_of(record: Record) -> Columns:
+def columns_of(record: Record) -> TokenColumns:
     """Read the columns of a record. Raises `Unusable` where it is no sample."""
     if "token_ids" not in record and "tokens" not in record:
         raise Unusable("an object without token_ids or tokens is no sample")
     objects = record.get("tokens")
     if isinstance(record.get("token_ids"), list) or not isinstance(objects, list):
-        return Columns(record)
+        return TokenColumns(record)
     rows = [one if isinstance(one, dict) else {} for one in objects]
     keys = dict.fromkeys(key for row in rows for key in row)
-    return Columns({**record, **{OF_THE_FIRST.get(key, key): [row.get(key) for row in rows] for key in keys}})
+    return TokenColumns({**record, **{OF_THE_FIRST.get(key, key): [row.get(key) for row in rows] for key in keys}})
 
 
-def metrics_of(record: Record, columns: Columns) -> dict[str, float]:
+def metrics_of(record: Record, columns: TokenColumns) -> dict[str, float]:
     """Return the numbers of a record that are sample metrics, and those that follow from its columns."""
     found = {key: float(number) for key in NUMBERS if (number := fields.integer(record.get(key))) is not None}
     found.pop("schema_version", None)
@@ -139,7 +139,7 @@ def metrics_of(record: Record, columns: Columns) -> dict[str, float]:
     return found | _weighted(columns)
 
 
-def token_series_of(columns: Columns) -> list[TokenSeries]:
+def token_series_of(columns: TokenColumns) -> list[TokenSeries]:
     """The token series of a sample, the loss mask first."""
     found = [TokenSeries(name="loss_mask", values=columns.mask.astype(np.float64).tolist())]
     for name, values in series_of(columns).items():
@@ -149,14 +149,14 @@ def token_series_of(columns: Columns) -> list[TokenSeries]:
     return found
 
 
-def series_of(columns: Columns) -> dict[str, tokens.Floats]:
+def series_of(columns: TokenColumns) -> dict[str, tokens.Floats]:
     """The token series by name: those that have a value somewhere."""
     read = ((name, columns.floats(name)) for name in SERIES)
     found = {"logprobs" if name == AT_SAMPLING else name: values for name, values in read if values is not None}
     return {name: values for name, values in found.items() if not np.isnan(values).all()}
 
 
-def _weighted(columns: Columns) -> dict[str, float]:
+def _weighted(columns: TokenColumns) -> dict[str, float]:
     """How many tokens the cross-entropy alone trains. Without weights the RL loss has weight 1, the others none."""
     own, ce, ref = (columns.floats(key) for key in ("rl_weights", "ce_weights", "ref_kl_weights"))
     if ce is None or np.isnan(ce).all():
@@ -173,7 +173,7 @@ def first_of(values: tokens.Floats | None) -> float | None:
     return float(values[np.isfinite(values)][0])
 
 
-def turns_of(columns: Columns) -> list[Turn]:
+def turns_of(columns: TokenColumns) -> list[Turn]:
     """A turn for each span of the mask: what was sampled, and what stood around it."""
     changes = np.flatnonzero(np.diff(columns.mask)) + 1
     edges = [0, *changes[: MAX_TURNS - 1].tolist(), columns.length]
@@ -195,7 +195,7 @@ def turns_of(columns: Columns) -> list[Turn]:
     return turns
 
 
-def absences_of(columns: Columns) -> list[str]:
+def absences_of(columns: TokenColumns) -> list[str]:
     """Say where there is no value, and why."""
     if not columns.mask.any():
         return []

@@ -17,9 +17,9 @@ from rolloupe.formats.prime_rl import annotations, episodes
 from rolloupe.formats.prime_rl.episodes import Branch, as_dict
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading import trainer_files as trainer
-from rolloupe.formats.reading.files import Entry, alone, file_of, files, links_of, stem
+from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, links_of, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat, Record, Unusable, step_of
-from rolloupe.formats.reading.peek import Look, look, look_into
+from rolloupe.formats.reading.peek import Peek, look, look_into
 from rolloupe.model import (
     Annotation,
     Location,
@@ -212,7 +212,7 @@ def _metrics_file(run: RunInfo) -> Location | None:
     return file_of(str(Path(run.root, MONITORS)), "metrics.jsonl", links_of(run))
 
 
-def _stream_files(folder: str, link_root: str) -> list[Entry]:
+def _stream_files(folder: str, link_root: str) -> list[FolderEntry]:
     """The chunks of a stream in their order; of the first release, its only file."""
     chunks = [entry for entry in files(str(Path(folder, STREAM)), link_root) if stem(entry.name).isdecimal()]
     plain = [entry for entry in files(folder, link_root) if stem(entry.name) == STREAM]
@@ -239,7 +239,7 @@ def _annotation_sources(run: RunInfo) -> list[Source]:
     ]
 
 
-def _fits(looks: list[Look]) -> bool:
+def _fits(looks: list[Peek]) -> bool:
     return any(episodes.is_episode(record) for seen in looks for record in seen.objects)
 
 

@@ -21,8 +21,8 @@ from rolloupe.formats.reading.codecs import (
     PIECE_BYTES,
     Damage,
     Decoder,
+    DecodingStopped,
     Point,
-    Stopped,
 )
 
 BLOCK_BYTES = 2**20
@@ -41,7 +41,7 @@ MAX_TABLE_BYTES = 16 * 2**20
 _PROBE_BYTES = 4096
 
 
-class Extent(NamedTuple):
+class StreamExtent(NamedTuple):
     """How far a stream reaches, up to where one asked, and how many bytes of the file that takes."""
 
     stop: int
@@ -64,7 +64,7 @@ class Gap(NamedTuple):
     damage: Damage
 
 
-class State(NamedTuple):
+class FileStamp(NamedTuple):
     """A file at one moment: its size, its time, and which file it is."""
 
     size: int
@@ -81,7 +81,7 @@ class Contents:
         self._gzip = gzip
         self.ahead_bytes = 0 if gzip else CHUNK_BYTES
         """By so much `Block.file_stop` may be ahead of the block: a zstd frame is fed in chunks."""
-        self._state = State(-1, 0)
+        self._state = FileStamp(-1, 0)
         self._forget()
 
     def _forget(self) -> None:
@@ -100,7 +100,7 @@ class Contents:
         self._head = b""
         self._furthest = (0, b"")
 
-    def refresh(self, file: BinaryIO, state: State) -> None:
+    def refresh(self, file: BinaryIO, state: FileStamp) -> None:
         """Take note of what the file is now: keep what is known where it only grew."""
         if state == self._state:
             return
@@ -120,14 +120,14 @@ class Contents:
         """The length of the stream where a seek table tells it."""
         return self._table_text
 
-    def extent(self, file: BinaryIO, stop: int) -> Extent:
+    def extent(self, file: BinaryIO, stop: int) -> StreamExtent:
         """See `extent`."""
         index = max(0, stop - 1) // BLOCK_BYTES
         with self.lock:
             block = self.block(file, index)
             if not block.data and self._end is not None:
                 index, block = self._end
-        return Extent(min(stop, index * BLOCK_BYTES + len(block.data)), block.file_stop)
+        return StreamExtent(min(stop, index * BLOCK_BYTES + len(block.data)), block.file_stop)
 
     def block(self, file: BinaryIO, index: int) -> Block:
         """Return a block, empty beyond the end. Raises OSError."""
@@ -169,7 +169,7 @@ class Contents:
             damage = None
             try:
                 piece = decoder.pull(file)
-            except Stopped as stopped:
+            except DecodingStopped as stopped:
                 piece, damage = b"", stopped.damage
                 if stopped.lossy and isinstance(decoder, Decoder):
                     piece, damage = self._last_piece(file, decoder, damage)
@@ -191,7 +191,7 @@ class Contents:
         try:
             while len(piece) < PIECE_BYTES and (found := again.pull(file)):
                 piece += found[-(again.text - decoder.text) :] if again.text > decoder.text else b""
-        except Stopped as stopped:
+        except DecodingStopped as stopped:
             damage = stopped.damage
         decoder.text += len(piece)
         return piece, damage

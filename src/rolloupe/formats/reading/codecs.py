@@ -46,7 +46,7 @@ class Damage(NamedTuple):
     cut: bool = False
 
 
-class Stopped(Exception):
+class DecodingStopped(Exception):
     """Raised where a stream cannot be decoded any further; `lossy` where output before the error went with it."""
 
     def __init__(self, damage: Damage, *, lossy: bool = False) -> None:
@@ -154,10 +154,10 @@ class Decoder:
         return Point(self.text, self.place, self._codec.copy()) if isinstance(self._codec, Gzip) else None
 
     def pull(self, file: BinaryIO) -> bytes:
-        """Return the next piece, or nothing at the end of the file. Raises `Stopped`, and OSError."""
+        """Return the next piece, or nothing at the end of the file. Raises `DecodingStopped`, and OSError."""
         if self.text > FREE_BYTES and self.text > MAX_RATIO * max(1, self.place):
             reason = f"expands more than {MAX_RATIO}-fold, to more than {self.text // 2**20} MiB"
-            raise Stopped(Damage(self.place, f"{reason}: read no further"))
+            raise DecodingStopped(Damage(self.place, f"{reason}: read no further"))
         while True:
             if self._codec is None:
                 if not self._begins(file):
@@ -166,7 +166,7 @@ class Decoder:
                 self._codec = Gzip() if self._gzip else _zstd()
                 self._empty += 1
                 if self._empty > MAX_EMPTY:
-                    raise Stopped(self._idle(f"more than {MAX_EMPTY:,} times no content at all"))
+                    raise DecodingStopped(self._idle(f"more than {MAX_EMPTY:,} times no content at all"))
             hungry = self._codec.needs_input
             data = self._take(file) if hungry else b""
             out = self._decode(self._codec, data)
@@ -175,7 +175,7 @@ class Decoder:
                 self._at -= len(self._codec.unused_data)
                 self._codec = None
             elif hungry and not data and not out:
-                raise Stopped(self._cut())
+                raise DecodingStopped(self._cut())
             if out:
                 self._empty = 0
                 return out
@@ -188,14 +188,14 @@ class Decoder:
             return codec.decompress(data, PIECE_BYTES)
         except (zlib.error, zstd.ZstdError) as error:
             what = str(error).rpartition("data: ")[2].rstrip(".")
-            raise Stopped(Damage(max(0, self.place - len(data)), f"damaged ({what})"), lossy=True) from None
+            raise DecodingStopped(Damage(max(0, self.place - len(data)), f"damaged ({what})"), lossy=True) from None
 
     def _cut(self) -> Damage:
         what = "gzip member" if self._gzip else "zstd frame"
         return Damage(self.place, f"the file ends inside a {what}: cut off, or still being written", cut=True)
 
     def _begins(self, file: BinaryIO) -> bool:
-        """Tell whether another member or frame follows. gzip members may be padded with zeros. Raises `Stopped`."""
+        """Tell whether another member or frame follows. gzip members may end in zeros. Raises `DecodingStopped`."""
         padding = 0
         while self._fill(file):
             if self._gzip and self.place:
@@ -204,7 +204,7 @@ class Decoder:
                 self._at += zeros
                 padding += zeros
                 if padding > MAX_PADDING_BYTES:
-                    raise Stopped(self._idle(f"more than {MAX_PADDING_BYTES // 2**20} MiB of zeros"))
+                    raise DecodingStopped(self._idle(f"more than {MAX_PADDING_BYTES // 2**20} MiB of zeros"))
             if self._at < len(self._input):
                 return True
         return False

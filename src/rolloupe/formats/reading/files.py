@@ -15,7 +15,7 @@ COMPRESSED = (".zst", ".gz")
 """Endings that may stand behind any other; of two files that differ in them alone, the first of these is taken."""
 
 
-class Entry(NamedTuple):
+class FolderEntry(NamedTuple):
     """A file or folder as found; `refused` says why it may not be opened, and is empty where it may."""
 
     name: str
@@ -31,7 +31,7 @@ class Entry(NamedTuple):
         return Location(self.path, self.root)
 
 
-_listed: ContextVar[dict[tuple[str, str], list[Entry]] | None] = ContextVar("listed", default=None)
+_listed: ContextVar[dict[tuple[str, str], list[FolderEntry]] | None] = ContextVar("listed", default=None)
 
 
 def links_of(run: RunInfo) -> str:
@@ -49,7 +49,7 @@ def listing_once() -> Iterator[None]:
         _listed.reset(token)
 
 
-def entries(folder: str, link_root: str) -> list[Entry]:
+def entries(folder: str, link_root: str) -> list[FolderEntry]:
     """List what is in a folder in the order of the names. Raises OSError where the folder cannot be read."""
     listed = _listed.get()
     if listed is None:
@@ -59,7 +59,7 @@ def entries(folder: str, link_root: str) -> list[Entry]:
     return listed[folder, link_root]
 
 
-def _entries(folder: str, link_root: str) -> list[Entry]:
+def _entries(folder: str, link_root: str) -> list[FolderEntry]:
     found = []
     with folder_entries(Location(folder, link_root)) as listing:
         for entry in listing:
@@ -68,7 +68,7 @@ def _entries(folder: str, link_root: str) -> list[Entry]:
             is_folder = not refused and entry.is_dir()
             if not (refused or is_folder or entry.is_file()):
                 refused = "neither a file nor a folder but a pipe, a socket or a device"
-            found.append(Entry(entry.name, path, is_folder, entry.inode(), link_root, refused))
+            found.append(FolderEntry(entry.name, path, is_folder, entry.inode(), link_root, refused))
     return sorted(found)
 
 
@@ -100,7 +100,7 @@ def alone(path: Path | str) -> Location:
     return Location(str(path), str(path))
 
 
-def files(folder: str, link_root: str, suffixes: tuple[str, ...] = JSONL) -> list[Entry]:
+def files(folder: str, link_root: str, suffixes: tuple[str, ...] = JSONL) -> list[FolderEntry]:
     """List the files of a folder by their endings; none where the folder is missing or lies outside.
 
     Compressed ones count by the ending before. Where a file lies there both plain and compressed, as while a writer
@@ -120,7 +120,7 @@ def file_of(folder: str, name: str, link_root: str) -> Location | None:
     return next((one.location for one in files(folder, link_root, (name,)) if plain_name(one.name) == name), None)
 
 
-def _sealed_once(listed: list[Entry]) -> list[Entry]:
+def _sealed_once(listed: list[FolderEntry]) -> list[FolderEntry]:
     names = {entry.name for entry in listed}
     return [entry for entry in listed if not is_passed_over(entry.name, names)]
 
@@ -132,7 +132,7 @@ def is_passed_over(name: str, names: Collection[str]) -> bool:
     return bool(kind) and any(other in names for other in (plain, *(plain + ending for ending in before)))
 
 
-def folders(folder: str, link_root: str) -> list[Entry]:
+def folders(folder: str, link_root: str) -> list[FolderEntry]:
     """List the folders in a folder; none where it is missing."""
     try:
         listed = entries(folder, link_root)

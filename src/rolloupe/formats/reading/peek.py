@@ -38,7 +38,7 @@ _space = re.compile(r"[ \t\r\n]*")
 _decoder = json.JSONDecoder()
 
 
-class Look(NamedTuple):
+class Peek(NamedTuple):
     """What stands at the beginning of a file. `trouble` says why no object was found; an empty file has neither."""
 
     objects: tuple[Record, ...] = ()
@@ -52,21 +52,21 @@ class Look(NamedTuple):
         return not self.objects and not self.trouble
 
 
-def look(location: Location) -> Look:
+def look(location: Location) -> Peek:
     """Look into a file; what cannot be read is told in `trouble`."""
     try:
         state = os.stat(location.path)
         return _look(location, state.st_ino, state.st_size, state.st_mtime_ns)
     except OSError as error:
-        return Look(trouble=f"could not be read: {error.strerror}")
+        return Peek(trouble=f"could not be read: {error.strerror}")
 
 
-def look_into(some: Sequence[Location]) -> list[tuple[Location, Look]]:
+def look_into(some: Sequence[Location]) -> list[tuple[Location, Peek]]:
     """Look into a few of many files, empty ones passed over: from both ends, as old and new files may differ."""
     half = _MAX_EMPTY // 2
     if len(some) > _MAX_EMPTY:
         some = [*some[:half], *some[-half:]]
-    looks: list[tuple[Location, Look]] = []
+    looks: list[tuple[Location, Peek]] = []
     for location in [*some[: MAX_FILES // 2], *reversed(some[MAX_FILES // 2 :])]:
         seen = look(location)
         if not seen.empty:
@@ -77,11 +77,11 @@ def look_into(some: Sequence[Location]) -> list[tuple[Location, Look]]:
 
 
 @lru_cache(maxsize=512)
-def _look(location: Location, _inode: int, size: int, _mtime_ns: int) -> Look:
+def _look(location: Location, _inode: int, size: int, _mtime_ns: int) -> Peek:
     with open_binary(location) as file:
         data = file.read(FIRST_BYTES)
         if is_lfs_pointer(data, size):
-            return Look(trouble=NOT_DOWNLOADED)
+            return Peek(trouble=NOT_DOWNLOADED)
         whole = not file.peek(1)
         seen = _objects(data, whole=whole)
         if not (whole or (seen.objects and seen.whole)):  # the keys that tell may stand behind a long text
@@ -89,11 +89,11 @@ def _look(location: Location, _inode: int, size: int, _mtime_ns: int) -> Look:
             seen = _objects(data, whole=not file.peek(1))
         damage = damage_of(file)
     if damage and not (seen.objects or damage.cut):
-        return Look(trouble=f"{damage.reason}, at byte {damage.offset} of the compressed file")
+        return Peek(trouble=f"{damage.reason}, at byte {damage.offset} of the compressed file")
     return seen
 
 
-def _objects(data: bytes, *, whole: bool) -> Look:
+def _objects(data: bytes, *, whole: bool) -> Peek:
     """Return the first objects among the lines of `data`, or the first keys of a line that is cut."""
     found: list[Record] = []
     trouble = ""
@@ -109,10 +109,10 @@ def _objects(data: bytes, *, whole: bool) -> Look:
         if len(found) == MAX_OBJECTS:
             break
     if found or whole:
-        return Look(tuple(found), "" if found else trouble)
+        return Peek(tuple(found), "" if found else trouble)
     if begun := first_keys(rest):
-        return Look((_slim(begun),), whole=False)
-    return Look(trouble=trouble or "no JSON object in the first MiB")
+        return Peek((_slim(begun),), whole=False)
+    return Peek(trouble=trouble or "no JSON object in the first MiB")
 
 
 def first_keys(data: bytes) -> Record:

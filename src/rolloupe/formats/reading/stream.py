@@ -13,7 +13,7 @@ import threading
 from collections import OrderedDict
 from typing import Any, BinaryIO
 
-from rolloupe.formats.reading.access_points import BLOCK_BYTES, Contents, Extent, Gap, State, read_at
+from rolloupe.formats.reading.access_points import BLOCK_BYTES, Contents, FileStamp, Gap, StreamExtent, read_at
 from rolloupe.formats.reading.codecs import Damage
 from rolloupe.formats.reading.files import compression_of
 from rolloupe.model import Location
@@ -36,7 +36,7 @@ def _contents(file: BinaryIO, gzip: bool) -> Contents:
         while len(_known) > KEPT_FILES:
             _known.popitem(last=False)
     with found.lock:
-        found.refresh(file, State(state.st_size, state.st_mtime_ns))
+        found.refresh(file, FileStamp(state.st_size, state.st_mtime_ns))
     return found
 
 
@@ -130,13 +130,13 @@ def gaps_of(file: BinaryIO) -> list[Gap]:
     return sorted(raw.contents.gaps.values()) if isinstance(raw, _Raw) and raw.contents.gaps else []
 
 
-def extent(location: Location, stop: int) -> Extent:
+def extent(location: Location, stop: int) -> StreamExtent:
     """Tell how far a stream reaches, up to `stop`, and how much of the file that is. Raises OSError."""
     with open_binary(location) as file:
         if isinstance(raw := file.raw, _Raw):
             return raw.contents.extent(raw.file, stop)
         reached = min(stop, os.fstat(file.fileno()).st_size)
-        return Extent(reached, reached)
+        return StreamExtent(reached, reached)
 
 
 def known_length(location: Location) -> int | None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from rolloupe import text
 from rolloupe.formats.reading import fields
 from rolloupe.formats.telescope.tables import Row
-from rolloupe.formats.telescope.texts import Texts
+from rolloupe.formats.telescope.texts import UnpackedTexts
 from rolloupe.model import Part, Turn
 
 CALL_FACTS = ("success", "exit_code", "truncated", "result_tokens", "sandbox_id")
@@ -29,7 +29,7 @@ class Result(NamedTuple):
     text: str
 
 
-def answer_turns(messages: Sequence[Row], calls: Sequence[Row], texts: Texts) -> list[Turn]:
+def answer_turns(messages: Sequence[Row], calls: Sequence[Row], texts: UnpackedTexts) -> list[Turn]:
     """The turns after a generation, from the rows of `env_responses` and of the `tool_calls` that they answer."""
     results = [Result(row, texts.of(row.get("result"))) for row in calls]
     if not messages:
@@ -53,7 +53,7 @@ def _number(call: Row) -> int:
     return fields.integer(call.get("tool_call_idx")) or 0
 
 
-def _message(row: Row, texts: Texts) -> Turn:
+def _message(row: Row, texts: UnpackedTexts) -> Turn:
     kind = fields.tag(row.get("turn_type")) or ""
     is_result = kind == TOOL_RESULT
     turn = Turn(

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rolloupe.formats.reading.files import Entry, entries, links_of
+from rolloupe.formats.reading.files import FolderEntry, entries, links_of
 from rolloupe.formats.reading.trainer_files import read_json
 from rolloupe.formats.reading.zipped_tables import Tables, Unreadable, integers
 from rolloupe.formats.telescope.tables import KINDS, MAX_SAMPLES, Kind, name_of
@@ -127,7 +127,7 @@ def stamp_of(source: Source) -> str:
     return match["stamp"] if match else ""
 
 
-def zips(folder: str, links: str, kind: str) -> list[Entry]:
+def zips(folder: str, links: str, kind: str) -> list[FolderEntry]:
     """The archives in a folder that are named as Telescope names them."""
     try:
         listed = entries(folder, links)
@@ -142,7 +142,7 @@ def _is_named(name: str, folder: str) -> bool:
     return name in _LAST or _BLOCK.fullmatch(name) is not None
 
 
-def _place(entry: Entry) -> tuple[int, str]:
+def _place(entry: FolderEntry) -> tuple[int, str]:
     block = _BLOCK.fullmatch(entry.name)
     return int(block["number"]) if block else _LAST.get(entry.name, 0), entry.name
 

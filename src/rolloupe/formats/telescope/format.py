@@ -18,8 +18,8 @@ from rolloupe.formats.reading.zipped_tables import Unreadable, integers
 from rolloupe.formats.telescope.archives import FOLDERS, MISSING, UNDISPATCHED, kinds_in, marks, merged, tables_of, zips
 from rolloupe.formats.telescope.rows import sampled
 from rolloupe.formats.telescope.run import TelescopeFiles, ranges_of
-from rolloupe.formats.telescope.tables import KINDS, Facts, Kept, kind_of, name_of
-from rolloupe.formats.telescope.texts import Texts
+from rolloupe.formats.telescope.tables import KINDS, Facts, KindTables, kind_of, name_of
+from rolloupe.formats.telescope.texts import UnpackedTexts
 from rolloupe.formats.telescope.turns import as_json
 from rolloupe.model import Location, Locator, Problem, RunInfo, RunPart, Sample, Scanned, Source
 from rolloupe.storage import open_file
@@ -134,7 +134,7 @@ class Telescope(TelescopeFiles):
             return
         left = merged(run).left.get(source.name, np.empty(0, dtype=np.int64))
         for kind in kinds_in(tables):
-            kept = tables.derived(name_of("samples_data", kind), partial(Kept, tables, kind))
+            kept = tables.derived(name_of("samples_data", kind), partial(KindTables, tables, kind))
             yield from _rows(run, source, kept, left)
         for name, reason in tables.trouble.items():
             yield Problem(source=source.name, reason=f"{name}: {reason}")
@@ -154,7 +154,7 @@ class Telescope(TelescopeFiles):
     def raw(self, source: Source, locator: Locator) -> bytes:
         """See `Format`. The rows about a sample as JSON: in the archive they lie in many tables, packed."""
         (facts,) = _kept(source, locator).facts(np.array([locator.start]), raw=True)
-        return as_json(facts, Texts())
+        return as_json(facts, UnpackedTexts())
 
     def read(self, source: Source, start: int, length: int) -> bytes:
         """See `Format`. The bytes of the archive itself."""
@@ -174,7 +174,7 @@ def _fits(location: Location) -> bool:
     return bool(kinds_in(tables)) and any(tables.has(name_of("prompts", kind)) for kind in KINDS)
 
 
-def _rows(run: RunInfo, source: Source, kept: Kept, left: np.ndarray) -> Iterator[Scanned]:
+def _rows(run: RunInfo, source: Source, kept: KindTables, left: np.ndarray) -> Iterator[Scanned]:
     """The rows of one kind that an archive adds, in the order of its table."""
     own, repeated = _own(kept, left)
     if repeated:
@@ -190,7 +190,7 @@ def _rows(run: RunInfo, source: Source, kept: Kept, left: np.ndarray) -> Iterato
             yield _row(run, source, kept, number, facts)
 
 
-def _own(kept: Kept, left: np.ndarray) -> tuple[np.ndarray, int]:
+def _own(kept: KindTables, left: np.ndarray) -> tuple[np.ndarray, int]:
     """The numbers of the rows that are an archive's own, not those of earlier ones; and how many repeat one of them."""
     if kept.samples is None:
         return np.empty(0, dtype=np.int64), 0
@@ -203,7 +203,7 @@ def _own(kept: Kept, left: np.ndarray) -> tuple[np.ndarray, int]:
     return np.flatnonzero(is_first & is_own), int((is_own & ~is_first).sum())
 
 
-def _row(run: RunInfo, source: Source, kept: Kept, number: int, facts: Facts) -> Scanned:
+def _row(run: RunInfo, source: Source, kept: KindTables, number: int, facts: Facts) -> Scanned:
     try:
         return sampled(run, source, kept, number, facts).row
     except Unusable as error:
@@ -214,14 +214,14 @@ def _row(run: RunInfo, source: Source, kept: Kept, number: int, facts: Facts) ->
     return Problem(source=source.name, reason=f"{table}, row {number}: {reason}")
 
 
-def _kept(source: Source, locator: Locator) -> Kept:
+def _kept(source: Source, locator: Locator) -> KindTables:
     """The tables that a locator is of. Raises `SourceChanged`."""
     kind = kind_of(locator.part)
     try:
         tables = tables_of(source.location)
     except Unreadable as error:
         raise _changed(source, locator.start, str(error)) from None
-    kept = tables.derived(locator.part, partial(Kept, tables, kind)) if kind else None
+    kept = tables.derived(locator.part, partial(KindTables, tables, kind)) if kind else None
     if kept is None or not 0 <= locator.start < len(kept.ids):
         raise _changed(source, locator.start, f"{locator.part} has no such row")
     return kept

@@ -6,8 +6,8 @@ from rolloupe import text
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.jsonl import TOO_LARGE, Unusable
 from rolloupe.formats.telescope.archives import UNDISPATCHED, stamp_of
-from rolloupe.formats.telescope.tables import Facts, Kept, Kind, Row, name_of
-from rolloupe.formats.telescope.texts import Texts
+from rolloupe.formats.telescope.tables import Facts, Kind, KindTables, Row, name_of
+from rolloupe.formats.telescope.texts import UnpackedTexts
 from rolloupe.formats.telescope.turns import label_of, prompt_turns, response_turns
 from rolloupe.model import Locator, RunInfo, Sample, SampleRow, Source, Status, Turn
 
@@ -37,7 +37,7 @@ class Sampled(NamedTuple):
     row: SampleRow
     facts: Facts
     turns: list[Turn]
-    texts: Texts
+    texts: UnpackedTexts
 
     def sample(self, locator: Locator) -> Sample:
         """The sample whole."""
@@ -58,9 +58,9 @@ class Sampled(NamedTuple):
         )
 
 
-def sampled(run: RunInfo, source: Source, kept: Kept, number: int, facts: Facts) -> Sampled:
+def sampled(run: RunInfo, source: Source, kept: KindTables, number: int, facts: Facts) -> Sampled:
     """Read a sample from its rows. Raises `Unusable` where they do not say which it is."""
-    texts = Texts()
+    texts = UnpackedTexts()
     turns = [*prompt_turns(facts.prompt), *response_turns(facts, texts)]
     row = _identified(source, kept, number, facts.row)
     _fill(row, kept.kind, facts)
@@ -71,7 +71,7 @@ def sampled(run: RunInfo, source: Source, kept: Kept, number: int, facts: Facts)
     return Sampled(row, facts, turns, texts)
 
 
-def _identified(source: Source, kept: Kept, number: int, own: Row) -> SampleRow:
+def _identified(source: Source, kept: KindTables, number: int, own: Row) -> SampleRow:
     kind = kept.kind
     sample = fields.integer(own.get("sample_id"))
     step = fields.integer(own.get("step" if kind.is_eval or kind.is_trained else "trainer_step"))
@@ -159,7 +159,7 @@ def _joined(turns: list[Turn], origin: str) -> str:
     return "\n\n".join(piece for piece in found if piece)
 
 
-def _extra(facts: Facts, row: SampleRow, texts: Texts) -> dict[str, Any]:
+def _extra(facts: Facts, row: SampleRow, texts: UnpackedTexts) -> dict[str, Any]:
     """Every column that has no place of its own, and rows whose values do not fit theirs."""
     found = {
         key: texts.of(value) if isinstance(value, bytes) else value

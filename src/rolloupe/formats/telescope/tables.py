@@ -89,7 +89,7 @@ class Index(NamedTuple):
         return int(high - low)
 
 
-class Kept:
+class KindTables:
     """All of one form in one archive, ready to be asked for samples."""
 
     def __init__(self, tables: Tables, kind: Kind) -> None:

@@ -17,7 +17,7 @@ _FRAME = b"\x28\xb5\x2f\xfd"
 _WINDOW: dict[int, int] = {zstd.DecompressionParameter.window_log_max: MAX_WINDOW_LOG}
 
 
-class Texts:
+class UnpackedTexts:
     """The texts of one sample, unpacked as long as there is room for them."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ from rolloupe import text
 from rolloupe.formats.reading import fields
 from rolloupe.formats.telescope.answers import answer_turns, call_id
 from rolloupe.formats.telescope.tables import Facts, Row
-from rolloupe.formats.telescope.texts import Texts
+from rolloupe.formats.telescope.texts import UnpackedTexts
 from rolloupe.model import Part, ToolCall, Turn
 
 TIMINGS = ("queue_time", "ttft", "prefill_time", "decode_time", "inference_time", "e2e_latency")
@@ -36,7 +36,7 @@ def prompt_turns(prompt: Row) -> list[Turn]:
     return found
 
 
-def response_turns(facts: Facts, texts: Texts) -> list[Turn]:
+def response_turns(facts: Facts, texts: UnpackedTexts) -> list[Turn]:
     """The turns of a response: the main agent's first, then those of each agent below it."""
     calls = sorted(facts.about.get("tool_calls", []), key=lambda row: fields.integer(row.get("tool_call_idx")) or 0)
     cards, answered = _by_place(calls), _by_place(calls, _answered_at)
@@ -73,7 +73,7 @@ def _by_place(rows: Iterable[Row], place: Callable[[Row], Place] = _place) -> di
     return found
 
 
-def _generation(row: Row, place: Place, texts: Texts, calls: Sequence[Row]) -> Turn:
+def _generation(row: Row, place: Place, texts: UnpackedTexts, calls: Sequence[Row]) -> Turn:
     timed = any(fields.number(row.get(name)) for name in TIMINGS)
     names = (*(TIMINGS if timed else ()), "prompt_tokens")
     metrics = {name: number for name in names if (number := fields.number(row.get(name))) is not None}
@@ -133,7 +133,7 @@ def label_of(answers: Sequence[Row]) -> str:
     return text.clean("\n".join(f"{key}: {value}" for key, value in pairs.items()))
 
 
-def as_json(facts: Facts, texts: Texts) -> bytes:
+def as_json(facts: Facts, texts: UnpackedTexts) -> bytes:
     """Every row about a sample as one JSON document, its texts unpacked."""
 
     def shown(row: Row) -> Row:

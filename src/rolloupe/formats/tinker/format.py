@@ -13,7 +13,7 @@ from rolloupe.formats.generic.keys import has_sample, roles_of
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import alone, files, links_of, plain_name
 from rolloupe.formats.reading.jsonl import JsonlFormat, Record, Unusable, parse, step_of, strip_bom
-from rolloupe.formats.reading.peek import Look, look, look_into
+from rolloupe.formats.reading.peek import Peek, look, look_into
 from rolloupe.formats.reading.trainer_files import read_bytes
 from rolloupe.formats.tinker import steps
 from rolloupe.formats.tinker import turns as said
@@ -25,7 +25,7 @@ from rolloupe.formats.tinker.names import (
     ITERATION,
     METRICS,
     NOT_SAMPLES,
-    Named,
+    StepFile,
     find,
     of_file,
     prefixes,
@@ -178,7 +178,7 @@ class Tinker(TinkerFiles, JsonlFormat):
 
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`. Attempts count in the order of the names: what a newer layout replaced stands first."""
-        found: list[Named] = []
+        found: list[StepFile] = []
         logs: dict[str, str] = {}
         for part in run.parts:
             if Path(part.path).is_file():
@@ -285,11 +285,11 @@ class Tinker(TinkerFiles, JsonlFormat):
 # What files are
 
 
-def _fits(looks: list[Look]) -> bool:
+def _fits(looks: list[Peek]) -> bool:
     return any(record.keys() >= _IDENTITY for seen in looks for record in seen.objects)
 
 
-def _are_metrics(seen: Look) -> bool:
+def _are_metrics(seen: Peek) -> bool:
     return any(
         fields.integer(record.get("step")) is not None
         and any(key in _METRICS or key.startswith(_METRICS_BEGIN) for key in record)
@@ -315,7 +315,7 @@ def _unknown_lines(folder: str, links: str) -> list[Location]:
     return [entry.location for entry in files(folder, links, SUFFIX) if not entry.name.endswith(NOT_SAMPLES)]
 
 
-def _holds_samples(seen: Look) -> bool:
+def _holds_samples(seen: Peek) -> bool:
     return any(has_sample(record, roles_of(record)) for record in seen.objects)
 
 
@@ -323,7 +323,7 @@ def _name_of(prefix: str, folder: Path) -> str:
     return prefix.strip("_-. ") or folder.name
 
 
-def _reason(found: list[Named]) -> str:
+def _reason(found: list[StepFile]) -> str:
     rollouts = [named for named in found if named.kind == "rollouts"]
     if not rollouts:
         steps = len({named.step for named in found})

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.files import Entry, files, folders, plain_name
+from rolloupe.formats.reading.files import FolderEntry, files, folders, plain_name
 
 Kind = Literal["rollouts", "tree", "page"]
 
@@ -45,7 +45,7 @@ _GANTT = re.compile(r"timing_gantt(_[0-9]+)?\.html")
 _BEFORE = re.compile(r"metrics\.jsonl\.pre_resume_[0-9]+")
 
 
-class Named(NamedTuple):
+class StepFile(NamedTuple):
     """A file that belongs to a step, told by its name. `name` is the path relative to the folder of the run."""
 
     path: str
@@ -57,7 +57,7 @@ class Named(NamedTuple):
     root: str
 
 
-def find(folder: str, link_root: str, kinds: Iterable[Kind] = ("rollouts", "tree", "page")) -> list[Named]:
+def find(folder: str, link_root: str, kinds: Iterable[Kind] = ("rollouts", "tree", "page")) -> list[StepFile]:
     """List the files of a run by step and split, those of the older layout first."""
     suffixes = tuple(suffix for suffix, kind in SUFFIXES.items() if kind in tuple(kinds))
     own = ITERATION.fullmatch(Path(folder).name)
@@ -71,29 +71,29 @@ def find(folder: str, link_root: str, kinds: Iterable[Kind] = ("rollouts", "tree
     return sorted(found, key=lambda n: (-1 if n.step is None else n.step, n.split or "", not n.flat, n.name))
 
 
-def of_file(path: Path, root: str) -> Named:
+def of_file(path: Path, root: str) -> StepFile:
     """Tell what a file of samples is by its name and its folder's."""
     number = ITERATION.fullmatch(path.parent.name)
-    entry = Entry(path.name, str(path), False, 0, root)
+    entry = FolderEntry(path.name, str(path), False, 0, root)
     found = _at_top(entry, fields.integer(number[1]) if number else None)
-    return found or Named(str(path), path.name, "rollouts", None, None, False, root)
+    return found or StepFile(str(path), path.name, "rollouts", None, None, False, root)
 
 
-def _at_top(entry: Entry, step: int | None) -> Named | None:
+def _at_top(entry: FolderEntry, step: int | None) -> StepFile | None:
     match = _FLAT.fullmatch(plain_name(entry.name))
     number = fields.integer(match["step"]) if match else None
     if match is None or number is None:
         inside = _inside(entry, entry.name, step)
         return inside if step is not None or (inside and inside.kind == "rollouts") else None
-    return Named(entry.path, entry.name, SUFFIXES[match["suffix"]], _split(match), number, True, entry.root)
+    return StepFile(entry.path, entry.name, SUFFIXES[match["suffix"]], _split(match), number, True, entry.root)
 
 
-def _inside(entry: Entry, name: str, step: int | None) -> Named | None:
+def _inside(entry: FolderEntry, name: str, step: int | None) -> StepFile | None:
     match = _INSIDE.fullmatch(plain_name(entry.name))
     if match:
-        return Named(entry.path, name, SUFFIXES[match["suffix"]], _split(match), step, False, entry.root)
+        return StepFile(entry.path, name, SUFFIXES[match["suffix"]], _split(match), step, False, entry.root)
     if plain_name(entry.name).endswith(ROLLOUTS):
-        return Named(entry.path, name, "rollouts", None, step, False, entry.root)
+        return StepFile(entry.path, name, "rollouts", None, step, False, entry.root)
     return None
 
 
@@ -120,7 +120,7 @@ def described(folder: str, link_root: str, prefix: str) -> list[tuple[str, str, 
     return [(path, name, _what(known.get(path), own)) for path, name, own in listed[:MAX_FILES]]
 
 
-def _what(named: Named | None, own: str) -> str:
+def _what(named: StepFile | None, own: str) -> str:
     if named is not None:
         place = "" if named.step is None else f", step {named.step}"
         return f"{_ITEMS[named.kind]}: {named.split or 'unknown split'}{place}"

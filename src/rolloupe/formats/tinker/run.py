@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from rolloupe.errors import UnreadablePath
-from rolloupe.formats.base import Report, Wanted
+from rolloupe.formats.base import StepReport, Wanted
 from rolloupe.formats.reading import logtree
 from rolloupe.formats.reading import trainer_files as trainer
 from rolloupe.formats.reading.files import file_of, links_of, plain_name
 from rolloupe.formats.reading.jsonl import Unusable
 from rolloupe.formats.tinker.join import Joined, Place, join
 from rolloupe.formats.tinker.log import TREE, beside, joined, trajectories_beside
-from rolloupe.formats.tinker.names import CHECKPOINTS, CONFIG, DIFF, METRICS, ROLLOUTS, Named, described, find
+from rolloupe.formats.tinker.names import CHECKPOINTS, CONFIG, DIFF, METRICS, ROLLOUTS, StepFile, described, find
 from rolloupe.formats.tinker.turns import Tied
 from rolloupe.model import (
     Checkpoint,
@@ -86,12 +86,12 @@ class TinkerFiles:
         logs = _logs_of(run, split, step)
         return _read(logs)[1] if logs else None
 
-    def reports(self, run: RunInfo) -> list[Report]:
+    def reports(self, run: RunInfo) -> list[StepReport]:
         """See `HasReports`."""
-        by_step: dict[tuple[str, int], list[Named]] = {}
+        by_step: dict[tuple[str, int], list[StepFile]] = {}
         for named in _logs(run):
             by_step.setdefault((named.split or "", named.step or 0), []).append(named)
-        return [Report(*key, partial(_loose, run, _best_first(logs))) for key, logs in by_step.items()]
+        return [StepReport(*key, partial(_loose, run, _best_first(logs))) for key, logs in by_step.items()]
 
     def report_files(self, run: RunInfo, split: str, step: int) -> dict[str, bytes]:
         """See `HasReports`."""
@@ -151,22 +151,22 @@ def _file(run: RunInfo, name: str) -> Location | None:
     return file_of(folder, prefix + name, links_of(run))
 
 
-def _logs(run: RunInfo) -> list[Named]:
+def _logs(run: RunInfo) -> list[StepFile]:
     folder, prefix = _place(run)
     found = find(folder, links_of(run), ("tree", "page")) if folder is not None and not prefix else []
     return [named for named in found if named.split is not None and named.step is not None]
 
 
-def _logs_of(run: RunInfo, split: str, step: int) -> list[Named]:
+def _logs_of(run: RunInfo, split: str, step: int) -> list[StepFile]:
     """Return the logs of a step, the best first: the newer layout before the older, trees before pages."""
     return _best_first([named for named in _logs(run) if (named.split, named.step) == (split, step)])
 
 
-def _best_first(logs: list[Named]) -> list[Named]:
+def _best_first(logs: list[StepFile]) -> list[StepFile]:
     return sorted(logs, key=lambda named: (named.flat, named.kind == "page"))
 
 
-def _read(logs: list[Named]) -> tuple[str, LogNode]:
+def _read(logs: list[StepFile]) -> tuple[str, LogNode]:
     """Read the first of some logs that can be read; returns its path as well."""
     reasons = []
     for named in logs:
@@ -177,8 +177,8 @@ def _read(logs: list[Named]) -> tuple[str, LogNode]:
     return "", LogNode(kind="root", children=reasons)
 
 
-def _loose(run: RunInfo, logs: list[Named], wanted: Wanted) -> list[LoggedTranscript]:
-    """See `Report.loose`: the first of some logs that can be read is searched, and joined where it holds something.
+def _loose(run: RunInfo, logs: list[StepFile], wanted: Wanted) -> list[LoggedTranscript]:
+    """See `StepReport.loose`: the first of some logs that can be read is searched, and joined where it holds something.
 
     A tree that is too long ends the search of the report. Its page is not searched instead: the samples show what the
     tree holds, and the places in a page are other places.

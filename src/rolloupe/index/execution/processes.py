@@ -56,32 +56,34 @@ class Job(Struct, kw_only=True, tag=True):
     meta: SegmentMeta | None = None
 
 
-class Answer(Struct, kw_only=True):
+class ScanReply(Struct, kw_only=True):
     """What came of a job: the segment, or nothing where the file was gone; `error` where the scan itself failed."""
 
     meta: SegmentMeta | None = None
     error: str = ""
 
 
-def perform(job: Job | Packing) -> Answer:
+def perform(job: Job | Packing) -> ScanReply:
     """Do a job in this process."""
     try:
         if isinstance(job, Packing):
             pack.write(job)
-            return Answer()
+            return ScanReply()
         if job.meta is None:
-            return Answer(meta=segment.build(Path(job.folder), job.run, job.source, job.part))
+            return ScanReply(meta=segment.build(Path(job.folder), job.run, job.source, job.part))
         done = segment.build_text(Path(job.folder), job.run, job.source, job.meta)
-        return Answer(meta=job.meta if done else None)
+        return ScanReply(meta=job.meta if done else None)
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
         if isinstance(job, Job) and error.filename == job.source.path:
             reason = error.strerror or reason
             step = "" if "Next:" in reason else ". Next: see to that"
-            return Answer(error=f"the file could not be read: {reason}{step}")
-        return Answer(error=f"the index could not be written: {reason}. Next: see to that, or name another --index-dir")
+            return ScanReply(error=f"the file could not be read: {reason}{step}")
+        return ScanReply(
+            error=f"the index could not be written: {reason}. Next: see to that, or name another --index-dir"
+        )
     except Exception as error:  # a defect in a format must cost one part, not the index
-        return Answer(error=f"{type(error).__name__}: {error}")
+        return ScanReply(error=f"{type(error).__name__}: {error}")
 
 
 def main() -> None:
@@ -104,13 +106,13 @@ class Workers:
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="index worker")
         self._closed = False
 
-    def submit(self, job: Job | Packing) -> "Future[Answer]":
+    def submit(self, job: Job | Packing) -> "Future[ScanReply]":
         """Have a job done, in the order of asking; nothing comes of it where the workers are closed."""
         try:
             return self._threads.submit(self._perform, job)
         except RuntimeError:  # closed
-            nothing = Future[Answer]()
-            nothing.set_result(Answer())
+            nothing = Future[ScanReply]()
+            nothing.set_result(ScanReply())
             return nothing
 
     def pids(self) -> list[int]:
@@ -124,16 +126,16 @@ class Workers:
             worker.close()
         self._threads.shutdown(wait=True, cancel_futures=True)
 
-    def _perform(self, job: Job | Packing) -> Answer:
+    def _perform(self, job: Job | Packing) -> ScanReply:
         worker = self._idle.get()
         try:
             for _ in range(ATTEMPTS):
                 answer = worker.perform(job)
                 if answer is not None or self._closed:
-                    return answer or Answer()
+                    return answer or ScanReply()
         finally:
             self._idle.put(worker)
-        return Answer(error=f"the process that scanned it died {ATTEMPTS} times")
+        return ScanReply(error=f"the process that scanned it died {ATTEMPTS} times")
 
 
 class Worker:
@@ -157,7 +159,7 @@ class Worker:
                 self._process = _started()
             return None if self._closed else self._process
 
-    def perform(self, job: Job | Packing) -> Answer | None:
+    def perform(self, job: Job | Packing) -> ScanReply | None:
         """Have a job done; None where the process died over it (the next call starts another)."""
         process = self.start()
         if process is None:
@@ -168,7 +170,7 @@ class Worker:
             process.stdin.flush()
             line = process.stdout.readline()
             if line.endswith(b"\n"):
-                return msgspec.msgpack.decode(bytes.fromhex(line.decode()), type=Answer)
+                return msgspec.msgpack.decode(bytes.fromhex(line.decode()), type=ScanReply)
         except (OSError, ValueError):
             pass
         self._end()

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from rolloupe import text
-from rolloupe.index.segments.index_row import Entry
+from rolloupe.index.segments.index_row import IndexRow
 from rolloupe.model import Annotation, SampleRow
 
 MAX_METRICS = 512
@@ -153,7 +153,7 @@ def _int64(value: int | None) -> int | None:
     return value if value is None or -(2**63) <= value < 2**63 else None
 
 
-def _fixed_values(entry: Entry, source: str) -> tuple[Any, ...]:
+def _fixed_values(entry: IndexRow, source: str) -> tuple[Any, ...]:
     row = entry.row
     return (
         row.split, row.step, row.group, row.index, row.ordinal, source, row.start, row.length, row.part,
@@ -172,7 +172,7 @@ def names_of(rows: Sequence[SampleRow] | Sequence[Annotation]) -> tuple[list[str
     return metrics[:MAX_METRICS], tags[:MAX_TAGS], left_out
 
 
-def table_of(entries: Sequence[Entry], source: str) -> pa.Table:
+def table_of(entries: Sequence[IndexRow], source: str) -> pa.Table:
     """Build the scalar table of some entries of one source."""
     records = [_fixed_values(entry, source) for entry in entries]
     columns = list(zip(*records, strict=True)) if records else [()] * len(FIXED)

@@ -13,7 +13,7 @@ from operator import is_
 from pathlib import Path
 
 from rolloupe.index.catalog import SUPERSEDED_S, Catalog
-from rolloupe.index.execution.processes import Answer, Workers, perform
+from rolloupe.index.execution.processes import ScanReply, Workers, perform
 from rolloupe.index.fingerprint import state_of
 from rolloupe.index.segments.pack import FOLDER, Packing, packing_of, path_of
 from rolloupe.index.segments.segment import SegmentMeta
@@ -111,7 +111,7 @@ class Packs:
                 self._tried.add(path)
         self._tidy()
 
-    def _written(self, packing: Packing, go_on: Callable[[], bool]) -> Answer | None:
+    def _written(self, packing: Packing, go_on: Callable[[], bool]) -> ScanReply | None:
         """Have a pack written; None where `go_on` ended the waiting."""
         if self._inline_left >= len(packing.members):
             self._inline_left -= len(packing.members)
@@ -120,7 +120,7 @@ class Packs:
         while not futures.wait([writing], WAIT_S).done:
             if not go_on():
                 return None
-        return Answer(error="given up") if writing.cancelled() else writing.result()
+        return ScanReply(error="given up") if writing.cancelled() else writing.result()
 
     def forget(self) -> None:
         """Remove all packs."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from rolloupe.index.segments.index_row import Entry
+from rolloupe.index.segments.index_row import IndexRow
 
 KEPT = 16
 """More than a person looks into at a time; few enough to be held for every step of a run."""
@@ -50,7 +50,7 @@ def most_extreme(found: Iterable[Extreme], *, highest: bool) -> list[Extreme]:
     return heapq.nsmallest(KEPT, found, key=lambda one: (sign * one.value, one.source, one.start, one.part))
 
 
-def extremes_of(entries: Iterable[Entry], name: str, *, highest: bool) -> Extremes:
+def extremes_of(entries: Iterable[IndexRow], name: str, *, highest: bool) -> Extremes:
     """The most extreme tokens of a series among samples of one source."""
     found = []
     for row, *_ in entries:

@@ -16,7 +16,7 @@ END_CHARS = 160
 """More than a line of the list has room for."""
 
 
-class Entry(NamedTuple):
+class IndexRow(NamedTuple):
     """A row whose texts are empty, and what stands for them."""
 
     row: SampleRow
@@ -31,13 +31,13 @@ class Entry(NamedTuple):
     """A hash of the prompt, the same at every step; of the group's name where there is no prompt."""
 
 
-def entry_of(row: SampleRow) -> Entry:
+def entry_of(row: SampleRow) -> IndexRow:
     """Make an entry of a row, which loses its texts."""
     prompt, response = row.prompt, row.response
     row.prompt = row.response = ""
     ends = " ".join(part for one in (prompt, response) for part in (one[:40], one[-40:]))
     told = f"{row.group} {row.index} {row.length} {row.reward!r} {ends}"
-    return Entry(
+    return IndexRow(
         row,
         text.preview(prompt, PREVIEW_CHARS),
         text.one_line(response[:PREVIEW_CHARS]),

@@ -35,7 +35,7 @@ WORTH = 8
 """To open a pack for some of its members costs about as much as so many segments."""
 
 
-class Member(Struct, array_like=True):
+class PackMember(Struct, array_like=True):
     """A segment to pack: the name of its files, and what they must hold."""
 
     name: str
@@ -47,12 +47,12 @@ class Packing(Struct, kw_only=True, tag=True):
     """Write a pack."""
 
     path: str
-    members: list[Member]
+    members: list[PackMember]
 
 
 def packing_of(path: Path, members: Iterable[Segment]) -> Packing:
     """The order to write the pack of these segments."""
-    found = [Member(s.path.stem, s.meta.scalar_bytes, s.meta.fingerprint) for s in members]
+    found = [PackMember(s.path.stem, s.meta.scalar_bytes, s.meta.fingerprint) for s in members]
     return Packing(path=str(path), members=found)
 
 
@@ -89,7 +89,7 @@ def write(packing: Packing) -> bool:
     return True
 
 
-def _rows(folder: Path, member: Member) -> pa.Table | None:
+def _rows(folder: Path, member: PackMember) -> pa.Table | None:
     path = folder / member.name[:2] / f"{member.name}.parquet"
     with pq.ParquetFile(path) as file:
         table = file.read(use_threads=False)

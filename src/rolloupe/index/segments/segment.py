@@ -24,7 +24,7 @@ from rolloupe.formats import by_name, compression_of, extent
 from rolloupe.index import fingerprint
 from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.segments.columns import annotations_of, names_of, table_of, text_table_of
-from rolloupe.index.segments.index_row import Entry, entry_of
+from rolloupe.index.segments.index_row import IndexRow, entry_of
 from rolloupe.index.segments.step_stats import Sketch, sketches_of
 from rolloupe.model import Annotation, Location, Problem, RunInfo, SampleRow, Source
 from rolloupe.storage import open_file
@@ -86,7 +86,7 @@ class Scan(NamedTuple):
     """What a byte range of a source holds, and how far that reaches."""
 
     source: Source
-    rows: list[Entry]
+    rows: list[IndexRow]
     annotations: list[Annotation]
     problems: list[Problem]
     stop: int
@@ -144,7 +144,7 @@ def reaches(location: Location, part: int) -> bool:
 
 def scan(run: RunInfo, source: Source, start: int, stop: int) -> Scan:
     """Scan the records that begin in `[start, stop)`."""
-    rows: list[Entry] = []
+    rows: list[IndexRow] = []
     annotations: list[Annotation] = []
     problems: list[Problem] = []
     end, unfinished = start, False
@@ -252,7 +252,7 @@ def says_discarded(annotations: Sequence[Annotation]) -> bool:
     return any(one.discarded is not None for one in annotations)
 
 
-def has_duplicates(entries: Sequence[Entry]) -> bool:
+def has_duplicates(entries: Sequence[IndexRow]) -> bool:
     """True where two of the entries share a key."""
     return len({(row.split, row.step, row.group, row.index) for row, *_ in entries}) < len(entries)
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from rolloupe.index.segments.columns import NUMERIC, names_of
 from rolloupe.index.segments.extreme_tokens import Extremes, extremes_of
-from rolloupe.index.segments.index_row import Entry
+from rolloupe.index.segments.index_row import IndexRow
 from rolloupe.model import SeriesFacts
 
 MAX_SERIES = 64
@@ -104,16 +104,16 @@ def moments_of(values: Iterable[float | int | None]) -> Moments:
     return Moments(len(finite), total, m2, float(finite.min()), float(finite.max()))
 
 
-def sketches_of(entries: Sequence[Entry]) -> list[Sketch]:
+def sketches_of(entries: Sequence[IndexRow]) -> list[Sketch]:
     """One sketch for each (split, step) among the entries."""
     series = list(dict.fromkeys(name for entry in entries for name in entry.row.series))[:MAX_SERIES]
-    by_step: dict[tuple[str, int], list[Entry]] = defaultdict(list)
+    by_step: dict[tuple[str, int], list[IndexRow]] = defaultdict(list)
     for entry in entries:
         by_step[entry.row.split, entry.row.step].append(entry)
     return [_sketch(split, step, members, series) for (split, step), members in by_step.items()]
 
 
-def _sketch(split: str, step: int, found: list[Entry], series: list[str]) -> Sketch:
+def _sketch(split: str, step: int, found: list[IndexRow], series: list[str]) -> Sketch:
     launch = max(entry.row.launch for entry in found)
     entries = [entry for entry in found if entry.row.launch in (0, launch)]
     discarded = dict(Counter(entry.row.discarded for entry in entries if entry.row.discarded))
@@ -129,7 +129,7 @@ def _sketch(split: str, step: int, found: list[Entry], series: list[str]) -> Ske
     return Sketch(split, step, len(entries), groups, keep, metrics, stamp, of_series, launch, discarded, left)
 
 
-def _series(entries: list[Entry], name: str) -> SeriesSketch:
+def _series(entries: list[IndexRow], name: str) -> SeriesSketch:
     moments = merged_moments([facts for entry in entries if (facts := entry.row.series.get(name)) is not None])
     lowest, highest = (extremes_of(entries, name, highest=way) for way in (False, True))
     return SeriesSketch(moments, lowest, highest)
@@ -148,7 +148,7 @@ def merged_moments(some: Sequence[SeriesFacts]) -> Moments:
     return Moments(sum(f.count for f in some), float(sums.sum()), m2, lowest, highest)
 
 
-def _values(entries: list[Entry], name: str) -> list[float | int | None]:
+def _values(entries: list[IndexRow], name: str) -> list[float | int | None]:
     if name == "response_chars":
         return [entry.response_chars for entry in entries]
     return [getattr(entry.row, name) for entry in entries]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent import futures
 from pathlib import Path
 
-from rolloupe.index.execution.processes import Answer, Job, Workers, perform
+from rolloupe.index.execution.processes import Job, ScanReply, Workers, perform
 from rolloupe.index.segments.segment import TEXT
 from rolloupe.index.segments.text_budget import Budget, Text
 from rolloupe.index.snapshot import Segment
@@ -15,7 +15,7 @@ INLINE_BYTES = 8 * 2**20
 """So much is written in this process: small runs start no other."""
 
 
-class Texts:
+class TextSegments:
     """Writes what is missing. Used by the thread of one `OpenRun` alone."""
 
     def __init__(self, folder: Path, info: RunInfo, workers: Workers, budget: Budget) -> None:
@@ -30,7 +30,7 @@ class Texts:
         """The failed segment that is tried again."""
         self._done: dict[Path, bool] = {}
         """The segments that are not looked at any more; True where their texts were there."""
-        self._writing: dict[futures.Future[Answer], Segment] = {}
+        self._writing: dict[futures.Future[ScanReply], Segment] = {}
 
     def failures(self) -> list[Problem]:
         """The segments whose texts could not be written, and why."""
@@ -102,9 +102,9 @@ class Texts:
 
     def _land(self) -> None:
         for future in futures.wait(self._writing, WAIT_S, futures.FIRST_COMPLETED).done:
-            self._wrote(self._writing.pop(future), Answer() if future.cancelled() else future.result())
+            self._wrote(self._writing.pop(future), ScanReply() if future.cancelled() else future.result())
 
-    def _wrote(self, segment: Segment, answer: Answer) -> None:
+    def _wrote(self, segment: Segment, answer: ScanReply) -> None:
         path, meta = segment.path, segment.meta
         self._budget.wrote(text_of(path))
         self._done[path] = answer.meta is not None

@@ -10,7 +10,7 @@ from rolloupe.index import OpenRun, Snapshot
 T = TypeVar("T")
 
 
-class Kept(Generic[T]):
+class AnswerCache(Generic[T]):
     """The answers of one kind that were asked for lately, of all runs: as many as are `most` in size, one at least.
 
     One is made at a time, since that takes memory; what is being made is waited for.

@@ -16,7 +16,7 @@ import pyarrow as pa
 from rolloupe.errors import BadQuery, SourceChanged
 from rolloupe.index import OpenRun, Piece
 from rolloupe.index.segments.pack import distrust
-from rolloupe.query.engine.relation import Column, Place, Reading, Said, definition, literal
+from rolloupe.query.engine.relation import Column, RowPlace, Said, TableReading, definition, literal
 
 T = TypeVar("T")
 
@@ -63,7 +63,7 @@ class Question(NamedTuple):
     named: Sequence[Column] = ()
     tables: Mapping[str, pa.Table] = MappingProxyType({})
     said: Said = NOTHING_SAID
-    at: Sequence[Place] | None = None
+    at: Sequence[RowPlace] | None = None
     """Rows that it asks for: the table `places` has their numbers in `rows`, and `nth`."""
 
 
@@ -81,23 +81,23 @@ def table(run: OpenRun, question: Question) -> pa.Table:
     return placed(run, question)[0]
 
 
-def placed(run: OpenRun, question: Question) -> tuple[pa.Table, Reading]:
+def placed(run: OpenRun, question: Question) -> tuple[pa.Table, TableReading]:
     """Fetch the answer as an Arrow table, and what says which rows the numbers in `PLACE` are of. Raises as `ask`."""
     values = list(question.values)
     return _answer(run, question, lambda connection, sql: connection.sql(sql, params=values).to_arrow_table())
 
 
-def reading_of(run: OpenRun, pieces: Sequence[Piece]) -> Reading:
+def reading_of(run: OpenRun, pieces: Sequence[Piece]) -> TableReading:
     """How pieces are read now."""
-    return Reading(run.catalog.folder.resolve(), pieces)
+    return TableReading(run.catalog.folder.resolve(), pieces)
 
 
 def _answer(
     run: OpenRun, question: Question, fetch: Callable[[duckdb.DuckDBPyConnection, str], T]
-) -> tuple[T, Reading]:
+) -> tuple[T, TableReading]:
     folder = run.catalog.folder.resolve()
-    base = Reading(folder, question.pieces, question.named)
-    said = Reading(folder, question.said.pieces, prefix="said")
+    base = TableReading(folder, question.pieces, question.named)
+    said = TableReading(folder, question.said.pieces, prefix="said")
     connection = _database(run.catalog.folder.parent)
     timer = threading.Timer(TIMEOUT_S, connection.interrupt)
     timer.start()

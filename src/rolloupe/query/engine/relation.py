@@ -60,14 +60,14 @@ FILE, ROW = "~file", "~row"
 PLACE = (quote(FILE), quote(ROW))
 
 
-class Place(NamedTuple):
+class RowPlace(NamedTuple):
     """A row of the index, whatever file it is read from."""
 
     piece: Piece
     row: int
 
 
-class Reading:
+class TableReading:
     """The pieces of one table, `named` columns that some or all may lack, and how tables in memory are called."""
 
     def __init__(
@@ -113,18 +113,18 @@ class Reading:
         tags = dict.fromkeys(name for piece in self.pieces for name in piece.tags)
         return [*map(metric_column, metrics), *map(tag_column, tags)]
 
-    def place(self, file: int, row: int) -> Place:
+    def place(self, file: int, row: int) -> RowPlace:
         """The row that `PLACE` names."""
         alone = len(self.ways.alone)
         if file < alone:
-            return Place(self.ways.alone[file], row)
+            return RowPlace(self.ways.alone[file], row)
         if file - alone >= len(self._packs):
-            return Place(self._tails[file - alone - len(self._packs)], row)
+            return RowPlace(self._tails[file - alone - len(self._packs)], row)
         members = self.ways.packed[self._packs[file - alone]]
         piece = members[bisect_right(members, row, key=lambda member: member.first) - 1]
-        return Place(piece, row - piece.first)
+        return RowPlace(piece, row - piece.first)
 
-    def numbers(self, places: Iterable[Place]) -> pa.Table:
+    def numbers(self, places: Iterable[RowPlace]) -> pa.Table:
         """The table of `PLACE` for these rows, and `nth`, their order. Raises `KeyError` for a row of another piece."""
         alone = {id(piece): (number, 0) for number, piece in enumerate(self.ways.alone)}
         packed = {
@@ -159,7 +159,7 @@ def _numbered(table: pa.Table, file: int) -> pa.Table:
     return table.append_column(FILE, files).append_column(ROW, pa.array(range(len(table)), pa.int64()))
 
 
-def definition(base: Reading, said: Reading, asked: Said) -> str:
+def definition(base: TableReading, said: TableReading, asked: Said) -> str:
     """The definition of `rows`, and of `base`: without annotations, and with what was recorded again since."""
     there = {*dict(FIXED), *base.more(), *(column.name for column in base.named)}
     columns = [column for column in (*SAID, *said.more()) if column in set(asked.columns)] if said.pieces else []

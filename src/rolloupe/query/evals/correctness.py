@@ -13,7 +13,7 @@ from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun, Snapshot, metric_column
 from rolloupe.index.segments.columns import NUMERIC, kind_of
 from rolloupe.query.engine import database
-from rolloupe.query.engine.cache import Kept
+from rolloupe.query.engine.cache import AnswerCache
 from rolloupe.query.engine.compile import said_of
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import free
@@ -53,7 +53,7 @@ class Cells(NamedTuple):
         return sum(column.nbytes for column in self)
 
 
-_kept: Kept[Cells] = Kept(KEPT_BYTES, lambda one: one.nbytes)
+_kept: AnswerCache[Cells] = AnswerCache(KEPT_BYTES, lambda one: one.nbytes)
 
 
 def value_of(snapshot: Snapshot, metric: str) -> tuple[str, list[Column]]:

@@ -59,7 +59,7 @@ class EvalSummary(NamedTuple):
     steps: list[EvalStep]
 
 
-class Problem(NamedTuple):
+class PromptScores(NamedTuple):
     """A row of the grid: `n` answers and `c` right ones at each step, -1 and 0 where it was not asked.
 
     `beat` says whether its best reward was ever above the reference's, None where there is no reference.
@@ -79,7 +79,7 @@ class Grid(NamedTuple):
     steps: list[int]
     total: int
     offset: int
-    problems: list[Problem]
+    problems: list[PromptScores]
     counts: dict[str, int]
     once: int
     """Problems that came at one step alone, where only those that recur were asked for."""
@@ -243,7 +243,7 @@ def _sorted(cells: Cells, rows: NDArray[np.int64], sort: str) -> NDArray[np.int6
 
 def _problems(
     run: OpenRun, split: str, cells: Cells, page: NDArray[np.int64], kinds: NDArray[np.int64], beat: NDArray[np.int64]
-) -> list[Problem]:
+) -> list[PromptScores]:
     prompts = _prompts(run, split, cells.names[page])
     found = []
     for number in page.tolist():
@@ -253,7 +253,7 @@ def _problems(
         name = int(cells.names[number])
         word = f"{name & (2**64 - 1):016x}"
         told = None if beat[number] < 0 else bool(beat[number])
-        found.append(Problem(word, prompts.get(name, ""), VERDICTS[kinds[number]], n.tolist(), c.tolist(), told))
+        found.append(PromptScores(word, prompts.get(name, ""), VERDICTS[kinds[number]], n.tolist(), c.tolist(), told))
     return found
 
 

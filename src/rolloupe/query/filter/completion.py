@@ -13,7 +13,7 @@ from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import terms_of
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import column, is_number, own_names
-from rolloupe.query.filter.parser import Token, quoted, tokens_of
+from rolloupe.query.filter.parser import FilterToken, quoted, tokens_of
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.run.columns import catalogue
 from rolloupe.query.samples.pages import in_known_splits
@@ -79,7 +79,7 @@ def _cut(text: str) -> tuple[int, str]:
     return match.start(), whole[1:].replace(whole[0] * 2, whole[0]) if match["quoted"] else whole
 
 
-def _expected(tokens: list[Token]) -> Expected | None:
+def _expected(tokens: list[FilterToken]) -> Expected | None:
     """What the grammar expects after some tokens; None where they make no sense."""
     state = Expected("name")
     for token in tokens:
@@ -90,7 +90,7 @@ def _expected(tokens: list[Token]) -> Expected | None:
     return state
 
 
-def _after(at: Expected, token: Token, word: str) -> Expected | None:
+def _after(at: Expected, token: FilterToken, word: str) -> Expected | None:
     is_name = token.kind in ("word", "quoted")
     if at.what == "name":
         if token.text == "(" and token.kind == "sign":

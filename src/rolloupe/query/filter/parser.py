@@ -39,7 +39,7 @@ MAX_CHARS = 4000
 MAX_DEPTH = 50
 
 
-class Token(NamedTuple):
+class FilterToken(NamedTuple):
     """A piece of a filter's text; `text` is without quotes, `place` counts characters from 0."""
 
     kind: str
@@ -61,7 +61,7 @@ def conditions(text: str) -> tuple[Filter, ...]:
     return found.of if isinstance(found, And) else (found,)
 
 
-def tokens_of(text: str) -> list[Token]:
+def tokens_of(text: str) -> list[FilterToken]:
     """The pieces of a filter. Raises `BadQuery` where there is none."""
     found, place, end = [], 0, len(text.rstrip())
     while place < end:
@@ -70,7 +70,7 @@ def tokens_of(text: str) -> list[Token]:
             blanks = len(text[place:]) - len(text[place:].lstrip())
             raise _stopped(text, place + blanks, "a column, an operator or a value, quotes closed")
         kind = str(match.lastgroup)
-        found.append(Token(kind, _bare(match[kind]) if kind == "quoted" else match[kind], match.start(kind)))
+        found.append(FilterToken(kind, _bare(match[kind]) if kind == "quoted" else match[kind], match.start(kind)))
         place = match.end()
     return found
 
@@ -168,7 +168,7 @@ class _Reader:
             raise self._stopped(NEGATED if is_not else COMPARING, self._peek())
         return Not(found) if is_not else found
 
-    def _values(self) -> list[Token]:
+    def _values(self) -> list[FilterToken]:
         self._expect("(")
         found = [self._value()]
         while self._skip(","):
@@ -176,10 +176,10 @@ class _Reader:
         self._expect(")")
         return found
 
-    def _value(self) -> Token:
+    def _value(self) -> FilterToken:
         return self._take("word quoted", "a value")
 
-    def _peek(self) -> Token | None:
+    def _peek(self) -> FilterToken | None:
         return self._tokens[self._at] if self._at < len(self._tokens) else None
 
     def _is(self, word: str) -> bool:
@@ -200,7 +200,7 @@ class _Reader:
         if not self._skip(word):
             raise self._stopped(f"`{word}`", self._peek())
 
-    def _take(self, kinds: str, wanted: str) -> Token:
+    def _take(self, kinds: str, wanted: str) -> FilterToken:
         token = self._peek()
         if token is None or token.kind not in kinds.split():
             raise self._stopped(wanted, token)
@@ -211,11 +211,11 @@ class _Reader:
         token = self._peek()
         return token.place if token else len(self._text.rstrip())
 
-    def _stopped(self, wanted: str, token: Token | None) -> BadQuery:
+    def _stopped(self, wanted: str, token: FilterToken | None) -> BadQuery:
         return _stopped(self._text, token.place if token else len(self._text.rstrip()), wanted)
 
 
-def value_of(token: Token) -> Value:
+def value_of(token: FilterToken) -> Value:
     """The value that a word or a quoted text stands for."""
     if token.kind == "quoted" or not _NUMBER.fullmatch(token.text):
         return token.text
@@ -226,7 +226,7 @@ def value_of(token: Token) -> Value:
     return whole if -_MAX_INTEGER <= whole < _MAX_INTEGER else float(token.text)
 
 
-def typed_of(token: Token) -> str:
+def typed_of(token: FilterToken) -> str:
     """What was typed, where it is a number that is written otherwise; else empty."""
     value = value_of(token)
     return "" if isinstance(value, str) or str(value) == token.text else token.text

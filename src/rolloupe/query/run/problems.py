@@ -25,7 +25,7 @@ SHARE = 20
 """Where a look took t, the next one is not before so many t: a run that grows must not be busy with this."""
 
 
-class Look(NamedTuple):
+class ProblemsFound(NamedTuple):
     """What was found, in which version of the index (none where it does not go by that), when, how long it took."""
 
     found: Sequence[Problem]
@@ -34,7 +34,7 @@ class Look(NamedTuple):
     took_s: float
 
 
-_looks: WeakKeyDictionary[OpenRun, dict[str, Look]] = WeakKeyDictionary()
+_looks: WeakKeyDictionary[OpenRun, dict[str, ProblemsFound]] = WeakKeyDictionary()
 _lock = threading.Lock()
 
 
@@ -68,7 +68,7 @@ def _beside(reader: Format, info: RunInfo) -> list[Problem]:
 
 
 def _looked(
-    run: OpenRun, what: str, version: str, look: Callable[[Look | None], Sequence[Problem]]
+    run: OpenRun, what: str, version: str, look: Callable[[ProblemsFound | None], Sequence[Problem]]
 ) -> Sequence[Problem]:
     if not run.wait(0):
         return []
@@ -78,11 +78,11 @@ def _looked(
         if last is not None and ((version and last.version == version) or began - last.at_s < SHARE * last.took_s):
             return last.found
         found = look(last)
-        looks[what] = Look(found, version, time.monotonic(), time.monotonic() - began)
+        looks[what] = ProblemsFound(found, version, time.monotonic(), time.monotonic() - began)
     return found
 
 
-def _unmatched(run: OpenRun, last: Look | None) -> Sequence[Problem]:
+def _unmatched(run: OpenRun, last: ProblemsFound | None) -> Sequence[Problem]:
     snapshot = run.snapshot()
     pieces = snapshot.holding()
     if not snapshot.annotations or not pieces:

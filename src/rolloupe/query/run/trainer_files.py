@@ -11,13 +11,13 @@ from rolloupe.errors import BadQuery, NotFound
 from rolloupe.formats.base import HasReports, TrainerFiles
 from rolloupe.index import OpenRun
 from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, MetricRow, RunFile, RunInfo
-from rolloupe.query.engine.cache import Kept
+from rolloupe.query.engine.cache import AnswerCache
 from rolloupe.query.splits import is_asked
 
 KEPT = 10_000
 """Runs of which is kept that they have no report."""
 
-_kept: Kept[bool] = Kept(KEPT, lambda _: 1)
+_kept: AnswerCache[bool] = AnswerCache(KEPT, lambda _: 1)
 _reported: WeakSet[OpenRun] = WeakSet()
 """Runs that have a report: they are not looked at again."""
 

@@ -15,7 +15,7 @@ from rolloupe.errors import NotFound, RolloupeError
 from rolloupe.index import OpenRun
 from rolloupe.model import Part, Sample, SampleKey, Turn
 from rolloupe.query.sample import annotations
-from rolloupe.query.sample.load import Row, counted, group_keys, group_rows
+from rolloupe.query.sample.load import GroupRow, counted, group_keys, group_rows
 
 MOST = 64
 """Answers that are read at a time."""
@@ -28,7 +28,7 @@ PROMPT_CHARS = 100_000
 PIECES = 5000
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """A stretch of a turn; `turn` counts the turns of the sample from 0."""
 
     turn: int
@@ -45,11 +45,11 @@ class Spot(NamedTuple):
     char: int
 
 
-class Member(NamedTuple):
+class GroupAnswer(NamedTuple):
     """One answer. `parts_at` is None where it says the same, is the one compared with, or has no answer."""
 
     key: SampleKey
-    pieces: list[Piece]
+    pieces: list[TextPiece]
     chars: int
     """How long the answer is, all of it."""
     left_out: int
@@ -70,18 +70,18 @@ class Compared(NamedTuple):
     against: SampleKey
     best: SampleKey
     """The one with the greatest reward, the first of several."""
-    members: list[Member]
-    reference: Member
+    members: list[GroupAnswer]
+    reference: GroupAnswer
     """`against`, which need not be one of the page."""
     common: Spot
-    prompt: list[Piece]
+    prompt: list[TextPiece]
     prompt_chars: int
     label: str
 
 
 class _Read(NamedTuple):
-    member: Member
-    prompt: list[Piece]
+    member: GroupAnswer
+    prompt: list[TextPiece]
     prompt_chars: int
     label: str
 
@@ -129,18 +129,18 @@ def compared(
     )
 
 
-def _best(pairs: Sequence[tuple[SampleKey, Row]]) -> tuple[SampleKey, Row]:
+def _best(pairs: Sequence[tuple[SampleKey, GroupRow]]) -> tuple[SampleKey, GroupRow]:
     rewards = [row.reward if row.reward is not None and np.isfinite(row.reward) else -np.inf for _, row in pairs]
     return pairs[int(np.argmax(rewards))]
 
 
-def _read(run: OpenRun, pairs: Sequence[tuple[SampleKey, Row]], limit: int) -> Iterator[_Read]:
+def _read(run: OpenRun, pairs: Sequence[tuple[SampleKey, GroupRow]], limit: int) -> Iterator[_Read]:
     noted = annotations.places(run, [row.uid for _, row in pairs])
     for key, row in pairs:
         try:
             sample = annotations.load(run, key, row.locator, noted.get(row.uid, []))
         except RolloupeError as error:
-            yield _Read(Member(key, [], 0, 0, error=str(error)), [], 0, "")
+            yield _Read(GroupAnswer(key, [], 0, 0, error=str(error)), [], 0, "")
             continue
         yield _divided(key, sample, limit)
 
@@ -150,12 +150,12 @@ def _divided(key: SampleKey, sample: Sample, limit: int) -> _Read:
     prompt, prompt_chars = pieces_of(sample.turns[:first], 0, PROMPT_CHARS)
     answer, chars = pieces_of(sample.turns[first:], first, limit)
     left_out = chars - sum(len(piece.text) for piece in answer)
-    return _Read(Member(key, answer, chars, left_out), prompt, prompt_chars, sample.label)
+    return _Read(GroupAnswer(key, answer, chars, left_out), prompt, prompt_chars, sample.label)
 
 
-def pieces_of(turns: Sequence[Turn], first: int, limit: int) -> tuple[list[Piece], int]:
+def pieces_of(turns: Sequence[Turn], first: int, limit: int) -> tuple[list[TextPiece], int]:
     """The texts of some turns, up to a length and `PIECES`, and how long all are. `first` numbers the first turn."""
-    found: list[Piece] = []
+    found: list[TextPiece] = []
     chars = 0
     for number, turn in enumerate(turns, first):
         for part in turn.parts:
@@ -163,7 +163,7 @@ def pieces_of(turns: Sequence[Turn], first: int, limit: int) -> tuple[list[Piece
             room = limit - chars
             chars += len(own)
             if room > 0 and len(found) < PIECES:
-                found.append(Piece(number, turn.role, turn.name, part.kind, own[:room]))
+                found.append(TextPiece(number, turn.role, turn.name, part.kind, own[:room]))
     return found, chars
 
 
@@ -173,13 +173,13 @@ def _text(part: Part) -> str:
     return part.text
 
 
-def _placed(member: Member, other: Member) -> Member:
+def _placed(member: GroupAnswer, other: GroupAnswer) -> GroupAnswer:
     if member.key == other.key or not member.pieces or not other.pieces:
         return member
     return member._replace(parts_at=parting(member.pieces, other.pieces))
 
 
-def parting(a: Sequence[Piece], b: Sequence[Piece]) -> Spot | None:
+def parting(a: Sequence[TextPiece], b: Sequence[TextPiece]) -> Spot | None:
     """Where two answers part, the same place in both; None where they do not."""
     for number, (own, other) in enumerate(zip(a, b, strict=False)):
         if (own.role, own.kind) != (other.role, other.kind):
@@ -189,6 +189,6 @@ def parting(a: Sequence[Piece], b: Sequence[Piece]) -> Spot | None:
     return None if len(a) == len(b) else Spot(min(len(a), len(b)), 0)
 
 
-def chars_before(pieces: Sequence[Piece], spot: Spot) -> int:
+def chars_before(pieces: Sequence[TextPiece], spot: Spot) -> int:
     """How many characters of an answer stand in front of a place."""
     return sum(len(piece.text) for piece in islice(pieces, spot.piece)) + spot.char

@@ -27,7 +27,7 @@ OWN = f"{OF_GROUP} AND idx = ? ORDER BY {FILE_ORDER}"
 
 
 @dataclass(frozen=True)
-class Row:
+class GroupRow:
     """What the index says of a sample of a group."""
 
     index: str
@@ -37,20 +37,20 @@ class Row:
     reward: float | None = None
 
 
-def group_rows(run: OpenRun, key: SampleKey) -> list[Row]:
+def group_rows(run: OpenRun, key: SampleKey) -> list[GroupRow]:
     """The rows of a group as they stand in the files, earlier attempts included."""
     return _rows(run, key, GROUP, [key.split, key.step, key.group])
 
 
-def _rows(run: OpenRun, key: SampleKey, sql: str, values: list[object]) -> list[Row]:
+def _rows(run: OpenRun, key: SampleKey, sql: str, values: list[object]) -> list[GroupRow]:
     question = _question(run, key, sql, values)
     return [_row(*record) for record in (database.ask(run, question) if question else ())]
 
 
 def _row(
     index: str, launch: int, source: str, start: int, length: int, part: str, uid: str, reward: float | None
-) -> Row:
-    return Row(index, launch, Locator(source=source, start=start, length=length, part=part), uid, reward)
+) -> GroupRow:
+    return GroupRow(index, launch, Locator(source=source, start=start, length=length, part=part), uid, reward)
 
 
 def _question(run: OpenRun, key: SampleKey, sql: str, values: list[object]) -> Question | None:
@@ -67,7 +67,7 @@ def _table(run: OpenRun, key: SampleKey) -> pa.Table:
     return database.table(run, question)
 
 
-def _made(table: pa.Table) -> list[Row]:
+def _made(table: pa.Table) -> list[GroupRow]:
     return [_row(*record) for record in zip(*(column.to_pylist() for column in table.columns), strict=True)]
 
 
@@ -77,7 +77,7 @@ def _is_plain(run: OpenRun, key: SampleKey, table: pa.Table) -> bool:
     return {*launches} <= {0, _newest(run, key)} and pc.count_distinct(table["idx"]).as_py() == len(table)
 
 
-def group_keys(run: OpenRun, key: SampleKey, rows: list[Row]) -> list[SampleKey]:
+def group_keys(run: OpenRun, key: SampleKey, rows: list[GroupRow]) -> list[SampleKey]:
     """Of samples with the same index all but the last are earlier attempts; so are those of older launches."""
     newest = _newest(run, key)
     left, seen = Counter(row.index for row in rows), Counter[str]()
@@ -90,7 +90,7 @@ def group_keys(run: OpenRun, key: SampleKey, rows: list[Row]) -> list[SampleKey]
     return [SampleKey(key.split, key.step, key.group, row.index, attempts[n]) for n, row in enumerate(rows)]
 
 
-def counted(run: OpenRun, key: SampleKey, rows: list[Row]) -> list[bool]:
+def counted(run: OpenRun, key: SampleKey, rows: list[GroupRow]) -> list[bool]:
     """Of each row of a group, whether it counts: what older launches recorded of the step does not."""
     newest = _newest(run, key)
     return [row.launch in (0, newest) for row in rows]
@@ -102,7 +102,7 @@ def _newest(run: OpenRun, key: SampleKey) -> int:
     return sketch.launch if sketch else 0
 
 
-def _chosen(run: OpenRun, key: SampleKey, rows: list[Row]) -> Row:
+def _chosen(run: OpenRun, key: SampleKey, rows: list[GroupRow]) -> GroupRow:
     """Of rows in the order of their files the attempt that a key names. Raises `NotFound`."""
     own = sorted((row for row in rows if row.index == key.index), key=lambda row: row.launch)
     if not own or key.attempt > len(own):
@@ -110,7 +110,7 @@ def _chosen(run: OpenRun, key: SampleKey, rows: list[Row]) -> Row:
     return own[(key.attempt or len(own)) - 1]
 
 
-def _alone(run: OpenRun, key: SampleKey) -> Row:
+def _alone(run: OpenRun, key: SampleKey) -> GroupRow:
     """The row of a sample, found without its group, which may be large. Raises `NotFound`."""
     return _chosen(run, key, _rows(run, key, OWN, [*key.shared]))
 
@@ -122,7 +122,7 @@ def locate(run: OpenRun, key: SampleKey) -> Locator:
     return locator
 
 
-def _loaded(run: OpenRun, key: SampleKey, row: Row) -> Sample:
+def _loaded(run: OpenRun, key: SampleKey, row: GroupRow) -> Sample:
     return annotations.load(run, key, row.locator, annotations.places(run, [row.uid]).get(row.uid, []))
 
 

@@ -11,7 +11,7 @@ from rolloupe.errors import NotFound
 from rolloupe.index import OpenRun, Snapshot
 from rolloupe.model import SampleKey
 from rolloupe.query.engine import database
-from rolloupe.query.engine.cache import Kept
+from rolloupe.query.engine.cache import AnswerCache
 from rolloupe.query.engine.compile import FILE_ORDER, said_discarded
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.relation import mean_of
@@ -44,7 +44,7 @@ SELECT split, step, arg_min(grp, row({FILE_ORDER})), arg_min(idx, row({FILE_ORDE
 FROM rows WHERE problem = ? GROUP BY split, step ORDER BY split <> 'train', split, step LIMIT {MOST + 1}
 """
 
-_kept: Kept[list[Recurrence]] = Kept(KEPT, len)
+_kept: AnswerCache[list[Recurrence]] = AnswerCache(KEPT, len)
 
 
 def problem_of(run: OpenRun, key: SampleKey) -> int:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rolloupe.index import OpenRun, Piece, Snapshot
 from rolloupe.model import SampleKey
 from rolloupe.query.engine import database
-from rolloupe.query.engine.cache import Kept
+from rolloupe.query.engine.cache import AnswerCache
 from rolloupe.query.engine.compile import FILE_ORDER, by_value, terms_of
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import column, is_number
@@ -77,7 +77,7 @@ class Heads(NamedTuple):
         return sum(column.nbytes for column in self)
 
 
-_kept: Kept[Heads] = Kept(KEPT_BYTES, lambda one: one.nbytes)
+_kept: AnswerCache[Heads] = AnswerCache(KEPT_BYTES, lambda one: one.nbytes)
 
 
 def groups_page(

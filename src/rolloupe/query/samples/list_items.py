@@ -12,7 +12,7 @@ from rolloupe.model import SampleKey
 from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import ATTEMPT_ORDER
 from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.relation import PLACE, Place, Said, quote
+from rolloupe.query.engine.relation import PLACE, RowPlace, Said, quote
 from rolloupe.query.records import SampleItem
 
 KEY = ("split", "step", "grp", "idx")
@@ -29,7 +29,7 @@ NAMES = tuple(FACES.get(name, name) for name in ITEM if name != "response_end")
 """The columns of `ITEM` by the names that a person knows; how a response ends is for lists alone."""
 
 
-class Shown(NamedTuple):
+class ListRows(NamedTuple):
     """Samples with the same sample metrics and tags. `rows` has `nth`, `ORDER`, `ITEM`, metrics and tags."""
 
     rows: pa.Table
@@ -39,7 +39,7 @@ class Shown(NamedTuple):
     """By `nth`, for what is an earlier attempt: its number, from 1."""
 
 
-def shown(run: OpenRun, snapshot: Snapshot, places: Sequence[Place]) -> Iterator[Shown]:
+def shown(run: OpenRun, snapshot: Snapshot, places: Sequence[RowPlace]) -> Iterator[ListRows]:
     """Look up what is shown of samples, wide rows apart from narrow ones. `nth` is the place in `places`."""
     said, said_tags = snapshot.said_names()
     told = Said(snapshot.annotations, [*SAID, *map(metric_column, said), *map(tag_column, said_tags)], places=True)
@@ -53,7 +53,7 @@ def shown(run: OpenRun, snapshot: Snapshot, places: Sequence[Place]) -> Iterator
         sql = f"SELECT nth, {columns} FROM rows JOIN places USING ({', '.join(PLACE)})"
         rows = database.table(run, Question(pieces, sql, said=told, at=at))
         rows = rows.set_column(0, "nth", pa.array(own, pa.int64()).take(rows["nth"].combine_chunks()))
-        yield Shown(rows, metrics, tags, attempts_of(run, snapshot, rows))
+        yield ListRows(rows, metrics, tags, attempts_of(run, snapshot, rows))
 
 
 def attempts_of(run: OpenRun, snapshot: Snapshot, rows: pa.Table) -> dict[int, int]:
@@ -73,13 +73,13 @@ def attempts_of(run: OpenRun, snapshot: Snapshot, rows: pa.Table) -> dict[int, i
     return dict(database.ask(run, Question(list(pieces.values()), sql, tables={"shown": own})))
 
 
-def items(found: Iterable[Shown]) -> list[SampleItem]:
+def items(found: Iterable[ListRows]) -> list[SampleItem]:
     """The samples as records, in order."""
     numbered = [pair for one in found for pair in _items(one)]
     return [item for _, item in sorted(numbered, key=lambda pair: pair[0])]
 
 
-def _items(one: Shown) -> Iterator[tuple[int, SampleItem]]:
+def _items(one: ListRows) -> Iterator[tuple[int, SampleItem]]:
     first_item = 1 + len(ORDER)
     first_metric = first_item + len(ITEM)
     first_tag = first_metric + len(one.metrics)
@@ -99,7 +99,7 @@ def _present(names: tuple[str, ...], values: Sequence[Any]) -> dict[str, Any]:
     return {name: value for name, value in zip(names, values, strict=True) if value is not None}
 
 
-def table(found: Iterable[Shown]) -> pa.Table:
+def table(found: Iterable[ListRows]) -> pa.Table:
     """The samples as a table, in order: `id`, and the columns under the names that a person knows."""
     tables = []
     for one in found:

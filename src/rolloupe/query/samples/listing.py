@@ -15,10 +15,10 @@ from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun, Snapshot, StepKey
 from rolloupe.model import SampleKey
 from rolloupe.query.engine import database
-from rolloupe.query.engine.cache import Kept
+from rolloupe.query.engine.cache import AnswerCache
 from rolloupe.query.engine.compile import Terms, is_one_step, number_of, terms_of
 from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.relation import PLACE, Place
+from rolloupe.query.engine.relation import PLACE, RowPlace
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.sample.load import locate
 from rolloupe.query.samples.sorting import order_of
@@ -32,7 +32,7 @@ FIRST = 200
 """Samples at the top of a list that are looked for before the whole is sorted."""
 
 
-class Listed(Protocol):
+class Listing(Protocol):
     """The samples of a query in order."""
 
     @property
@@ -47,17 +47,17 @@ class Listed(Protocol):
     def nbytes(self) -> int:
         """What it takes to keep it."""
 
-    def page(self, run: OpenRun, offset: int, limit: int) -> list[Place]:
+    def page(self, run: OpenRun, offset: int, limit: int) -> list[RowPlace]:
         """The rows from `offset` on, fewer at the end. `run` is the run that the list is of, wherever it is taken."""
 
     def place_of(self, run: OpenRun, key: SampleKey) -> int | None:
         """Where a sample stands, None where it is not in the list."""
 
 
-kept: Kept[Listed] = Kept(KEPT_BYTES, lambda one: one.nbytes)
+kept: AnswerCache[Listing] = AnswerCache(KEPT_BYTES, lambda one: one.nbytes)
 
 
-def listed(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Listed:
+def listed(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Listing:
     """The list of a query, whose `offset` and `limit` are left aside. Raises `BadQuery`, as `terms_of`."""
     number = number_of(snapshot, query.sort)
     asked = replace(query, offset=0, limit=None)
@@ -83,11 +83,11 @@ class ByNumber:
         self._steps = _steps(snapshot, replace(query, descending=False)) if self.is_of_steps else []
 
     @property
-    def whole(self) -> Listed:
+    def whole(self) -> Listing:
         """All of it."""
         return kept.get(self._run, self.snapshot, self._query, self._made)
 
-    def _made(self) -> Listed:
+    def _made(self) -> Listing:
         return order_of(self._run, self.snapshot, self._query, self._number)
 
     @property
@@ -96,7 +96,7 @@ class ByNumber:
         found = [self.snapshot.steps[key] for key in self._steps]
         return sum(sketch.trained if self._query.trained else sketch.rows for sketch in found)
 
-    def page(self, run: OpenRun, offset: int, limit: int) -> list[Place]:
+    def page(self, run: OpenRun, offset: int, limit: int) -> list[RowPlace]:
         """The rows from `offset` on."""
         stop = min(offset + limit, self.total)
         first = foremost(self.snapshot, self._query, self._steps, stop) if 0 < stop <= FIRST else None
@@ -127,7 +127,7 @@ class BySql:
             return sum(self.snapshot.steps[key].rows for key in _steps(self.snapshot, query))
         return sum(_counted(self._run, self.snapshot, query).values())
 
-    def page(self, run: OpenRun, offset: int, limit: int) -> list[Place]:
+    def page(self, run: OpenRun, offset: int, limit: int) -> list[RowPlace]:
         """The rows from `offset` on."""
         if not self._pieces or limit <= 0:
             return []
@@ -169,9 +169,9 @@ class ByStep:
         """How many samples there are."""
         return self._begins[-1]
 
-    def page(self, run: OpenRun, offset: int, limit: int) -> list[Place]:
+    def page(self, run: OpenRun, offset: int, limit: int) -> list[RowPlace]:
         """The rows from `offset` on."""
-        found: list[Place] = []
+        found: list[RowPlace] = []
         stop = min(offset + limit, self.total)
         for first, last in self._ranges(offset, stop):
             begin = self._begins[first]

@@ -17,7 +17,7 @@ from rolloupe.model import SampleKey
 from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import terms_of
 from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.relation import PLACE, Place, Reading
+from rolloupe.query.engine.relation import PLACE, RowPlace, TableReading
 from rolloupe.query.records import SampleQuery
 
 MAX_SAMPLES = 2**26
@@ -38,7 +38,7 @@ class Order(NamedTuple):
 
     snapshot: Snapshot
     """The run as it was then."""
-    reading: Reading
+    reading: TableReading
     rows: NDArray[np.int64]
 
     @property
@@ -51,7 +51,7 @@ class Order(NamedTuple):
         """What it takes to keep it."""
         return self.rows.nbytes
 
-    def page(self, _: OpenRun, offset: int, limit: int) -> list[Place]:
+    def page(self, _: OpenRun, offset: int, limit: int) -> list[RowPlace]:
         """The samples of a page."""
         wanted = self.rows[offset : offset + limit].tolist()
         return [self.reading.place(row >> ROW_BITS, row & (2**ROW_BITS - 1)) for row in wanted]

@@ -2,12 +2,26 @@
 
 from rolloupe.query.search.pattern import ROLES, Pattern, TextQuery, utf16_length
 from rolloupe.query.search.reports import Transcript
-from rolloupe.query.search.roles import MAX_SPANS, Marked, marked, speaks
-from rolloupe.query.search.run_search import Found, Hit, Progress, Search, search
+from rolloupe.query.search.roles import MAX_SPANS, RolePlace, marked, speaks
+from rolloupe.query.search.run_search import Found, Hit, Search, SearchProgress, search
 from rolloupe.query.search.snippets import Snippet
-from rolloupe.query.search.worker import Row
+from rolloupe.query.search.worker import FoundRow
 
 __all__ = [
-    "MAX_SPANS", "ROLES", "Found", "Hit", "Marked", "Pattern", "Progress", "Row", "Search", "Snippet", "TextQuery",
-    "Transcript", "marked", "search", "speaks", "utf16_length",
+    "MAX_SPANS",
+    "ROLES",
+    "Found",
+    "FoundRow",
+    "Hit",
+    "Pattern",
+    "RolePlace",
+    "Search",
+    "SearchProgress",
+    "Snippet",
+    "TextQuery",
+    "Transcript",
+    "marked",
+    "search",
+    "speaks",
+    "utf16_length",
 ]  # fmt: skip

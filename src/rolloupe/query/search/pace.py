@@ -22,7 +22,7 @@ LEAST_BYTES = 16 * 1024
 """To begin a call takes as long as to look through some of this."""
 
 
-class Stopped(Exception):
+class SearchStopped(Exception):
     """Raised within a search that is to end."""
 
 
@@ -33,12 +33,12 @@ class Pace:
         self._size_bytes = FIRST_BYTES
 
     def mapped(self, look: Callable[[pa.Array], Mask], column: pa.Array, go_on: Callable[[], bool]) -> Mask:
-        """What `look` says of all texts of a column, a moment at a time. Raises `Stopped` where `go_on` says no."""
+        """Apply `look` to a column of texts, a moment at a time. Raises `SearchStopped` where `go_on` says no."""
         masks: list[Mask] = []
         first = 0
         while first < len(column) or not masks:
             if not go_on():
-                raise Stopped
+                raise SearchStopped
             stop, size_bytes = self._reach(column, first)
             began_s = time.thread_time()
             masks.append(look(column.slice(first, stop - first)))

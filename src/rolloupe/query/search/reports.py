@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from rolloupe import text
 from rolloupe.errors import UnreadablePath, defect
-from rolloupe.formats.base import HasReports, Report, Wanted
+from rolloupe.formats.base import HasReports, StepReport, Wanted
 from rolloupe.index import OpenRun
 from rolloupe.model import LoggedTranscript, Turn
 from rolloupe.query.records import SampleQuery
-from rolloupe.query.search.pace import Stopped
+from rolloupe.query.search.pace import SearchStopped
 from rolloupe.query.search.pattern import Pattern
 from rolloupe.query.search.roles import snippets_in
 from rolloupe.query.search.snippets import Snippet
@@ -43,7 +43,7 @@ class Reports:
         self._query = query
         self._way = 1 if oldest_first else -1
 
-    def due(self) -> list[Report]:
+    def due(self) -> list[StepReport]:
         """List them in the order in which they are searched."""
         query = self._query
         if query.where or query.group is not None or query.trained is not None:
@@ -53,7 +53,7 @@ class Reports:
             key=lambda one: (self._way * one.step, one.split != "train", one.split),
         )
 
-    def listed(self, note: Callable[[str], None]) -> list[Report]:
+    def listed(self, note: Callable[[str], None]) -> list[StepReport]:
         """List them as `due` does; where that fails, it is noted and there are none."""
         try:
             return self.due()
@@ -63,12 +63,12 @@ class Reports:
             note(f"the reports could not be listed: {defect(error)}")
         return []
 
-    def look(self, report: Report, go_on: Callable[[], bool], note: Callable[[str], None]) -> list[Transcript]:
+    def look(self, report: StepReport, go_on: Callable[[], bool], note: Callable[[str], None]) -> list[Transcript]:
         """What is found in a report; nothing where `go_on` says no. What cannot be read is noted."""
 
         def check() -> None:
             if not go_on():
-                raise Stopped
+                raise SearchStopped
 
         def holds(turns: Sequence[Turn]) -> bool:
             check()
@@ -79,7 +79,7 @@ class Reports:
             return [self._made(one, check) for one in found]
         except UnreadablePath as error:
             note(str(error))
-        except Stopped:
+        except SearchStopped:
             pass
         return []
 
@@ -87,10 +87,10 @@ class Reports:
         snippets, more = snippets_in(self._pattern, answered(one.turns), check)
         return Transcript(one.split, one.step, one.title, one.at, tuple(snippets), more)
 
-    def _of_run(self) -> list[Report]:
+    def _of_run(self) -> list[StepReport]:
         return self._run.format.reports(self._run.info) if isinstance(self._run.format, HasReports) else []
 
-    def _is_asked(self, report: Report) -> bool:
+    def _is_asked(self, report: StepReport) -> bool:
         low, high = self._query.step_min, self._query.step_max
         return (
             (not self._query.splits or any(is_asked(report.split, split) for split in self._query.splits))

@@ -10,7 +10,7 @@ from rolloupe.index import OpenRun, Piece
 from rolloupe.model import Locator, Part, SampleKey, Turn
 from rolloupe.query.engine import database
 from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.relation import PLACE, Place
+from rolloupe.query.engine.relation import PLACE, RowPlace
 from rolloupe.query.sample import annotations
 from rolloupe.query.sample.load import sample as whole_sample
 from rolloupe.query.search.pattern import Pattern, TextQuery
@@ -26,7 +26,7 @@ SAME = {"human": "user", "ai": "assistant", "model": "assistant", "developer": "
 PLACED = "split, step, grp, idx, source, byte_start, byte_length, part"
 
 
-class Marked(NamedTuple):
+class RolePlace(NamedTuple):
     """A place in a sample: `start` and `stop` count the code points of `part.text` of a turn, 0-based.
 
     `field` is `text`, or of a tool call `arguments`.
@@ -53,7 +53,7 @@ def fields_of(part: Part) -> Iterator[tuple[str, str]]:
         yield "text", part.text
 
 
-def marked(run: OpenRun, key: SampleKey, query: TextQuery) -> tuple[list[Marked], bool]:
+def marked(run: OpenRun, key: SampleKey, query: TextQuery) -> tuple[list[RolePlace], bool]:
     """Where in the turns of a sample something stands, and whether there is more than is listed.
 
     Raises as `query.sample` and `Pattern`.
@@ -63,12 +63,12 @@ def marked(run: OpenRun, key: SampleKey, query: TextQuery) -> tuple[list[Marked]
     return found[:MAX_SPANS], len(found) > MAX_SPANS
 
 
-def _marks(pattern: Pattern, turns: Sequence[Turn]) -> Iterator[Marked]:
+def _marks(pattern: Pattern, turns: Sequence[Turn]) -> Iterator[RolePlace]:
     for number, turn in enumerate(turns):
         for place, part in enumerate(turn.parts if speaks(turn, pattern.query.roles) else ()):
             for field, text in fields_of(part):
                 for start, stop in pattern.places(text):
-                    yield Marked(number, place, field, start, stop)
+                    yield RolePlace(number, place, field, start, stop)
 
 
 def snippets_in(
@@ -127,7 +127,7 @@ class Spoken:
 
     def _places(self, piece: Piece, numbers: Sequence[int]) -> list[tuple[int, SampleKey, Locator]]:
         sql = f"SELECT nth, {PLACED} FROM rows JOIN places USING ({', '.join(PLACE)}) ORDER BY nth"
-        rows = database.ask(self._run, Question([piece], sql, at=[Place(piece, number) for number in numbers]))
+        rows = database.ask(self._run, Question([piece], sql, at=[RowPlace(piece, number) for number in numbers]))
         return [
             (numbers[nth], SampleKey(*own), Locator(source=source, start=start, length=length, part=part))
             for nth, *own, source, start, length, part in rows

@@ -17,7 +17,7 @@ from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun, Piece, StepKey
 from rolloupe.index.execution.processes import worker_count
 from rolloupe.query.engine.compile import terms_of
-from rolloupe.query.engine.relation import Place
+from rolloupe.query.engine.relation import RowPlace
 from rolloupe.query.records import SampleItem, SampleQuery
 from rolloupe.query.samples import list_items
 from rolloupe.query.samples.pages import in_known_splits
@@ -26,7 +26,7 @@ from rolloupe.query.search.pattern import Pattern, TextQuery
 from rolloupe.query.search.reports import Reports, Transcript
 from rolloupe.query.search.scope import pieces_of, rows_in, scoped
 from rolloupe.query.search.snippets import Snippet
-from rolloupe.query.search.worker import TOGETHER_BYTES, Count, Part, Row, search_parts
+from rolloupe.query.search.worker import TOGETHER_BYTES, Count, FoundRow, SearchPart, search_parts
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ MAX_TRANSCRIPTS = 10_000
 TOGETHER = 16
 """So many small pieces are handed to a thread at once, as long as they are no more than `TOGETHER_BYTES`."""
 
-Ahead: TypeAlias = "deque[tuple[list[Part], Future[None]]]"
+Ahead: TypeAlias = "deque[tuple[list[SearchPart], Future[None]]]"
 
 
 class Hit(NamedTuple):
@@ -57,7 +57,7 @@ class Hit(NamedTuple):
     """True where there is more in it than the snippets show."""
 
 
-class Progress(NamedTuple):
+class SearchProgress(NamedTuple):
     """How far a search has come. Bytes are of the run's files; samples are those of its splits and steps."""
 
     samples: int
@@ -83,8 +83,8 @@ class Found(NamedTuple):
     """What was found since, and how far the search has come. `rows` are those that are kept and not looked up."""
 
     hits: list[Hit]
-    rows: list[Row]
-    progress: Progress
+    rows: list[FoundRow]
+    progress: SearchProgress
     transcripts: Sequence[Transcript] = ()
     """Conversations of reports that no sample shows, as far as they are listed."""
 
@@ -141,7 +141,7 @@ class Search(Iterator[Found]):
         self._transcripts: list[Transcript] = []
         self._most_transcripts = transcripts
         self._found_transcripts = self._reports_done = self._reports_known = 0
-        self._waiting: list[Row] = []
+        self._waiting: list[FoundRow] = []
         self._scoped = scoped(run, self._snapshot, self._query, pieces)
         self._going = self._go()
 
@@ -156,10 +156,10 @@ class Search(Iterator[Found]):
         """How many were found of each split and step since it was last asked; nothing unless they are counted."""
         return self._count.take_steps()
 
-    def look_up(self, rows: Sequence[Row]) -> list[Hit]:
+    def look_up(self, rows: Sequence[FoundRow]) -> list[Hit]:
         """What is shown of rows that were kept. Raises `SourceChanged` where the index has changed too much since."""
         items = list_items.items(
-            list_items.shown(self._run, self._snapshot, [Place(row.piece, row.row) for row in rows])
+            list_items.shown(self._run, self._snapshot, [RowPlace(row.piece, row.row) for row in rows])
         )
         return [Hit(item, row.snippets, row.more) for item, row in zip(items, rows, strict=True)]
 
@@ -230,12 +230,12 @@ class Search(Iterator[Found]):
         self._found_transcripts += len(found)
         self._reports_done += 1
 
-    def _next(self) -> list[Part]:
+    def _next(self) -> list[SearchPart]:
         """The next pieces, small ones together: to hand one to another thread costs as much as to search it."""
-        some: list[Part] = []
+        some: list[SearchPart] = []
         size_bytes = 0
         while size_bytes < TOGETHER_BYTES and len(some) < TOGETHER and (due := next(self._scoped, None)) is not None:
-            part = Part(self._run, self._pattern, *due, self._count, self._pace, oldest_first=self._oldest_first)
+            part = SearchPart(self._run, self._pattern, *due, self._count, self._pace, oldest_first=self._oldest_first)
             some.append(part)
             size_bytes += due[0].stop - due[0].start
         return some
@@ -288,11 +288,11 @@ class Search(Iterator[Found]):
         transcripts, self._transcripts = self._transcripts, []
         return Found(hits, rows[listed:kept], self._progress(is_over=is_over), transcripts)
 
-    def _progress(self, *, is_over: bool) -> Progress:
+    def _progress(self, *, is_over: bool) -> SearchProgress:
         with self._count.lock:
             samples, size_bytes, found = self._count.samples, self._count.size_bytes, self._count.found
             from_sources, notes = self._count.from_sources, tuple(self._count.notes)
-        return Progress(
+        return SearchProgress(
             self._known_samples if is_over else samples * self._known_samples // max(1, self._rows),
             self._known_samples,
             self._known_bytes if is_over else size_bytes * self._known_bytes // max(1, self._bytes),

@@ -9,7 +9,7 @@ from rolloupe.index import OpenRun, Piece, Sketch, Snapshot
 from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import terms_of
 from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.relation import PLACE, Place
+from rolloupe.query.engine.relation import PLACE, RowPlace
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.samples.sorting import ROW_BITS
 
@@ -72,7 +72,7 @@ def _asked(
     sql = f"{terms.own} SELECT {', '.join(PLACE)} FROM own"
     answer, reading = database.placed(run, Question(pieces, sql, terms.where.values, terms.named, said=terms.said))
     files, rows = (column.to_numpy() for column in answer.columns)
-    begins = reading.numbers([Place(piece, 0) for piece in pieces])
+    begins = reading.numbers([RowPlace(piece, 0) for piece in pieces])
     words = np.sort((files << ROW_BITS) | rows)
     for piece, file, begin in zip(pieces, begins[0].to_pylist(), begins[1].to_pylist(), strict=True):
         first = (file << ROW_BITS) | begin

@@ -14,8 +14,8 @@ from rolloupe.index import OpenRun, Piece, StepKey
 from rolloupe.index.segments.text_batches import TextBatch, read_texts
 from rolloupe.query.engine import database
 from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.relation import PLACE, Place
-from rolloupe.query.search.pace import Pace, Stopped
+from rolloupe.query.engine.relation import PLACE, RowPlace
+from rolloupe.query.search.pace import Pace, SearchStopped
 from rolloupe.query.search.pattern import COLUMNS, Mask, Pattern
 from rolloupe.query.search.roles import Spoken
 from rolloupe.query.search.scope import Rows
@@ -32,7 +32,7 @@ TOGETHER_BYTES = 2**20
 """Texts of small pieces are looked through together: to begin takes as long as to look through some hundred."""
 
 
-class Row(NamedTuple):
+class FoundRow(NamedTuple):
     """A row of the index in which something was found."""
 
     piece: Piece
@@ -42,7 +42,7 @@ class Row(NamedTuple):
     """True where there is more in it than the snippets show."""
 
 
-class Texts(NamedTuple):
+class BatchTexts(NamedTuple):
     """The texts of a batch that are searched, column by column, and the numbers of their rows."""
 
     numbers: Rows
@@ -97,7 +97,7 @@ class Count:
                 self.notes[reason] = None
 
 
-class Part:
+class SearchPart:
     """The search of one piece. `search_parts` works through it; `take` has what was found since."""
 
     def __init__(
@@ -121,40 +121,42 @@ class Part:
         self._count = count
         self._spoken = Spoken(opened, pattern, count.note) if set(pattern.query.roles) - {*COLUMNS} else None
         self._names = COLUMNS if self._spoken else [n for n in COLUMNS if n in (pattern.query.roles or COLUMNS)]
-        self._found: deque[Row] = deque()
-        self._held: list[Row] = []
+        self._found: deque[FoundRow] = deque()
+        self._held: list[FoundRow] = []
         self._samples, self._bytes = piece.rows, piece.stop - piece.start
 
-    def texts(self, go_on: Callable[[], bool]) -> Iterator[Texts]:
-        """Yield what is searched, as far as it can be read. Raises `Stopped` where `go_on` says no."""
+    def texts(self, go_on: Callable[[], bool]) -> Iterator[BatchTexts]:
+        """Yield what is searched, as far as it can be read. Raises `SearchStopped` where `go_on` says no."""
         if self._rows is not None and not len(self._rows):
             return
         source = self._opened.source(self.piece.source)
         try:
             for batch in read_texts(self._opened.info, source, self.piece, self._names):
                 if not go_on():
-                    raise Stopped
+                    raise SearchStopped
                 if batch.is_scanned and self.piece.path is not None:
                     self._opened.lacks_texts(self.piece.path)
                 yield self._asked(batch)
         except SourceChanged as error:
             self._count.note(str(error))
 
-    def _asked(self, batch: TextBatch) -> Texts:
+    def _asked(self, batch: TextBatch) -> BatchTexts:
         if self._rows is None:
             numbers = np.arange(batch.first, batch.first + len(batch))
-            return Texts(numbers, batch.columns, len(batch), batch.is_scanned)
+            return BatchTexts(numbers, batch.columns, len(batch), batch.is_scanned)
         low, high = np.searchsorted(self._rows, [batch.first, batch.first + len(batch)])
         numbers, columns = self._rows[low:high], batch.columns
         if len(numbers) < len(batch):
             columns = [column.take(pa.array(numbers - batch.first)) for column in columns]
-        return Texts(numbers, columns, len(batch), batch.is_scanned)
+        return BatchTexts(numbers, columns, len(batch), batch.is_scanned)
 
     def mask(self, column: pa.Array) -> Mask:
         """Tell which texts of a column may hold what is looked for; where no role was asked for they do."""
         return self._pattern.possibly(column) if self._spoken else self._pattern.within(column)
 
-    def look(self, texts: Texts, masks: Sequence[Mask], listing: Callable[[], bool], go_on: Callable[[], bool]) -> None:
+    def look(
+        self, texts: BatchTexts, masks: Sequence[Mask], listing: Callable[[], bool], go_on: Callable[[], bool]
+    ) -> None:
         """Keep the rows in which something was found, as far as they are listed, and count them all."""
         places = np.flatnonzero(np.logical_or.reduce(masks))
         if self._spoken is not None:
@@ -167,7 +169,7 @@ class Part:
                 if not listing():
                     break
                 if not go_on():
-                    raise Stopped
+                    raise SearchStopped
                 rows.append(self._row(texts, masks, int(place)))
             found = len(places)
         self._held += rows
@@ -189,11 +191,11 @@ class Part:
         self._placed = None
         self._count.add(self._samples, self._bytes, 0, is_scanned=False)
 
-    def take(self) -> list[Row]:
+    def take(self) -> list[FoundRow]:
         """What was found and not taken yet."""
         return [self._found.popleft() for _ in range(len(self._found))]
 
-    def _row(self, texts: Texts, masks: Sequence[Mask], place: int) -> Row:
+    def _row(self, texts: BatchTexts, masks: Sequence[Mask], place: int) -> FoundRow:
         snippets: list[Snippet] = []
         more = False
         for name, column, mask in zip(self._names, texts.columns, masks, strict=True):
@@ -201,17 +203,17 @@ class Part:
                 own, is_more = snippets_of(self._pattern, name, _encoded(column, place))
                 snippets += own
                 more = more or is_more
-        return Row(self.piece, int(texts.numbers[place]), tuple(snippets), more)
+        return FoundRow(self.piece, int(texts.numbers[place]), tuple(snippets), more)
 
-    def _of_roles(self, numbers: Rows, go_on: Callable[[], bool]) -> list[Row]:
+    def _of_roles(self, numbers: Rows, go_on: Callable[[], bool]) -> list[FoundRow]:
         """What some roles say is known to the samples alone: those in which it may stand are read whole."""
         assert self._spoken is not None
         return [
-            Row(self.piece, number, snippets, more)
+            FoundRow(self.piece, number, snippets, more)
             for number, snippets, more in self._spoken.among(self.piece, numbers, go_on)
         ]
 
-    def _in_order(self, rows: list[Row]) -> list[Row]:
+    def _in_order(self, rows: list[FoundRow]) -> list[FoundRow]:
         """The rows of a piece in order: newest or oldest step first, within a step as they stand."""
         if len(rows) < 2 or self._is_of_one_step:
             return rows
@@ -235,13 +237,13 @@ class Part:
         if self._placed is None:
             sql = f"SELECT {PLACE[1]}, step, split FROM base ORDER BY {PLACE[1]}"
             table, reading = database.placed(self._opened, Question([self.piece], sql))
-            begin = reading.numbers([Place(self.piece, 0)])[1][0].as_py()
+            begin = reading.numbers([RowPlace(self.piece, 0)])[1][0].as_py()
             place, step, split = table.columns
             self._placed = Placed(place.to_numpy() - begin, step.to_numpy(), split.combine_chunks())
         return self._placed
 
 
-class Steps(NamedTuple):
+class RowSteps(NamedTuple):
     """Of some rows the steps, and the splits."""
 
     steps: list[int]
@@ -255,10 +257,10 @@ class Placed(NamedTuple):
     steps: Rows
     splits: pa.Array
 
-    def of(self, numbers: Rows) -> Steps:
+    def of(self, numbers: Rows) -> RowSteps:
         """Those of some rows."""
         places = np.searchsorted(self.rows, numbers)
-        return Steps(self.steps[places].tolist(), self.splits.take(pa.array(places)).to_pylist())
+        return RowSteps(self.steps[places].tolist(), self.splits.take(pa.array(places)).to_pylist())
 
 
 def _encoded(column: pa.Array, place: int) -> bytes:
@@ -267,9 +269,9 @@ def _encoded(column: pa.Array, place: int) -> bytes:
     return b"" if buffer is None else buffer.to_pybytes()
 
 
-def search_parts(parts: Sequence[Part], listing: Callable[[], bool], go_on: Callable[[], bool]) -> None:
+def search_parts(parts: Sequence[SearchPart], listing: Callable[[], bool], go_on: Callable[[], bool]) -> None:
     """Search pieces until the end, or until `go_on` says no; snippets are made while `listing` says yes."""
-    with contextlib.suppress(Stopped):
+    with contextlib.suppress(SearchStopped):
         for some in _together((part, texts) for part in parts for texts in part.texts(go_on)):
             for (part, texts), masks in zip(some, _masks(some, go_on), strict=True):
                 part.look(texts, masks, listing, go_on)
@@ -278,8 +280,8 @@ def search_parts(parts: Sequence[Part], listing: Callable[[], bool], go_on: Call
                 part.end()
 
 
-def _together(found: Iterable[tuple[Part, Texts]]) -> Iterator[list[tuple[Part, Texts]]]:
-    some: list[tuple[Part, Texts]] = []
+def _together(found: Iterable[tuple[SearchPart, BatchTexts]]) -> Iterator[list[tuple[SearchPart, BatchTexts]]]:
+    some: list[tuple[SearchPart, BatchTexts]] = []
     size_bytes = 0
     for part, texts in found:
         some.append((part, texts))
@@ -291,8 +293,8 @@ def _together(found: Iterable[tuple[Part, Texts]]) -> Iterator[list[tuple[Part, 
         yield some
 
 
-def _masks(some: Sequence[tuple[Part, Texts]], go_on: Callable[[], bool]) -> list[list[Mask]]:
-    """For each the masks of its columns. Raises `Stopped` where `go_on` says no."""
+def _masks(some: Sequence[tuple[SearchPart, BatchTexts]], go_on: Callable[[], bool]) -> list[list[Mask]]:
+    """For each the masks of its columns. Raises `SearchStopped` where `go_on` says no."""
     columns = [pa.concat_arrays(own) for own in zip(*(texts.columns for _, texts in some), strict=True)]
     ends = np.cumsum([len(texts.numbers) for _, texts in some])[:-1]
     part = some[0][0]

@@ -4,7 +4,7 @@ from collections import Counter
 
 from rolloupe.index import OpenRun, Snapshot, StepKey
 from rolloupe.query.engine import database
-from rolloupe.query.engine.cache import Kept
+from rolloupe.query.engine.cache import AnswerCache
 from rolloupe.query.engine.compile import said_discarded
 from rolloupe.query.engine.database import Question
 from rolloupe.query.records import Discards
@@ -19,7 +19,7 @@ SELECT split, step, discarded, count(*), count(DISTINCT grp),
 FROM rows WHERE discarded <> '' GROUP BY split, step, discarded ORDER BY split <> 'train', split, step, discarded
 """
 
-_kept: Kept[list[Discards]] = Kept(KEPT, len)
+_kept: AnswerCache[list[Discards]] = AnswerCache(KEPT, len)
 
 
 def discards(run: OpenRun, split: str | None = None) -> list[Discards]:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from rolloupe.index import OpenRun, Snapshot
 from rolloupe.query.engine import database
-from rolloupe.query.engine.cache import Kept
+from rolloupe.query.engine.cache import AnswerCache
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import is_annotated
 from rolloupe.query.engine.relation import Said, mean_of, quote
@@ -22,7 +22,7 @@ class Newest(NamedTuple):
 
 MOST_SPLITS = 20_000
 
-_kept = Kept[dict[str, Newest]](MOST_SPLITS, len)
+_kept = AnswerCache[dict[str, Newest]](MOST_SPLITS, len)
 
 
 def newest(run: OpenRun) -> dict[str, Newest]:

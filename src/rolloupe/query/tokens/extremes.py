@@ -7,7 +7,7 @@ from rolloupe.formats.base import SeriesInSamples
 from rolloupe.index import Extreme, OpenRun, Snapshot, StepKey, extreme_tokens
 from rolloupe.model import SampleKey
 from rolloupe.query.engine import database
-from rolloupe.query.engine.cache import Kept
+from rolloupe.query.engine.cache import AnswerCache
 from rolloupe.query.engine.database import Question
 from rolloupe.query.records import ExtremeToken, StepSeries
 from rolloupe.query.sample.stream import whole
@@ -21,7 +21,7 @@ Place = tuple[str, int, str]
 KEPT_SERIES = 4_000
 """Token series of steps whose samples were read for them."""
 
-_kept: Kept[list[StepSeries]] = Kept(KEPT_SERIES, len)
+_kept: AnswerCache[list[StepSeries]] = AnswerCache(KEPT_SERIES, len)
 
 ROWS = f"""
 SELECT (row_number() OVER ()) - 1 AS nth, {", ".join((*KEY, *ORDER))}

@@ -5,7 +5,7 @@ from functools import wraps
 from typing import Any, NamedTuple, ParamSpec, Protocol
 
 from rolloupe.record.logtree.messages import messages_of
-from rolloupe.record.logtree.nodes import Node, attributes, from_html, marked, table_of
+from rolloupe.record.logtree.nodes import OutlineNode, attributes, from_html, marked, table_of
 from rolloupe.record.logtree.page import conversation as conversation_html
 from rolloupe.record.logtree.scopes import add, here
 from rolloupe.record.values.plain import jsonable, text_of
@@ -77,7 +77,7 @@ def log_formatter(formatter: Formatter) -> None:
     if isinstance(data, Mapping) and data.get("type") == "conversation":
         conversation(data.get("messages"))
     elif isinstance(data, Mapping):
-        add(Node("div", {}, [], jsonable(data)))
+        add(OutlineNode("div", {}, [], jsonable(data)))
     else:
         html, error = _called(getattr(formatter, "to_html", None)) if not error else (None, error)
         log_text(f"({type(formatter).__name__} could not be shown: {error})") if error else log_html(text_of(html))
@@ -100,7 +100,7 @@ def conversation(messages: object, *, aside: bool = False, **attrs: object) -> N
     """
     if here():
         marks = attributes({**attrs, "aside": "aside"} if aside else attrs)
-        add(Node("div", marks, [], {"type": "conversation", "messages": messages_of(messages)}))
+        add(OutlineNode("div", marks, [], {"type": "conversation", "messages": messages_of(messages)}))
 
 
 @_harmless
@@ -108,7 +108,7 @@ def details(text: str, *, summary: str = "Details", pre: bool = True) -> None:
     """Log a text that is folded up until it is opened; `pre` shows it in a fixed pitch."""
     if here():
         body = marked("pre" if pre else "div", "lt-details-body", text_of(text))
-        add(marked("details", "lt-details", Node("summary", {}, [text_of(summary)]), body))
+        add(marked("details", "lt-details", OutlineNode("summary", {}, [text_of(summary)]), body))
 
 
 @_harmless

@@ -23,12 +23,12 @@ _KEPT |= set("table thead tbody tfoot tr th td sub sup small".split())
 _HTML_DEPTH = 20
 
 
-class Node(Struct):
+class OutlineNode(Struct):
     """An element: children are elements and plain texts. `data` says the same as the children, for programs."""
 
     tag: str
     attrs: dict[str, str] = {}
-    children: "list[Node | str]" = []
+    children: "list[OutlineNode | str]" = []
     data: dict[str, Any] | None = None
 
     def as_json(self) -> dict[str, Any]:
@@ -56,39 +56,39 @@ def attributes(given: Mapping[str, object]) -> dict[str, str]:
     return found
 
 
-def marked(tag: str, word: str, *children: "Node | str") -> Node:
+def marked(tag: str, word: str, *children: "OutlineNode | str") -> OutlineNode:
     """Return an element of a class."""
-    return Node(tag, {"class": word}, list(children))
+    return OutlineNode(tag, {"class": word}, list(children))
 
 
-def table_of(rows: Sequence[Sequence[object]], *, header: bool) -> Node:
+def table_of(rows: Sequence[Sequence[object]], *, header: bool) -> OutlineNode:
     """Return a table of rows of cells; with `header` the first row names the columns."""
     made = marked("table", "lt-table")
     if header and rows:
-        made.children.append(Node("thead", {}, [_row(rows[0], "th")]))
+        made.children.append(OutlineNode("thead", {}, [_row(rows[0], "th")]))
         rows = rows[1:]
-    made.children.append(Node("tbody", {}, [_row(row, "td") for row in rows]))
+    made.children.append(OutlineNode("tbody", {}, [_row(row, "td") for row in rows]))
     return made
 
 
-def _row(cells: Iterable[object], tag: str) -> Node:
-    return Node("tr", {}, [Node(tag, {}, [text_of(cell)]) for cell in cells])
+def _row(cells: Iterable[object], tag: str) -> OutlineNode:
+    return OutlineNode("tr", {}, [OutlineNode(tag, {}, [text_of(cell)]) for cell in cells])
 
 
-def from_html(source: str) -> Node:
+def from_html(source: str) -> OutlineNode:
     """Read HTML that a formatter made into nodes: known tags without attributes, and text; no more comes through."""
     from rolloupe.formats.reading.html import parse_page
 
-    return Node("div", {}, _rebuilt(parse_page(source), 0))
+    return OutlineNode("div", {}, _rebuilt(parse_page(source), 0))
 
 
-def _rebuilt(element: dict[str, Any], depth: int) -> "list[Node | str]":
-    found: list[Node | str] = []
+def _rebuilt(element: dict[str, Any], depth: int) -> "list[OutlineNode | str]":
+    found: list[OutlineNode | str] = []
     for child in element["children"]:
         if isinstance(child, str):
             found.append(child)
         elif child["tag"] in _KEPT and depth < _HTML_DEPTH:
-            found.append(Node(child["tag"], {}, _rebuilt(child, depth + 1)))
+            found.append(OutlineNode(child["tag"], {}, _rebuilt(child, depth + 1)))
         else:
             found += _rebuilt(child, depth + 1)
     return found

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from rolloupe.record.logtree.nodes import Node
+from rolloupe.record.logtree.nodes import OutlineNode
 from rolloupe.text import clean
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -45,7 +45,7 @@ _ROLES = ("user", "assistant", "system", "tool", "developer")
 _INLINE = ("span", "strong", "em", "b", "i", "u", "s", "code", "sub", "sup", "small")
 
 
-def page(title: str, root: Node) -> bytes:
+def page(title: str, root: OutlineNode) -> bytes:
     """Return a whole page in UTF-8."""
     head = (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{_escaped(title)}</title>\n'
@@ -60,7 +60,7 @@ def _escaped(text: str) -> str:
     return html.escape(clean(text)).replace("\0", "\ufffd")
 
 
-def _element(node: Node) -> Iterator[str]:
+def _element(node: OutlineNode) -> Iterator[str]:
     attrs = "".join(f' {key}="{_escaped(value)}"' for key, value in node.attrs.items())
     yield f"<{node.tag}{attrs}>"
     if node.data is not None:

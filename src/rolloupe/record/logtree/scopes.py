@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec, TypeVar, overload
 
-from rolloupe.record.logtree.nodes import Node, attributes, marked
+from rolloupe.record.logtree.nodes import OutlineNode, attributes, marked
 from rolloupe.record.logtree.page import page
 from rolloupe.record.values.plain import dumped, text_of
 from rolloupe.storage import atomic
@@ -68,7 +68,7 @@ class _Place(NamedTuple):
     """Where the next node goes. `level` is that of the heading around it, `depth` the number of scopes."""
 
     trace: Trace
-    node: Node
+    node: OutlineNode
     level: int = 1
     depth: int = 0
     silent: bool = False
@@ -83,7 +83,7 @@ def here() -> _Place | None:
     return None if place is None or place.silent else place
 
 
-def add(*nodes: Node) -> None:
+def add(*nodes: OutlineNode) -> None:
     """Log nodes here."""
     if place := here():
         place.node.children.extend(nodes)
@@ -116,8 +116,11 @@ def _record(place: _Place, error: BaseException) -> None:
     frames = traceback.TracebackException.from_exception(error)
     frames.stack[:] = [frame for frame in frames.stack if frame.filename not in _OWN_FILES]
     attrs = {"class": "lt-exc lt-escaped", "open": "open"}
-    told_whole: list[Node | str] = [Node("summary", {}, [summary]), Node("pre", {}, ["".join(frames.format())])]
-    place.node.children.append(Node("details", attrs, told_whole))
+    told_whole: list[OutlineNode | str] = [
+        OutlineNode("summary", {}, [summary]),
+        OutlineNode("pre", {}, ["".join(frames.format())]),
+    ]
+    place.node.children.append(OutlineNode("details", attrs, told_whole))
 
 
 @contextmanager
@@ -179,7 +182,7 @@ def scope_header(title: str, **attrs: object) -> Iterator[None]:
     level = min(6, place.level + 1)
     body = marked("div", "lt-section-body")
     heading = marked(f"h{level}", f"lt-h{level}", text_of(title))
-    add(Node("section", {"class": "lt-section"} | attributes(attrs), [heading, body]))
+    add(OutlineNode("section", {"class": "lt-section"} | attributes(attrs), [heading, body]))
     with _at(place._replace(node=body, level=level, depth=place.depth + 1)):
         yield
 
@@ -216,7 +219,7 @@ def _decorated(function: Callable[..., Any], title: str) -> Callable[..., Any]:
 @contextmanager
 def scope_div(**attrs: object) -> Iterator[None]:
     """Log a block without a heading. Attributes as in `scope_header`."""
-    with _block(Node("div", attributes(attrs)), None):
+    with _block(OutlineNode("div", attributes(attrs)), None):
         yield
 
 
@@ -224,12 +227,12 @@ def scope_div(**attrs: object) -> Iterator[None]:
 def scope_details(summary: str) -> Iterator[None]:
     """Log a block that is folded up until it is opened."""
     body = marked("div", "lt-details-body")
-    with _block(marked("details", "lt-details", Node("summary", {}, [text_of(summary)]), body), body):
+    with _block(marked("details", "lt-details", OutlineNode("summary", {}, [text_of(summary)]), body), body):
         yield
 
 
 @contextmanager
-def _block(node: Node, inner: Node | None) -> Iterator[None]:
+def _block(node: OutlineNode, inner: OutlineNode | None) -> Iterator[None]:
     place = here()
     if place is None or place.depth >= MAX_SCOPES:
         yield

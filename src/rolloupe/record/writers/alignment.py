@@ -12,7 +12,7 @@ from rolloupe import tokens
 from rolloupe.model import Sample, TokenSeries
 
 
-class Extent(NamedTuple):
+class ResponseExtent(NamedTuple):
     """Where the response of a sample begins and ends among its tokens."""
 
     start: int
@@ -33,18 +33,18 @@ def length_of(sample: Sample) -> int:
     return len(sample.token_ids) or max((one.offset + len(one.values) for one in sample.series), default=0)
 
 
-def response_of(sample: Sample) -> Extent:
+def response_of(sample: Sample) -> ResponseExtent:
     """Return the extent of the response: of its token strings, else of what follows the prompt, else of everything."""
     size, row = length_of(sample), sample.row
     if sample.tokens:
         start = max(0, size - len(sample.tokens))
-        return Extent(start, start + len(sample.tokens))
+        return ResponseExtent(start, start + len(sample.tokens))
     if sample.token_ids and row.prompt_tokens is not None:
-        return Extent(min(row.prompt_tokens, size), size)
+        return ResponseExtent(min(row.prompt_tokens, size), size)
     mask = next((one for one in sample.series if one.name == "loss_mask"), None)
     sampled = np.flatnonzero(spread(mask, size) == 1) if mask is not None else np.zeros(0, np.int64)
     if sampled.size:
-        return Extent(int(sampled[0]), size)
+        return ResponseExtent(int(sampled[0]), size)
     if sample.token_ids and row.response_tokens is not None:
-        return Extent(max(0, size - row.response_tokens), size)
-    return Extent(0, size)
+        return ResponseExtent(max(0, size - row.response_tokens), size)
+    return ResponseExtent(0, size)

@@ -17,7 +17,7 @@ from rolloupe.record.writers.base import Left
 from rolloupe.record.writers.fitting import Tally, read_back
 
 if TYPE_CHECKING:
-    from rolloupe.record.background import Item
+    from rolloupe.record.background import QueuedLine
 
 SAMPLES = "samples/rank0.jsonl"
 
@@ -25,17 +25,17 @@ SAMPLES = "samples/rank0.jsonl"
 class Copier(Recorder):
     """A recorder of samples that were recorded elsewhere: one without a uid stays without, and the last one is held."""
 
-    last: "Item"
+    last: "QueuedLine"
     """The line of the last sample, and its token series."""
 
     def _uid(self, given: object) -> str:
         return name(given)
 
-    def _sent(self, item: "Item") -> None:
+    def _sent(self, item: "QueuedLine") -> None:
         self.last = item
 
 
-class Writer:
+class NativeWriter:
     """Writes a run as the recorder does. Of metrics and samples nothing is added that was not there."""
 
     name: ClassVar[str] = "native"
@@ -44,7 +44,7 @@ class Writer:
         self.recorder = Copier(path, code=None, strict=True, on_full="block")
 
     def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
-        """See `Writer` of `base`."""
+        """See `NativeWriter` of `base`."""
         tally = Tally()
         for sample in samples:
             self.recorder.sample(**{**given_of(sample), "split": split, "step": step})
@@ -52,7 +52,7 @@ class Writer:
         return tally.found
 
     def metrics(self, rows: Sequence[MetricRow]) -> Left:
-        """See `Writer` of `base`."""
+        """See `NativeWriter` of `base`."""
         for row in rows:
             self.recorder.metrics(row.step, row.values)
         return {}
@@ -70,11 +70,11 @@ class Writer:
         return {"that a checkpoint has no step": without} if without else {}
 
     def close(self) -> None:
-        """See `Writer` of `base`."""
+        """See `NativeWriter` of `base`."""
         self.recorder.close()
 
 
-def _held(item: "Item") -> Sample | None:
+def _held(item: "QueuedLine") -> Sample | None:
     """What Rolloupe reads of a sample that was recorded, its token series among it."""
     from rolloupe.formats.native.format import Native, add_arrays
 

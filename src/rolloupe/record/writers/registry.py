@@ -8,8 +8,8 @@ from rolloupe.errors import NotRecognised
 from rolloupe.record.writers.base import Writer
 
 WRITERS: Final = {
-    "native": "rolloupe.record.writers.native:Writer",
-    "tinker": "rolloupe.record.writers.tinker:Writer",
+    "native": "rolloupe.record.writers.native:NativeWriter",
+    "tinker": "rolloupe.record.writers.tinker:TinkerWriter",
     "prime_rl": "rolloupe.record.writers.prime_rl.writer:PrimeRLWriter",
     "relax": "rolloupe.record.writers.relax:RelaxWriter",
     "rl_logging_board": "rolloupe.record.writers.rl_logging_board:RLLoggingBoardWriter",

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from rolloupe import query, text
 from rolloupe.errors import NotFound
-from rolloupe.query import Compared, Member, Piece, Recurrence
+from rolloupe.query import Compared, GroupAnswer, Recurrence, TextPiece
 from rolloupe.query.sample.same_prompt import MOST
 from rolloupe.server import params, wire
 from rolloupe.server.context import context_of
@@ -72,7 +72,7 @@ def _common(found: Compared) -> int:
     return query.chars_before(longest.pieces, found.common) if longest else 0
 
 
-def _answer(found: Compared, member: Member, chars: int, lead: int) -> wire.MemberText:
+def _answer(found: Compared, member: GroupAnswer, chars: int, lead: int) -> wire.MemberText:
     held = member.chars - member.left_out
     common = min(held, query.chars_before(member.pieces, found.common))
     shared = held if member.parts_at is None else query.chars_before(member.pieces, member.parts_at)
@@ -94,7 +94,7 @@ def _answer(found: Compared, member: Member, chars: int, lead: int) -> wire.Memb
     )
 
 
-def _verdict(member: Member, *, is_self: bool, shared: int) -> str:
+def _verdict(member: GroupAnswer, *, is_self: bool, shared: int) -> str:
     if member.error:
         return "error"
     if not member.pieces:
@@ -106,7 +106,9 @@ def _verdict(member: Member, *, is_self: bool, shared: int) -> str:
     return "ends" if shared == member.chars else "parts"
 
 
-def _windowed(pieces: Sequence[Piece], window: tuple[int, int], marks: tuple[int, int]) -> Iterator[wire.MemberPiece]:
+def _windowed(
+    pieces: Sequence[TextPiece], window: tuple[int, int], marks: tuple[int, int]
+) -> Iterator[wire.MemberPiece]:
     """The characters of a window, piece by piece, cut where `common` and `shared` end; counted over all pieces."""
     start, stop = window
     common, shared = marks

@@ -35,7 +35,7 @@ async def runs(request: Request) -> Response:
     library = await context.library()
 
     def make() -> wire.RunsReply:
-        notes = [wire.Note(path=str(note.path), reason=note.reason) for note in library.notes]
+        notes = [wire.NoteView(path=str(note.path), reason=note.reason) for note in library.notes]
         return wire.RunsReply(runs=[views.run_item(run) for run in library.runs], notes=notes, program=PROGRAM)
 
     return await context.fresh(request, make)

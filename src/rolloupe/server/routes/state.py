@@ -11,7 +11,7 @@ from rolloupe.errors import BadQuery, NotFound, SourceChanged
 from rolloupe.index import Library, OpenRun
 from rolloupe.server import params, replies, views, wire
 from rolloupe.server.context import context_of
-from rolloupe.state import Change, Item, Marked, RunMark, SampleMark, State, Written, found, marks_of
+from rolloupe.state import Change, LocatedMark, Mark, RunMark, SampleMark, State, Written, found, marks_of
 
 CONFLICT = "somebody changed this meanwhile: another tab, or another viewer"
 KEEP = "Look at both, and keep one."
@@ -65,7 +65,7 @@ async def marked(request: Request) -> Response:
     return await context.fresh(request, make)
 
 
-def marked_samples(kept: State, run: OpenRun) -> Iterator[tuple[Marked, query.SampleItem | None]]:
+def marked_samples(kept: State, run: OpenRun) -> Iterator[tuple[LocatedMark, query.SampleItem | None]]:
     """The marks on a run's samples, each with its sample where the run still has it; looked for as they are taken."""
     owner = kept.owner(run)
     marks = marks_of(kept.of(owner)) if owner else []
@@ -73,7 +73,7 @@ def marked_samples(kept: State, run: OpenRun) -> Iterator[tuple[Marked, query.Sa
         yield from with_samples(run, marks[start : start + MARKED])
 
 
-def with_samples(run: OpenRun, marks: Sequence[Marked]) -> list[tuple[Marked, query.SampleItem | None]]:
+def with_samples(run: OpenRun, marks: Sequence[LocatedMark]) -> list[tuple[LocatedMark, query.SampleItem | None]]:
     """Marks on samples of a run, each with its sample where the run still has it."""
     return found(marks, lambda keys: query.named(run, keys), lambda uids: query.by_uid(run, uids))
 
@@ -95,7 +95,7 @@ def state_reply(library: Library, kept: State, since: int) -> wire.StateReply:
     )
 
 
-def state_item(item: Item) -> wire.StateItem:
+def state_item(item: Mark) -> wire.StateItem:
     """An item as it crosses to the browser."""
     value = item.value
     fields = {} if value is None or isinstance(value, dict) else msgspec.structs.asdict(value)
@@ -105,8 +105,8 @@ def state_item(item: Item) -> wire.StateItem:
         name=item.name,
         version=item.version,
         changed_s=item.changed_s,
-        run_mark=wire.RunMark(**fields) if isinstance(value, RunMark) else None,
-        sample_mark=wire.SampleMark(**fields) if isinstance(value, SampleMark) else None,
+        run_mark=wire.RunMarkView(**fields) if isinstance(value, RunMark) else None,
+        sample_mark=wire.SampleMarkView(**fields) if isinstance(value, SampleMark) else None,
         setting=replies.plain(value) if isinstance(value, dict) else None,
     )
 
@@ -128,7 +128,7 @@ def write(kept: State, run: OpenRun | None, asked: wire.StateChange) -> Written:
     return kept.write(Change(kind=asked.kind, name=asked.name, value=value, seen=asked.seen), run, asked.owner)
 
 
-def sample_mark(run: OpenRun | None, sample: str, given: wire.SampleMark) -> SampleMark:
+def sample_mark(run: OpenRun | None, sample: str, given: wire.SampleMarkView) -> SampleMark:
     """A mark with what tells its sample again. Of a run that is not open it stays as it was sent."""
     if run is None:
         return SampleMark(**msgspec.structs.asdict(given))

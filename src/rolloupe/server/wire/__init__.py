@@ -34,7 +34,14 @@ from rolloupe.server.wire.about import (
 from rolloupe.server.wire.cache import CacheStats
 from rolloupe.server.wire.evals import AnswerItem, CellReply, EvalItem, EvalsReply, EvalStepItem, GridReply, ProblemRow
 from rolloupe.server.wire.groups import DiscardsReply, GroupItem, GroupsReply
-from rolloupe.server.wire.lists import ColumnItem, ColumnsReply, CompleteReply, SampleItem, SamplesReply, SuggestionItem
+from rolloupe.server.wire.lists import (
+    ColumnItem,
+    ColumnsReply,
+    CompleteReply,
+    SampleItemView,
+    SamplesReply,
+    SuggestionItem,
+)
 from rolloupe.server.wire.members import MemberPiece, MembersReply, MemberText, SameReply, SameStep
 from rolloupe.server.wire.numbers import SAFE_INTEGER, Number, number
 from rolloupe.server.wire.runs import (
@@ -42,8 +49,8 @@ from rolloupe.server.wire.runs import (
     ConfigsReply,
     CurveReply,
     MetricRange,
-    Note,
-    Progress,
+    NoteView,
+    ProgressView,
     RunItem,
     RunsReply,
     SplitItem,
@@ -77,8 +84,8 @@ from rolloupe.server.wire.state import (
     ConflictReply,
     MarkedReply,
     MarkedSample,
-    RunMark,
-    SampleMark,
+    RunMarkView,
+    SampleMarkView,
     StateChange,
     StateItem,
     StateOwner,
@@ -126,25 +133,25 @@ __all__ = [
     "MembersReply",
     "MetricNamesReply",
     "MetricRange",
-    "Note",
+    "NoteView",
     "Number",
     "PartView",
     "ProblemItem",
     "ProblemRow",
     "ProblemsReply",
-    "Progress",
+    "ProgressView",
     "RawReply",
     "Reference",
     "ReportNode",
     "ReportReply",
     "ReportSteps",
     "RunItem",
-    "RunMark",
+    "RunMarkView",
     "RunsReply",
     "SameReply",
     "SameStep",
-    "SampleItem",
-    "SampleMark",
+    "SampleItemView",
+    "SampleMarkView",
     "SampleReply",
     "SamplesReply",
     "SearchEvent",

@@ -5,7 +5,7 @@ from msgspec import Struct
 from rolloupe.server.wire.numbers import Number
 
 
-class SampleItem(Struct, kw_only=True):
+class SampleItemView(Struct, kw_only=True):
     """A sample in a list."""
 
     id: str
@@ -47,7 +47,7 @@ class SamplesReply(Struct, kw_only=True):
     stamp: int
     """That of the step: see `StepsReply.stamps`."""
     columns: list[str]
-    samples: list[SampleItem]
+    samples: list[SampleItemView]
 
 
 class ColumnItem(Struct, kw_only=True):

@@ -25,7 +25,7 @@ class SplitItem(Struct, kw_only=True):
     last_response_chars: Number
 
 
-class Progress(Struct, kw_only=True):
+class ProgressView(Struct, kw_only=True):
     """How far the index of a run has come, in bytes of its sources."""
 
     done_bytes: int
@@ -54,7 +54,7 @@ class RunItem(Struct, kw_only=True):
     problems: int
     may_report: bool
     """False where no step of it has a report."""
-    progress: Progress
+    progress: ProgressView
     version: str
     live: bool
     """True while it is known to go on: changed within the last `quiet_s` seconds, and seen to, or marked `open`."""
@@ -90,7 +90,7 @@ class ConfigsReply(Struct, kw_only=True):
     """Runs whose configuration was not looked at, as there are too many."""
 
 
-class Note(Struct, kw_only=True):
+class NoteView(Struct, kw_only=True):
     """A path that was looked at and not opened, and why."""
 
     path: str
@@ -101,7 +101,7 @@ class RunsReply(Struct, kw_only=True):
     """`GET /api/runs`."""
 
     runs: list[RunItem]
-    notes: list[Note]
+    notes: list[NoteView]
     program: str
     """Name and version of the server."""
 

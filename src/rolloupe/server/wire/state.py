@@ -4,10 +4,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from rolloupe.server.wire.lists import SampleItem
+from rolloupe.server.wire.lists import SampleItemView
 
 
-class RunMark(Struct, kw_only=True):
+class RunMarkView(Struct, kw_only=True):
     """What a person says of a run. An empty name leaves it its own; `colour` is 1 to 10, 0 leaves it to the page."""
 
     name: str = ""
@@ -16,7 +16,7 @@ class RunMark(Struct, kw_only=True):
     note: str = ""
 
 
-class SampleMark(Struct, kw_only=True):
+class SampleMarkView(Struct, kw_only=True):
     """What a person says of a sample. `uid` and `excerpt` are filled in by the server, whatever was sent."""
 
     bookmarked: bool = False
@@ -38,8 +38,8 @@ class StateItem(Struct, kw_only=True):
     version: int
     changed_s: float
     """Seconds since the epoch."""
-    run_mark: RunMark | None = None
-    sample_mark: SampleMark | None = None
+    run_mark: RunMarkView | None = None
+    sample_mark: SampleMarkView | None = None
     setting: Any = None
 
 
@@ -81,8 +81,8 @@ class StateChange(Struct, kw_only=True):
     run: str = ""
     owner: str = ""
     name: str = ""
-    run_mark: RunMark | None = None
-    sample_mark: SampleMark | None = None
+    run_mark: RunMarkView | None = None
+    sample_mark: SampleMarkView | None = None
     setting: Any = None
 
 
@@ -98,7 +98,7 @@ class MarkedSample(Struct, kw_only=True):
     """A sample that a person marked. `name` is the id under which that was done."""
 
     name: str
-    sample: SampleItem | None
+    sample: SampleItemView | None
     """As the run has it now, found by its id, else by its uid; null where it is there no longer."""
 
 

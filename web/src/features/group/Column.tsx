@@ -1,7 +1,7 @@
 /** One answer of a group: its figures on top, and its text with the place marked at which it parts from another. */
 
 import { useRef } from "preact/hooks";
-import type { MemberText, MembersReply, SampleItem } from "../../api/types.gen";
+import type { MemberText, MembersReply, SampleItemView } from "../../api/types.gen";
 import { isReason } from "../../lib/discards";
 import { count, exact, figure, signed, toNumber } from "../../lib/numbers";
 import { inkOf } from "../../lib/scales";
@@ -18,8 +18,8 @@ interface Props {
   answer: MemberText;
   reply: MembersReply;
   /** What the list knows of it; undefined while that is on its way. */
-  item: SampleItem | undefined;
-  items: readonly SampleItem[];
+  item: SampleItemView | undefined;
+  items: readonly SampleItemView[];
   isHere: boolean;
 }
 
@@ -40,7 +40,7 @@ export function Column({ answer, reply, item, items, isHere }: Props) {
   );
 }
 
-export function ColumnHead({ answer, item, items, children }: { answer: MemberText; item: SampleItem | undefined; items: readonly SampleItem[]; children?: preact.ComponentChildren }) {
+export function ColumnHead({ answer, item, items, children }: { answer: MemberText; item: SampleItemView | undefined; items: readonly SampleItemView[]; children?: preact.ComponentChildren }) {
   const alone = { sample: answer.id, view: "transcript" as const };
   return (
     <header class={style["head"]}>

@@ -1,6 +1,6 @@
 /** What stands above a group: which it is, how to look at it, what it is compared with, and its figures. */
 
-import type { SampleItem } from "../../api/types.gen";
+import type { SampleItemView } from "../../api/types.gen";
 import { count, figure, finite, score } from "../../lib/numbers";
 import { inkOf } from "../../lib/scales";
 import { scale } from "../../state/columns";
@@ -47,7 +47,7 @@ export function GroupHeader() {
  * Sums over the group, as far as it is here: of reward with deviation and range, of lengths, of how many ended how. As in
  * the list, means are of what was trained on, and of what was discarded only where that is all of the group.
  */
-function Figures({ items, total }: { items: readonly SampleItem[]; total: number }) {
+function Figures({ items, total }: { items: readonly SampleItemView[]; total: number }) {
   const trained = items.filter(({ discarded }) => discarded === "");
   const counted = trained.length > 0 ? trained : items;
   const rewards = counted.flatMap(({ reward }) => finite(reward) ?? []);
@@ -106,14 +106,14 @@ function Length({ name, values }: { name: string; values: readonly number[] }) {
 }
 
 /** Which sample the others are compared with. */
-function Against({ items }: { items: readonly SampleItem[] }) {
+function Against({ items }: { items: readonly SampleItemView[] }) {
   const reply = isShown.value ? answers.value : null;
   const isDiff = field.isDiff.value;
   const only = field.only.value;
   const sample = field.sample.value;
   if (items.length < 2 || reply === null) return null;
   const best = items.findIndex(({ id }) => id === reply.best);
-  const named = (item: SampleItem, i: number): string => `${nameOf(items, item.id)} · reward ${score(item.reward, "none")}${i === best ? " · the best" : ""}`;
+  const named = (item: SampleItemView, i: number): string => `${nameOf(items, item.id)} · reward ${score(item.reward, "none")}${i === best ? " · the best" : ""}`;
   return (
     <p class={style["against"]}>
       <label>

@@ -1,7 +1,7 @@
 /** All samples of a group as a table: their figures, how they ended, how they begin; and which stand side by side. */
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { SampleItem, WireNumber } from "../../api/types.gen";
+import type { SampleItemView, WireNumber } from "../../api/types.gen";
 import { isReason } from "../../lib/discards";
 import { MAX_ONLY } from "../../lib/together";
 import { exact, figure, score, signed, toNumber } from "../../lib/numbers";
@@ -21,7 +21,7 @@ const ROWS = 200;
 interface Shown {
   name: string;
   words: string;
-  of: (item: SampleItem) => WireNumber;
+  of: (item: SampleItemView) => WireNumber;
 }
 
 export function GroupTable() {
@@ -87,8 +87,8 @@ export function GroupTable() {
 }
 
 interface RowProps {
-  item: SampleItem;
-  items: readonly SampleItem[];
+  item: SampleItemView;
+  items: readonly SampleItemView[];
   shown: readonly Shown[];
   isPicked: boolean;
   isHere: boolean;
@@ -125,7 +125,7 @@ function Cell({ name, value }: { name: string; value: WireNumber }) {
 }
 
 /** The columns that at least one sample has something in. */
-function columnsOf(items: readonly SampleItem[]): Shown[] {
+function columnsOf(items: readonly SampleItemView[]): Shown[] {
   const asked = members.value?.columns ?? [];
   const all: Shown[] = [
     { name: "reward", words: "Reward", of: (item) => item.reward },

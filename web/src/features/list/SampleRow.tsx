@@ -1,6 +1,6 @@
 /** A sample in the list: its values in colour, how its response or its prompt begins, how long it is. */
 
-import type { SampleItem, WireNumber } from "../../api/types.gen";
+import type { SampleItemView, WireNumber } from "../../api/types.gen";
 import { without } from "../../lib/alike";
 import type { Common } from "../../lib/alikeSamples";
 import { figure } from "../../lib/numbers";
@@ -17,7 +17,7 @@ export const SAMPLE_PX = 48;
 
 interface Props {
   /** Undefined while its page is on its way. */
-  item: SampleItem | undefined;
+  item: SampleItemView | undefined;
   columns: readonly string[];
   isHere: boolean;
   canFocus: boolean;
@@ -30,7 +30,7 @@ interface Props {
 const FINE: ReadonlySet<string> = new Set(["completed", "unknown"]);
 
 /** Of what was not trained on: that there is nothing to read, where that is so. */
-const unfinished = ({ status, response_chars }: SampleItem): string => (response_chars > 0 ? "" : status === "aborted" ? "cancelled, no answer" : status === "error" ? "failed, no answer" : "");
+const unfinished = ({ status, response_chars }: SampleItemView): string => (response_chars > 0 ? "" : status === "aborted" ? "cancelled, no answer" : status === "error" ? "failed, no answer" : "");
 
 /** What a press on a row does: on a value it offers to filter by it, elsewhere it opens the sample. */
 export function onRow(id: string, valueOf: (column: string) => WireNumber): (event: MouseEvent) => void {
@@ -86,7 +86,7 @@ export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, common, 
 }
 
 /** What the reader wants to see of a sample; the end of a response keeps to the end of its line, cut at the left. */
-function Excerpt({ item, shown, common }: { item: SampleItem; shown: Preview; common: Common }) {
+function Excerpt({ item, shown, common }: { item: SampleItemView; shown: Preview; common: Common }) {
   const start = preview(item.preview);
   const isThought = shown === "response" && start.isThought;
   const text = shown === "response" ? without(start.text, common.responses) : shown === "end" ? ending(item) : without(bare(item.prompt), common.prompts);

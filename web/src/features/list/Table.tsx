@@ -3,7 +3,7 @@
 import { without } from "../../lib/alike";
 import type { Common } from "../../lib/alikeSamples";
 import { bare, preview } from "../../lib/preview";
-import type { SampleItem, WireNumber } from "../../api/types.gen";
+import type { SampleItemView, WireNumber } from "../../api/types.gen";
 import { exact, toNumber } from "../../lib/numbers";
 import { cellColour } from "../../lib/scales";
 import { columnOf, label, scale } from "../../state/columns";
@@ -78,7 +78,7 @@ export function TableHead({ columns }: { columns: TableColumns }) {
 }
 
 interface Props {
-  item: SampleItem | undefined;
+  item: SampleItemView | undefined;
   columns: TableColumns;
   isHere: boolean;
   canFocus: boolean;

@@ -1,6 +1,6 @@
 /** Two changes of one thing at once: what was changed here, what there, and which to keep. */
 
-import type { RunMark, SampleMark } from "../../api/types.gen";
+import type { RunMarkView, SampleMarkView } from "../../api/types.gen";
 import { saidBy, type Said } from "../../lib/marks";
 import { conflict, resolve } from "../../state/marks";
 import { Dialog } from "../../ui/Dialog";
@@ -55,9 +55,9 @@ function Words({ said }: { said: Said }) {
 function entries(said: Said): [string, string][] {
   if (said === null) return [["Removed", ""]];
   const found: [string, string][] = [];
-  if ("bookmarked" in said) found.push(["Bookmark", (said as SampleMark).bookmarked ? "yes" : "no"]);
+  if ("bookmarked" in said) found.push(["Bookmark", (said as SampleMarkView).bookmarked ? "yes" : "no"]);
   if ("colour" in said && "hidden" in said) {
-    const { name, colour, hidden } = said as RunMark;
+    const { name, colour, hidden } = said as RunMarkView;
     found.push(["Name", name || "its own"], ["Colour", colour === 0 ? "by itself" : String(colour)], ["Hidden", hidden ? "yes" : "no"]);
   }
   if (typeof said.note === "string" && said.note !== "") found.push(["Note", said.note]);

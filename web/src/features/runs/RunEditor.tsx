@@ -1,7 +1,7 @@
 /** What a person says of a run: its name, its colour, whether it is listed, a note. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { RunItem, RunMark } from "../../api/types.gen";
+import type { RunItem, RunMarkView } from "../../api/types.gen";
 import { changeRun, changeText, colourOf, ofRun, runMark, trouble } from "../../state/marks";
 import { Icon } from "../../ui/Icon";
 import style from "./RunEditor.module.css";
@@ -11,7 +11,7 @@ const WORDS = ["blue", "orange", "green", "pink", "cyan", "violet", "yellow", "r
 
 export function RunEditor({ item, done }: { item: RunItem; done: () => void }) {
   const { name, colour, hidden, note } = runMark(item.id);
-  const set = (change: Partial<RunMark>): void => void changeRun(item.id, change);
+  const set = (change: Partial<RunMarkView>): void => void changeRun(item.id, change);
   return (
     <div class={style["editor"]}>
       <p class={style["head"]}>

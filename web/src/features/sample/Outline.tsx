@@ -1,6 +1,6 @@
 /** What is known of a sample from the list, while the sample itself is on its way. */
 
-import type { SampleItem } from "../../api/types.gen";
+import type { SampleItemView } from "../../api/types.gen";
 import { figure, score } from "../../lib/numbers";
 import { Section } from "./Section";
 import header from "./Header.module.css";
@@ -8,7 +8,7 @@ import facts from "./Facts.module.css";
 import pane from "./SamplePane.module.css";
 import { Text } from "../../ui/Text";
 
-export function Outline({ id, item }: { id: string; item: SampleItem | null }) {
+export function Outline({ id, item }: { id: string; item: SampleItemView | null }) {
   return (
     <>
       <header class={header["header"]}>

@@ -9,7 +9,7 @@ EXPORTS = "token_exports"
 STABLE = "STABLE"
 
 
-class Place:
+class RankFolder:
     """Where a rank writes, and how steps are marked as finished.
 
     prime-rl waits for all ranks, and then each of them touches `STABLE`. Here nobody waits: a rank that has ended a

@@ -24,7 +24,7 @@ from rolloupe.record.writers.base import Left
 from rolloupe.record.writers.fitting import Tally, read_back
 from rolloupe.record.writers.losses import stored
 from rolloupe.record.writers.prime_rl.packed import FLAGS, NUMBERS, VERSIONS, WEIGHTS, Loss, Packed, objects
-from rolloupe.record.writers.prime_rl.steps import EXPORTS, Place
+from rolloupe.record.writers.prime_rl.steps import EXPORTS, RankFolder
 from rolloupe.storage.atomic import append
 
 SCHEMA_VERSION = 1
@@ -106,7 +106,7 @@ def setup_token_export(
         low=usual.low if dppo_mask_low is None else dppo_mask_low,
         high=usual.high if dppo_mask_high is None else dppo_mask_high,
     )
-    place = Place(Path(output_dir), rank, max(1, world_size), version, run_id if version == 4 else None)
+    place = RankFolder(Path(output_dir), rank, max(1, world_size), version, run_id if version == 4 else None)
     return TokenExporter(place, loss, env_name=env_name, pad_token_id=pad_token_id, strict=strict)
 
 
@@ -142,7 +142,7 @@ class TokenExporter:
     """Writes the token export of one rank. A context manager; left by an exception, it does not end the last step."""
 
     def __init__(
-        self, place: Place, loss: Loss, *, env_name: str | None, pad_token_id: int | None, strict: bool
+        self, place: RankFolder, loss: Loss, *, env_name: str | None, pad_token_id: int | None, strict: bool
     ) -> None:
         self._place = place
         self._loss = loss
@@ -265,7 +265,7 @@ class PrimeRLWriter:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._places: dict[int, Place] = {}
+        self._places: dict[int, RankFolder] = {}
 
     def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
         """See `Writer`."""
@@ -293,8 +293,8 @@ class PrimeRLWriter:
         name = f"{EXPORTS}/step_{step}/rank_{head['rank']}.jsonl"
         return read_back(PrimeRL(), record, name, "train", step)
 
-    def _place(self, rank: int) -> Place:
-        return self._places.setdefault(rank, Place(self._path, rank, 1, 4, None))
+    def _place(self, rank: int) -> RankFolder:
+        return self._places.setdefault(rank, RankFolder(self._path, rank, 1, 4, None))
 
     def metrics(self, rows: Sequence[MetricRow]) -> Left:
         """See `Writer`. There is no place for them."""

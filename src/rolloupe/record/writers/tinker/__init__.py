@@ -2,6 +2,6 @@
 
 from rolloupe.record.writers.tinker.log import Log
 from rolloupe.record.writers.tinker.records import serialize_rollout_summaries
-from rolloupe.record.writers.tinker.writer import Writer
+from rolloupe.record.writers.tinker.writer import TinkerWriter
 
-__all__ = ["Log", "Writer", "serialize_rollout_summaries"]
+__all__ = ["Log", "TinkerWriter", "serialize_rollout_summaries"]

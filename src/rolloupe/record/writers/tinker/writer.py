@@ -31,7 +31,7 @@ _OF_THE_LAYOUT = {
 }  # fmt: skip
 
 
-class Writer:
+class TinkerWriter:
     """Writes a run as rollout summaries with the conversation in each record, and outlines of the first groups.
 
     The conversation is a key that version 1 does not have and its readers pass over: an outline holds the text of a few
@@ -44,7 +44,7 @@ class Writer:
         self.log = Log(path, layout=layout, num_groups_to_log=num_groups_to_log, code=False)
 
     def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
-        """See `Writer` of `base`. One sample is held at a time, and those of the groups that are logged."""
+        """See `TinkerWriter` of `base`. One sample is held at a time, and those of the groups that are logged."""
         from rolloupe.formats.tinker.format import Tinker
         from rolloupe.record.writers.fitting import Tally, read_back
         from rolloupe.record.writers.losses import ADDED
@@ -69,7 +69,7 @@ class Writer:
         return tally.found
 
     def metrics(self, rows: Sequence[MetricRow]) -> Left:
-        """See `Writer` of `base`."""
+        """See `TinkerWriter` of `base`."""
         for row in rows:
             when = {"time": row.time_s} if row.step is None and row.time_s is not None else {}
             self.log.metrics(row.step, {**when, **row.values})
@@ -97,7 +97,7 @@ class Writer:
         return {}
 
     def close(self) -> None:
-        """See `Writer` of `base`."""
+        """See `TinkerWriter` of `base`."""
 
 
 class _Numbers:
