@@ -13,7 +13,7 @@ from rolloupe.model import SampleKey
 from rolloupe.query import SampleQuery
 from rolloupe.state import Change, Mark, SampleMark, State, marks_of
 from tests.index.support import lines, row
-from tests.query.test_whole import questions
+from tests.query.sample.test_stream import questions
 
 
 def run_with_uids(folder: Path) -> Path:

@@ -17,7 +17,7 @@ import rolloupe
 from rolloupe.record import Recorder
 from rolloupe.record.writers import tinker
 from tests.frameworks.support import blocks, needs, opened, series
-from tests.record.test_tinker import Group, log_in
+from tests.record.writers.test_tinker import Group, log_in
 
 needs("tinker_cookbook")
 EnvGroupBuilder: Any = needs("tinker_cookbook.rl.types").EnvGroupBuilder

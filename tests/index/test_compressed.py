@@ -13,7 +13,7 @@ from rolloupe.index import OpenRun
 from rolloupe.index import run as run_module
 from rolloupe.index.segments import segment
 from rolloupe.query import SampleQuery
-from tests.formats.test_compressed import ENDINGS, cut, pack, seekable
+from tests.formats.reading.test_stream import ENDINGS, cut, pack, seekable
 from tests.index.support import eventually, lines, opened, relax_run, row, row_count
 
 by_ending = pytest.mark.parametrize("ending", ENDINGS)

@@ -16,7 +16,7 @@ from playwright.sync_api import Page, expect
 from rolloupe.demo import RUNS
 from tests.formats.test_telescope import RUN as TELESCOPE
 from tests.page.support import Viewer, viewing
-from tests.query.test_search_reports import logged
+from tests.query.search.test_reports import logged
 from tests.server.support import lines, row
 from tests.text.test_images import png, uri
 

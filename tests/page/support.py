@@ -10,7 +10,7 @@ import pytest
 
 from rolloupe.server.routes.static_app import PLACES
 from tests.index.support import eventually
-from tests.server.process import Process
+from tests.server.server_process import Process
 
 
 class Viewer(NamedTuple):

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.formats.test_telescope import RUN
 from tests.page.support import viewing
-from tests.query.test_evals import Drawn, write
+from tests.query.evals.test_evals import Drawn, write
 
 pytestmark = pytest.mark.browser
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.index.support import eventually
 from tests.page.support import Viewer, viewing
-from tests.query.test_search_reports import logged
+from tests.query.search.test_reports import logged
 from tests.server.support import lines, row
 
 pytestmark = pytest.mark.browser

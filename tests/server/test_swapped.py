@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.index.support import eventually
-from tests.server.process import Process
+from tests.server.server_process import Process
 from tests.server.support import get, opened, relax_run, run_path, served
 from tests.storage.swapping import swapping
 

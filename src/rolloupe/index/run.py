@@ -16,7 +16,7 @@ from rolloupe.formats.base import Endings, Format, StepStates, TellsTimes
 from rolloupe.index import fingerprint
 from rolloupe.index.catalog import Catalog, PartKey
 from rolloupe.index.execution.processes import Job, ScanReply, Workers, perform
-from rolloupe.index.pending import Due
+from rolloupe.index.schedule import Due
 from rolloupe.index.segments.compaction import Packs
 from rolloupe.index.segments.segment import discard, is_readable, scan
 from rolloupe.index.segments.text_budget import Budget

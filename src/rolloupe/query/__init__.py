@@ -46,7 +46,7 @@ from rolloupe.query.samples.groups import Group, GroupPage, groups_page
 from rolloupe.query.samples.lookup import by_uid, named, responses
 from rolloupe.query.samples.pages import every, in_scope, samples, table
 from rolloupe.query.samples.usual_columns import usual_columns
-from rolloupe.query.steps.discarded import discards
+from rolloupe.query.steps.discards import discards
 from rolloupe.query.steps.latest import Newest, newest
 from rolloupe.query.steps.summaries import columns, groups, series, splits, steps, token_series_names, value_names
 from rolloupe.query.tokens.extremes import token_series

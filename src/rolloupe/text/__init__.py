@@ -5,8 +5,8 @@ linear in the text. Nothing is lost: joining the parts of the turns gives back t
 """
 
 from rolloupe.text.blocks import parts
-from rolloupe.text.cleaning import clean
 from rolloupe.text.common_start import MOST_BACK, alike, goes_on
+from rolloupe.text.encodable import clean
 from rolloupe.text.full_text import Whole, after, verbatim, whole
 from rolloupe.text.messages import first_answer, from_messages, joined
 from rolloupe.text.names import digest, natural

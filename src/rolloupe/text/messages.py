@@ -7,7 +7,7 @@ from typing import Any, Literal
 from rolloupe.model import Part, Turn
 from rolloupe.text import images
 from rolloupe.text.blocks import parts
-from rolloupe.text.cleaning import clean
+from rolloupe.text.encodable import clean
 from rolloupe.text.tool_calls import from_object
 
 TEXT_KEYS = ("text", "output_text", "input_text", "refusal")

@@ -2,7 +2,7 @@
 
 import re
 
-from rolloupe.text.cleaning import clean
+from rolloupe.text.encodable import clean
 from rolloupe.text.templates import BARE, is_bare
 
 WINDOW = 8

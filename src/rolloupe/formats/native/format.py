@@ -14,7 +14,7 @@ import numpy as np
 
 from rolloupe import tokens
 from rolloupe.formats.native import annotations
-from rolloupe.formats.native.derived import derived
+from rolloupe.formats.native.derived_metrics import derived
 from rolloupe.formats.native.losses import losses
 from rolloupe.formats.native.token_parts import PartUnreadable, part_path, read_row
 from rolloupe.formats.reading import fields

@@ -15,7 +15,7 @@ from rolloupe.query.engine.names import free, is_annotated, meaning
 from rolloupe.query.engine.relation import Column, Said, mean_of, quote
 from rolloupe.query.records import GroupSummary, SeriesPoint, SplitSummary, Stats, StepSummary
 from rolloupe.query.splits import is_asked
-from rolloupe.query.steps.discarded import discarded_by_step
+from rolloupe.query.steps.discards import discarded_by_step
 
 NONE = Moments()
 

@@ -6,7 +6,7 @@ from typing import Any
 from rolloupe import tokens
 from rolloupe.model import Sample, TokenSeries
 from rolloupe.record.writers.alignment import spread
-from rolloupe.record.writers.fitting import own_status
+from rolloupe.record.writers.extra_keys import own_status
 from rolloupe.record.writers.losses import stored
 from rolloupe.record.writers.texts import prompt_of, reference_of, response_of
 

@@ -14,7 +14,7 @@ from rolloupe.record.values.arrays import Array
 from rolloupe.record.values.coerce import name
 from rolloupe.record.values.from_sample import given_of
 from rolloupe.record.writers.base import Left
-from rolloupe.record.writers.fitting import Tally, read_back
+from rolloupe.record.writers.extra_keys import Tally, read_back
 
 if TYPE_CHECKING:
     from rolloupe.record.background import QueuedLine

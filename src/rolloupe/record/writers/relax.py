@@ -260,7 +260,7 @@ class RelaxWriter:
 
     def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
         """See `Writer`."""
-        from rolloupe.record.writers.fitting import Tally
+        from rolloupe.record.writers.extra_keys import Tally
 
         tally = Tally()
         folder = "train" if split == "train" else "eval"
@@ -299,7 +299,7 @@ def free_number(index: str, numbers: set[int]) -> int:
 def _fitted(sample: Sample, folder: str, step: int, number: int) -> tuple[dict[str, Any], Sample | None]:
     """The row of a sample, and what Rolloupe reads of it."""
     from rolloupe.formats.relax import Relax
-    from rolloupe.record.writers.fitting import extended, read_back
+    from rolloupe.record.writers.extra_keys import extended, read_back
 
     reader, file = Relax(), f"{folder}/{step}.jsonl"
     record = _of_model(sample, step, number)
@@ -349,7 +349,7 @@ _WORDS = {"error": "failed", "unknown": None}
 
 def _word(sample: Sample) -> str | None:
     """The framework's own word for the status, where it is read as the same; else Relax's."""
-    from rolloupe.record.writers.fitting import own_status
+    from rolloupe.record.writers.extra_keys import own_status
 
     return own_status(sample.row) or _WORDS.get(sample.row.status, sample.row.status)
 

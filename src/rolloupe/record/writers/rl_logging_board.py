@@ -138,7 +138,7 @@ class RLLoggingBoardWriter:
     def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
         """See `Writer`."""
         from rolloupe.record.writers.alignment import response_of
-        from rolloupe.record.writers.fitting import Tally
+        from rolloupe.record.writers.extra_keys import Tally
 
         tally = Tally()
         folder = self._folder(split)
@@ -184,7 +184,7 @@ class RLLoggingBoardWriter:
 def _fitted(sample: Sample, split: str, step: int) -> tuple[dict[str, Any], Sample | None]:
     """The line of a sample, and what Rolloupe reads of it."""
     from rolloupe.formats.rl_logging_board import RLLoggingBoard
-    from rolloupe.record.writers.fitting import extended, own_status, read_back
+    from rolloupe.record.writers.extra_keys import extended, own_status, read_back
 
     reader = RLLoggingBoard()
     record = _of_model(sample, step)

@@ -21,9 +21,9 @@ from rolloupe.record.guard import Guard
 from rolloupe.record.values.array_types import numbers
 from rolloupe.record.writers.alignment import spread
 from rolloupe.record.writers.base import Left
-from rolloupe.record.writers.fitting import Tally, read_back
+from rolloupe.record.writers.extra_keys import Tally, read_back
 from rolloupe.record.writers.losses import stored
-from rolloupe.record.writers.prime_rl.packed import FLAGS, NUMBERS, VERSIONS, WEIGHTS, Loss, Packed, objects
+from rolloupe.record.writers.prime_rl.micro_batch import FLAGS, NUMBERS, VERSIONS, WEIGHTS, Loss, Packed, objects
 from rolloupe.record.writers.prime_rl.steps import EXPORTS, RankFolder
 from rolloupe.storage.atomic import append
 

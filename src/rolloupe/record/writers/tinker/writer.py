@@ -46,7 +46,7 @@ class TinkerWriter:
     def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
         """See `TinkerWriter` of `base`. One sample is held at a time, and those of the groups that are logged."""
         from rolloupe.formats.tinker.format import Tinker
-        from rolloupe.record.writers.fitting import Tally, read_back
+        from rolloupe.record.writers.extra_keys import Tally, read_back
         from rolloupe.record.writers.losses import ADDED
 
         tally, numbers = Tally(), _Places()

@@ -1,0 +1,114 @@
+"""Parts of token series that are damaged, or are something else: a reason, never a crash, never much memory."""
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from rolloupe.formats.native.token_parts import PartUnreadable, read_row
+from rolloupe.formats.reading.files import alone
+from rolloupe.formats.reading.parquet_footer import row_groups
+from rolloupe.record.files.token_parts import write_part
+
+ROWS = 8
+
+
+def part(folder: Path) -> Path:
+    values = np.random.default_rng(0).normal(size=(ROWS, 300)).astype(np.float32)
+    series: list[tuple[str, dict[str, Any]]] = [
+        (f"u{n}", {"token_ids": np.arange(300, dtype=np.int32), "a": row, "b": row[:200]})
+        for n, row in enumerate(values)
+    ]
+    write_part(folder / "000001.parquet", series)
+    return folder / "000001.parquet"
+
+
+def damaged(good: bytes, rng: random.Random) -> bytes:
+    """The file with bytes changed somewhere or in its footer, cut off, or with lengths that are enormous."""
+    data, footer = bytearray(good), int.from_bytes(good[-8:-4], "little")
+    kind = rng.randrange(4)
+    if kind == 0:
+        return good[: rng.randrange(len(good))]
+    start, stop = (len(data) - 8 - footer, len(data) - 8) if kind == 1 else (4, len(data))
+    for _ in range(rng.randrange(1, 6)):
+        at = rng.randrange(start, stop - 5)
+        data[at : at + (5 if kind == 3 else 1)] = b"\xff\xff\xff\xff\x0f" if kind == 3 else rng.randbytes(1)
+    return bytes(data)
+
+
+def damage(folder: Path, seed: int, rounds: int) -> None:
+    """Read so many damaged files; whatever is read has its rows' bounds."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30, resource.RLIM_INFINITY))
+    rng, path = random.Random(seed), part(folder)
+    good = path.read_bytes()
+    for _ in range(rounds):
+        path.write_bytes(damaged(good, rng))
+        try:
+            found = read_row(alone(path), rng.randrange(ROWS + 1))
+        except PartUnreadable:
+            continue
+        assert sum(map(len, found.series.values())) < 10_000
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_damaged_part_has_a_reason_and_ends_no_process(tmp_path: Path, seed: int) -> None:
+    code = f"from tests.formats.native.test_token_parts import *; damage(Path({str(tmp_path)!r}), {seed}, 400)"
+    root = Path(__file__).parents[3]
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr[-2000:]) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("columns", "found"),
+    [
+        ({"uid": [1]}, ("1", [], {})), ({"a": [[1.0]]}, ("", [], {"a": [1.0]})),
+        ({"uid": ["u"], "a": [["x"]]}, ("u", [], {})),
+        ({"uid": ["u"], "a": [[[1.0]]]}, ("u", [], {})), ({"uid": ["u"], "a": [{"b": [1]}]}, ("u", [], {})),
+        ({"uid": ["u"], "token_ids": [[1.5]], "a": [None]}, ("u", [1], {})),
+        ({"uid": ["u"], "token_ids": [[2**60]], "a": [[None, 2]]}, ("u", [], {"a": [np.nan, 2.0]})),
+    ],
+)  # fmt: skip
+def test_of_another_schema_what_can_be_read_is_read(
+    tmp_path: Path, columns: dict[str, Any], found: tuple[str, list[int], dict[str, list[float]]]
+) -> None:
+    pq.write_table(pa.table(columns), tmp_path / "000001.parquet")
+    row = read_row(alone(tmp_path / "000001.parquet"), 0)
+    assert (row.uid, row.token_ids) == found[:2]
+    assert row.series.keys() == found[2].keys()
+    assert all(np.array_equal(row.series[name], values, equal_nan=True) for name, values in found[2].items())
+
+
+def test_what_would_fill_the_memory_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "000001.parquet"
+    pq.write_table(pa.table({"uid": ["u"], "a": [np.zeros(2**26 + 1, np.int8)]}), path)
+    assert path.stat().st_size < 200_000
+    with pytest.raises(PartUnreadable, match="too large"):
+        read_row(alone(path), 0)
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"PAR1", b"PAR1PAR1", bytes(100), b"x" * 8 + b"PAR1", bytes(12) + b"\xff\xff\xff\x7fPAR1"]
+)
+def test_what_is_no_parquet_has_a_reason(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "000001.parquet").write_bytes(data)
+    with pytest.raises(PartUnreadable):
+        read_row(alone(tmp_path / "000001.parquet"), 0)
+
+
+def test_the_footer_is_read_as_pyarrow_reads_it(tmp_path: Path) -> None:
+    path = tmp_path / "000001.parquet"
+    pq.write_table(pa.table({"a": range(1000), "b": [[n] * (n % 5) for n in range(1000)]}), path, row_group_size=300)
+    told = pq.read_metadata(path)
+    with path.open("rb") as file:
+        for number, group in enumerate(row_groups(file)):
+            other = told.row_group(number)
+            values = sum(other.column(n).num_values for n in range(other.num_columns))
+            assert group == (other.num_rows, other.total_byte_size, values, other.num_columns)
