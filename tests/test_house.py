@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from rolloupe.formats import FORMATS
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("src/rolloupe/**/*.md")])
+MOST_MODULES = 16
+"""More modules than these in one folder, and nobody finds one by its name."""
 HEAVY = ("anyio", "duckdb", "numpy", "pyarrow", "starlette", "textual", "uvicorn")
 
 CONTRACTS = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"
@@ -92,6 +95,28 @@ def test_the_public_names_are_exactly_all() -> None:
 def test_every_public_name_exists() -> None:
     for name in rolloupe.__all__:
         assert getattr(rolloupe, name) is not None
+
+
+SOURCES = sorted((ROOT / "src/rolloupe").rglob("*.py"))
+NOUNS = {"encoding", "listing", "reading", "sorting", "wording"}
+"""Names of modules that end like a participle and are none."""
+
+
+def test_each_class_has_a_name_of_its_own() -> None:
+    names = Counter(
+        name for path in SOURCES for name in re.findall(r"^class (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    )
+    assert [name for name, times in names.items() if times > 1] == []
+
+
+def test_no_module_is_named_by_a_participle() -> None:
+    names = {path.parent.name if path.stem == "__init__" else path.stem for path in SOURCES}
+    assert {name for name in names if name.endswith(("ed", "ing"))} - NOUNS == set()
+
+
+def test_no_folder_is_too_wide() -> None:
+    modules = Counter(path.parent for path in SOURCES)
+    assert [folder for folder, count in modules.items() if count > MOST_MODULES] == []
 
 
 def test_the_readme_lists_the_formats() -> None:

@@ -177,8 +177,8 @@ def test_folders_that_were_not_looked_at_in_time_are_counted(tmp_path: Path, mon
 def test_runs_that_there_was_no_time_to_ask_are_named(demo_runs: Path, tmp_path: Path) -> None:
     """In a process of its own, which must end well though a thread is still at work."""
     code = (
-        "import sys, time; from rolloupe.cli import examine, main; examine.LIMIT_S = 12.0\n"
-        "examine._findings = lambda run: time.sleep(90)\n"
+        "import sys, time; from rolloupe.cli import diagnosis, main; diagnosis.LIMIT_S = 12.0\n"
+        "diagnosis._findings = lambda run: time.sleep(90)\n"
         f"main(['doctor', {str(demo_runs)!r}, '--index-dir', {str(tmp_path)!r}])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=50, check=False)
