@@ -126,5 +126,5 @@ install: .venv/.installed web
 dev: .venv/.dev web
 
 browser: .venv/.made
-	@$(PY) tests/chromium.py || { $(call apt,chromium); }
+	@$(PY) tests/chromium.py || ( $(call apt,chromium-headless-shell) ) || ( $(call apt,chromium) ) || true
 	@$(PY) tests/chromium.py || { echo "Chromium is missing. Next: install it, or name it in ROLLOUPE_CHROMIUM"; exit 1; }

@@ -1,10 +1,13 @@
-"""Where Chromium is. Run by `make browser` too: exit code 1 when there is none."""
+"""Where Chromium is. Run by `make browser` too: exit code 1 when there is none.
+
+The headless shell comes first: it draws the same pages with half the processor time of a whole browser.
+"""
 
 import os
 import shutil
 import sys
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 def find() -> str | None:

@@ -200,7 +200,7 @@ def test_a_defect_in_a_search_is_told(many: Library, monkeypatch: pytest.MonkeyP
     def broken(*_: object) -> None:
         raise AssertionError("broken on purpose")
 
-    monkeypatch.setattr("rolloupe.query.search.worker.Part.look", broken)
+    monkeypatch.setattr("rolloupe.query.search.worker.SearchPart.look", broken)
     last = searched(served(many), "needle")[-1]
     assert last["kind"] == "failed" and "defect" in last["notes"][-1]
 
