@@ -52,6 +52,9 @@ addEventListener("keydown", event => {
 """
 """The page notes how long each key took, until after the frame that shows what it led to."""
 
+AIMS_MS = {"next sample": 20, "next step": 50, "key held": 20}
+"""What the 95th percentiles are to be at most."""
+
 REST_MS = 300
 HELD_MS = 33
 
@@ -180,6 +183,8 @@ def main() -> None:
         cells = "".join(f"{middle:11.0f} ms ({worst:5.0f} ms)" for middle, worst in taken)
         peak = max((one[run][1] for one in firsts), default=math.nan)
         print(f"{run.name:14}{cells}{own.list_bytes / 1000:7.0f} kB{own.idle:6}{peak:5.0f} MB")
+        for (name, aim), (_, worst) in zip(AIMS_MS.items(), taken[1:], strict=True):
+            print(f"  {name}: at most {aim} ms at the 95th percentile: {'reached' if worst <= aim else 'missed'}")
 
 
 if __name__ == "__main__":
