@@ -1,6 +1,6 @@
 """Questions asked of a run. Every face (web, terminal, command line, Python, export) asks these and no others."""
 
-from rolloupe.query.engine.names import has_column, value_of
+from rolloupe.query.engine.names import has_column, value_of, without_aliases
 from rolloupe.query.evals.grader import Judge, judges
 from rolloupe.query.evals.grader import bar_of as evals_bar
 from rolloupe.query.evals.scores import Answer, EvalStep, EvalSummary, Grid, answers, evals, grid
@@ -145,4 +145,5 @@ __all__ = [
     "value_names",
     "value_of",
     "whole",
+    "without_aliases",
 ]

@@ -26,7 +26,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     is_token_chosen: bool = True
     """True where a person chose the token: guesses are then limited. A random one cannot be guessed."""
     cookie_key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
-    """What session cookies are signed with; kept over restarts by `token.py`."""
+    """What session cookies are signed with; kept over restarts by `process/token_file.py`."""
     first_token: str | None = None
     """Good for one login soon after the start: a browser's command line, which others can read, holds this one."""
     allow_hosts: tuple[str, ...] = ()

@@ -28,10 +28,11 @@ describe("scales of columns", () => {
   it("call nothing good or bad that the run does not: only rewards, their parts, and what it declares", () => {
     const kinds = (names: readonly string[], more: Partial<ColumnItem> = {}) => new Set(names.map((name) => scaleOf(column(name, more), 0).kind));
     expect(kinds(["num_tries", "repetition", "format", "correct", "rewarded_turns", "response_chars"])).toEqual(new Set(["size"]));
-    expect(kinds(["reward.length", "reward.repetition_penalty", "reward.num_tools", "reward/tries"])).toEqual(new Set(["size"]));
+    expect(kinds(["reward.length", "reward.repetition_penalty", "reward.num_tokens", "reward/tries"])).toEqual(new Set(["size"]));
     expect(kinds(["bonus"], { low: -1, high: 1 })).toEqual(new Set(["size"]));
     expect(kinds(["correct"], { worst: 0, best: 1 })).toEqual(new Set(["score"]));
     expect(kinds(["num_tries"], { worst: 0, best: 5 })).toEqual(new Set(["size"]));
+    expect(kinds(["num_correct", "num_tests_passed", "countries"], { worst: 0, best: 5 })).toEqual(new Set(["score"]));
     expect(kinds(["num_tries"], { worst: 5, best: 0 })).toEqual(new Set(["score"]));
   });
   it("run from the lowest to the highest where a size is below zero", () => {

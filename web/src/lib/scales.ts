@@ -16,7 +16,7 @@ export const NONE: Scale = { kind: "none", low: 0, high: 1 };
 /** How rewards are called, and what a format reads as a part of one: `reward.format`. */
 const REWARDS = /^(ref_|valid_)*rewards?(\b|_)/i;
 /** Names of what costs something: more of it is not better, though it may be a part of the reward. */
-const COSTS = /penalt|repetition|length|tries|(^|[._/])num_/i;
+const COSTS = /penalt|repetition|length|(^|[._/])(num_)?(re)?tries($|[._/])|(^|[._/])num_(turns|steps|calls|tokens|errors|attempts)($|[._/])/i;
 const DIFFERENCES = /(_gap|log_ratio|advantages?)$/i;
 const SLACK = 1e-3;
 

@@ -18,11 +18,17 @@ export function useEdges(scroller: RefObject<HTMLElement | null>): void {
     };
     const observer = new ResizeObserver(look);
     observer.observe(element);
-    for (const child of element.children) observer.observe(child);
+    const watch = (): void => {
+      for (const child of element.children) observer.observe(child);
+    };
+    watch();
+    const children = new MutationObserver(watch);
+    children.observe(element, { childList: true });
     element.addEventListener("scroll", look, { passive: true });
     look();
     return () => {
       observer.disconnect();
+      children.disconnect();
       element.removeEventListener("scroll", look);
     };
   }, [scroller]);

@@ -1,7 +1,7 @@
 """What the names in a query mean: columns of the index, in SQL, and whether they hold numbers."""
 
 import difflib
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun, Snapshot, column_of
@@ -82,10 +82,17 @@ def is_real(snapshot: Snapshot, name: str) -> bool:
     return found in ("reward", "advantage") or kind_of(found) == "DOUBLE"
 
 
+def without_aliases(run: OpenRun, names: Sequence[str]) -> list[str]:
+    """The names, with `response_tokens` for `length` and the like, where the run has no metric or tag of that name."""
+    snapshot = run.snapshot()
+    own = {*snapshot.metrics, *snapshot.tags}
+    return [name if name in own else ALIASES.get(name, name) for name in names]
+
+
 def value_of(item: SampleItem, name: str) -> float | int | str | None:
-    """What a sample has in a column; None where it has none such."""
+    """What a sample has in a column; None where it has none such. Aliases are settled before (`without_aliases`)."""
     found = meant(name, item.metrics, item.tags)
-    if found is None or found.kind == NUMBER:
+    if found is None or found.kind == NUMBER or (found.kind == "fixed" and name in ALIASES):
         return None
     if found.kind != "fixed":
         return item.metrics[found.name] if found.kind == "metric" else item.tags[found.name]

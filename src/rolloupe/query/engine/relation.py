@@ -36,7 +36,7 @@ def mean_of(value: str) -> str:
     """The mean of the finite values of an expression, in SQL.
 
     DuckDB adds before it divides, and the sum of numbers near the largest is infinite; so they are made smaller first,
-    by a power of two, which changes no digit.
+    by a power of two, which changes no digit of numbers above 2e-299.
     """
     return f"(avg({value} * {2.0**-30!r}) FILTER (isfinite({value})) * {2**30})"
 

@@ -32,9 +32,9 @@ def asked(given: QueryParams) -> SampleQuery:
     )
 
 
-def columns_of(given: QueryParams) -> list[str]:
+def columns_of(run: OpenRun, given: QueryParams) -> list[str]:
     """The columns that an address asks for."""
-    return [name for name in given.getlist("column") if name][:MAX_COLUMNS]
+    return query.without_aliases(run, [name for name in given.getlist("column") if name][:MAX_COLUMNS])
 
 
 def around_of(given: QueryParams) -> SampleKey | None:
@@ -56,7 +56,7 @@ async def samples(request: Request) -> Response:
     """`GET /api/runs/{run}/samples`: see `wire.SamplesReply`."""
     context, run = context_of(request), await context_of(request).run(request)
     given, version = request.query_params, run.version
-    scope, columns, around = asked(given), columns_of(given), around_of(given)
+    scope, columns, around = asked(given), columns_of(run, given), around_of(given)
 
     def make() -> wire.SamplesReply:
         wanted = sorted_by(run, scope)
@@ -81,7 +81,7 @@ async def groups(request: Request) -> Response:
     """`GET /api/runs/{run}/groups`: see `wire.GroupsReply`."""
     context, run = context_of(request), await context_of(request).run(request)
     given, version = request.query_params, run.version
-    scope, named, around = asked(given), columns_of(given), around_of(given)
+    scope, named, around = asked(given), columns_of(run, given), around_of(given)
     is_usual = params.flag(given, "usual")
 
     def make() -> wire.GroupsReply:
@@ -168,7 +168,7 @@ async def as_csv(request: Request) -> Response:
     context, run = context_of(request), await context_of(request).run(request)
     given = request.query_params
     scope = asked(given) if given.get("limit") else replace(asked(given), offset=0, limit=None)
-    names = columns_of(given) or ["reward", "status", "response_tokens"]
+    names = columns_of(run, given) or ["reward", "status", "response_tokens"]
 
     def begin() -> Iterator[bytes]:
         with pointing(given.get("where", "")):

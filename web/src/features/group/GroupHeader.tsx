@@ -140,7 +140,8 @@ function Against({ items }: { items: readonly SampleItemView[] }) {
 }
 
 function meanOf(values: readonly number[]): number | null {
-  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
+  // Each is divided before they are added: the sum of numbers near the largest is infinite.
+  return values.length === 0 ? null : values.reduce((sum, value) => sum + value / values.length, 0);
 }
 
 function deviation(values: readonly number[], mean: number): number {

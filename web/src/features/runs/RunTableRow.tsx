@@ -5,7 +5,7 @@ import type { RunItem } from "../../api/types.gen";
 import { count } from "../../lib/numbers";
 import { harmless } from "../../lib/visible";
 import { colourOf, nameOf, runMark } from "../../state/marks";
-import { href, onLink } from "../../state/place";
+import { go, href, isPlainPress, onLink } from "../../state/place";
 import { Icon } from "../../ui/Icon";
 import { Text } from "../../ui/Text";
 import { Cell } from "./Cell";
@@ -46,6 +46,11 @@ export function RunTableRow({ item, columns, template, keys, differing, isNarrow
   const { note, hidden } = runMark(item.id);
   const to = { page: "rollouts", run: item.id } as const;
   const tabIndex = isStop ? 0 : -1;
+  // A value lies above the link of the row, so that it has a title of its own; a press on it does what the link does.
+  const press = (event: MouseEvent): void => {
+    if (isPlainPress(event)) go(to);
+    else if (event.button < 2) open(href(to), "_blank", "noopener");
+  };
   const close = (): void => {
     show(null);
     whole.current?.querySelector<HTMLElement>("[data-edit]")?.focus();
@@ -71,7 +76,7 @@ export function RunTableRow({ item, columns, template, keys, differing, isNarrow
         </div>
         {columns.map((column) => (
           // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-noninteractive-element-interactions -- the link of the row has the keys
-          <div key={column.key} role="cell" class={`${style["cell"]} ${column.isNumber ? style["number"] : ""}`} data-column={column.key} onClick={onLink(to)}>
+          <div key={column.key} role="cell" class={`${style["cell"]} ${column.isNumber ? style["number"] : ""}`} data-column={column.key} onClick={press} onAuxClick={press}>
             <Cell {...{ item, column, differing, isNarrow }} />
           </div>
         ))}
