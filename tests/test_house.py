@@ -119,6 +119,13 @@ def test_no_folder_is_too_wide() -> None:
     assert [folder for folder, count in modules.items() if count > MOST_MODULES] == []
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_the_documents_say_who_does_what(document: Path) -> None:
+    """Sentences without a subject that acts ("it is told", "what was said of") do not come back."""
+    text = re.sub(r"```.*?```|`[^`]*`", "", document.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert re.findall(r"\b(?:is|are|was|were|be) (?:told|said)\b|\bgone on with\b|\bof that which\b", text) == []
+
+
 def test_the_readme_lists_the_formats() -> None:
     listed = re.findall(r"^\| `([a-z_]+)` \|", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert listed == [one.name for one in FORMATS]

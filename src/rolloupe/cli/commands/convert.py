@@ -68,8 +68,8 @@ def convert(
     """Write a run in another layout.
 
     SRC is a folder or a file with one run, or with several of which --run names one. The folder DST is made; it must be
-    empty, and apart from SRC, which is only read. At the end it is said what the layout cannot hold, and of how many
-    samples. A conversion that breaks off leaves nothing behind.
+    empty, and apart from SRC, which is only read. At the end the command lists what the layout cannot hold, and of how
+    many samples. A conversion that breaks off leaves nothing behind.
 
     With --json, an object with run, layout, target, samples, written (how many of them the layout could hold), steps
     (the steps of each split are counted by themselves) and left: an object that has for each word of what the layout
