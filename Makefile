@@ -42,7 +42,7 @@ test: dev browser  ## set up, then lint, types, contracts and all tests, in a re
 test-all: dev browser  ## everything, without a limit of time: what make test does, the slow tests, and the frameworks
 	@$(call apt,fonts-inter fonts-noto-cjk fonts-dejavu-core firefox-esr)
 	@( $(call apt,chromium) ) || true
-	@ROLLOUPE_FONTS=required ROLLOUPE_FIREFOX=required ROLLOUPE_CHROMIUM=$${ROLLOUPE_CHROMIUM:-$$(command -v chromium || true)} $(MAKE) --no-print-directory check MARKS=
+	@ROLLOUPE_EXAMPLES=thorough ROLLOUPE_FONTS=required ROLLOUPE_FIREFOX=required ROLLOUPE_CHROMIUM=$${ROLLOUPE_CHROMIUM:-$$(command -v chromium || true)} $(MAKE) --no-print-directory check MARKS=
 	@$(MAKE) --no-print-directory test-frameworks
 
 test-frameworks: build/frameworks/.made  ## the integrations with the real PyTorch, TRL and Tinker cookbook (large: in a venv of their own)

@@ -14,13 +14,15 @@ from tests import chromium
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-settings.register_profile(
-    "house",
-    deadline=None,
-    derandomize="CI" in os.environ,  # the same examples every time: a build fails for what changed
-    suppress_health_check=[HealthCheck.too_slow],
-)
-settings.load_profile("house")
+for name, examples in (("quick", 30), ("thorough", 200)):
+    settings.register_profile(
+        name,
+        max_examples=examples,
+        deadline=None,
+        derandomize="CI" in os.environ,  # the same examples every time: a build fails for what changed
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+settings.load_profile(os.environ.get("ROLLOUPE_EXAMPLES", "quick"))
 
 
 @pytest.fixture(scope="session", autouse=True)
