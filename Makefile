@@ -6,6 +6,10 @@
 PYTHON ?= python3
 MARKS  ?= not slow
 PY     := .venv/bin/python
+# Two targets at once; each prints when it is done, where this make can do so.
+TWO     = $(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+# What is never imported need not be compiled.
+INSTALL = $(PY) -m pip install --quiet --no-compile
 NPM     = $(PY) hatch_build.py npm
 WEB    := $(shell find web \( -name node_modules -o -name dist \) -prune -o -type f -print 2>/dev/null)
 
@@ -22,12 +26,13 @@ TORCH_SIZE = $(if $(TORCH_INDEX),It comes from $(TORCH_INDEX),On Linux it brings
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo live test test-all test-frameworks check lint types contracts format python-tests web-tests browser web wheel install dev clean
+.PHONY: help demo live test test-all test-frameworks check lint types contracts format python-tests web-tests browser web wheel docs pages pictures install dev clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## \(.*\)/\1\t\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F '\t' '{ printf "make %-14s %s\n", $$1, $$2 }'
 
-demo: install  ## set up, then show the bundled runs in the browser
+demo:  ## set up, then show the bundled runs in the browser
+	@$(TWO) install
 	@$(PY) -m rolloupe demo $(ARGS)
 
 live: .venv/.torch web  ## train a small model on the CPU for some minutes, and follow it in the browser (fetches PyTorch, GBs)
@@ -36,10 +41,12 @@ live: .venv/.torch web  ## train a small model on the CPU for some minutes, and 
 	  trap 'kill $$trainer 2>/dev/null; wait $$trainer' EXIT; trap 'exit 0' INT TERM; \
 	  $(PY) -m rolloupe view $$run $(ARGS)
 
-test: dev browser  ## set up, then lint, types, contracts and all tests, in a real Chromium too
+test:  ## set up, then lint, types, contracts and all tests, in a real Chromium too
+	@$(TWO) dev browser
 	@$(MAKE) --no-print-directory check
 
-test-all: dev browser  ## everything, without a limit of time: what make test does, the slow tests, and the frameworks
+test-all:  ## everything, without a limit of time: what make test does, the slow tests, and the frameworks
+	@$(TWO) dev browser
 	@$(call apt,fonts-inter fonts-noto-cjk fonts-dejavu-core firefox-esr)
 	@( $(call apt,chromium) ) || true
 	@ROLLOUPE_EXAMPLES=thorough ROLLOUPE_FONTS=required ROLLOUPE_FIREFOX=required ROLLOUPE_CHROMIUM=$${ROLLOUPE_CHROMIUM:-$$(command -v chromium || true)} $(MAKE) --no-print-directory check MARKS=
@@ -48,12 +55,15 @@ test-all: dev browser  ## everything, without a limit of time: what make test do
 test-frameworks: build/frameworks/.made  ## the integrations with the real PyTorch, TRL and Tinker cookbook (large: in a venv of their own)
 	ROLLOUPE_FRAMEWORKS=required build/frameworks/bin/python -m pytest -n 2 tests/frameworks $(ARGS)
 
-check: lint types contracts web-tests python-tests
+check:
+	@$(TWO) lint contracts web-tests types
+	@$(MAKE) --no-print-directory python-tests
 
-lint: dev  ## ruff and oxlint
+lint: dev  ## ruff, oxlint and prettier
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(NPM) run --silent lint
+	$(NPM) run --silent format:check
 
 types: dev  ## mypy and tsc, both strict
 	$(PY) -m mypy
@@ -68,17 +78,29 @@ web-tests: dev  ## unit tests of the browser app
 python-tests: dev browser  ## pytest, which opens the page in Chromium as well; MARKS= runs the slow tests too
 	ROLLOUPE_BROWSER=required $(PY) -m pytest -n auto --dist worksteal -m '$(MARKS)' $(ARGS)
 
-format: dev  ## put the Python code into its form
+format: dev  ## put the code into its form: ruff for Python, prettier for the browser app
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
+	$(NPM) run --silent format
 
 web: web/dist/index.html  ## build the browser app
+
+docs: build/docs-tools/.made  ## build the documentation into build/docs, and check its links
+	build/docs-tools/bin/zensical build --strict --clean
+	build/docs-tools/bin/python tools/check_docs.py build/docs
+
+pages: dev  ## write the pages of the documentation that follow from the code
+	$(PY) -c 'from rolloupe.formats import describe; print(describe(), end="")' > docs/formats.md
+	$(PY) -m rolloupe.cli.reference > docs/cli.md
+
+pictures: dev browser  ## take the pictures of the documentation again, from the bundled runs
+	$(PY) -m tools.pictures $(ARGS)
 
 wheel: dev  ## build sdist and wheel into dist/
 	$(PY) -m build
 
 clean:  ## remove all that make has made
-	rm -rf .venv build dist web/dist web/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .cache build dist web/dist web/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Set-up, one stamp a stage.
@@ -88,11 +110,11 @@ clean:  ## remove all that make has made
 	  { echo "Python 3.11 or later is needed; $(PYTHON) is older. Next: make PYTHON=/path/to/python3.11"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { $(call apt,python3-venv); }
 	$(PYTHON) -m venv .venv
-	$(PY) -m pip install --quiet --upgrade 'pip>=25.1'
+	$(INSTALL) --upgrade 'pip>=25.1'
 	@touch $@
 
 .venv/.node: .venv/.made pyproject.toml
-	$(PY) -m pip install --quiet 'hatchling>=1.27' --group node
+	$(INSTALL) 'hatchling>=1.27' editables --group node
 	@touch $@
 
 web/node_modules/.made: .venv/.node web/package.json web/package-lock.json
@@ -103,23 +125,29 @@ web/dist/index.html: web/node_modules/.made $(WEB)
 	$(NPM) run --silent build
 	@touch $@
 
-.venv/.installed: .venv/.node pyproject.toml hatch_build.py | web/dist/index.html
-	$(PY) -m pip install --quiet --editable .
+.venv/.installed: .venv/.node pyproject.toml hatch_build.py
+	$(INSTALL) --no-build-isolation --editable .
 	@touch $@
 
-.venv/.dev: .venv/.installed
-	$(PY) -m pip install --quiet --group dev
-	@touch $@
+.venv/.dev: .venv/.node pyproject.toml hatch_build.py
+	$(INSTALL) --no-build-isolation --editable . --group dev
+	@touch .venv/.installed $@
 
 .venv/.torch: .venv/.installed
 	@$(PY) -c 'import torch' 2>/dev/null || echo "Fetching PyTorch, which takes some minutes. $(TORCH_SIZE)"
-	$(PY) -m pip install $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) --group live
+	$(PY) -m pip install --no-compile $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) --group live
 	@touch $@
 
 build/frameworks/.made: pyproject.toml hatch_build.py | .venv/.made
 	$(PYTHON) -m venv build/frameworks
 	build/frameworks/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	build/frameworks/bin/python -m pip install --quiet --group frameworks --editable .
+	@touch $@
+
+build/docs-tools/.made: pyproject.toml | .venv/.made
+	$(PYTHON) -m venv build/docs-tools
+	build/docs-tools/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	build/docs-tools/bin/python -m pip install --quiet --group docs
 	@touch $@
 
 install: .venv/.installed web

@@ -22,7 +22,7 @@ from pathlib import Path
 from statistics import median
 
 from rolloupe.formats import by_name, discover
-from rolloupe.index.execution.processes import Job, ScanReply, Workers, perform
+from rolloupe.index.execution import InlineExecutor, JobReply, ProcessExecutor, ScanJob
 from rolloupe.index.segments.segment import parts_of
 from rolloupe.model import Reading
 
@@ -98,23 +98,22 @@ def duck(run: Path) -> None:
         connection.execute(sql, [str(run / "**/*.jsonl")]).fetchall()
 
 
-def jobs_of(run: Path, work: Path, format: str) -> list[Job]:
+def jobs_of(run: Path, work: Path, format: str) -> list[ScanJob]:
     """A job for each part of a run's files."""
     (info,) = discover([run], Reading(format=format)).runs
     reader = by_name(info.format)
     return [
-        Job(folder=str(work), run=info, source=source, part=part)
+        ScanJob(folder=str(work), run=info, source=source, part=part)
         for source in reader.sources(info)
         for part in range(parts_of(reader.splittable, Path(source.path).stat().st_size))
     ]
 
 
-def indexed(jobs: list[Job], submit: Callable[[Job], object]) -> None:
+def indexed(jobs: list[ScanJob], submit: Callable[[ScanJob], Future[JobReply]]) -> None:
     """Make the scalar index from nothing."""
     shutil.rmtree(jobs[0].folder, ignore_errors=True)
-    for answer in [submit(job) for job in jobs]:
-        done = answer.result() if isinstance(answer, Future) else answer
-        assert isinstance(done, ScanReply) and not done.error
+    for reply in [submit(job) for job in jobs]:
+        assert not reply.result().error
 
 
 def rivals(run: Path) -> dict[str, Callable[[], None]]:
@@ -151,7 +150,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--megabytes", type=int, default=400)
     given = parser.parse_args()
-    workers = Workers(2)
+    workers = ProcessExecutor(2)
+    inline = InlineExecutor(0, workers)
     for title, make, named in (
         ("light", light, ""),
         ("heavy, with aggregates", heavy, ""),
@@ -162,7 +162,7 @@ def main() -> None:
         indexed(jobs, workers.submit)  # both have started when all is done
         ours: dict[str, Callable[[], None]] = {
             SCAN: lambda run=run: newlines(run),
-            "index, 1 process": lambda jobs=jobs: indexed(jobs, perform),
+            "index, 1 process": lambda jobs=jobs: indexed(jobs, inline.submit),
             TWO: lambda jobs=jobs: indexed(jobs, workers.submit),
         }
         measured(title, run, ours | ({} if named else rivals(run)), given.rounds)

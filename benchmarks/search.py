@@ -23,7 +23,7 @@ from generate import text_pool
 from lists import written
 
 from rolloupe.index import Library, OpenRun
-from rolloupe.index.segments.text_segments import text_of
+from rolloupe.index.segments.texts import text_of
 from rolloupe.query.search import TextQuery, search
 from rolloupe.query.search.run_search import threads
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from rolloupe.demo import RUNS
-from tests import chromium
+from tests import chromium, forks
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -32,6 +32,8 @@ def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("CACHE", "CONFIG", "DATA", "STATE"):
             patch.setenv(f"XDG_{name}_HOME", str(home / name.lower()))
+        forks.begin()
+        forks.patch_workers()
         yield
 
 

@@ -77,7 +77,7 @@ def test_in_a_notebook_text_is_text(tmp_path: Path) -> None:
         assert sum("&lt;script&gt;" in html for html in shown) == 5
         for html, one in zip(shown[-2:], (item, group), strict=True):
             assert html.count("<tr>") == 2 and f"<th>{'id' if one is item else 'reward_mean'}</th>" in html
-            assert repr(one).startswith("ListedSample(" if one is item else "ListedGroup(")
+            assert repr(one).startswith("NotebookItem(" if one is item else "NotebookGroup(")
         long = runs.samples(steps=(0, 1))._repr_html_()
         assert long.count("<tr>") == SHOWN_ROWS + 1 and f"{60 - SHOWN_ROWS} more" in long
         few = runs.samples(step=0, limit=4)._repr_html_()

@@ -31,7 +31,11 @@ export function licences(fileName: string): { worker: Plugin; page: Plugin } {
 }
 
 function entry(folder: string): string {
-  const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { name: string; version: string; license: string };
+  const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
+    name: string;
+    version: string;
+    license: string;
+  };
   const file = readdirSync(folder).find((one) => /^(?:licen[cs]e|copying)/i.test(one));
   if (file === undefined) throw new Error(`${name} has no file with its licence`);
   return `\n## ${name} - ${version} (${license})\n\n${readFileSync(join(folder, file), "utf8").trim()}\n`;

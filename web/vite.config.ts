@@ -25,11 +25,22 @@ export default defineConfig({
   worker: { format: "es", plugins: () => [worker] },
   server: { proxy: { "/api": { target: SERVER, changeOrigin: true } } },
   test: {
-    // What is in lib/ knows no page, which takes half a second to make for each file.
+    // A process for each file would cost more than the tests. The page's files share a DOM, and `testing/setup.ts` gives each
+    // fresh modules and an empty page; lib/ needs no DOM, and keeps nothing between two calls.
     projects: [
       { extends: true, test: { name: "lib", environment: "node", include: [LIB] } },
-      { extends: true, test: { name: "page", environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"], exclude: [LIB] } },
+      {
+        extends: true,
+        test: {
+          name: "page",
+          environment: "happy-dom",
+          setupFiles: ["src/testing/setup.ts"],
+          include: ["src/**/*.test.{ts,tsx}"],
+          exclude: [LIB],
+        },
+      },
     ],
+    isolate: false,
     css: { include: /./, modules: { classNameStrategy: "non-scoped" } },
   },
 });

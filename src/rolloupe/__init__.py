@@ -1,7 +1,7 @@
-"""Read the rollouts of RL post-training from the files that trainers write, where they lie.
+"""Read the rollouts of RL post-training straight from the files that trainers write.
 
-`rolloupe.open(path)` is the way in; docs/python.md tells the rest. Importing this loads neither DuckDB nor pyarrow nor
-a server, so that it may stand in training code: what is heavy is imported when it is first used.
+Start with `rolloupe.open(path)`; docs/python.md has the rest. Importing this loads neither DuckDB nor pyarrow nor
+a server, so training code may import it; heavy modules are imported when they are first used.
 """
 
 from importlib import import_module
@@ -50,7 +50,7 @@ _LATE = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is heavy when it is first asked for."""
+    """Import heavy modules when they are first used."""
     if name not in _LATE:
         raise AttributeError(f"module 'rolloupe' has no attribute {name!r}")
     value = getattr(import_module(_LATE[name]), name)

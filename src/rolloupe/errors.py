@@ -20,7 +20,7 @@ class RolloupeError(Exception):
 
 
 class UnreadablePath(RolloupeError):
-    """Raised when a path that was asked for is missing, may not be read, or lies outside the roots."""
+    """Raised when a requested path is missing, may not be read, or lies outside the roots."""
 
 
 class NotRecognised(RolloupeError):
@@ -28,13 +28,13 @@ class NotRecognised(RolloupeError):
 
 
 class NotFound(RolloupeError):
-    """Raised when a run, split, step or sample that was asked for does not exist."""
+    """Raised when a requested run, split, step or sample does not exist."""
 
 
 class BadQuery(RolloupeError):
     """Raised when a query names a column that no sample has, or a value that cannot be compared with it.
 
-    `place` is where in the text of a filter it stands, counted in characters from 0; `column` the name in question.
+    `place` is its position in the text of a filter, in characters from 0; `column` is the name in question.
     """
 
     def __init__(self, message: str = "", *, place: int | None = None, column: str | None = None) -> None:
@@ -44,7 +44,7 @@ class BadQuery(RolloupeError):
 
 
 class BadPattern(BadQuery):
-    """Raised when a regular expression cannot be read; `place` is the character at which, counted from 0."""
+    """Raised when a regular expression cannot be read, at the character `place`, counted from 0."""
 
     def __init__(self, message: str, place: int) -> None:
         super().__init__(message)
@@ -52,17 +52,17 @@ class BadPattern(BadQuery):
 
 
 class SourceChanged(RolloupeError):
-    """Raised when a source no longer holds at a locator what was indexed there."""
+    """Raised when a source no longer holds the indexed sample at a locator."""
 
 
 class NotWritable(RolloupeError):
-    """Raised when a place to write to is not empty, is part of what is read, or cannot be written."""
+    """Raised when a place to write to is not empty, is part of the source, or cannot be written."""
 
 
 class IncompleteIndex(RolloupeError):
-    """Raised by a command that has answered from an index in which parts are missing."""
+    """Raised by a command after it answered from an incomplete index."""
 
 
 def defect(error: Exception) -> str:
-    """The reason that a problem gives where our own code failed: what is around it must not be lost."""
+    """Return the reason of a problem that comes from a defect of ours, which must not hide other data."""
     return f"a defect in Rolloupe, please report it: {type(error).__name__}: {error}"

@@ -23,22 +23,22 @@ class RunPart(Struct, frozen=True):
 
 
 class Reading(Struct, frozen=True, kw_only=True):
-    """How a person wants files to be read, where the files do not say it themselves."""
+    """How a person wants files to be read, as far as the files do not say it."""
 
     format: str = ""
-    """Read everything as this format; empty: as what it is recognised as."""
+    """Read everything as this format; empty: recognise the format."""
     follow_symlinks: bool = False
-    """Follow links that lead out of the paths that were named."""
+    """Follow links that lead out of the named paths."""
     fields: tuple[tuple[str, str], ...] = ()
     """Which key of a row is its prompt, its reward, ...: pairs of a role and a key."""
     reward_key: str = ""
-    """The sample metric, or the part of a reward that is an object, that is taken for the reward."""
+    """The sample metric, or the part of a reward object, that counts as the reward."""
     reward_range: tuple[float, float] | None = None
-    """The lowest and the highest reward there can be."""
+    """The lowest and the highest possible reward."""
 
 
 AS_FOUND: Final = Reading()
-"""As the files say it themselves."""
+"""Read files as they say themselves."""
 
 
 class RunInfo(Struct, frozen=True, kw_only=True):
@@ -46,24 +46,24 @@ class RunInfo(Struct, frozen=True, kw_only=True):
 
     name: str
     root: str
-    """Absolute path of the run: what identifies it, and the folder that `Source.name` is relative to."""
+    """Absolute path of the run. It identifies the run, and `Source.name` is relative to it."""
     format: str
     reason: str
     """Why the format was chosen, as a sentence for a person."""
     parts: tuple[RunPart, ...]
     link_root: str = ""
-    """Links inside the run are followed to what lies below this folder; empty: below `root`."""
+    """Links inside the run may lead below this folder; empty: below `root`."""
     reward_range: tuple[float, float] | None = None
-    """The lowest and the highest reward there can be, where the run itself says so."""
+    """The lowest and the highest possible reward, if the run declares them."""
     env_reward_ranges: tuple[tuple[str, float, float], ...] = ()
-    """The same by environment, where they differ."""
+    """The same for each environment, if they differ."""
     metric_ranges: tuple[tuple[str, float, float], ...] = ()
-    """Sample metrics with their worst and their best value; the worst is the greater where less is better."""
+    """Sample metrics with their worst and their best value; if less is better, the worst is the greater."""
     reading: Reading = AS_FOUND
 
 
 class Location(NamedTuple):
-    """A path, and what it must not lead out of: a folder, or the file itself. The root holds no links."""
+    """A path, and the folder (or the file itself) that it must not lead out of. The root holds no links."""
 
     path: str
     root: str
@@ -75,17 +75,17 @@ class Source(Struct, frozen=True, kw_only=True):
     path: str
     name: str
     root: str = ""
-    """The folder that no link on the path may lead out of; empty: no link is followed at all."""
+    """The folder that no link on the path may lead out of; empty: no link is followed."""
     split: str | None = None
     step: int | None = None
     annotates: bool = False
-    """True where it holds no samples but annotations of those that stand in other files."""
+    """True if it holds no samples but annotations of samples in other files."""
     depends: str = ""
-    """A word for what other files decide of its rows: where it changes, the file is scanned again."""
+    """A word for what other files decide about its rows: when it changes, the file is scanned again."""
     texts_from: str = ""
-    """A word for the file that may hold texts of its samples, as that is now; empty where there is none.
+    """A word for the state of the file that may hold texts of its samples; empty without such a file.
 
-    Where it changes, the file is scanned again; the numbers hold all the same, and stay until then.
+    When it changes, the file is scanned again; the numbers are still right, and stay until then.
     """
     texts_bytes: int = 0
     """The size of that file."""
@@ -171,7 +171,7 @@ class SampleKey(Struct, frozen=True, order=True, gc=False):
 
     @classmethod
     def parse(cls, text: str) -> "SampleKey":
-        """Read an id as `str(key)` writes it. A `/` of a split may be encoded. ValueError if it is none."""
+        """Read an id as `str(key)` writes it. A `/` of a split may be encoded. ValueError if it is not an id."""
         parts = text.split("/")
         if len(parts) == 4 and _is_plain(text, parts[1]):
             return cls(parts[0], int(parts[1]), parts[2], parts[3])
@@ -185,7 +185,7 @@ class SampleKey(Struct, frozen=True, order=True, gc=False):
 
 
 class SeriesFacts(Struct, frozen=True):
-    """What a scan says of one token series of a sample: moments of the finite values that count, and its extremes.
+    """Facts of one token series of a sample, from a scan: moments of the finite values that count, and extremes.
 
     `m2` is the sum of the squared distances from the mean; `min_at` and `max_at` are indices into the series.
     """
@@ -200,7 +200,7 @@ class SeriesFacts(Struct, frozen=True):
 
 
 class SampleRow(Struct, kw_only=True):
-    """What a scan says of one sample: everything a list, a filter or a chart needs, and where the rest lies."""
+    """A sample from a scan: everything that a list, a filter or a chart needs, and where the rest lies."""
 
     split: str
     step: int
@@ -220,15 +220,15 @@ class SampleRow(Struct, kw_only=True):
     response_tokens: int | None = None
     total_tokens: int | None = None
     launch: int = 0
-    """Of the samples of a step those of the greatest launch are current, and those of launch 0; others are attempts."""
+    """Of the samples of a step, those of the greatest launch and of launch 0 are current; others are attempts."""
     env: str = ""
     """Environment or data set."""
     uid: str = ""
-    """What the framework calls the sample, and annotations with it."""
+    """The framework's name for the sample, which annotations use."""
     trace_id: str = ""
-    """What the framework calls the trace that the sample is a branch of: an annotation of it is one of each branch."""
+    """The framework's name for the trace that the sample is a branch of: annotations of it apply to each branch."""
     discarded: str = ""
-    """Why the sample was not trained on; empty where it was."""
+    """Why the sample was not trained on; empty if it was."""
     metrics: dict[str, float] = {}
     """Sample metrics by name."""
     tags: dict[str, str] = {}
@@ -237,6 +237,8 @@ class SampleRow(Struct, kw_only=True):
     prompt: str = ""
     """The whole prompt as text (messages are joined), for search and preview."""
     response: str = ""
+    messages: list[Any] | None = None
+    """The response as the record has it, where that is a list of chat messages or turns."""
 
     @property
     def key(self) -> SampleKey:
@@ -245,7 +247,7 @@ class SampleRow(Struct, kw_only=True):
 
 
 class ToolCall(Struct, frozen=True, kw_only=True):
-    """One call of a tool. `arguments` is JSON text where it parsed, else as the model wrote it."""
+    """One call of a tool. `arguments` is JSON text if it parsed, otherwise as the model wrote it."""
 
     name: str
     arguments: str
@@ -265,7 +267,7 @@ class Part(Struct, frozen=True, kw_only=True):
     call: ToolCall | None = None
     closed: bool = True
     media: str = ""
-    """Of an image what the record holds: a `data:` address, base64, or where the image is said to be."""
+    """For an image, what the record holds: a `data:` address, base64, or the image's address."""
 
 
 class Turn(Struct, kw_only=True):
@@ -276,7 +278,7 @@ class Turn(Struct, kw_only=True):
     origin: Literal["prompt", "response"] = "prompt"
     name: str = ""
     tool_call_id: str = ""
-    """The call that a tool's turn answers; where it answers several, their ids joined by a comma and a space."""
+    """The call that a tool's turn answers; several ids are joined by a comma and a space."""
     tokens: int | None = None
     token_start: int | None = None
     token_stop: int | None = None
@@ -289,13 +291,16 @@ class Turn(Struct, kw_only=True):
 
 
 class TokenSeries(Struct, kw_only=True):
-    """A per-token array, aligned with the sample's tokens from `offset` on. NaN marks an absent value."""
+    """A per-token array, aligned with the sample's tokens from `offset` on. NaN marks an absent value.
+
+    Readers make an array of doubles (`np.asarray(series.values)` copies nothing); a list will do as well.
+    """
 
     name: str
-    values: list[float]
+    values: "array[float] | list[float]"
     offset: int = 0
     stored: "array[float] | None" = None
-    """All the values that the file has, as many, where some are never shown, as those outside of a loss mask are."""
+    """All values of the file, if some are never shown, such as those outside a loss mask."""
 
 
 class Sample(Struct, kw_only=True):
@@ -308,7 +313,7 @@ class Sample(Struct, kw_only=True):
     prompt_text: str = ""
     response_text: str = ""
     prompt_messages: list[Any] | None = None
-    """The prompt as the record has it, where that is a list of chat messages."""
+    """The prompt as the record has it, if it is a list of chat messages."""
     response_messages: list[Any] | None = None
     label: str = ""
     """Ground truth, as text."""
@@ -320,9 +325,9 @@ class Sample(Struct, kw_only=True):
     token_ids: list[int] = []
     series: list[TokenSeries] = []
     extra: dict[str, Any] = {}
-    """Every field of the record that has no place of its own."""
+    """Every field of the record without a place of its own."""
     facts: dict[str, str | float] = {}
-    """What stands elsewhere in this record already, in the words of the framework: shown, and never compared."""
+    """Values that the sample holds elsewhere, under the framework's names: shown, and never compared."""
     notes: list[str] = []
     """What a reader must know about this sample: arrays cut, values replaced."""
 
@@ -348,7 +353,7 @@ class MetricRow(Struct, kw_only=True):
 
 
 class Checkpoint(Struct, kw_only=True):
-    """A saved state of training, with whatever loop state was saved beside it."""
+    """A saved state of training, with the loop state saved beside it."""
 
     name: str
     step: int | None
@@ -357,7 +362,7 @@ class Checkpoint(Struct, kw_only=True):
 
 
 class RunFile(Struct, frozen=True, kw_only=True):
-    """A file in the folder of a run: `name` is its path below it, `what` says what it holds, where that is known."""
+    """A file in the folder of a run: `name` is its path below it, and `what` its contents, if known."""
 
     name: str
     size_bytes: int
@@ -370,7 +375,7 @@ LogKind = Literal["root", "section", "text", "code", "table", "details", "conver
 
 
 class LogNode(Struct, kw_only=True):
-    """A piece of what a trainer logged as an outline. All of it is plain text; nothing in it is markup."""
+    """A piece of a report: an outline that a trainer logged. All of it is plain text; nothing in it is markup."""
 
     kind: LogKind
     title: str = ""
@@ -380,38 +385,38 @@ class LogNode(Struct, kw_only=True):
     turns: "list[Turn]" = []
     children: "list[LogNode]" = []
     attrs: dict[str, str] = {}
-    """What the node says of itself, such as the group and the trajectory that it belongs to."""
+    """Attributes of the node, such as its group and its trajectory."""
     tag: str = ""
-    """The element that it was logged as, such as `section` or `table`; empty for bare text."""
+    """Its element, such as `section` or `table`; empty for bare text."""
 
 
 class LoggedTranscript(Struct, kw_only=True):
-    """A conversation that was logged for a step. `title` is made of those of the sections that it stands in."""
+    """A conversation that was logged for a step. `title` joins the titles of the sections around it."""
 
     split: str
     step: int
     title: str
     turns: list[Turn]
     sample: str = ""
-    """The id of the sample that shows it, where it is that one's for certain."""
+    """The id of the sample that shows it, if it certainly belongs to that sample."""
     at: str = ""
-    """Where in the outline it stands, if it is no sample's: the numbers of the children that lead there, `0.3.1`."""
+    """Its place in the outline, if it belongs to no sample: the numbers of the children that lead there, `0.3.1`."""
 
 
 class Annotation(Struct, kw_only=True):
-    """What is learned about a sample after it was written: joined by `uid`, and of each value the newest counts."""
+    """Facts about a sample from after it was written: joined by `uid`; of each value the newest counts."""
 
     uid: str
     """The `uid` of a sample, or the `trace_id` of several."""
     start: int
-    """Where its record begins; of one file what stands later is newer."""
+    """Where its record begins; later in a file is newer."""
     length: int
     advantage: float | None = None
     discarded: str | None = None
-    """Why the sample was not trained on; empty where it was, None where nothing is said of that."""
+    """Why the sample was not trained on; empty if it was, None if the record does not say."""
     metrics: dict[str, float] = {}
     tags: dict[str, str] = {}
 
 
 Scanned = SampleRow | Annotation | Problem
-"""What a scan finds."""
+"""The results of a scan."""

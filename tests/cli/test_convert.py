@@ -150,8 +150,8 @@ def test_a_folder_that_is_not_empty_is_refused_unless_forced(run: Path, tmp_path
     (out / "train/0.jsonl").write_text("old")
     (out / "notes").write_text("kept")
     done = rolloupe("convert", run, out, "--to", "relax")
-    assert done.code == 3 and "--force" in done.err and tree(out) == {"train/0.jsonl": b"old", "notes": b"kept"}
-    assert rolloupe("convert", run, out, "--to", "relax", "--force").code == 0
+    assert done.code == 3 and "--overwrite" in done.err and tree(out) == {"train/0.jsonl": b"old", "notes": b"kept"}
+    assert rolloupe("convert", run, out, "--to", "relax", "--overwrite").code == 0
     assert sorted(tree(out)) == ["eval/3.jsonl", "notes", "train/0.jsonl", "train/3.jsonl"]
     assert b"old" not in (out / "train/0.jsonl").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "run"]
@@ -165,6 +165,13 @@ def test_what_is_read_is_never_written_to(run: Path, place: str) -> None:
     done = rolloupe("convert", run, run / place, "--to", "relax", "--force")
     assert done.code == 3 and done.err.startswith("Error: ")
     assert tree(run.parent) == before
+
+
+def test_the_old_name_of_overwrite_still_works(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/notes").write_text("kept")
+    assert rolloupe("convert", run, tmp_path / "out", "--to", "relax", "--force").code == 0
+    assert "--force" not in rolloupe("convert", "--help").out
 
 
 def test_a_file_is_no_place_to_write_to(run: Path, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """`rolloupe query`."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 
 from rolloupe import Recorder
 from rolloupe.cli.json_output import FIXED, sample_record
+from rolloupe.columns import ALIASES, KNOWN
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleItem
 from tests.cli.support import rolloupe, row, strict, write_run
@@ -99,9 +101,9 @@ def test_runs_without_the_column_are_left_out_and_named(demo_runs: Path) -> None
 def test_the_table_says_what_it_leaves_out(demo_runs: Path) -> None:
     done = rolloupe("query", demo_runs, "--run", "eval_poem_task")
     assert len(done.out.splitlines()) == 51
-    assert done.err == "1486 more: see them with --limit, --offset or --json.\n"
-    rest = rolloupe("query", demo_runs, "--run", "eval_poem_task", "--offset", "1500")
-    assert (len(rest.out.splitlines()), rest.err) == (37, "")
+    assert done.err == "462 more: see them with --limit, --offset or --json.\n"
+    rest = rolloupe("query", demo_runs, "--run", "eval_poem_task", "--offset", "500")
+    assert (len(rest.out.splitlines()), rest.err) == (13, "")
 
 
 def test_the_table_shows_what_it_is_sorted_by_and_whole_ids(demo_runs: Path) -> None:
@@ -118,7 +120,7 @@ def test_the_table_shows_what_it_is_sorted_by_and_whole_ids(demo_runs: Path) -> 
         (["--step", "1:2:3"], "neither a step nor a range"),
         (["--step", "5:3"], "write 3:5"),
         (["--where", "reward <"], "at character 9 expected a value"),
-        (["--where", "reward = much"], "reward holds numbers"),
+        (["--where", "reward = much"], "reward is numeric"),
         (["--sort", "nothing"], "no column 'nothing'"),
         (["--limit", "-1"], "--limit"),
         (["--format", "nothing"], "There are: native, telescope, tinker"),
@@ -158,13 +160,37 @@ def test_a_file_that_is_there_is_replaced_only_where_that_is_asked_for(run: Path
     there = tmp_path / "out.jsonl"
     there.write_text("mine")
     done = rolloupe("query", run, "--to", there)
-    assert (done.code, done.out, there.read_text()) == (2, "", "mine")
-    assert f"{there} is there already" in done.err.replace("\n", " ") and "--overwrite" in done.err
+    assert (done.code, done.out, there.read_text()) == (3, "", "mine")
+    assert f"{there} exists" in done.err.replace("\n", " ") and "--overwrite" in done.err
     link = tmp_path / "link.csv"
     link.symlink_to(tmp_path / "nowhere.csv")
-    assert rolloupe("query", run, "--to", link).code == 2
+    assert rolloupe("query", run, "--to", link).code == 3
     done = rolloupe("query", run, "--to", there, "--overwrite")
     assert done.code == 0 and strict(there.read_text().partition("\n")[0])["id"]
+
+
+def test_a_file_that_appears_meanwhile_is_not_replaced(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rolloupe import export
+
+    there = tmp_path / "out.jsonl"
+    written = export.written
+
+    def slowly(*given: Any) -> Iterator[bytes]:
+        yield from written(*given)
+        there.write_text("of somebody else")
+
+    monkeypatch.setattr(export, "written", slowly)
+    done = rolloupe("query", run, "--to", there)
+    assert (done.code, there.read_text()) == (3, "of somebody else") and "exists" in done.err
+    assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == ["out.jsonl"]
+    assert rolloupe("query", run, "--to", there, "--overwrite").code == 0
+
+
+def test_to_overwrite_nothing_is_a_mistake(run: Path) -> None:
+    done = rolloupe("query", run, "--overwrite")
+    assert done.code == 2 and "--to" in done.err
 
 
 def test_the_table_shows_the_metric_that_it_is_sorted_by(tmp_path: Path) -> None:
@@ -188,3 +214,9 @@ def test_what_was_not_trained_on_says_why_and_can_be_left_out(tmp_path: Path) ->
     table = rolloupe("query", tmp_path).out.splitlines()
     assert "discarded" in table[0] and "stale" not in table[1] and "stale" in table[2]
     assert "discarded" not in rolloupe("query", tmp_path, "--where", "discarded is null").out
+
+
+def test_the_help_names_every_column_that_a_condition_may_name() -> None:
+    words = {word.strip(",.`") for word in rolloupe("query", "--help").out.split()}
+    assert {*KNOWN} <= words
+    assert {*ALIASES} & {"length", "response_length", "prompt_length", "total_length"} <= words

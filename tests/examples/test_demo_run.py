@@ -21,7 +21,7 @@ def test_the_demo_run_reads_clean_and_its_reward_rises(demo_runs: Path, tmp_path
             assert fmean(s.metrics[name] for s in late) > fmean(s.metrics[name] for s in early) + gain
         assert fmean(s.metrics["honest_checks"] for s in late) < fmean(s.metrics["checks"] for s in late) / 2
         traced = next(s for s in samples if s.key.step == 60 and s.key.group.endswith("00"))
-        series = {one.name: one.values for one in run.sample(str(traced.key)).series}
+        series = {one.name: list(one.values) for one in run.sample(str(traced.key)).series}
         assert {"logprobs", "trainer_logprobs", "ref_logprobs", "entropy", "advantages", "loss_mask"} <= series.keys()
         assert series["logprobs"] != series["trainer_logprobs"]
         assert len(run.checkpoints) == 5 and run.metrics("kl")

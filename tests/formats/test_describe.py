@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from rolloupe.formats import FORMATS, describe
+from rolloupe.formats import built_in_formats, describe
 
 PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
 
@@ -12,5 +12,5 @@ def test_the_page_of_formats_is_the_one_that_the_code_writes() -> None:
 
 
 def test_every_format_is_described() -> None:
-    for one in FORMATS:
+    for one in built_in_formats():
         assert f"## {one.title} (`{one.name}`)" in describe()

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolloupe.errors import SourceChanged
-from rolloupe.formats import FORMATS, by_name
+from rolloupe.formats import by_name
 from rolloupe.formats.generic.keys import PROMPTS, RESPONSES, SCORES
 from rolloupe.formats.reading import jsonl
+from rolloupe.formats.reading.records import Unusable
 from rolloupe.model import Locator, Problem, RunInfo, RunPart, SampleRow, Scanned, Source
 from tests.formats.support import as_line, expected_lines, files_of, load, records, write
 
@@ -55,10 +56,7 @@ NEEDED: dict[str, set[str]] = {
 }
 """An object without any of these keys is no sample, and is listed."""
 
-by_format = pytest.mark.parametrize(
-    "name", [one.name for one in FORMATS if one.name not in ("prime_rl_traces", "telescope")]
-)
-"""Formats with one sample a line; the other one is tried in `test_prime_rl_traces`."""
+by_format = pytest.mark.parametrize("name", KEYS)
 
 
 @pytest.fixture(scope="module")
@@ -320,5 +318,5 @@ def test_odd_values_are_read_as_python_reads_them(line: bytes, value: object) ->
     ],
 )
 def test_a_bad_line_says_why(line: bytes, reason: str) -> None:
-    with pytest.raises(jsonl.Unusable, match=reason):
+    with pytest.raises(Unusable, match=reason):
         jsonl.parse(line)

@@ -110,7 +110,7 @@ def test_numbers_are_metrics_short_texts_tags_and_the_rest_is_extra(tmp_path: Pa
     assert sample.extra == {"long": "x" * 65, "nested": {"a": 1}}
     assert sample.label == '["a", 1]'
     assert (sample.row.env, sample.row.advantage, sample.row.response_tokens) == ("gsm8k", -0.5, 7)
-    assert [(one.name, one.values) for one in sample.series] == [("entropy", [0.1, 0.2])]
+    assert [(one.name, list(one.values)) for one in sample.series] == [("entropy", [0.1, 0.2])]
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_so_is_one_of_a_row_of_metrics_unless_it_is_null(files: dict[str, Any], 
     ]
     write(tmp_path / "run" / metrics, *values)
     run = only_run(tmp_path / "run")
-    found = by_name(run.format).metrics(run)  # type: ignore[attr-defined]
+    found = by_name(run.format).metrics(run)
     assert [(row.step, row.values["loss"]) for row in found] == [(3, 2.0), (None, 11.0)]
     with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
         listed = [one.reason for one in runs[0].problems() if one.source == metrics]

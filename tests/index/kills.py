@@ -30,7 +30,7 @@ def kill_workers(run: Path, index_dir: Path, kills: int, seed: int = 0) -> int:
         with mock.patch.object(run_module, "INLINE_BYTES", 0), Library([run], index_dir=index_dir) as library:
             opened = library.runs[0]
             while not opened.wait_all(rng.random() * LONGEST_REST_S) and done < kills:
-                pids = library._workers.pids()
+                pids = library._executor.pids()
                 if pids:
                     os.kill(rng.choice(pids), signal.SIGKILL)
                     done += 1

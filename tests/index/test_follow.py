@@ -185,7 +185,7 @@ def test_a_copy_in_the_place_of_a_file_costs_no_second_scan(tmp_path: Path) -> N
     path = relax_run(tmp_path / "run", steps=1) / "0.jsonl"
     with opened(tmp_path / "run", tmp_path / "index"):
         pass
-    (written,) = (tmp_path / "index").rglob("*[0-9a-f].parquet")
+    (written,) = (path for path in (tmp_path / "index").rglob("*.parquet") if path.name.count(".") == 1)
     os.utime(written, (1, 1))
     shutil.copy2(path, tmp_path / "copy")
     os.replace(tmp_path / "copy", path)

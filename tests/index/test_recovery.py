@@ -18,6 +18,7 @@ from rolloupe.index import Library, OpenRun
 from tests.index import kills
 from tests.index.kills import kill_workers
 from tests.index.support import contents, eventually, lines, opened, relax_run, row, row_count
+from tests.thoroughness import amount
 
 SCRIPT = """
 import sys
@@ -28,6 +29,9 @@ with Library([sys.argv[1]], index_dir=sys.argv[2]) as library:
 """
 
 
+KILLS = amount(12, 50)
+
+
 def test_killed_while_indexing_and_started_again_the_index_is_the_same(tmp_path: Path) -> None:
     relax_run(tmp_path / "run", steps=120, samples=40)
     run = tmp_path / "run"
@@ -35,7 +39,7 @@ def test_killed_while_indexing_and_started_again_the_index_is_the_same(tmp_path:
         library.runs[0].wait_all(60)
         expected = contents(tmp_path / "whole")
     killed = 0
-    for attempt in range(6):
+    for attempt in range(amount(3, 6)):
         process = subprocess.Popen(
             [sys.executable, "-c", SCRIPT, str(run), str(tmp_path / "index")], stdout=subprocess.PIPE
         )
@@ -53,7 +57,7 @@ def test_killed_while_indexing_and_started_again_the_index_is_the_same(tmp_path:
 
 def test_workers_that_are_killed_cost_nothing(tmp_path: Path) -> None:
     relax_run(tmp_path / "run", steps=200)
-    assert kill_workers(tmp_path / "run", tmp_path / "index", kills=50) == 50
+    assert kill_workers(tmp_path / "run", tmp_path / "index", kills=KILLS) == KILLS
 
 
 def test_an_index_that_kills_left_otherwise_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,8 +215,8 @@ def test_a_part_that_failed_is_not_forgotten_while_the_texts_are_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from rolloupe.index import run as index_run
-    from rolloupe.index.execution.processes import Job, ScanReply, perform
-    from rolloupe.index.segments import text_segments as index_texts
+    from rolloupe.index.execution import Job, JobReply, inline
+    from rolloupe.index.execution.jobs import BackfillJob, perform
 
     write = pq.write_table
 
@@ -222,13 +226,13 @@ def test_a_part_that_failed_is_not_forgotten_while_the_texts_are_written(
             raise OSError(errno.ENOSPC, "no room")
         write(table, place, **options)
 
-    def slowly(job: Job) -> ScanReply:
-        time.sleep(0.3)
+    def slowly(job: Job) -> JobReply:
+        time.sleep(0.3 if isinstance(job, BackfillJob) else 0)
         return perform(job)
 
     written: list[Path] = []
     monkeypatch.setattr(pq, "write_table", write_some)
-    monkeypatch.setattr(index_texts, "perform", slowly)
+    monkeypatch.setattr(inline, "perform", slowly)
     monkeypatch.setattr(index_run, "RETRY_S", 0.5)
     monkeypatch.setattr(index_run, "LOOK_S", 0.1)
     relax_run(tmp_path / "run", steps=5)

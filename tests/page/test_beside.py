@@ -73,7 +73,7 @@ def test_a_configuration_folds_and_a_search_opens_what_matches(page: Page, viewe
     expect(main.get_by_text("100,000 of 100,006 values")).to_be_visible()
     expect(main.get_by_role("button", name="99,800 more: show")).to_be_visible()
     field.fill("nowhere")
-    expect(main.get_by_text("Nothing in it has these words.")).to_be_visible()
+    expect(main.get_by_text("No key or value matches.")).to_be_visible()
 
 
 def test_a_step_without_a_report_leads_to_those_that_have_one(page: Page, viewer: Viewer) -> None:
@@ -109,7 +109,7 @@ def test_a_run_without_samples_has_charts_of_what_its_trainer_logged(page: Page,
             record.metrics(step, {"time/step": 2.0, "actor/grad_norm": step / 4, "env/reward/mean": step / 8})
     with viewing(tmp_path / "run", index_dir=tmp_path / "index", settled=True) as viewer:
         page.goto(viewer.link)
-        expect(page.get_by_text("No sample here yet")).to_be_visible()
+        expect(page.get_by_text("No samples yet")).to_be_visible()
         charts = page.get_by_role("complementary", name="Charts")
         for name in ("env/reward/mean", "actor/grad_norm", "time/step"):
             expect(charts.get_by_role("region", name=f"{name} by step").locator("canvas")).to_be_visible()

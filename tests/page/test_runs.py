@@ -137,5 +137,5 @@ def test_rows_of_two_lines_fit_a_telephone(page: Page, viewer: Viewer) -> None:
     assert page.evaluate("[...document.querySelectorAll('main, body')].every(e => e.scrollWidth <= e.clientWidth)")
     page.get_by_role("combobox", name="Order of the runs").select_option("steps")
     expect(page.locator(NAMES).first).to_have_text("recorded-5")
-    page.get_by_role("button", name="Sorted descending: turn round").click()
+    page.get_by_role("button", name="Sorted descending: reverse the order").click()
     expect(page.locator(NAMES).first).to_have_text("unrated")

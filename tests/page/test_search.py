@@ -180,7 +180,7 @@ def test_a_logged_conversation_leads_into_the_report(page: Page, tmp_path: Path)
         expect(page.get_by_text("1 of 1").first).to_be_visible()
         page.keyboard.press("/")
         page.get_by_role("searchbox").press_sequentially("verdict")
-        found = page.get_by_role("region", name="Logged conversations of no sample")
+        found = page.get_by_role("region", name="Logged conversations without a sample")
         expect(found.locator("a[data-hit]")).to_have_count(1)  # of the step; its own conversation is the sample's
         page.get_by_role("group", name="Where").get_by_role("button", name="run").click()
         expect(found.locator("a[data-hit]")).to_have_count(3)

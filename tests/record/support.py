@@ -20,7 +20,7 @@ def opened(path: Path) -> rolloupe.Run:
 
 def series(sample: rolloupe.Sample) -> dict[str, list[float]]:
     """The token series of a sample by name."""
-    return {one.name: one.values for one in sample.series}
+    return {one.name: list(one.values) for one in sample.series}
 
 
 def lines(path: Path) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ def test_annotations_come_later_and_the_newest_counts(tmp_path: Path) -> None:
     sample = run.sample("train/0/g/0")
     assert sample.row.advantage == 2.0
     assert sample.row.metrics == {"logprobs": -1.5, "clip": 0.5, "trainer_logprobs": -2.0}
-    assert [(one.name, one.values, one.offset) for one in sample.series] == [
+    assert [(one.name, list(one.values), one.offset) for one in sample.series] == [
         ("logprobs", [-1.0, -2.0], 1), ("trainer_logprobs", [-1.5, -2.5], 1),
     ]  # fmt: skip
 

@@ -78,7 +78,7 @@ def test_where_nothing_is_written_for_long_memory_is_bounded(tmp_path: Path, mon
     gate.open()
     record.close()
     (warned,) = told
-    assert "no room for more" in str(warned.message)
+    assert "the queue is full" in str(warned.message)
     (lost,) = record.failures.values()
     indexes = [sample.key.index for sample in opened(tmp_path / "run").samples()]
     assert indexes == [str(index) for index in range(100 - lost)]
@@ -201,7 +201,7 @@ def test_what_waits_when_close_is_interrupted_is_told_and_written_at_the_end(tmp
         [sys.executable, "-c", INTERRUPTED, tmp_path / "run"], capture_output=True, text=True, check=True
     )
     assert done.stdout == "interrupted\n"
-    assert "close() was broken off, lines not written yet: 3" in done.stderr
+    assert "close() was interrupted; lines not yet written: 3" in done.stderr
     assert len(list(opened(tmp_path / "run").samples())) == 3
 
 
@@ -213,7 +213,7 @@ def test_close_after_an_interrupted_one_writes_what_waits(tmp_path: Path, monkey
     record = recorder(tmp_path / "run", strict=False)
     record.sample(step=0, group="g", index=0)
     monkeypatch.setattr("rolloupe.record.background.Background.flush", interrupted)
-    with pytest.warns(RecorderWarning, match="not written yet: 1"), pytest.raises(KeyboardInterrupt):
+    with pytest.warns(RecorderWarning, match="not yet written: 1"), pytest.raises(KeyboardInterrupt):
         record.close()
     with pytest.warns(RecorderWarning, match="the recorder is closed"):
         record.sample(step=0, group="g", index="late")

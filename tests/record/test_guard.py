@@ -35,21 +35,21 @@ def test_misuse_is_reported_and_training_goes_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("call", "told"),
     [
-        (lambda record: record.discard("u", None), "discard: a reason is wanted"),
-        (lambda record: record.discard("u", ""), "takes one back"),
-        (lambda record: record.metrics({"loss": 1}, 0), "step: a whole number is wanted, not dict"),
-        (lambda record: record.metrics(0, [1]), "metric: TypeError: a dict is wanted, not list"),
-        (lambda record: record.checkpoint(3, step="x"), "step: a whole number is wanted, not str"),
-        (lambda record: record.sample(step=0, tags="easy"), "tags: TypeError: a dict is wanted, not a text"),
-        (lambda record: record.error(step=0, error="e", tags="x"), "tags: TypeError: a dict is wanted, not a text"),
-        (lambda record: record.sample(step=0, reward=[0.5]), "reward: TypeError: a number is wanted, not list"),
+        (lambda record: record.discard("u", None), "discard needs a reason"),
+        (lambda record: record.discard("u", ""), "withdraws one"),
+        (lambda record: record.metrics({"loss": 1}, 0), "step: expected a whole number, got dict"),
+        (lambda record: record.metrics(0, [1]), "metric: TypeError: expected a dict, got list"),
+        (lambda record: record.checkpoint(3, step="x"), "step: expected a whole number, got str"),
+        (lambda record: record.sample(step=0, tags="easy"), "tags: TypeError: expected a dict, got a string"),
+        (lambda record: record.error(step=0, error="e", tags="x"), "tags: TypeError: expected a dict, got a string"),
+        (lambda record: record.sample(step=0, reward=[0.5]), "reward: TypeError: expected a number, got list"),
         (
             lambda record: record.sample(step=0, turns=10**400),
-            "turns: ValueError: a whole number within 2^53 is wanted",
+            "turns: ValueError: expected a whole number within 2^53",
         ),
-        (lambda record: record.sample(step=10**5000), "step: a whole number within 2^53 is wanted; this was not"),
-        (lambda record: record.metrics(-(2**60), {"a": 1}), "step: a whole number within 2^53 is wanted"),
-        (lambda record: record.sample(step=0, turns=1.5), "turns: TypeError: a whole number is wanted, not float"),
+        (lambda record: record.sample(step=10**5000), "step: expected a whole number within 2^53; this was not"),
+        (lambda record: record.metrics(-(2**60), {"a": 1}), "step: expected a whole number within 2^53"),
+        (lambda record: record.sample(step=0, turns=1.5), "turns: TypeError: expected a whole number, got float"),
     ],
 )
 def test_what_was_wrong_is_said_in_words(call: Callable[[Recorder], object], told: str, tmp_path: Path) -> None:

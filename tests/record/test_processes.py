@@ -44,4 +44,4 @@ def test_eight_processes_write_one_run_at_once(tmp_path: Path) -> None:
         assert kept == set(map(str, range(8)))
         assert {name for name in run.metric_names() if name.startswith("loss/")} == {f"loss/{n}" for n in range(8)}
         (series,) = run.sample("train/19/0/7-9").series
-        assert series.values == [1.0] * 50
+        assert list(series.values) == [1.0] * 50

@@ -150,7 +150,7 @@ def test_whatever_is_recorded_can_be_read(tmp_path_factory: pytest.TempPathFacto
                 name: np.array([np.nan if v is None else v for v in values], np.float32)
                 for name, values in row["series"].items() if values
             }  # fmt: skip
-            got = {one.name.removeprefix("series."): one.values for one in found[uid].series}
+            got = {one.name.removeprefix("series."): list(one.values) for one in found[uid].series}
             assert len(got) == len(wanted)
             assert all(any(np.array_equal(v, g, equal_nan=True) for g in got.values()) for v in wanted.values())
             reward = found[uid].row.reward

@@ -33,7 +33,7 @@ def test_series_of_another_length_are_kept_and_told(tmp_path: Path) -> None:
     with recorder(tmp_path / "run") as record:
         good = record.sample(step=0, group="g", token_ids=range(5), series={"logprobs": [1, 2], "entropy": range(5)})
         assert not record.failures
-        with pytest.warns(RecorderWarning, match="another length"):
+        with pytest.warns(RecorderWarning, match="whose length fits"):
             odd = record.sample(
                 step=0, group="g", token_ids=[1, 2, 3], response_tokens=2, series={"long": range(9), "short": [4]}
             )

@@ -87,7 +87,7 @@ def test_two_samples_that_are_called_the_same_are_told_once(tmp_path: Path) -> N
         record.sample(step=0, group="g", index=0, uid="dup")
         with pytest.warns(RecorderWarning, match="two samples have the uid 'dup'"):
             record.sample(step=0, group="g", index=1, uid="dup")
-        with pytest.warns(RecorderWarning, match="at split train, step 0, group g, index 0: the first is taken"):
+        with pytest.warns(RecorderWarning, match="at split train, step 0, group g, index 0: the first becomes"):
             record.sample(step=0, group="g", index=0)
         for _ in range(3):
             record.sample(step=0, group="g", index=0, uid="dup")

@@ -1,11 +1,9 @@
 """A real server in a process of its own."""
 
 import json
-import os
 import re
 import signal
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -14,17 +12,21 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-START = """
-import json, sys
 from rolloupe.errors import RolloupeError
 from rolloupe.model import Reading
-from rolloupe.server.process.serve import serve
-options = json.loads(sys.argv[1])
-try:
-    serve(options.pop("paths"), reading=Reading(**options.pop("reading", {})), **options)
-except RolloupeError as error:
-    sys.exit(f"{type(error).__name__}: {error}")
-"""
+from tests import forks
+
+
+def run(options: str) -> None:
+    """Be such a server."""
+    from rolloupe.server.process.serve import serve
+
+    forks.patch_workers()
+    given = json.loads(options)
+    try:
+        serve(given.pop("paths"), reading=Reading(**given.pop("reading", {})), **given)
+    except RolloupeError as error:
+        sys.exit(f"{type(error).__name__}: {error}")
 
 
 class Process:
@@ -33,12 +35,9 @@ class Process:
     def __init__(self, paths: list[Path], index_dir: Path, **options: Any) -> None:
         given = {"paths": [str(path) for path in paths], "index_dir": str(index_dir), "open_browser": False, **options}
         self.started = time.monotonic()
-        self._process = subprocess.Popen(
-            [sys.executable, "-W", "error", "-c", START, json.dumps(given)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        )  # fmt: skip
+        self._process = forks.process("tests.server.server_process:run", json.dumps(given))
         assert self._process.stdout is not None
-        self.line = self._process.stdout.readline()
+        self.line = self._process.stdout.readline().decode()
         match = re.search(r"http://([^/]+):(\d+)(/\S*?)(?:#token=(\S+))?(?:\s|$)", self.line)
         self.port = int(match[2]) if match else 0
         self.base = match[3] if match else ""
@@ -55,8 +54,7 @@ class Process:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._process.poll() is None:
-            self._process.kill()
+        self._process.kill()
         self._process.communicate(timeout=10)
 
     def interrupt(self, signal_number: int = signal.SIGINT) -> tuple[float, int, str]:
@@ -68,7 +66,7 @@ class Process:
     def ended(self, began: float | None = None) -> tuple[float, int, str]:
         """Wait for its end."""
         _, errors = self._process.communicate(timeout=60)
-        return time.monotonic() - (began or self.started), self._process.returncode, errors
+        return time.monotonic() - (began or self.started), self._process.wait(), errors.decode()
 
     def send(self, target: str, *headers: str, method: str = "GET") -> bytes:
         """Send one request, byte by byte as given, and read all of the answer."""

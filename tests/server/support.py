@@ -103,7 +103,7 @@ def relax_run(folder: Path, steps: int = 3, samples: int = 8) -> Path:
 def opened(path: Path, index_dir: Path, *, follow: bool = False) -> Library:
     """A library whose index is complete."""
     library = Library([path], index_dir=index_dir, follow=follow)
-    assert all(run.wait(30) for run in library.runs)
+    assert all(run.wait_all(30) for run in library.runs)
     return library
 
 

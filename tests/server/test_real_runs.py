@@ -13,6 +13,10 @@ from rolloupe.demo import RUNS
 from rolloupe.index import Library
 from rolloupe.server.app import App
 from tests.server.support import Answer, get, opened, served
+from tests.thoroughness import amount
+
+STEPS, SAMPLES = amount((2, 1), (8, 4))
+"""About so many steps of each split, and samples of each of them."""
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -40,7 +44,7 @@ def test_every_sample_of_every_run_can_be_read(runs: Library) -> None:
             of_steps = [kept + gone for kept, gone in zip(steps["samples"], steps["discarded"], strict=True)]
             assert sum(of_steps) == split["samples"]
             counted = list(zip(steps["steps"], of_steps, strict=True))
-            for step, count in counted[:: max(1, len(counted) // 8)]:
+            for step, count in counted[:: max(1, len(counted) // STEPS)]:
                 walk_step(app, run, split["name"], step, count)
 
 
@@ -51,7 +55,7 @@ def walk_step(app: App, run: Any, split: str, step: int, count: int) -> None:
     for group in groups:
         members = page["samples"][group["first"] : group["first"] + group["samples"]]
         assert {item["group"] for item in members} == {group["group"]}
-    for item in page["samples"][:: max(1, count // 4)]:
+    for item in page["samples"][:: max(1, count // SAMPLES)]:
         walk_sample(app, run, item)
 
 

@@ -1,4 +1,4 @@
-// The chosen colours, before the first paint. The key and its fields are those of src/state/settings.ts.
+// The chosen colours, before the first paint. The key and its fields are those of src/state/browser/settings.ts.
 try {
   const kept = JSON.parse(localStorage.getItem("rolloupe.settings") || "{}");
   if (kept.theme === "light" || kept.theme === "dark") document.documentElement.dataset.theme = kept.theme;

@@ -7,55 +7,55 @@ import { App } from "./app/App";
 import { startFocus } from "./app/focus";
 import { startKeys } from "./app/keys";
 import { startTitle } from "./app/title";
-import { startFind } from "./features/sample/find";
-import { startFolds } from "./features/sample/folds";
-import { begin } from "./state/begin";
-import { startColumns } from "./state/columns";
-import { startComplete } from "./state/complete";
-import { startGroup } from "./state/group";
-import { startList } from "./state/list";
-import { startOverlays } from "./state/overlays";
-import { startPersonal } from "./state/personal";
-import { startPlace } from "./state/place";
-import { startPrefetch } from "./state/prefetch";
-import { startRender } from "./state/render";
-import { startSample } from "./state/sample";
-import { startScroll } from "./state/scroll";
-import { startSearch } from "./state/search";
-import { startSession } from "./state/session";
-import { startSettings } from "./state/settings";
-import { startSteps } from "./state/steps";
-import { startUsualCharts } from "./state/usualCharts";
-import { startView } from "./state/view";
-import { startVisible } from "./state/visible";
+import { createSession } from "./state/session";
+import { start } from "./state/start";
+import { SessionContext } from "./state/useSession";
+import { placeInAddress } from "./state/place/place";
+import { startComplete } from "./state/place/placeDefaults";
+import { startPersonal } from "./state/browser/sharedSettings";
+import { startPrefetch } from "./state/sample/prefetch";
+import { startRender } from "./state/browser/textOptions";
+import { startScroll } from "./state/place/scrollPositions";
+import { startLogin } from "./state/browser/login";
+import { startSettings } from "./state/browser/settings";
+import { startListView } from "./state/browser/listView";
+import { startVisible } from "./state/browser/visibility";
 
-async function start(root: Element): Promise<void> {
+async function draw(root: Element): Promise<void> {
+  const session = createSession(placeInAddress());
   startSettings();
   startRender();
   startPersonal();
-  startPlace();
-  startScroll();
-  await startSession(begin);
+  session.place.start();
+  startScroll(session);
+  await startLogin(start);
   startVisible();
-  startSteps();
-  startOverlays();
-  startList();
-  startGroup();
-  startColumns();
-  startView();
-  startUsualCharts();
-  startSample();
-  startFolds();
-  startFind();
-  startSearch();
-  startComplete();
-  startPrefetch();
-  startKeys();
+  session.steps.start();
+  session.overlays.start();
+  session.list.start();
+  session.group.start();
+  session.columns.start();
+  startListView();
+  session.view.start();
+  session.charts.start();
+  session.sample.start();
+  session.folds.start();
+  session.find.start();
+  session.search.start();
+  session.live.start();
+  startComplete(session);
+  startPrefetch(session);
+  startKeys(session);
   startFocus();
-  startTitle();
-  render(<App />, root);
-  await begin();
+  startTitle(session);
+  render(
+    <SessionContext.Provider value={session}>
+      <App />
+    </SessionContext.Provider>,
+    root,
+  );
+  await start();
 }
 
 const root = document.querySelector("#app");
-if (root !== null) void start(root);
+if (root !== null) void draw(root);

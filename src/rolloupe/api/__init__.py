@@ -1,17 +1,16 @@
-"""The Python face: `rolloupe.open(path)` and what can be asked of the runs it finds.
+"""The Python API: `rolloupe.open(path)` and the methods of the runs that it opens.
 
-Owns no question of its own: every method is one function of `rolloupe.query`. An answer is complete, because a run is
-waited for until its numbers are indexed, unless it was opened with `wait=False`.
+It answers no question itself: every method calls one function of `rolloupe.query`.
 """
 
 from rolloupe.api.arguments import Where, at_most, sample_query, within
-from rolloupe.api.open_runs import AnyPath, open, runs_at  # noqa: A004 - it is called as rolloupe.open
-from rolloupe.api.runs import Questions, Run, Runs
-from rolloupe.api.sample import RawRecord
+from rolloupe.api.open_runs import AnyPath, open, runs_at  # noqa: A004 - users call it as rolloupe.open
+from rolloupe.api.results import RawRecord
+from rolloupe.api.run import Run
+from rolloupe.api.runs import Runs
 
 __all__ = [
     "AnyPath",
-    "Questions",
     "RawRecord",
     "Run",
     "Runs",

@@ -1,16 +1,13 @@
-"""What is asked for, out of the arguments that a person gives."""
+"""Turns the arguments of a call into queries and keys."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from rolloupe.errors import BadQuery
 from rolloupe.model import SampleKey
 
 if TYPE_CHECKING:
     from rolloupe.query import Filter, SampleQuery
-
-T = TypeVar("T")
 
 Where: TypeAlias = "str | Sequence[Filter]"
 
@@ -28,7 +25,7 @@ def sample_query(
     offset: int = 0,
     limit: int | None = None,
 ) -> "SampleQuery":
-    """The record that single arguments stand for. Raises `BadQuery` where they cannot be."""
+    """Return the query that separate arguments stand for. Raises `BadQuery` for invalid ones."""
     from rolloupe.query import SampleQuery
     from rolloupe.query.filter.parser import conditions
 
@@ -44,6 +41,7 @@ def sample_query(
         group=group,
         trained=trained,
         where=conditions(where) if isinstance(where, str) else tuple(where),
+        typed=where if isinstance(where, str) else "",
         sort=sort,
         descending=descending,
         offset=offset,
@@ -51,34 +49,21 @@ def sample_query(
     )
 
 
-def pointing(where: "Where") -> AbstractContextManager[None]:
-    """Tell of a column that is not there where in the text of the filter it stands, if that was a text."""
-    from rolloupe.query.filter.parser import pointing as pointing_in
-
-    return pointing_in(where if isinstance(where, str) else "")
-
-
-def pointed(where: "Where", found: Iterable[T]) -> Iterator[T]:
-    """The same one after another, failing as `pointing` does."""
-    with pointing(where):
-        yield from found
-
-
 def at_most(query: "SampleQuery", limit: int) -> "SampleQuery":
-    """The query with no more than so many samples."""
+    """Return the query, limited to this many samples."""
     from msgspec.structs import replace
 
     return replace(query, limit=limit if query.limit is None else min(limit, query.limit))
 
 
 def within(query: "SampleQuery", total: int) -> int:
-    """How many of `total` samples lie within offset and limit."""
+    """Return how many of `total` samples are within offset and limit."""
     left = max(0, total - query.offset)
     return left if query.limit is None else min(left, query.limit)
 
 
 def key_of(id: str | SampleKey) -> SampleKey:
-    """The key that an id stands for. Raises `BadQuery` for what is none."""
+    """Return the key that an id stands for. Raises `BadQuery` for a malformed id."""
     if isinstance(id, SampleKey):
         return id
     try:

@@ -1,4 +1,4 @@
-"""What a person marked in the page, for programs: read only."""
+"""Bookmarks and notes that a person made in the page, read only."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,22 +11,22 @@ from rolloupe.state import State, found, marks_of
 
 
 class Bookmark(NamedTuple):
-    """A sample that a person marked. `id` is that of the sample now, or as it was where the run no longer has it."""
+    """A sample that a person marked. `id` is the sample's current id, or its last one if the run no longer has it."""
 
     id: str
     is_bookmarked: bool
-    """False where there is a note alone."""
+    """False if the sample has only a note."""
     note: str
     is_there: bool
     uid: str
     response: str
-    """How it begins."""
+    """The start of the response."""
     changed_s: float
     """Seconds since the epoch."""
 
 
 def bookmarks(run: OpenRun, state_dir: Path | None) -> list[Bookmark]:
-    """The marks on a run's samples; nothing is made where nothing was ever kept."""
+    """Return the bookmarks of a run's samples; creates nothing for a run without any."""
     if not State.is_there(state_dir):
         return []
     state = State(state_dir)

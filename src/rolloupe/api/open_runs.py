@@ -1,4 +1,4 @@
-"""Runs are opened: what the words of a person mean for how they are read."""
+"""Opens runs: turns options into what to read, and how."""
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 AnyPath: TypeAlias = str | PathLike[str]
 
 
-def open(  # noqa: A001 - it is called as rolloupe.open
+def open(  # noqa: A001 - users call it as rolloupe.open
     path: AnyPath | Sequence[AnyPath],
     *,
     format: str | None = None,
@@ -28,23 +28,23 @@ def open(  # noqa: A001 - it is called as rolloupe.open
     follow_symlinks: bool = False,
     wait: bool = True,
 ) -> "Runs":
-    """Open the runs at and below a path, or several; indexing begins at once, in the background.
+    """Open the runs at and below a path, or several paths; indexing starts at once, in the background.
 
     Args:
         path: a folder or a file, or a list of them.
-        format: read everything as this format, whatever its contents say.
-        fields: for rows whose keys have unusual names: the key of each role, `{"prompt": "request.text"}`, or a TOML
-            file that says so. Roles: prompt, response, messages, reward, step, group, label, env, status, ...
-        reward_key: the sample metric, or the part of a reward that is an object, that is taken for the reward.
-        reward_range: the lowest and the highest reward there can be, for colours.
-        index_dir: where the index lies, instead of the user's cache directory.
-        state_dir: where bookmarks and notes are kept, instead of the user's data directory.
-        follow: keep up with files that grow; without it they are read once.
+        format: read everything as this format, whatever its contents.
+        fields: for rows with unusual keys: maps each role to a key, `{"prompt": "request.text"}`, or names a TOML file
+            with such a mapping. Roles: prompt, response, messages, reward, step, group, label, env, status, ...
+        reward_key: the sample metric, or the part of a reward object, that counts as the reward.
+        reward_range: the lowest and the highest possible reward, for colours.
+        index_dir: a folder for the index, instead of the user's cache directory.
+        state_dir: a folder for bookmarks and notes, instead of the user's data directory.
+        follow: keep reading files that grow; otherwise each file is read once.
         follow_symlinks: follow links that lead out of `path`.
-        wait: have each answer wait until the run is indexed; False answers from what there is so far.
+        wait: wait with each answer until the run is indexed; if False, answers cover only what is indexed so far.
 
-    Raises `UnreadablePath` for a path that is missing, `NotRecognised` for a forced format that does not fit,
-    `BadQuery` for fields that do not exist.
+    Raises `UnreadablePath` if a path does not exist, `NotRecognised` if a given format does not fit, `BadQuery` for
+    fields that do not exist.
     """
     from rolloupe.formats import checked_fields, read_fields
 
@@ -69,7 +69,7 @@ def runs_at(
     budget_bytes: int | None = None,
     look_s: float | None = None,
 ) -> "Runs":
-    """What `open` does, once it is known how to read. Runs are looked for as long as `look_s`, at the most."""
+    """Open runs with the given reading options. Searches for runs for at most `look_s` seconds."""
     from rolloupe.index import Library
 
     place = None if index_dir is None else Path(index_dir)

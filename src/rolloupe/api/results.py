@@ -1,14 +1,14 @@
-"""What the Python API gives back: answers that are lists or iterators, and can be had as tables.
+"""Results of the Python API: lists or iterators that also convert to tables.
 
-Arrow is always there; pandas and polars where they are installed. In a notebook an answer shows itself as a table, its
-texts escaped: they come from models and are not to be trusted.
+Arrow tables always work; pandas and polars need to be installed. In a notebook a result shows itself as a table. It
+escapes all texts, since they come from models and cannot be trusted.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
 from importlib.util import find_spec
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from rolloupe.model import Sample
 
@@ -26,20 +26,29 @@ SHOWN_CHARS = 200
 LINE = ' style="max-width: 24em; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; text-align: left"'
 
 
+class RawRecord(NamedTuple):
+    """The record of a sample as its file holds it: `data` is bytes `start` to `stop` of `path`."""
+
+    path: str
+    start: int
+    stop: int
+    data: bytes
+
+
 class Tabular:
-    """An answer that can be had as a table."""
+    """A result that converts to a table."""
 
     def arrow(self) -> "pa.Table":
-        """The answer as a `pyarrow.Table`."""
+        """Return the result as a `pyarrow.Table`."""
         raise NotImplementedError
 
     def pandas(self) -> "pd.DataFrame":
-        """The answer as a pandas data frame. Needs `pip install pandas`."""
+        """Return the result as a pandas data frame. Needs `pip install pandas`."""
         _needed("pandas")
         return self.arrow().to_pandas()
 
     def polars(self) -> "pl.DataFrame":
-        """The answer as a polars data frame. Needs `pip install polars`."""
+        """Return the result as a polars data frame. Needs `pip install polars`."""
         _needed("polars")
         import polars as pl
 
@@ -49,7 +58,7 @@ class Tabular:
 
 
 def _needed(library: str) -> None:
-    """Raise `ModuleNotFoundError` that says what next, where a library is not there."""
+    """Raise `ModuleNotFoundError` with the next step if a library is not installed."""
     if find_spec(library) is None:
         raise ModuleNotFoundError(f"{library} is not installed. Next: pip install {library}", name=library)
 
@@ -58,7 +67,7 @@ class Rows(list[T], Tabular):
     """A list of named tuples: splits, steps, groups, points of a curve."""
 
     def arrow(self) -> "pa.Table":
-        """The answer as a `pyarrow.Table`; of statistics, a column each: `reward_mean`, `reward_std`, ..."""
+        """Return the result as a `pyarrow.Table`; each statistic has a column: `reward_mean`, `reward_std`, ..."""
         import pyarrow as pa
 
         return pa.Table.from_pylist([flat(item) for item in self])
@@ -68,7 +77,7 @@ class Rows(list[T], Tabular):
 
 
 class Samples(Iterator["SampleItem"], Tabular):
-    """The samples of a query one after another, fetched as they are asked for; or all at once, as a table."""
+    """The samples of a query, one after another, fetched on demand; or all at once, as a table."""
 
     def __init__(
         self, items: "Iterable[SampleItem]", table: "Callable[[int | None], pa.Table]", total: Callable[[], int]
@@ -84,10 +93,10 @@ class Samples(Iterator["SampleItem"], Tabular):
         return f"<Samples: {self._total()} of a query; iterate, or .arrow(), .pandas(), .polars()>"
 
     def arrow(self) -> "pa.Table":
-        """All samples of the query as a `pyarrow.Table`, also those that were taken one by one before.
+        """Return all samples of the query as a `pyarrow.Table`, including those already taken from the iterator.
 
-        A row a sample: `id`, `split`, `step`, `group`, `index`, `reward`, ..., the starts of prompt and response, and a
-        column for each sample metric and tag.
+        Each sample has one row: `id`, `split`, `step`, `group`, `index`, `reward`, ..., the starts of prompt and
+        response, and a column for each sample metric and tag.
         """
         return self._table(None)
 
@@ -106,12 +115,12 @@ class NotebookSample(Sample):
 
 
 def shown(sample: Sample) -> Sample:
-    """The same sample, showing itself in a notebook."""
+    """Return the same sample, as one that shows itself in a notebook."""
     return NotebookSample(**{name: getattr(sample, name) for name in sample.__struct_fields__})
 
 
 def html_table(rows: Sequence[dict[str, Any]], total: int) -> str:
-    """Rows as an HTML table, everything escaped, columns without a value left out; says how many rows are missing."""
+    """Return rows as an escaped HTML table without empty columns; it says how many rows are missing."""
     if not rows:
         return "<p>nothing</p>"
     names = list(dict.fromkeys(name for row in rows for name, value in row.items() if value not in (None, "")))
@@ -130,7 +139,7 @@ def _cell(value: object) -> str:
 
 
 def flat(item: Any) -> dict[str, Any]:
-    """A named tuple as columns."""
+    """Return a named tuple as columns."""
     from msgspec.structs import asdict
 
     from rolloupe.query import Stats

@@ -1,105 +1,51 @@
-"""Runs that are open, and what can be asked of them."""
+"""The runs found at some paths."""
 
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, overload
 
-from rolloupe.api.evals import OfEvals
-from rolloupe.api.lists import OfSamples
 from rolloupe.api.results import html_table
-from rolloupe.api.sample import OfOne
-from rolloupe.api.steps import OfSteps
-from rolloupe.api.trainer_files import OfTheRest
+from rolloupe.api.run import Run
 from rolloupe.errors import NotFound
 
 if TYPE_CHECKING:
     from rolloupe.index import Library, OpenRun
-    from rolloupe.query import Reader
 
 
-class Questions(OfSteps, OfSamples, OfOne, OfEvals, OfTheRest):
-    """What can be asked of a run. `Run` answers for itself, `Runs` for the only run it holds."""
+class Runs(Run, Sequence[Run]):
+    """The runs found at some paths: a sequence, and if there is only one, that run itself.
 
-
-class Run(Questions):
-    """One run. `id` is its name in addresses and on the command line."""
-
-    def __init__(self, opened: "OpenRun", *, wait: bool, state_dir: Path | None = None) -> None:
-        self._opened = opened
-        self._state_dir = state_dir
-        self._wait = wait
-        self._reading: Reader | None = None
-        self.id: str = opened.id
-        self.name: str = opened.info.name
-        self.path: str = opened.info.root
-        self.format: str = opened.info.format
-        self.reason: str = opened.info.reason
-        """Why it is read as that format."""
-
-    def wait(self, timeout_s: float | None = None, *, texts: bool = False) -> bool:
-        """Wait until the numbers of all samples are indexed, or all their texts, too; False where time ran out."""
-        return self._opened.wait_all(timeout_s) if texts else self._opened.wait(timeout_s)
-
-    def indexed_bytes(self) -> tuple[int, int]:
-        """Bytes of the run's files that are indexed, and of those that there are."""
-        progress = self._opened.progress()
-        return progress.done_bytes, progress.total_bytes
-
-    def _repr_html_(self) -> str:
-        return f"<p><b>{escape(self.id)}</b> {escape(self.format)} {escape(self.path)}</p>{self.splits()._repr_html_()}"
-
-    def __repr__(self) -> str:
-        return f"<Run {self.id!r} ({self.format}) at {self.path!r}>"
-
-    def _ready(self) -> "OpenRun":
-        if self._wait:
-            self._opened.wait()
-        return self._opened
-
-    def _reader(self) -> "Reader":
-        opened = self._ready()
-        if self._reading is None:
-            from rolloupe import query
-
-            self._reading = query.Reader(opened)
-        return self._reading
-
-
-class Runs(Questions, Sequence[Run]):
-    """The runs found at some paths: a sequence, and where it is only one, that run itself.
-
-    A context manager; leaving it ends the background work. `notes` says what was not opened, and why.
+    A context manager; leaving it ends the background work. `notes` lists the places that were not opened, and why.
     """
 
     def __init__(self, library: "Library", *, wait: bool, state_dir: Path | None = None) -> None:
+        super().__init__(lambda: self.only()._opened(), wait=wait, state_dir=state_dir)  # noqa: SLF001 - the same class
         self._library = library
-        self._state_dir = state_dir
-        self.runs: list[Run] = [Run(opened, wait=wait, state_dir=state_dir) for opened in library.runs]
+        self.runs: list[Run] = [_run(opened, wait=wait, state_dir=state_dir) for opened in library.runs]
         self.notes = library.notes
         self.index_dir: Path = library.index_dir
 
     def only(self) -> Run:
-        """The only run. Raises `NotFound` where there is none, or more than one, naming them."""
+        """Return the only run. Raises `NotFound` if there are no runs, or several, which it names."""
         if len(self.runs) == 1:
             return self.runs[0]
         if not self.runs:
-            said = "".join(f"; {note.path}: {note.reason}" for note in self.notes[:3])
-            raise NotFound(f"no run is here{said}; `rolloupe doctor PATH` says more")
+            notes = "".join(f"; {note.path}: {note.reason}" for note in self.notes[:3])
+            raise NotFound(f"no run was found{notes}; `rolloupe doctor PATH` explains why")
         names = ", ".join(run.id for run in self.runs[:20]) + (", ..." if len(self.runs) > 20 else "")
-        raise NotFound(f"{len(self.runs)} runs are here: choose one with .run(ID) or .runs[N]; they are {names}")
+        raise NotFound(f"there are {len(self.runs)} runs; choose one with .run(ID) or .runs[N]: {names}")
 
     def run(self, id: str) -> Run:
-        """The run of that id. Raises `NotFound`, naming those there are."""
+        """Return the run with this id. Raises `NotFound`, which names the runs."""
         return self.runs[self._library.runs.index(self._library.run(id))]
 
     def index_bytes(self) -> int:
-        """Size of the index on disk."""
+        """Size of the index on disk, in bytes."""
         return self._library.index_bytes()
 
     def close(self) -> None:
-        """End the background work; what is indexed stays."""
+        """End the background work; the index stays."""
         self._library.close()
 
     @overload
@@ -127,8 +73,6 @@ class Runs(Questions, Sequence[Run]):
     def __repr__(self) -> str:
         return f"<Runs {[run.id for run in self.runs]}>"
 
-    def _ready(self) -> "OpenRun":
-        return self.only()._ready()  # noqa: SLF001 - the same question, to the one run
 
-    def _reader(self) -> "Reader":
-        return self.only()._reader()  # noqa: SLF001
+def _run(opened: "OpenRun", *, wait: bool, state_dir: Path | None) -> Run:
+    return Run(lambda: opened, wait=wait, state_dir=state_dir)

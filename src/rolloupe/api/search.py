@@ -1,4 +1,4 @@
-"""What a search gives back in Python: hits one after another, and how far it has come."""
+"""Results of a search in Python: its hits and its progress."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -8,15 +8,15 @@ if TYPE_CHECKING:
 
 
 class Hits(Iterator["Hit"]):
-    """The samples in which something was found, newest step first, as they are found; closing it ends the search."""
+    """The samples that contain a text, newest step first, as the search finds them; closing it ends the search."""
 
     def __init__(self, found: "Iterator[Found]") -> None:
         self._found = found
         self._waiting: Iterator[Hit] = iter(())
         self.progress: SearchProgress = next(found).progress
-        """How far the search has come: `found` of it is exact once `is_over`."""
+        """Progress of the search; its `found` is exact once `is_over`."""
         self.transcripts: list[Transcript] = []
-        """Conversations of reports in which it was found, and that no sample shows: behind the last hit."""
+        """Logged conversations that contain the text and appear in no sample; filled after the last hit."""
 
     def __next__(self) -> "Hit":
         while (hit := next(self._waiting, None)) is None:
@@ -24,7 +24,7 @@ class Hits(Iterator["Hit"]):
         return hit
 
     def steps(self) -> "Iterator[Found]":
-        """What was found since, every tenth of a second: for who wants to show how far it is."""
+        """Yield new results every tenth of a second, for showing progress."""
         yield from map(self._take, self._found)
 
     def _take(self, found: "Found") -> "Found":

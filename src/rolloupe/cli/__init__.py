@@ -1,21 +1,16 @@
-"""The command line: `rolloupe COMMAND`. One file a command; what each prints comes from `rolloupe.api`.
+"""The command line: `rolloupe COMMAND`. Each module of `cli/commands` holds the command of its name; commands print
+what `rolloupe.api` returns.
 
-Nothing heavy is imported before a command runs, so that `--help` answers at once.
+It imports nothing heavy before a command runs, so that `--help` answers at once.
 """
+
+from importlib import import_module
+from pkgutil import iter_modules
 
 import click
 
 from rolloupe._version import __version__
-from rolloupe.cli.commands.convert import convert
-from rolloupe.cli.commands.demo import demo
-from rolloupe.cli.commands.doctor import doctor
-from rolloupe.cli.commands.index import index
-from rolloupe.cli.commands.ls import ls
-from rolloupe.cli.commands.query import query
-from rolloupe.cli.commands.search import search
-from rolloupe.cli.commands.show import show
-from rolloupe.cli.commands.steps import steps
-from rolloupe.cli.commands.view import view
+from rolloupe.cli import commands
 from rolloupe.cli.frame import Commands
 
 __all__ = ["main"]
@@ -26,14 +21,15 @@ __all__ = ["main"]
 def main() -> None:
     """Read what the model wrote, from the files that the trainer writes.
 
-    PATH is a folder, one file, or several of them; a folder may hold many runs. Files are read where they lie and never
-    changed. The index lies in your cache directory and can be deleted at any time. Without a COMMAND, `rolloupe PATH`
-    is `rolloupe view PATH`; a PATH that is called like a command is written ./PATH.
+    PATH is one or more folders or files; a folder may hold many runs. Rolloupe reads files where they are and never
+    changes them. The index is in your cache directory; you can delete it at any time. Without a COMMAND,
+    `rolloupe PATH` is `rolloupe view PATH`; write ./PATH if a path has the name of a command.
 
     Exit codes: 0 done, 1 nothing matched, 2 the command line cannot be understood, 3 a path cannot be read or written,
-    or parts of the index are missing, so that the answer may not be whole. Standard error says which, and what to do.
+    or parts of the index are missing, so that the answer may be incomplete. Standard error explains, and says what to
+    do next.
     """
 
 
-for command in (view, demo, ls, steps, show, query, search, doctor, index, convert):
-    main.add_command(command)
+for module in iter_modules(commands.__path__):
+    main.add_command(getattr(import_module(f"{commands.__name__}.{module.name}"), module.name))

@@ -1,7 +1,7 @@
-"""What `rolloupe doctor` has to say, gathered within a time that is set: whatever a path holds, it answers.
+"""The report of `rolloupe doctor`, gathered within a time limit, whatever a path holds.
 
-A thread gathers; whoever waits for it goes on when time is over, with what there is by then. So neither a slow file
-system nor a file that takes for ever to read holds up the answer.
+A thread gathers; when the time is over, the caller continues with the results so far. Neither a slow file system nor an
+endless file can delay the answer.
 """
 
 import atexit
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from rolloupe.query import Judge, SplitSummary
 
 LIMIT_S = 5.0
-"""Of the ten seconds that the command promises, the rest is for starting and ending on a busy machine."""
+"""Of the command's promised ten seconds, the rest is for starting and stopping on a busy machine."""
 
 LOOK_SHARE = 0.4
-"""Of the time, so much goes to looking for runs at the most."""
+"""Longest share of the time for finding runs."""
 
 INDEX_SHARE = 0.8
-"""At this share of the time the index is taken as it is."""
+"""At this share of the time, the report takes the index as it is."""
 
 CLOSE_S = 0.3
 
 
 @dataclass(frozen=True)
 class Findings:
-    """One run: what is read of it, and how."""
+    """One run: its contents, and how Rolloupe reads it."""
 
     id: str
     path: str
@@ -50,15 +50,15 @@ class Findings:
     problem_count: int
     problems: "Sequence[Problem]"
     missing_bytes: int
-    """Bytes of the run's files that were not looked at, for time was over."""
+    """Bytes of the run's files that were not looked at in time."""
     total_bytes: int
     is_counted: bool = True
-    """False where there was no time to ask the run for what it holds."""
+    """False if there was no time to count the run's contents."""
 
 
 @dataclass
 class Diagnosis:
-    """What was found so far. `doing` says what was going on when time was over; it is empty once all is done."""
+    """The results so far. `doing` names the activity when the time was over; it is empty once all is done."""
 
     within_s: float
     doing: str = "looking for runs"
@@ -67,16 +67,16 @@ class Diagnosis:
     index_dir: str = ""
     index_bytes: int | None = None
     error: Exception | None = None
-    """What ended the examination."""
+    """The error that ended the examination."""
     incomplete: IncompleteIndex | None = None
-    """Which parts of the index could not be made."""
+    """The parts of the index that could not be made."""
 
     def as_it_is(self) -> "Diagnosis":
-        """Return a copy that the thread which gathers can no longer change."""
+        """Return a copy that the gathering thread can no longer change."""
         return replace(self, notes=list(self.notes), runs=list(self.runs))
 
     def not_looked_at(self) -> list[str]:
-        """Say what is missing, a line each; nothing where all was looked at."""
+        """Return what is missing, one line for each; empty if nothing is."""
         lines = [
             f"{run.id}: {run.missing_bytes:,} of {run.total_bytes:,} bytes" for run in self.runs if run.missing_bytes
         ]
@@ -89,13 +89,13 @@ class Diagnosis:
 
 
 def examine(place: RunPaths) -> Diagnosis:
-    """Gather a report within `LIMIT_S`. Raises what opening the place raises."""
+    """Gather a report within `LIMIT_S`. Raises the errors of opening the place."""
     report = Diagnosis(LIMIT_S)
     opened: list[Runs] = []
     thread = threading.Thread(target=_gather, args=(report, opened, place), daemon=True)
     thread.start()
     thread.join(report.within_s)
-    report = report.as_it_is()  # before the runs are closed: what comes after that is about closed runs
+    report = report.as_it_is()  # before closing the runs: later results would describe closed runs
     closing = threading.Thread(target=_close, args=(opened,), daemon=True)
     closing.start()
     closing.join(CLOSE_S)
@@ -107,7 +107,7 @@ def examine(place: RunPaths) -> Diagnosis:
 
 
 def _leave(thread: threading.Thread) -> None:
-    """End the process at once where the thread still works: in native code it would be torn down with an abort."""
+    """End the process at once if the thread still works: interpreter shutdown would abort it in native code."""
     if thread.is_alive():
         with contextlib.suppress(OSError, ValueError):
             sys.stdout.flush()
@@ -159,7 +159,7 @@ def _examine(report: Diagnosis, opened: "list[Runs]", place: RunPaths) -> None:
 
 
 def _recognised(run: "Run") -> Findings:
-    """Return what is known of a run before it is asked for anything."""
+    """Return the facts of a run that need no query."""
     return Findings(
         id=run.id, path=run.path, format=run.format, reason=run.reason, splits=(), judges=(), problem_count=0,
         problems=(), missing_bytes=0, total_bytes=0, is_counted=False,

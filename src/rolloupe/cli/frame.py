@@ -1,4 +1,4 @@
-"""What all commands share: how they fail, what their exit codes are, and examples at the end of their help."""
+"""The common frame of all commands: their errors, their exit codes, and the examples in their help."""
 
 import contextlib
 import difflib
@@ -18,7 +18,7 @@ OK, NOTHING, USAGE, UNREADABLE, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 class Example(NamedTuple):
-    """A command line, and what it is good for."""
+    """A command line, and its purpose."""
 
     line: str
     meaning: str
@@ -43,7 +43,7 @@ class Command(click.Command):
 class Commands(click.Group):
     """The group of commands: turns every failure into one line and an exit code.
 
-    The name of a path in the place of a command stands for `VIEWING` that path.
+    A path in place of a command means the command `VIEWING` with that path.
     """
 
     VIEWING = "view"
@@ -65,7 +65,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the first word names, and its arguments. A usage error where it names none and no path."""
+        """Return the command that the first word names, and its arguments. A usage error if it names neither."""
         word = args[0]
         if self.get_command(ctx, word) is not None or word.startswith("-"):
             return super().resolve_command(ctx, args)
@@ -74,7 +74,7 @@ class Commands(click.Group):
         return self.VIEWING, self.get_command(ctx, self.VIEWING), args
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command that was asked for."""
+        """Run the command."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
@@ -82,24 +82,24 @@ class Commands(click.Group):
 
 
 class ReaderGone(Exception):
-    """Raised when whoever read the output has had enough; click would make exit code 1 of a BrokenPipeError."""
+    """Raised when the reader of the output has closed it; click would exit with code 1 for a BrokenPipeError."""
 
 
 def _is_path(word: str) -> bool:
-    """True for a path that exists, and for what can be nothing but a path."""
+    """True for an existing path, and for a word that can only be a path."""
     return os.sep in word or os.path.lexists(word)
 
 
 def _no_command(word: str, rest: Sequence[str], names: Sequence[str]) -> str:
     close = difflib.get_close_matches(word.lower(), names, 1)
     line = shlex.join([close[0], *rest]) if close else "--help"
-    return f"{word!r} is no command, and no path of that name exists. Next: rolloupe {line}"
+    return f"{word!r} is not a command, and no such path exists. Next: rolloupe {line}"
 
 
 def _ended(run: Callable[[], Any]) -> int:
-    """The exit code of a command, once it has run and said what went wrong."""
+    """Run a command, report its error, and return its exit code."""
     for stream in ("stdout", "stderr"):
-        if getattr(sys, stream) is None:  # closed by whoever started this
+        if getattr(sys, stream) is None:  # closed by the parent process
             setattr(sys, stream, open(os.devnull, "w"))  # noqa: SIM115
     try:
         code = run()
@@ -118,7 +118,7 @@ def _ended(run: Callable[[], Any]) -> int:
 
 
 def exit_code(error: RolloupeError) -> int:
-    """The exit code that an error ends a command with."""
+    """Return the exit code for an error."""
     if isinstance(error, UnreadablePath | SourceChanged | NotWritable | IncompleteIndex):
         return UNREADABLE
     return USAGE if isinstance(error, BadQuery) else NOTHING
@@ -138,7 +138,7 @@ def _fail(message: str, code: int) -> int:
 
 
 def _reader_gone() -> int:
-    """Whoever read the output has had enough (`| head`): that is no failure. Nothing may be flushed at exit."""
+    """The reader of the output closed it (`| head`), which is not a failure. Prevents a flush at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return OK

@@ -1,4 +1,4 @@
-"""Answers as JSON. What JSON has no number for is written as the strings "NaN", "Infinity" and "-Infinity"."""
+"""Results as JSON. Numbers that JSON lacks become the strings "NaN", "Infinity" and "-Infinity"."""
 
 import json
 import math
@@ -16,16 +16,16 @@ FIXED = (
 """The keys of every sample, in order; the sample metrics follow under their own names."""
 
 PREFIX = "metric."
-"""Before the name of a sample metric that is called like a fixed key."""
+"""Prefix for a sample metric that has the name of a fixed key."""
 
 
 def dumps(value: Any, *, indent: int | None = None) -> str:
-    """A JSON document on which a terminal can do no harm."""
+    """Return a JSON document that is safe to print in a terminal."""
     return safe_json(json.dumps(plain(value), ensure_ascii=False, allow_nan=False, indent=indent))
 
 
 def plain(value: Any) -> Any:
-    """The value with each float that JSON cannot carry as its name."""
+    """Return a value with each float that JSON lacks replaced by its name."""
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, dict):
@@ -36,7 +36,7 @@ def plain(value: Any) -> Any:
 
 
 def sample_record(run_id: str, item: "SampleItem") -> dict[str, Any]:
-    """A sample of a list."""
+    """Return a sample of a list as a record."""
     key = item.key
     fixed = (
         str(key), run_id, key.split, key.step, key.group, key.index,
@@ -46,11 +46,11 @@ def sample_record(run_id: str, item: "SampleItem") -> dict[str, Any]:
     record: dict[str, Any] = dict(zip(FIXED, fixed, strict=True))
     for name, value in item.metrics.items():
         record[_free(name)] = value
-    return record
+    return record | {f"derived.{name}": value for name, value in item.derived.items()}
 
 
 def _free(name: str) -> str:
-    """The key of a sample metric: its name, but for one that is, after any prefixes, a fixed key."""
+    """Return the key of a sample metric: its name, with a prefix if it would clash with a fixed key."""
     bare = name
     while bare.startswith(PREFIX):
         bare = bare[len(PREFIX) :]

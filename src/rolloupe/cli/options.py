@@ -1,4 +1,4 @@
-"""The options that commands share, and how a command opens the runs they name."""
+"""The options that commands share, and how a command opens its runs."""
 
 import math
 import re
@@ -12,16 +12,19 @@ import click
 from rolloupe.cli import progress
 from rolloupe.cli.terminal import complain
 from rolloupe.errors import BadQuery, IncompleteIndex, NotFound, NotRecognised, RolloupeError
+from rolloupe.formats import BUILT_IN
 from rolloupe.model import AS_FOUND, Reading
 
 if TYPE_CHECKING:
     from rolloupe.api import Run, Runs
 
+_FORMATS = ", ".join(BUILT_IN)
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 class RunPaths(NamedTuple):
-    """Which runs a command is about, and how they are read."""
+    """The runs of a command, and how to read them."""
 
     paths: tuple[str, ...]
     index_dir: str | None = None
@@ -29,7 +32,7 @@ class RunPaths(NamedTuple):
 
 
 def format_of(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Check the name of a format; the formats are imported only where one is named."""
+    """Check the name of a format; imports the formats only if one is named."""
     if value is None:
         return None
     from rolloupe.formats import by_name
@@ -53,7 +56,7 @@ def fields_of(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 
 
 LISTED = 10
-"""At most this many missing parts of the index are listed; the rest is counted."""
+"""How many missing parts of the index are listed; the rest are counted."""
 
 SIZE = re.compile(r"(?P<number>\d{1,9}(?:\.\d{1,9})?)\s*(?P<unit>[kmgt]?)(?P<binary>i?)b?", re.IGNORECASE)
 
@@ -64,7 +67,7 @@ def size_of(ctx: click.Context, param: click.Parameter, value: str | None) -> in
         return None
     found = SIZE.fullmatch(value)
     if found is None:
-        raise click.BadParameter(f"{value!r} is no size; write such as 500MB or 20GiB", ctx, param)
+        raise click.BadParameter(f"{value!r} is not a size; examples: 500MB, 20GiB", ctx, param)
     base = 1024 if found["binary"] else 1000
     return int(float(found["number"]) * base ** " kmgt".index(found["unit"].lower() or " "))
 
@@ -76,7 +79,7 @@ def budget(command: F) -> F:
         "budget_bytes",
         callback=size_of,
         metavar="SIZE",
-        help="Room for the index, such as 20GB: above it the texts of the oldest steps go first. Default: no limit.",
+        help="Maximum index size, such as 20GB; the texts of the oldest steps go first. Default: no limit.",
     )(command)
 
 
@@ -87,7 +90,7 @@ def state(command: F) -> F:
         envvar="ROLLOUPE_STATE_DIR",
         show_envvar=True,
         metavar="DIR",
-        help="Where bookmarks, notes, names and colours are kept. Default: the user's data directory.",
+        help="Folder for bookmarks, notes, names and colours. Default: the user's data directory.",
     )(command)
 
 
@@ -101,7 +104,7 @@ def range_of(ctx: click.Context, param: click.Parameter, value: str | None) -> t
     except ValueError:
         found = math.nan, math.nan
     if not (math.isfinite(found[0]) and found[0] < found[1] < math.inf):
-        raise click.BadParameter(f"{value!r} is no range; write such as 0:1 or -1:1", ctx, param)
+        raise click.BadParameter(f"{value!r} is not a range; examples: 0:1, -1:1", ctx, param)
     return found
 
 
@@ -113,20 +116,19 @@ def paths(command: F) -> F:
 
 
 def reading(command: F) -> F:
-    """Add how the runs are read."""
+    """Add the options of reading runs."""
     for option in (
         click.option(
             "--follow-symlinks",
             is_flag=True,
-            help="Follow links that lead out of PATH, as clusters that link runs need.",
+            help="Follow links that lead out of PATH, for clusters that link runs.",
         ),
-        click.option("--index-dir", metavar="DIR", help="Where the index lies. Default: the user's cache directory."),
+        click.option("--index-dir", metavar="DIR", help="Folder for the index. Default: the user's cache directory."),
         click.option(
             "--format",
             callback=format_of,
             metavar="NAME",
-            help="Read PATH as this format, whatever its contents say: native, telescope, tinker, prime_rl, "
-            "prime_rl_traces, relax, rl_logging_board or generic.",
+            help=f"Read PATH as this format, whatever its contents: {_FORMATS}, or one of an installed package.",
         ),
         click.option(
             "--map",
@@ -139,10 +141,10 @@ def reading(command: F) -> F:
             "--reward-key",
             default="",
             metavar="NAME",
-            help="Take this sample metric, or this part of a reward that is an object, for the reward.",
+            help="Use this sample metric, or this part of a reward object, as the reward.",
         ),
         click.option(
-            "--reward-range", callback=range_of, metavar="LO:HI", help="The lowest and highest reward there can be."
+            "--reward-range", callback=range_of, metavar="LO:HI", help="The lowest and the highest possible reward."
         ),
     ):
         command = option(command)
@@ -179,9 +181,9 @@ def opened(
 ) -> "Iterator[Runs]":
     """Open the runs of a place and wait, with a progress bar if it takes long, until they are indexed.
 
-    Raises `IncompleteIndex` once the command has answered, where parts of the index are missing: of the run `run_id`,
-    of all where that is None; with `texts`, parts without texts are missing, too. Without `reads_index`, as for a
-    command that answers from the run's files alone, only where it found nothing.
+    Raises `IncompleteIndex` after the command has answered if parts of the index are missing: parts of the run
+    `run_id`, or of any run if that is None; with `texts`, parts without texts count, too. Commands without
+    `reads_index` answer from the run's files alone; for them it raises only if they found nothing.
     """
     from rolloupe import api
 
@@ -199,7 +201,7 @@ def opened(
             check_reward_key(runs, place.reading.reward_key)
             yield runs
         except (BadQuery, NotFound) as error:
-            if isinstance(error, NotFound) or error.column is not None:  # it may be in a part that is missing
+            if isinstance(error, NotFound) or error.column is not None:  # it may be in a missing part
                 require_complete(runs, run_id, texts=texts, before=f"{error}. ")
             raise
         if reads_index:
@@ -207,19 +209,19 @@ def opened(
 
 
 def check_reward_key(runs: "Runs", key: str) -> None:
-    """Refuse a reward key that no run knows: all rewards would be gone, in silence."""
+    """Refuse a reward key that no run has: all rewards would silently disappear."""
     if not (key and len(runs)):
         return
     known = {name for run in runs for name in (*run.columns(), *run.value_names()[0])}
     if known.isdisjoint((key, f"reward.{key}")):
         raise BadQuery(
-            f"no run has a sample metric {key!r} to take for the reward; there are: {', '.join(sorted(known)[:40])}",
+            f"no run has a sample metric {key!r} to use as the reward; there are: {', '.join(sorted(known)[:40])}",
             column=key,
         )
 
 
 def require_complete(runs: "Runs", run_id: str | None, *, texts: bool = False, before: str = "") -> None:
-    """Raise `IncompleteIndex`, with the parts that are missing, where these runs could not be indexed whole."""
+    """Raise `IncompleteIndex`, which lists the missing parts, if these runs could not be indexed completely."""
     missing = [
         f"  {run.id}, {one.source}, {one.reason.partition('. Next:')[0]}"
         for run in runs
@@ -230,11 +232,9 @@ def require_complete(runs: "Runs", run_id: str | None, *, texts: bool = False, b
         more = [f"  and {len(missing) - LISTED} more"] if len(missing) > LISTED else []
         count = f"{len(missing)} part{'' if len(missing) == 1 else 's'} of the index could not be made"
         is_slower = texts and not any(run.failures() for run in runs if run_id in (None, run.id))
-        loss = "searches are slower without their texts" if is_slower else "answers lack what they hold"
+        loss = "searches are slower without their texts" if is_slower else "answers lack their contents"
         is_disk = any("could not be written" in one for one in missing)
-        cause = (
-            "mend the cause, such as a full disk, or name another folder with --index-dir" if is_disk else "mend that"
-        )
+        cause = "fix the cause, such as a full disk, or name another folder with --index-dir" if is_disk else "fix it"
         raise IncompleteIndex(
             "\n".join([
                 f"{before}{count} at {runs.index_dir}; {loss}:", *missing[:LISTED], *more,
@@ -244,12 +244,12 @@ def require_complete(runs: "Runs", run_id: str | None, *, texts: bool = False, b
 
 
 def chosen(runs: "Runs", run_id: str | None) -> "list[Run]":
-    """The runs to work on: all, or the one that `--run` names. Raises `NotFound`."""
+    """Return the runs to work on: all, or the one that `--run` names. Raises `NotFound`."""
     return list(runs.runs) if run_id is None else [runs.run(run_id)]
 
 
 def explain_nothing(runs: "Runs") -> None:
-    """Say on standard error why no run was found."""
+    """Explain on standard error why no run was found."""
     complain("No run was found. `rolloupe doctor PATH` says more.")
     for note in runs.notes[:5]:
         complain(f"  {note.path}: {note.reason}")

@@ -1,4 +1,4 @@
-"""Progress on standard error, for a person: only where that is a terminal, and only once a second has passed."""
+"""Progress on standard error: only in a terminal, and only after a second."""
 
 import sys
 import threading
@@ -18,7 +18,7 @@ STEP_S = 0.1
 
 @contextmanager
 def looking() -> Iterator[None]:
-    """Show that folders are being looked through, once it takes long."""
+    """Show that the search for runs continues, once it takes long."""
     if not sys.stderr.isatty():
         yield
         return
@@ -35,7 +35,7 @@ def looking() -> Iterator[None]:
 
 
 def wait(runs: "Runs", *, texts: bool = False) -> None:
-    """Wait until the numbers of all runs are indexed, or their texts, too."""
+    """Wait until the numbers of all runs are indexed, and with `texts` their texts, too."""
     began = time.monotonic()
     if all(run.wait(max(0.0, began + PATIENCE_S - time.monotonic()), texts=texts) for run in runs):
         return
@@ -61,7 +61,7 @@ def _show(runs: "Runs", *, texts: bool) -> None:
 
 @contextmanager
 def counting(doing: str, what: str) -> "Iterator[Callable[[int, int], None]]":
-    """Show how many of how many are done, once it takes long; yields what is to be called with both numbers."""
+    """Show a count of a total, once it takes long; yields a function that takes both numbers."""
     if not sys.stderr.isatty():
         yield lambda _done, _total: None
         return
@@ -85,9 +85,9 @@ def counting(doing: str, what: str) -> "Iterator[Callable[[int, int], None]]":
 
 @contextmanager
 def searching() -> "Iterator[Callable[[int, int, int], None]]":
-    """Show how far a search has come, once it takes long; yields what is to be called with bytes done, known and hits.
+    """Show the progress of a search, once it takes long; yields a function of bytes done, bytes in all, and hits.
 
-    It is gone while anything is printed: nothing else may be written before it was called again.
+    The bar disappears while hits are printed: print nothing else before the next call.
     """
     if not sys.stderr.isatty():
         yield lambda _done, _known, _found: None

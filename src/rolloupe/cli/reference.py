@@ -1,4 +1,4 @@
-"""docs/cli.md, written from the commands themselves: `python -m rolloupe.cli.reference > docs/cli.md`."""
+"""Writes docs/cli.md from the commands themselves: `python -m rolloupe.cli.reference > docs/cli.md`."""
 
 import inspect
 import sys
@@ -12,7 +12,7 @@ from rolloupe.cli.frame import Command
 OPENING = """\
 # Command line
 
-This page is written by `python -m rolloupe.cli.reference`; a test compares the two.
+`python -m rolloupe.cli.reference` writes this page; a test compares the two.
 """
 
 
@@ -32,7 +32,7 @@ def _section(name: str, command: Command) -> Iterator[str]:
     yield _paragraphs(command)
     yield "| option | |\n|---|---|"
     for option in command.params:
-        if isinstance(option, click.Option):
+        if isinstance(option, click.Option) and not option.hidden:
             yield f"| {_names(option)} | {_meaning(option)} |"
     yield "\n```sh"
     for example in command.examples:

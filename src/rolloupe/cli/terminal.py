@@ -1,4 +1,4 @@
-"""The border to the terminal: every text from a run passes `visible` or `visible_line` here, and none is markup."""
+"""The border to the terminal: every text from a run passes `visible` or `visible_line`, and none becomes markup."""
 
 import io
 import math
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 MIN_WIDE = 20
-"""Columns that the last column of a table keeps, however long the others are."""
+"""Minimum width of a table's last column, however wide the others are."""
 
 GAP = 2
 _IN_JSON = re.compile(f"[{HOSTILE}]")
 
 
 def output() -> "Console":
-    """The console of standard output."""
+    """Return the console of standard output."""
     return _console(sys.stdout)
 
 
 def errors() -> "Console":
-    """The console of standard error."""
+    """Return the console of standard error."""
     return _console(sys.stderr)
 
 
@@ -38,27 +38,27 @@ def _console(stream: TextIO) -> "Console":
 
 
 def tolerate(stream: TextIO) -> None:
-    """Have a stream write what its encoding lacks as an escape instead of failing."""
+    """Make a stream escape characters that its encoding lacks, instead of failing."""
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="backslashreplace")
 
 
 def block(text: str, style: str = "") -> "Text":
-    """A text of any length from a run, its lines kept."""
+    """Return a text of any length from a run, with its line breaks."""
     from rich.text import Text
 
     return Text(visible(text), style=style)
 
 
 def line(text: str, style: str = "") -> "Text":
-    """A text from a run on one line: a name, a path, a cell."""
+    """Return a text from a run on one line: a name, a path, a cell."""
     from rich.text import Text
 
     return Text(visible_line(text), style=style)
 
 
 def number(value: float | None) -> str:
-    """A number as a person reads it; what is not recorded is a dash."""
+    """Return a number in readable form; a dash if missing."""
     if value is None:
         return "-"
     if isinstance(value, int):
@@ -69,7 +69,7 @@ def number(value: float | None) -> str:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Sequence[str] = ()) -> None:
-    """Print a plain table. `numbers` stand to the right; the last column is cut at the end of the line."""
+    """Print a plain table. `numbers` are aligned right; the last column is cut at the end of the line."""
     from rich.cells import cell_len
     from rich.table import Table
 
@@ -84,7 +84,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, number
     for row in rows:
         made.add_row(*map(line, row))
     width = sum(widths[:-1]) + GAP * len(widths) + min(widths[-1], max(MIN_WIDE, left))
-    console.width = max(width, console.width)  # a terminal folds a long line; rich would cut ids
+    console.width = max(width, console.width)  # a terminal wraps a long line; rich would cut ids
     console.print(made, crop=False)
 
 
@@ -96,12 +96,12 @@ def complain(message: str) -> None:
 
 
 def tell(text: str) -> None:
-    """Write a line to standard output that is safe as it is."""
+    """Write a line to standard output; the text must be safe."""
     sys.stdout.write(text + "\n")
 
 
 def safe_json(document: str) -> str:
-    """A JSON document with every hostile character escaped, and all that standard output cannot write."""
+    """Return a JSON document with every hostile character escaped, and those that standard output cannot write."""
     if not (sys.stdout.encoding or "").lower().startswith("utf"):
         return _escaped(document)
     return _IN_JSON.sub(lambda match: _units(match[0]), document)
@@ -112,6 +112,6 @@ def _escaped(text: str) -> str:
 
 
 def _units(character: str) -> str:
-    """The escape of a character outside ASCII, in UTF-16 as JSON has it."""
+    """Return the escape of a character outside ASCII, in UTF-16 as in JSON."""
     data = character.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{data[i]:02x}{data[i + 1]:02x}" for i in range(0, len(data), 2))

@@ -1,21 +1,21 @@
-"""Small real runs that come with the package, for `rolloupe demo`. What each is and its licence: README.md here."""
+"""Small bundled runs for `rolloupe demo`. README.md here describes each one and its licence."""
 
 import contextlib
 import os
 from pathlib import Path
 
 RUNS = Path(__file__).parent / "runs"
-"""A folder of runs: what `rolloupe demo` opens."""
+"""The folder of runs that `rolloupe demo` opens."""
 
 FIRST = RUNS / "tiny_grpo"
-"""The one to begin with."""
+"""The run to begin with."""
 
 RECORDED_S = 1795288600
-"""When they were recorded at the latest, in seconds since 1970."""
+"""An upper bound of their recording time, in seconds since 1970."""
 
 
 def dated() -> None:
-    """Give the files the time of their runs, where they may be changed: in a new clone they are new, too."""
+    """Give the files the time of their runs, if permitted: in a new clone all files are new."""
     for path in RUNS.rglob("*"):
         with contextlib.suppress(OSError):
             if path.stat().st_mtime > RECORDED_S:

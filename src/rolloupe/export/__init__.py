@@ -1,6 +1,6 @@
-"""What is made of runs: other layouts, and tables of samples.
+"""Runs in other layouts, and samples as tables.
 
-Asks the questions that every face asks, writes where it was told to and nowhere else.
+Asks the same questions as every face, and writes only where the caller says.
 """
 
 from rolloupe.export.convert import Conversion, Convertible, check, convert

@@ -1,7 +1,7 @@
 """A run in another layout: its samples, step by step, through the writer of that layout.
 
-One sample is held at a time. Everything is written to a folder beside the target and moved into it at the end, so that
-a conversion that breaks off leaves the target as it was. What is read is never written to.
+Memory holds one sample at a time. Everything is written to a folder beside the target and moved into it at the end, so
+a conversion that fails leaves the target as it was. The source is never written to.
 """
 
 import os
@@ -25,7 +25,7 @@ from rolloupe.record.writers.registry import writer_of
 Steps = tuple[int | None, int | None]
 
 REPORTS = "reports of the trainer (logtree)"
-"""Carried over as they are where the layout has a place for them and the run has them as files."""
+"""Copied as they are if the layout has a place for them and the run has them as files."""
 
 
 class NamedSplit(Protocol):
@@ -38,11 +38,11 @@ class NamedSplit(Protocol):
 
     @property
     def samples(self) -> int:
-        """How many samples it has, earlier attempts included."""
+        """Number of its samples, earlier attempts included."""
         ...
 
 
-class Numbered(Protocol):
+class StepCount(Protocol):
     """A step of a split."""
 
     @property
@@ -52,15 +52,22 @@ class Numbered(Protocol):
 
     @property
     def samples(self) -> int:
-        """How many samples it has, earlier attempts included."""
+        """Number of its samples, earlier attempts included."""
         ...
 
 
 class Convertible(Protocol):
-    """What is asked of a run; `rolloupe.Run` answers it."""
+    """The questions that a conversion asks of a run; `rolloupe.Run` answers them."""
 
-    id: str
-    path: str
+    @property
+    def id(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def path(self) -> str:
+        """Where it lies."""
+        ...
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -76,7 +83,7 @@ class Convertible(Protocol):
         """Its splits."""
         ...
 
-    def steps(self, split: str | None = None) -> Sequence[Numbered]:
+    def steps(self, split: str | None = None) -> Sequence[StepCount]:
         """The steps of a split, ascending."""
         ...
 
@@ -89,31 +96,31 @@ class Convertible(Protocol):
         ...
 
     def code_diff(self) -> str:
-        """What its code differs by."""
+        """How its code differs from its repository."""
         ...
 
     def logtrees(self) -> Sequence[tuple[str, int]]:
-        """The splits and steps for which an outline was logged."""
+        """The splits and steps that have a report."""
         ...
 
     def report_files(self, step: int, split: str | None = None) -> Mapping[str, bytes]:
-        """The files of the outline of a step, by kind; empty where it has none of its own."""
+        """The files of a step's report, by kind; empty if it has none."""
         ...
 
 
 class Conversion(NamedTuple):
-    """What was done: how much was read, and what could not be held, by a word for it and a count of samples."""
+    """The result of a conversion: how much was read, and which losses occurred in how many samples."""
 
     samples: int
     steps: int
-    """The steps of each split, counted by themselves."""
+    """The number of steps, counted for each split."""
     left: dict[str, int]
     splits: dict[str, int]
-    """Of each split, how many steps."""
+    """The number of steps of each split."""
 
     @property
     def written(self) -> int:
-        """How many of the samples the layout could hold."""
+        """How many samples the layout could hold."""
         return self.samples - whole(self.left)
 
 
@@ -132,17 +139,17 @@ def convert(
 
     Args:
         run: the run.
-        target: a folder that is empty or not there yet; with `force` files of the same names in it are replaced, and
-            the others stay.
+        target: a folder that is empty or does not exist; with `force`, files of the same names are replaced, and
+            others stay.
         layout: the name of a writable layout.
-        paths: what else is read and must not be written to, beside `run.path`.
-        splits: the splits to convert, all of them unless told; `eval` stands for every `eval/...`.
+        paths: other paths, besides `run.path`, that must not be written to.
+        splits: the splits to convert, by default all; `eval` means every `eval/...`.
         steps: first and last step, both included.
         force: write into a folder that is not empty.
-        advanced: called with how many samples are done, and how many there are.
+        advanced: called with the number of converted samples and their total.
 
-    Raises `NotRecognised` for a layout that cannot be written, `NotFound` where there is nothing to convert,
-    `NotWritable` for a target that must not be written to, `SourceChanged` where a file was rewritten meanwhile.
+    Raises `NotRecognised` for a layout that cannot be written, `NotFound` if there is nothing to convert,
+    `NotWritable` for a target that must not be written to, `SourceChanged` if a file was rewritten meanwhile.
     """
     check_layout(layout)
     check(target, [Path(run.path), *paths], force=force)
@@ -180,7 +187,7 @@ def convert(
 
 
 def check(target: Path, sources: Sequence[Path], *, force: bool) -> None:
-    """Raise `NotWritable` where a folder must not be written to."""
+    """Raise `NotWritable` for a folder that must not be written to."""
     place = target.resolve()
     for source in (path.resolve() for path in sources):
         if place == source or source in place.parents or place in source.parents:
@@ -189,13 +196,13 @@ def check(target: Path, sources: Sequence[Path], *, force: bool) -> None:
         if place.exists() and not place.is_dir():
             raise NotWritable(f"{target} is a file: name a folder")
         if not force and place.is_dir() and any(place.iterdir()):
-            raise NotWritable(f"{target} is not empty: name another folder, or add --force to write into it")
+            raise NotWritable(f"{target} is not empty: name another folder, or add --overwrite to write into it")
     except OSError as error:
         raise NotWritable(f"{target} cannot be looked at: {error.strerror or error}") from error
 
 
 def _steps(run: Convertible, splits: Sequence[str], steps: Steps) -> list[tuple[str, int, int]]:
-    """Splits, steps and how many samples they have, in order."""
+    """Splits, steps and their numbers of samples, in order."""
     known = run.splits()
     names = [split.name for split in known]
     for asked in splits:
@@ -210,12 +217,12 @@ def _is_wanted(split: str, splits: Sequence[str]) -> bool:
 
 
 def _reports(run: Convertible, splits: Sequence[str], steps: Steps) -> list[tuple[str, int]]:
-    """The splits and steps of outlines, those of steps without a sample among them."""
+    """The splits and steps of reports, steps without samples included."""
     return [(split, step) for split, step in run.logtrees() if _is_wanted(split, splits) and _is_within(step, steps)]
 
 
 def _reported(run: Convertible, writer: Writer, split: str, step: int) -> bool:
-    """Carry the outline of a step over; False where the layout has no place for it, or it has no file to be read."""
+    """Copy a step's report; False if the layout has no place for it, or its file cannot be read."""
     files = run.report_files(step, split) if isinstance(writer, ReportKeeper) else {}
     if isinstance(writer, ReportKeeper) and files:
         writer.report(split, step, files)
@@ -230,7 +237,7 @@ def _is_within(step: int | None, steps: Steps) -> bool:
 
 
 def _not_kept(config: Mapping[str, Any], checkpoints: Sequence[Checkpoint], code_diff: str) -> dict[str, int]:
-    """What a layout has no place for."""
+    """Contents of a run that a layout has no place for."""
     return {
         "configurations": int(bool(config)),
         "checkpoints": len(checkpoints),
@@ -240,7 +247,7 @@ def _not_kept(config: Mapping[str, Any], checkpoints: Sequence[Checkpoint], code
 
 @contextmanager
 def _beside(target: Path) -> Iterator[Path]:
-    """Yield a folder beside the target whose files are moved into it at the end; on an error nothing is left of it."""
+    """Yield a folder beside the target, whose files are moved into it at the end; on an error it is removed."""
     place = target.resolve()
     made = [parent for parent in (place, *place.parents) if not parent.exists()]
     temporary = place.with_name(f".{place.name[:100]}.{secrets.token_hex(4)}.part")
@@ -257,9 +264,9 @@ def _beside(target: Path) -> Iterator[Path]:
 
 
 def _move(folder: Path, place: Path) -> None:
-    """Move files to where they belong: all at once where nothing is there yet, else one by one."""
+    """Move files to their place: all at once if it is free, otherwise one by one."""
     try:
-        folder.rename(place)  # where `place` is missing or empty
+        folder.rename(place)  # if `place` is missing or empty
     except OSError:
         for path in sorted(path for path in folder.rglob("*") if not path.is_dir()):
             goal = place / path.relative_to(folder)

@@ -1,4 +1,4 @@
-"""What a layout cannot hold, in words: of how many samples, rows or files, and what it is."""
+"""What a layout cannot hold, in words: how many samples, rows or files, and what they lost."""
 
 from collections.abc import Mapping
 
@@ -6,12 +6,12 @@ COUNTED = {
     "rows of trainer metrics": ("row", "rows", "trainer metrics"),
     "configurations": ("file", "files", "configuration"),
     "checkpoints": ("checkpoint", "checkpoints", "that they were saved, and where"),
-    "that a checkpoint has no step": ("checkpoint", "checkpoints", "that there is no step"),
+    "that a checkpoint has no step": ("checkpoint", "checkpoints", "the fact that they have no step"),
     "differences of code": ("file", "files", "differences of the code"),
     "reports of the trainer (logtree)": ("report", "reports", "outlines of the trainer (logtree)"),
     "earlier attempts at a sample": ("sample", "samples", "earlier attempts"),
 }
-"""Words whose count is not of samples that lost something: what is counted, one and several, and what it is."""
+"""Losses that are not counted in samples: the unit in singular and plural, and a description."""
 
 PLAIN = {
     "group": "the group's own name",
@@ -35,19 +35,19 @@ PLAIN = {
     "form of the reference": "how the response of the reference is written",
     "digits beyond float32 of token series": "digits of token series beyond those of a float32",
 }
-"""Words that say too little to a person, in full. Scripts get the words themselves."""
+"""Full descriptions for people. Scripts get the keys."""
 
 WHOLE = "samples "
-"""Words that begin so count samples that were left out whole."""
+"""Losses with this prefix count samples that were left out."""
 
 
 def whole(left: Mapping[str, int]) -> int:
-    """How many samples were left out whole."""
+    """How many samples were left out."""
     return sum(count for word, count in left.items() if word.startswith(WHOLE))
 
 
 def described(word: str, count: int) -> tuple[str, str]:
-    """Return of how many of what something was left out, as `24 samples`, and what it is."""
+    """Return how many things lost something, such as `24 samples`, and what they lost."""
     if word.startswith(WHOLE):
         one, several, what = "sample", "samples", f"all of it: {word.removeprefix(WHOLE)}"
     else:

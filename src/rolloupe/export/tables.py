@@ -1,9 +1,9 @@
 """Samples as a table in a file: JSON lines, CSV or Parquet, piece by piece, so that a run of any size passes through.
 
-A row a sample, the same columns in all three; a line of JSON leaves out the sample metrics and tags that its sample has
-not. What is not recorded is null, and so is `discarded` of what was trained on. Numbers that JSON cannot carry stand as
-in the rest of Rolloupe, as "NaN", "Infinity" and "-Infinity". In CSV, a text that a spreadsheet would take for a
-formula gets an apostrophe before it.
+Each row is a sample, with the same columns in all three; a line of JSON omits sample metrics and tags that the sample
+lacks. Missing values are null, and so is `discarded` of trained samples. Numbers that JSON lacks are "NaN", "Infinity"
+and "-Infinity", as in the rest of Rolloupe. In CSV, a text that a spreadsheet would take for a formula begins with an
+apostrophe.
 """
 
 import csv
@@ -15,6 +15,7 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from rolloupe import text
+from rolloupe.columns import COLUMNS, EXPORTED
 from rolloupe.errors import BadQuery, NotFound, SourceChanged
 from rolloupe.model import SampleKey, Texts
 
@@ -22,22 +23,19 @@ KINDS = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8", "par
 """The kinds of files, by their endings, and their media types."""
 
 BATCH = 500
-"""Rows that are held at a time."""
+"""Rows in memory at a time."""
 
 PIECE_BYTES = 64 * 1024
 
 WHOLE = ("label", "ref_response")
-"""The columns that there are where samples are read whole: the ground truth, and the response of the reference."""
+"""Columns of files with whole samples: the ground truth, and the reference response."""
 
 WORDS = (
-    "id", "run", "split", "group", "index", "uid", "status", "env", "discarded", "prompt", "response", *WHOLE, "note",
+    "id", "run", *(column.name for column in COLUMNS if column.is_exported and not column.is_number), *WHOLE, "note",
 )  # fmt: skip
-COUNTS = ("step", "turns", "prompt_tokens", "response_tokens", "total_tokens", "response_chars")
-FIXED = (
-    "id", "run", "split", "step", "group", "index", "uid", "reward", "advantage", "status", "turns", "prompt_tokens",
-    "response_tokens", "total_tokens", "response_chars", "env", "discarded", "prompt", "response",
-)  # fmt: skip
-"""The columns that every file has, in order; sample metrics and tags follow."""
+COUNTS = tuple(column.name for column in COLUMNS if column.is_exported and column.type == "integer")
+FIXED = ("id", "run", *EXPORTED)
+"""The columns of every file, in order; sample metrics and tags follow."""
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
@@ -52,7 +50,7 @@ class TableColumns(NamedTuple):
 
     @property
     def fixed(self) -> tuple[str, ...]:
-        """Those that are neither metric nor tag."""
+        """The columns that are neither metric nor tag."""
         return (*FIXED, *(WHOLE if self.is_whole else ()), *(["note"] if self.has_notes else []))
 
     @property
@@ -64,7 +62,7 @@ class TableColumns(NamedTuple):
 def columns_of(
     metrics: Sequence[str], tags: Sequence[str], *, has_notes: bool = False, is_whole: bool = False
 ) -> TableColumns:
-    """The columns for these metrics and tags: `metric.NAME` or `tag.NAME` where a name is taken."""
+    """The columns for these metrics and tags: `metric.NAME` or `tag.NAME` if a name is taken."""
     taken = {*FIXED, *WHOLE, "note"}
 
     def free(name: str, prefix: str) -> str:
@@ -84,9 +82,9 @@ def rows(
     read: Callable[[SampleKey], Texts] | None = None,
     notes: Mapping[SampleKey, str] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """The rows of samples. With `read` texts are whole, where they can be read; else the starts that lists show.
+    """The rows of samples. With `read`, texts are whole if they can be read; otherwise they are the starts from lists.
 
-    `read` is given for columns that are `is_whole`.
+    `read` goes with columns that are `is_whole`.
     """
     for item in items:
         row = {name: getattr(item, name, None) for name in columns.fixed}
@@ -103,14 +101,14 @@ def rows(
                 row["prompt"], row["response"] = whole.prompt, whole.response
                 row |= {"label": whole.label or None, "ref_response": whole.reference or None}
             except (NotFound, SourceChanged):
-                pass  # its file is gone or was rewritten: the index still has how its texts begin
+                pass  # its file is gone or was rewritten: the index still has the starts of its texts
         row |= {own: item.metrics.get(name) for name, own in columns.metrics.items()}
         row |= {own: item.tags.get(name) for name, own in columns.tags.items()}
         yield row
 
 
 def written(kind: str, columns: TableColumns, found: Iterable[dict[str, Any]]) -> Iterator[bytes]:
-    """The bytes of a file. Raises `BadQuery` for a kind that there is not."""
+    """The bytes of a file. Raises `BadQuery` for an unknown kind."""
     writers = {"jsonl": _json_lines, "csv": _csv, "parquet": _parquet}
     if kind not in writers:
         raise BadQuery(f"{kind!r} cannot be written; there are: {', '.join(KINDS)}")
@@ -140,12 +138,12 @@ def _json_lines(columns: TableColumns, found: Iterable[dict[str, Any]]) -> Itera
 
 
 def _csv(columns: TableColumns, found: Iterable[dict[str, Any]]) -> Iterator[bytes]:
-    yield "\ufeff".encode()  # without it spreadsheets take UTF-8 for something else
+    yield "\ufeff".encode()  # without it, spreadsheets misread UTF-8
     yield from _csv_lines(columns.names, ([row[name] for name in columns.names] for row in found))
 
 
 def csv_lines(names: Sequence[str], found: Iterable[Sequence[object]]) -> Iterator[bytes]:
-    """The bytes of rows as CSV, below a line of the names."""
+    """The bytes of rows as CSV, after a header."""
     return _gathered(_csv_lines(names, found))
 
 
@@ -179,7 +177,7 @@ def _parquet(columns: TableColumns, found: Iterable[dict[str, Any]]) -> Iterator
 
 
 class Sink(io.RawIOBase):
-    """What is written, until it is taken."""
+    """A file that holds what is written until somebody takes it."""
 
     def __init__(self) -> None:
         self._held = bytearray()
@@ -200,7 +198,7 @@ class Sink(io.RawIOBase):
         return self._at
 
     def taken(self) -> bytes:
-        """What was written since this was asked last."""
+        """The bytes written since the last call."""
         data = bytes(self._held)
         self._held.clear()
         return data

@@ -1,19 +1,28 @@
-"""One module a framework layout: what it recognises, how its files become rows, and one record a `Sample`.
+"""Readers of every framework's files: files become rows, and one record becomes a `Sample`.
 
-Everything above sees the common model alone. A format is added by a module here and an entry in `registry`.
+Code above this package sees the common model alone. docs/adding-a-format.md shows how to add a format, here or in a
+package of its own. Heavy modules are imported on first use.
 """
 
-from rolloupe.formats.describe import describe
-from rolloupe.formats.discovery import Discovery, Note, discover
-from rolloupe.formats.reading.field_map import checked_fields, read_fields
-from rolloupe.formats.reading.files import compression_of
-from rolloupe.formats.reading.stream import extent, known_length, open_binary
-from rolloupe.formats.registry import FORMATS, by_name
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rolloupe.formats.base import Format
+    from rolloupe.formats.discovery import Discovery, Note, discover
+    from rolloupe.formats.reading.field_map import checked_fields, read_fields
+    from rolloupe.formats.reading.files import compression_of
+    from rolloupe.formats.reading.stream import extent, known_length, open_binary
+    from rolloupe.formats.reference import describe
+    from rolloupe.formats.registry import BUILT_IN, all_formats, built_in_formats, by_name
 
 __all__ = [
-    "FORMATS",
+    "BUILT_IN",
     "Discovery",
+    "Format",
     "Note",
+    "all_formats",
+    "built_in_formats",
     "by_name",
     "checked_fields",
     "compression_of",
@@ -24,3 +33,23 @@ __all__ = [
     "open_binary",
     "read_fields",
 ]
+
+_MODULES = {
+    "base": ("Format",),
+    "reference": ("describe",),
+    "discovery": ("Discovery", "Note", "discover"),
+    "reading.field_map": ("checked_fields", "read_fields"),
+    "reading.files": ("compression_of",),
+    "reading.stream": ("extent", "known_length", "open_binary"),
+    "registry": ("BUILT_IN", "all_formats", "built_in_formats", "by_name"),
+}
+_LATE = {name: f"rolloupe.formats.{module}" for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Import heavy modules on first use."""
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_LATE[name]), name)
+    globals()[name] = value
+    return value

@@ -1,14 +1,21 @@
-"""What a format is: the shape that every module of this package has, and nothing else.
+"""The base class of formats: a format turns one framework's files into rows, and one record into a `Sample`.
 
-A format recognises runs (`detect`), names their files (`sources`), turns a byte range of a file into rows (`scan`)
-and a locator into a `Sample` (`load`). A scan is a pure function of the file's bytes, and of those of the file that
-`Source.texts_from` stands for: two processes that scan the same range yield the same rows.
+A format recognises runs (`detect`), lists their files (`sources`), turns a byte range of a file into rows (`scan`) and
+a locator into a `Sample` (`load`). A scan is a pure function of the file's bytes and of the bytes of the file in
+`Source.texts_from`: two processes that scan the same range yield the same rows.
+
+`docs/adding-a-format.md` shows how to write a format; `rolloupe.formats.testing` checks it. Formats of JSON lines
+derive from `rolloupe.formats.reading.jsonl.JsonlFormat`, formats of Parquet files from
+`reading.tables.parquet.ParquetFormat`.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple
 
+from rolloupe.errors import SourceChanged, defect
+from rolloupe.formats.reading.stream import open_binary
 from rolloupe.model import (
     Checkpoint,
     Locator,
@@ -25,197 +32,213 @@ from rolloupe.model import (
     Turn,
 )
 
-
-class Format(Protocol):
-    """One framework's layout."""
-
-    name: ClassVar[str]
-    title: ClassVar[str]
-    splittable: ClassVar[bool]
-    """True where `scan` may begin at any byte (JSON lines); False where a file is scanned whole."""
-
-    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
-        """Return the runs that lie *at* `path` (a folder or one file), looking no deeper than the layout itself.
-
-        `forced` means that a person named this format: names must fit as far as is needed, contents need not.
-        Links are followed to what lies below `link_root` (empty: below `path`), and the runs say so.
-        """
-        ...
-
-    def sources(self, run: RunInfo) -> list[Source]:
-        """List the files that hold the run's samples, as they are now, and those that say more of samples elsewhere.
-
-        Cheap: called on every poll. Of annotations in two files, that of the later name counts (numbers by size).
-        """
-        ...
-
-    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
-        """Yield the rows, annotations and problems of the records that begin in `[start, stop)`, in file order.
-
-        A scan that starts inside a record skips it; a record that begins before `stop` is read to its end. An
-        unfinished last record is a row if it can be read, else a transient problem.
-        """
-        ...
-
-    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
-        """Read the one sample at `locator`, whole. Raises `SourceChanged` where the file no longer holds it."""
-        ...
-
-    def raw(self, source: Source, locator: Locator) -> bytes:
-        """Return the bytes of the record at `locator`, as they stand in the file. Raises `SourceChanged`."""
-        ...
-
-    def read(self, source: Source, start: int, length: int) -> bytes:
-        """Return bytes of a file from `start` on, whatever they are: fewer where it ends. Raises `SourceChanged`."""
-        ...
+BUFFER_BYTES = 2**13
+"""Most records are shorter than the default buffer."""
 
 
-@runtime_checkable
-class SeriesInSamples(Protocol):
-    """A format whose scans say nothing of token series: those of a step are known from its samples read whole."""
+class TranscriptQuery(NamedTuple):
+    """A search of logged conversations: `matches` selects them.
 
-    series_in_samples: ClassVar[bool]
-
-
-@runtime_checkable
-class TakesPlaces(Protocol):
-    """A format whose `load` would search files for annotations, and can be told where they stand instead."""
-
-    def load_with(self, run: RunInfo, source: Source, locator: Locator, said: Sequence[Locator]) -> Sample:
-        """See `Format.load`. `said` are the places of the sample's annotations, oldest first."""
-        ...
-
-
-@runtime_checkable
-class LoadsTexts(Protocol):
-    """A format that reads the texts of a sample without making turns of them, which takes longer than all the rest."""
-
-    def load_texts(self, run: RunInfo, source: Source, locator: Locator) -> Texts | None:
-        """Read what `load` has as texts; None where only that can tell. Raises as `load` does."""
-        ...
-
-
-@runtime_checkable
-class TrainerFiles(Protocol):
-    """What a layout may hold beside samples. A format that has it, has all of it; what a run lacks is empty.
-
-    Files are read when they are asked for, within bounds, and damaged ones as far as they can be read.
-    """
-
-    def metrics(self, run: RunInfo) -> list[MetricRow]:
-        """Return the trainer's metrics: a row a step, later values over earlier ones; rows without a step last."""
-        ...
-
-    def config(self, run: RunInfo) -> dict[str, Any]:
-        """Return the run's configuration."""
-        ...
-
-    def checkpoints(self, run: RunInfo) -> list[Checkpoint]:
-        """Return the checkpoints, in the order in which they were made."""
-        ...
-
-    def code_diff(self, run: RunInfo) -> str:
-        """Return what the code of the run differs by from its repository."""
-        ...
-
-    def files(self, run: RunInfo) -> list[RunFile]:
-        """Return the files of the run's folder."""
-        ...
-
-    def logtrees(self, run: RunInfo) -> list[tuple[str, int]]:
-        """Return the splits and steps for which there is a logged outline."""
-        ...
-
-    def logtree(self, run: RunInfo, split: str, step: int) -> LogNode | None:
-        """Return the outline that was logged for a step; None where there is none."""
-        ...
-
-    def conversations(self, run: RunInfo, split: str, step: int) -> list[LoggedTranscript]:
-        """Return the conversations of a step's outline which cannot be tied to a sample for certain."""
-        ...
-
-
-class Wanted(NamedTuple):
-    """What is looked for in conversations: those that `holds` says yes to.
-
-    None without `word` is one of them, in whatever case that stands: ASCII letters and blanks, small; empty where there
-    is no such word. `check` is called again and again while one looks; to end that, it raises.
+    A conversation without `word` never matches. The word is lower case, of ASCII letters and blanks, and matches in any
+    case; it is empty if the search has no such word. The search calls `check` repeatedly; `check` raises to end the
+    search.
     """
 
     word: bytes
-    holds: Callable[[Sequence[Turn]], bool]
+    matches: Callable[[Sequence[Turn]], bool]
     check: Callable[[], None]
 
 
 class StepReport(NamedTuple):
-    """What was logged for a step."""
+    """The report that a trainer logged for a step."""
 
     split: str
     step: int
-    loose: Callable[[Wanted], list[LoggedTranscript]]
-    """Those of its conversations that are no sample's for certain, as far as they are wanted.
+    search: Callable[[TranscriptQuery], list[LoggedTranscript]]
+    """Find matching conversations that cannot be tied to one sample with certainty, and other matching texts.
 
-    Raises `UnreadablePath`, and what `Wanted.check` raises.
+    Raises `UnreadablePath`, and whatever `TranscriptQuery.check` raises.
     """
 
 
-@runtime_checkable
-class HasReports(Protocol):
-    """A format whose outlines are files of their own, that another run of the layout can hold as they are."""
+class Format(ABC):
+    """One framework's layout. A subclass implements the abstract methods and overrides what else its layout offers."""
 
-    def reports(self, run: RunInfo) -> list[StepReport]:
-        """List them, with one look at the folders of the run."""
-        ...
+    name: ClassVar[str]
+    """A Python identifier: `--format` takes it, and the index and the addresses of runs store it."""
+    title: ClassVar[str]
+    """The name that people read."""
 
-    def report_files(self, run: RunInfo, split: str, step: int) -> dict[str, bytes]:
-        """Return what was logged for a step, by kind: `tree` (JSON), `page` (HTML). What cannot be read is left out."""
-        ...
+    @abstractmethod
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
+        """Return the runs *at* `path` (a folder or one file), without looking deeper than the layout itself.
 
-    def all_conversations(self, run: RunInfo, split: str, step: int) -> list[LoggedTranscript]:
-        """Return all conversations of a step's outline, those that a sample shows with its id."""
-        ...
+        With `forced`, a person named this format: names must match as far as necessary, contents need not. Links may
+        lead to places below `link_root` (empty: below `path`), and the runs record that.
+        """
 
+    @abstractmethod
+    def sources(self, run: RunInfo) -> list[Source]:
+        """List the files that hold the run's samples now, and the files that hold their annotations.
 
-@runtime_checkable
-class HasBeside(Protocol):
-    """A format whose `TrainerFiles` are files of JSON: what of them cannot be read is told as a problem of the run."""
+        Cheap: called on every poll. If two files hold annotations of a sample, the file with the later name wins
+        (numbers compare by size).
+        """
 
-    def beside(self, run: RunInfo) -> list[Source]:
-        """List them: JSON lines and documents, which hold no samples. Cheap: called on every poll."""
-        ...
+    @abstractmethod
+    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
+        """Yield the rows, annotations and problems of the records that begin in `[start, stop)`, in file order.
 
+        A scan that starts inside a record skips it; a record that begins before `stop` is read to its end. An
+        unfinished last record yields a row if it can be read, else a transient problem.
+        """
 
-@runtime_checkable
-class TellsLosses(Protocol):
-    """A format whose files say what of a run was never written."""
+    @abstractmethod
+    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
+        """Read the one sample at `locator` in full. Raises `SourceChanged` if the file no longer holds it."""
 
-    def losses(self, run: RunInfo) -> list[Problem]:
-        """Tell it. Called as `HasBeside.beside` is."""
-        ...
+    # How to read files. Everything from here on is optional.
 
+    splittable: ClassVar[bool] = False
+    """True if `scan` may begin at any byte (JSON lines); False if it must scan the whole file."""
+    endings: ClassVar[tuple[str, ...]] = ()
+    """Suffixes of binary files of this format, such as `.parquet`; discovery asks no other format about them."""
+    takes_field_map: ClassVar[bool] = False
+    """True if a person may map the keys of its rows (`--map`, `Reading.fields`)."""
 
-@runtime_checkable
-class StepStates(Protocol):
-    """What some layouts say of their steps: whether one is finished."""
+    def raw(self, source: Source, locator: Locator) -> bytes:
+        """Return the bytes of the record at `locator`, as stored. Raises `SourceChanged`."""
+        return self.read(source, locator.start, locator.length)
+
+    def read(self, source: Source, start: int, length: int) -> bytes:
+        """Return uncompressed bytes of a file from `start` on, fewer at its end. Raises `SourceChanged`."""
+        try:
+            with open_binary(source.location, BUFFER_BYTES) as file:
+                file.seek(start)
+                return _read(file, length)
+        except OSError as error:
+            raise changed(source, start, error.strerror or str(error)) from None
+
+    def load_texts(self, run: RunInfo, source: Source, locator: Locator) -> Texts | None:
+        """Read the texts of a sample if that is faster than `load`; else return None. Raises what `load` raises."""
+        return None
+
+    def failure(self, error: Exception) -> str:
+        """Return the problem's reason for a record on which this code itself failed."""
+        is_ours = type(self).__module__.startswith("rolloupe.")
+        return defect(error) if is_ours else f"the format {self.name} failed: {type(error).__name__}: {error}"
+
+    # Which runs exist.
+
+    def run_around(self, path: Path) -> Path | None:
+        """Return the run that contains this folder or file, if the place lies inside a run; None otherwise."""
+        return None
+
+    def joined(self, runs: list[RunInfo]) -> list[RunInfo]:
+        """Join the runs of this format, detected together, that are parts of one run."""
+        return runs
+
+    # What the files hold about samples and steps beyond rows.
+
+    series_in_samples: ClassVar[bool] = False
+    """True if scans yield no token series: the series of a step are then read from its samples."""
+    annotates_by_place: ClassVar[bool] = False
+    """True if `load_annotated` needs the places of a sample's annotations."""
+
+    def load_annotated(self, run: RunInfo, source: Source, locator: Locator, annotations: Sequence[Locator]) -> Sample:
+        """Load a sample with its annotations. `annotations` are their places, oldest first. See `load`."""
+        return self.load(run, source, locator)
 
     def step_states(self, run: RunInfo) -> dict[tuple[str, int], str]:
-        """Return a word for each split and step that is not finished: `being written` or `incomplete`."""
-        ...
-
-
-@runtime_checkable
-class TellsTimes(Protocol):
-    """A format whose files say when their lines were written."""
+        """Return `being written` or `incomplete` for each split and step that is not finished."""
+        return {}
 
     def times_s(self, run: RunInfo) -> list[float]:
-        """Return when steps were written, in seconds since the epoch, in any order. Read within bounds."""
-        ...
-
-
-@runtime_checkable
-class Endings(Protocol):
-    """What some layouts say of the end of a run. Asked for every few seconds, so it must be cheap."""
+        """Return when steps were written, in seconds since the epoch, unordered. Reads a bounded amount."""
+        return []
 
     def ending(self, run: RunInfo) -> str:
-        """Return `ended`, `open` where the marker of a run's end is not there yet, or empty where none is written."""
-        ...
+        """Return `ended`, `open` if the end marker is still missing, or empty if the layout has no such marker.
+
+        Must be cheap: called every few seconds.
+        """
+        return ""
+
+    def losses(self, run: RunInfo) -> list[Problem]:
+        """Return what the files report as never written. Cheap: called on every poll."""
+        return []
+
+    # Trainer files: read on request, within bounds; damaged files are read as far as possible.
+
+    def trainer_files(self, run: RunInfo) -> list[Source]:
+        """List the JSON files without samples: damage in them is a problem of the run. Called on every poll."""
+        return []
+
+    def metrics(self, run: RunInfo) -> list[MetricRow]:
+        """Return the trainer's metrics: one row for each step, later values win; rows without a step come last."""
+        return []
+
+    def config(self, run: RunInfo) -> dict[str, Any]:
+        """Return the run's configuration."""
+        return {}
+
+    def checkpoints(self, run: RunInfo) -> list[Checkpoint]:
+        """Return the checkpoints in the order of their creation."""
+        return []
+
+    def code_diff(self, run: RunInfo) -> str:
+        """Return the diff of the run's code against its repository."""
+        return ""
+
+    def files(self, run: RunInfo) -> list[RunFile]:
+        """Return the files of the run's folder; empty if only the files with samples are known."""
+        return []
+
+    # Reports: a trainer's log of a step, as an outline.
+
+    def logtrees(self, run: RunInfo) -> list[tuple[str, int]]:
+        """Return the splits and steps that have a logged outline."""
+        return []
+
+    def logtree(self, run: RunInfo, split: str, step: int) -> LogNode | None:
+        """Return the logged outline of a step, or None."""
+        return None
+
+    def conversations(self, run: RunInfo, split: str, step: int) -> list[LoggedTranscript]:
+        """Return the conversations of a step's outline that cannot be tied to one sample with certainty."""
+        return []
+
+    def all_conversations(self, run: RunInfo, split: str, step: int) -> list[LoggedTranscript]:
+        """Return all conversations of a step's outline; those that a sample shows carry its id."""
+        return self.conversations(run, split, step)
+
+    def reports(self, run: RunInfo) -> list[StepReport]:
+        """List the searchable reports, after one look at the folders of the run."""
+        return []
+
+    def report_files(self, run: RunInfo, split: str, step: int) -> dict[str, bytes]:
+        """Return the files logged for a step, by kind: `tree` (JSON), `page` (HTML). Unreadable files are left out."""
+        return {}
+
+    # The format's section of docs/formats.md, in Markdown.
+
+    recognises: ClassVar[str] = ""
+    layout: ClassVar[str] = ""
+    identity: ClassVar[str] = ""
+    reads: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """Pairs: keys, and their meaning in Rolloupe."""
+    limits: ClassVar[str] = ""
+
+
+def changed(source: Source, start: int, reason: str) -> SourceChanged:
+    """Return the error for a record that moved or disappeared."""
+    return SourceChanged(f"{source.path} no longer holds a record at byte {start}: {reason}. Next: reload the step")
+
+
+def _read(file: Any, size: int) -> bytes:
+    """Read this many bytes, or to the end: one call may return fewer."""
+    blocks = []
+    while size and (data := file.read(size)):
+        blocks.append(data)
+        size -= len(data)
+    return b"".join(blocks)

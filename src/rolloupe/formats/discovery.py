@@ -1,9 +1,10 @@
-"""From paths to runs: walks down from each, asks every format, and says of everything else why it was not opened.
+"""From paths to runs: walks down from each path, asks every format, and notes why it did not open the rest.
 
-Walks within bounds, by names alone; only the formats look into files. Links that lead out of a root are not followed
-unless asked for, and no link is followed twice.
+The walk is bounded and uses names alone; only formats look into files. It follows links that lead out of a root only on
+request, and follows no link twice.
 """
 
+import contextlib
 import math
 import os
 import time
@@ -16,14 +17,11 @@ import msgspec
 
 from rolloupe.errors import NotRecognised, UnreadablePath
 from rolloupe.formats import unreadable
-from rolloupe.formats.base import Format, TrainerFiles
-from rolloupe.formats.generic.format import Generic
-from rolloupe.formats.native.format import FOLDERS, Native
+from rolloupe.formats.base import Format
 from rolloupe.formats.reading.files import FolderEntry, alone, entries, is_utf8, listing_once, stem
-from rolloupe.formats.registry import FORMATS, by_name
-from rolloupe.formats.rl_logging_board import join_eval
+from rolloupe.formats.registry import BUILT_IN, all_formats, by_name, other_formats
 from rolloupe.model import AS_FOUND, Reading, RunInfo
-from rolloupe.storage import printable, real_path
+from rolloupe.storage import is_file, is_folder, path_state, printable, real_path
 
 MAX_DEPTH = 6
 MAX_FOLDERS = 20_000
@@ -35,68 +33,68 @@ SKIPPED = {"node_modules", "__pycache__"}
 
 
 class Note(NamedTuple):
-    """A place that was looked at and not opened, and why."""
+    """A place that was not opened, and why."""
 
     path: str
     reason: str
     is_late: bool = False
-    """True where it was not looked at, for time was over."""
+    """True if the walk ran out of time before it reached this place."""
 
 
 class Discovery(NamedTuple):
-    """What was found below some paths."""
+    """The runs and notes that a walk collected."""
 
     runs: list[RunInfo]
     notes: list[Note]
 
 
 def discover(paths: Sequence[Path], reading: Reading = AS_FOUND, within_s: float | None = None) -> Discovery:
-    """Find the runs at and below some paths: folders or files. Where `within_s` is over, a note says what is left.
+    """Find the runs at and below some paths: folders or files. After `within_s` seconds, a note lists what is left.
 
-    Raises `UnreadablePath` for a path that is missing or may not be read, and `NotRecognised` where the format that is
-    asked for does not exist or reads nothing there. Fields that a person names are for the generic format.
+    Raises `UnreadablePath` for a path that is missing or may not be read, and `NotRecognised` if the requested format
+    does not exist or reads nothing there. A field map applies to the generic format.
     """
-    wanted = reading.format or (Generic.name if reading.fields else "")
-    walk = _Walk(
-        (by_name(wanted),) if wanted else FORMATS,
-        forced=bool(wanted),
-        follow=reading.follow_symlinks,
-        within_s=within_s,
-    )
+    formats, is_forced = _asked(reading), bool(reading.format or reading.fields)
+    walk = _Walk(formats, forced=is_forced, follow=reading.follow_symlinks, within_s=within_s)
     single: list[RunInfo] = []
     for path in paths:
-        place = _existing(path) if wanted else _whole(_existing(path))
-        if place.is_dir():
+        place = _existing(path) if is_forced else walk.run_around(_existing(path))
+        if is_folder(place):
             walk.root(place)
         else:
             single += walk.file(place)
-    runs = _distinct(join_eval(_unique([*walk.runs, *_merged(single)])))
-    if wanted and not runs and not walk.is_late:
+    runs = _distinct(walk.joined(_unique([*walk.runs, *_merged(single)])))
+    if is_forced and not runs and not walk.is_late:
         tried = ", ".join(str(path) for path in paths)
-        raise NotRecognised(f"{wanted} reads nothing at {tried}. Next: rolloupe doctor, without --format")
-    return Discovery([msgspec.structs.replace(run, reading=reading) for run in runs], walk.notes)
+        names = " or ".join(one.name for one in formats)
+        raise NotRecognised(f"{names} reads nothing at {tried}. Next: rolloupe doctor, without --format")
+    notes = [
+        Note(one.origin, f"its format {one.name} could not be loaded: {one.reason}") for one in other_formats().broken
+    ]
+    return Discovery([msgspec.structs.replace(run, reading=reading) for run in runs], notes + walk.notes)
+
+
+def _asked(reading: Reading) -> tuple[Format, ...]:
+    """The formats to ask. Raises `NotRecognised`."""
+    if reading.format:
+        return (by_name(reading.format),)
+    return tuple(one for one in all_formats() if one.takes_field_map or not reading.fields)
 
 
 def _existing(path: Path) -> Path:
     try:
         place = path.expanduser().resolve(strict=True)
-        readable = os.access(place, os.R_OK | (os.X_OK if place.is_dir() else 0))
+        readable = os.access(place, os.R_OK | (os.X_OK if is_folder(place) else 0))
     except (OSError, RuntimeError, ValueError) as error:
         reason = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read: {error}"
         raise UnreadablePath(f"{path} {reason}. Next: check the path") from None
     if not readable:
         raise UnreadablePath(f"{path} may not be read by this user. Next: check its permissions")
-    if not (place.is_dir() or place.is_file()):
+    if not (is_folder(place) or is_file(place)):
         raise UnreadablePath(f"{path} is neither a folder nor a regular file. Next: name one that is")
     if not is_utf8(str(place)):
         raise UnreadablePath(f"{printable(str(place))}: its name is not valid UTF-8. Next: rename it")
     return Path(real_path(str(place)))
-
-
-def _whole(place: Path) -> Path:
-    """The recorded run that a folder of it stands for, or a file in such a folder; any other place as it is."""
-    folder = place if place.is_dir() else place.parent
-    return folder.parent if folder.name in FOLDERS and Native().detect(folder.parent) else place
 
 
 class _Walk:
@@ -109,19 +107,39 @@ class _Walk:
         self._forced = forced
         self._follow = follow
         self.is_late = False
-        """True once something was not looked at for lack of time."""
+        """True as soon as the walk skipped something for lack of time."""
         self._ends_s = math.inf if within_s is None else time.monotonic() + within_s
         self._link_root = ""
         self._claimed: set[str] = set()
         self._seen: set[tuple[int, int]] = set()
         self._empty: list[str] = []
         self._whole: set[str] = set()
-        """Folders that a format names as a whole: what lies in them is its own."""
+        """Folders that a format claims as a whole, with everything inside."""
+
+    def run_around(self, place: Path) -> Path:
+        """The run that contains this place; the place itself if no run does."""
+        for one in self._formats:
+            with self._trying(one, place):
+                if path := one.run_around(place):
+                    return path
+        return place
+
+    def joined(self, runs: list[RunInfo]) -> list[RunInfo]:
+        """Join the runs that their format recognises as parts of one."""
+        for one in self._formats:
+            members = [run for run in runs if run.format == one.name]
+            with self._trying(one, Path()):
+                joined = one.joined(members)
+                if joined != members:
+                    others = [run for run in runs if run.format != one.name]
+                    places = {(run.format, run.root): number for number, run in enumerate(runs)}
+                    runs = sorted([*others, *joined], key=lambda run: places.get((run.format, run.root), len(places)))
+        return runs
 
     def file(self, path: Path) -> list[RunInfo]:
-        """The run that one file is, if it is one."""
+        """The run in one file, if it is a run."""
         self._link_root = ""
-        runs = [] if unreadable.is_unreadable_kind(path.name) else self._ask(path)
+        runs = self._ask(path, [one for one in self._formats if unreadable.is_asked(one, path.name)])
         if not runs:
             reason = unreadable.reason_for(path.name, alone(path)) or "no format recognises what it holds"
             self._note(str(path), reason)
@@ -160,11 +178,11 @@ class _Walk:
         return time.monotonic() > self._ends_s
 
     def _visit(self, folder: str) -> list[str]:
-        """Look at one folder; returns the folders in it that are to be visited."""
+        """Look at one folder; return its subfolders to visit."""
         if folder in self._whole:
             return []
         try:
-            state = os.stat(folder)
+            state = path_state(folder)
             listed = entries(folder, self._link_root)
         except OSError as error:
             self._note(folder, f"could not be read: {error.strerror}")
@@ -175,14 +193,15 @@ class _Walk:
         if not listed:
             self._empty.append(folder)
         elif folder not in self._claimed:
-            self._claim(self._ask(Path(folder)))
+            self._claim(self._ask(Path(folder), self._formats))
         self._note_unread(folder, listed)
         return [os.path.realpath(e.path) for e in listed if e.is_folder and not e.refused and _is_walked(e.name)]
 
-    def _ask(self, path: Path) -> list[RunInfo]:
-        for one in self._formats:
-            if found := one.detect(path, forced=self._forced, link_root=self._link_root):
-                return found
+    def _ask(self, path: Path, formats: Sequence[Format]) -> list[RunInfo]:
+        for one in formats:
+            with self._trying(one, path):
+                if runs := one.detect(path, forced=self._forced, link_root=self._link_root):
+                    return runs
         return []
 
     def _claim(self, runs: list[RunInfo]) -> None:
@@ -190,12 +209,22 @@ class _Walk:
             self.runs.append(run)
             self._claimed |= {run.root, *(os.path.realpath(part.path) for part in run.parts)}
             reader = by_name(run.format)
-            paths = [source.path for source in reader.sources(run)]
-            if isinstance(reader, TrainerFiles):
-                folder = run.root if os.path.isdir(run.root) else os.path.dirname(run.root)
+            with self._trying(reader, Path(run.root)):
+                paths = [source.path for source in reader.sources(run)]
+                folder = run.root if is_folder(run.root) else os.path.dirname(run.root)
                 paths += [os.path.join(folder, *file.name.split("/")) for file in reader.files(run) if file.what]
-            self._claimed.update(paths, map(os.path.dirname, paths))
-            self._whole.update(path for path in paths if os.path.isdir(path))
+                self._claimed.update(paths, map(os.path.dirname, paths))
+                self._whole.update(path for path in paths if is_folder(path))
+
+    @contextlib.contextmanager
+    def _trying(self, reader: Format, path: Path) -> Iterator[None]:
+        """Note the exception of a format from another package; an exception of Rolloupe's own formats is a defect."""
+        try:
+            yield
+        except Exception as error:
+            if reader.name in BUILT_IN:
+                raise
+            self._note(str(path), f"the format {reader.name} failed here: {type(error).__name__}: {error}")
 
     def _note_unread(self, folder: str, listed: Iterable[FolderEntry]) -> None:
         unread, names = [], set()
@@ -222,12 +251,12 @@ class _Walk:
             self._note(root, f"{len(empty)} empty folders ({shown}{', ...' if len(empty) > 3 else ''})")
 
     def _in_time(self, left: deque[FolderEntry]) -> Iterator[FolderEntry]:
-        """Take entries off while there is time."""
+        """Yield entries while time remains."""
         while left and not self._is_late():
             yield left.popleft()
 
     def _note_late(self, path: str, what: str) -> None:
-        """Note what was not looked at, however many notes there are: it says that they are not all."""
+        """Note a place that was not looked at, past any limit of notes: the note says that the list is incomplete."""
         self.is_late = True
         self.notes.append(Note(path, f"time was over: {what}. Next: name a folder below", is_late=True))
 
@@ -245,12 +274,12 @@ def _is_walked(name: str) -> bool:
 
 
 def _unique(runs: Iterable[RunInfo]) -> list[RunInfo]:
-    """Drop what was found twice, where one path lies below another."""
+    """Drop duplicates: one path may lie below another."""
     return list({(run.format, run.root, run.parts): run for run in runs}.values())
 
 
 def _merged(runs: Sequence[RunInfo]) -> list[RunInfo]:
-    """Make files that were named one by one, of one folder and one format, one run."""
+    """Join individually named files of one folder and one format into one run."""
     groups: dict[tuple[str, str], list[RunInfo]] = {}
     for run in _unique(runs):
         groups.setdefault((run.format, str(Path(run.root).parent)), []).append(run)
@@ -267,7 +296,7 @@ def _as_one(folder: str, members: list[RunInfo]) -> RunInfo:
 
 
 def _distinct(runs: list[RunInfo]) -> list[RunInfo]:
-    """Put the names of as many folders above before names that repeat as make them differ."""
+    """Prefix repeated names with as many parent folders as they need to differ."""
     counts = Counter(run.name for run in runs)
     names = [run.name for run in runs]
     for above in range(1, MAX_DEPTH + 1):

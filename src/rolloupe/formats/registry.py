@@ -1,35 +1,108 @@
-"""The formats that there are, in the order in which they are tried: what is most particular comes first."""
+"""All formats, in the order in which discovery asks them: the most specific first.
 
-from typing import Final
+Formats of other packages come after Rolloupe's own layout, whose runs carry a marker, and before all others. They
+register through the entry point group `rolloupe.formats`: the entry's name is that of the format, its value the class.
+Nothing is imported before it is needed.
+"""
+
+import importlib
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Final, NamedTuple
 
 from rolloupe.errors import NotRecognised
 from rolloupe.formats.base import Format
-from rolloupe.formats.generic.format import Generic
-from rolloupe.formats.native.format import Native
-from rolloupe.formats.prime_rl.exports import PrimeRL
-from rolloupe.formats.prime_rl.traces import PrimeRLTraces
-from rolloupe.formats.reading.jsonl import JsonlFormat
-from rolloupe.formats.relax import Relax
-from rolloupe.formats.rl_logging_board import RLLoggingBoard
-from rolloupe.formats.telescope.format import Telescope
-from rolloupe.formats.tinker.format import Tinker
 
-JSONL_FORMATS: Final[tuple[JsonlFormat, ...]] = (
-    Native(),
-    Tinker(),
-    PrimeRL(),
-    PrimeRLTraces(),
-    Relax(),
-    RLLoggingBoard(),
-    Generic(),
-)
-ARCHIVES: Final = Telescope()
-FORMATS: Final[tuple[Format, ...]] = (JSONL_FORMATS[0], ARCHIVES, *JSONL_FORMATS[1:])
+BUILT_IN: Final = {
+    "native": "native.format:Native",
+    "telescope": "telescope.format:Telescope",
+    "tinker": "tinker.format:Tinker",
+    "prime_rl": "prime_rl.exports:PrimeRL",
+    "prime_rl_traces": "prime_rl.traces:PrimeRLTraces",
+    "relax": "relax:Relax",
+    "rl_logging_board": "rl_logging_board:RLLoggingBoard",
+    "generic": "generic.format:Generic",
+}
+"""One line for each format: its name, and the module and class below `rolloupe.formats`."""
+
+GROUP: Final = "rolloupe.formats"
+
+
+class BrokenFormat(NamedTuple):
+    """A format of another package that could not be loaded."""
+
+    name: str
+    origin: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"the format {self.name} of {self.origin} could not be loaded: {self.reason}"
+
+
+class OtherFormats(NamedTuple):
+    """The formats of other packages."""
+
+    loaded: dict[str, Format]
+    broken: list[BrokenFormat]
 
 
 def by_name(name: str) -> Format:
-    """Return the format of that name. Raises `NotRecognised`, naming those there are."""
-    for one in FORMATS:
+    """Return the format of that name. Raises `NotRecognised`, which lists the known names."""
+    if name in BUILT_IN:
+        return _built_in(name)
+    others = other_formats()
+    if name in others.loaded:
+        return others.loaded[name]
+    for one in others.broken:
         if one.name == name:
-            return one
-    raise NotRecognised(f"no format is called {name!r}. There are: {', '.join(f.name for f in FORMATS)}")
+            raise NotRecognised(f"{one}. Next: update or remove {one.origin}")
+    known = ", ".join(one.name for one in all_formats())
+    raise NotRecognised(f"no format is called {name!r}. There are: {known}")
+
+
+def all_formats() -> tuple[Format, ...]:
+    """Return every format, in the order of discovery."""
+    first, *rest = built_in_formats()
+    return (first, *other_formats().loaded.values(), *rest)
+
+
+def built_in_formats() -> tuple[Format, ...]:
+    """Return Rolloupe's own formats."""
+    return tuple(map(_built_in, BUILT_IN))
+
+
+@cache
+def other_formats() -> OtherFormats:
+    """Load the formats of other packages, once in a process."""
+    found = OtherFormats({}, [])
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, _origin(entry))):
+        try:
+            found.loaded[entry.name] = _checked(entry, found.loaded)
+        except Exception as error:  # any exception of its module at import
+            found.broken.append(BrokenFormat(entry.name, _origin(entry), f"{type(error).__name__}: {error}"))
+    return found
+
+
+@cache
+def _built_in(name: str) -> Format:
+    module, _, kind = BUILT_IN[name].partition(":")
+    made = getattr(importlib.import_module(f"rolloupe.formats.{module}"), kind)()
+    assert isinstance(made, Format)
+    return made
+
+
+def _checked(entry: EntryPoint, loaded: dict[str, Format]) -> Format:
+    """Load an entry point. Raises whatever its module raises, and TypeError or ValueError for an invalid format."""
+    kind = entry.load()
+    if not (isinstance(kind, type) and issubclass(kind, Format)):
+        raise TypeError(f"{entry.value} is no subclass of rolloupe.formats.Format")
+    made = kind()
+    if getattr(made, "name", None) != entry.name or not isinstance(getattr(made, "title", None), str):
+        raise ValueError(f"{entry.value} must have the name {entry.name!r}, as its entry point has, and a title")
+    if entry.name in BUILT_IN or entry.name in loaded:
+        raise ValueError("another format has this name")
+    return made
+
+
+def _origin(entry: EntryPoint) -> str:
+    return f"{entry.dist.name} {entry.dist.version}" if entry.dist else entry.value

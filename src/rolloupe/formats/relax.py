@@ -1,7 +1,7 @@
-"""Relax: `rollout_result/{train,eval}/{rollout_id}.jsonl`, one line a sample, every generation of keys.
+"""Relax: `rollout_result/{train,eval}/{rollout_id}.jsonl`, one sample per line, every generation of keys.
 
-Source: `relax/utils/training/train_dump_utils.py` of Relax, as of July 2026 and later. Keys were added in place,
-without a version number: whatever is there is taken, and nothing is required but that a line is an object.
+Source: `relax/utils/training/train_dump_utils.py` of Relax, as of July 2026 and later. Relax added keys without a
+version number: every known key is read if present, and a line only has to be an object.
 """
 
 import re
@@ -10,9 +10,11 @@ from typing import Any
 
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import alone, files, links_of, plain_name, stem
-from rolloupe.formats.reading.jsonl import JsonlFormat, Record, References, step_of
+from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import Peek, look, look_into
+from rolloupe.formats.reading.records import Record, References, step_of
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source
+from rolloupe.storage import is_file
 
 NUMBERED = re.compile(r"[0-9]+\.jsonl")
 RESULT = "rollout_result"
@@ -40,7 +42,7 @@ _PLACED = {
     "discarded": fields.reason,
     **{key: fields.count for keys in _COUNTS.values() for key in keys},
 }
-"""The keys that have a place of their own, and how they are read: what cannot be read so is kept as extra."""
+"""The keys with a place of their own, and their readers: a value that its reader rejects becomes an extra field."""
 
 
 _NAMES = ("rollout_id", "sample_index", "group_index")
@@ -59,7 +61,7 @@ class Relax(JsonlFormat):
     layout = (
         "`rollout_result/{train,eval}/{rollout_id}.jsonl`; open that folder, a folder above it, `train/` or `eval/` "
         "alone, one file, or any flat folder of `{step}.jsonl` files with these keys. `reward_terminal_traces/` holds "
-        "no samples and is left aside."
+        "no samples and is left out."
     )
     identity = (
         "step = `rollout_id`, else the file's number; group = `group_index`, else a hash of the prompt; index = "
@@ -80,11 +82,11 @@ class Relax(JsonlFormat):
         ("`dataset`", "the split in evaluation files, and the environment"),
         ("`label`", "ground truth"),
         ("`advantage`", "the advantage, which `rolloupe convert` writes; Relax itself stores none"),
-        ("`discarded`", "why it was not trained on, a text that `rolloupe convert` writes"),
-        ("`uid`, `trace_id`", "what other frameworks call the sample and its trace, which `rolloupe convert` writes"),
+        ("`discarded`", "why the trainer discarded it, a text that `rolloupe convert` writes"),
+        ("`uid`, `trace_id`", "other frameworks' names of the sample and its trace, which `rolloupe convert` writes"),
         (
             "`rollout_id`, `sample_index`, `group_index`, `total_length`",
-            "shown by these names among the sample's facts as well",
+            "also shown under these names among the sample's facts",
         ),
         ("any other number", "sample metric (`image_count`, `image_token_count`, `multimodal_token_count`, ...)"),
         ("any other key", "extra (`weight_versions`, `multimodal_inputs`, `latency_trace`, ...)"),
@@ -96,7 +98,7 @@ class Relax(JsonlFormat):
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
-        if path.is_file():
+        if is_file(path):
             return self._one_file(path, forced=forced)
         links = link_root or str(path.resolve())
         for folder in (path, path / RESULT):
@@ -141,10 +143,10 @@ class Relax(JsonlFormat):
         return RunInfo(name=name, root=str(root), format=self.name, reason=reason, parts=tuple(parts), link_root=links)
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`. `Source.split` is `train`, `eval` (the data set follows from the row) or None."""
+        """See `Format`. `Source.split` is `train`, `eval` (the row names the data set) or None."""
         found = []
         for part in run.parts:
-            named = plain_name(part.path).endswith(".jsonl") and Path(part.path).is_file()
+            named = plain_name(part.path).endswith(".jsonl") and is_file(part.path)
             listed = [Location(part.path, links_of(run))] if named else _numbered(part.path, links_of(run))
             for path, root in listed:
                 file = Path(path)
@@ -186,6 +188,7 @@ class Relax(JsonlFormat):
             tags=reward.tags,
             prompt=prompt,
             response=fields.joined(record.get("response"), thoughts=True),
+            messages=fields.chat(record.get("response")),
         )
 
     def references(self, record: Record) -> References:
@@ -201,8 +204,8 @@ class Relax(JsonlFormat):
             turns=fields.prompt_turns(record.get("prompt")) + fields.response_turns(record.get("response")),
             prompt_text=row.prompt,
             response_text=row.response,
-            prompt_messages=fields.messages(record.get("prompt")),
-            response_messages=fields.messages(record.get("response")),
+            prompt_messages=fields.chat(record.get("prompt")),
+            response_messages=fields.chat(record.get("response")),
             label=self.references(record).label,
             extra=_extra(record, row),
             facts=_facts(record),
@@ -216,7 +219,7 @@ def _numbered(folder: str, link_root: str) -> list[Location]:
 
 
 def _fits(looks: list[Peek], *, placed: bool) -> bool:
-    """Tell whether one of some files holds rows of Relax; where names and place fit as well, less is asked of them."""
+    """Return whether one of some files holds rows of Relax; matching names and places lower the bar."""
     return any(_is_row(record, placed) for seen in looks for record in seen.objects)
 
 
@@ -233,7 +236,7 @@ def _keys_seen(looks: list[Peek]) -> str:
 
 
 def _name_of(folder: Path) -> str:
-    """The nearest folder whose name says something."""
+    """The nearest folder with a meaningful name."""
     for candidate in (folder, *folder.parents):
         if candidate.name and candidate.name not in (RESULT, *SPLITS):
             return candidate.name
@@ -269,7 +272,7 @@ def _metrics(record: Record) -> dict[str, float]:
 
 
 def _facts(record: Record) -> dict[str, str | float]:
-    """The sample's names and its whole length by Relax's own keys, as far as the record has them."""
+    """The sample's names and its total length under Relax's own keys, as far as the record has them."""
     names = {key: name for key in _NAMES if (name := fields.name(record.get(key))) is not None}
     sums = {key: count for key in _SUMS if (count := fields.count(record.get(key))) is not None}
     return {**names, **sums}

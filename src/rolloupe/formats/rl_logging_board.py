@@ -1,7 +1,7 @@
-"""RLLoggingBoard: every `.jsonl` of a folder, one line a sample, with token strings and per-token arrays.
+"""RLLoggingBoard: every `.jsonl` of a folder, one sample per line, with token strings and per-token arrays.
 
 Source: HarderThenHarder/RLLoggingBoard, its README and its reader. Any trainer may write such files; data-parallel
-ranks write one each, and the rows of all are merged by their `step`.
+ranks write one file each, and the rows of all are merged by their `step`.
 """
 
 import os
@@ -15,10 +15,11 @@ import numpy as np
 from rolloupe import tokens
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import alone, files, links_of, stem
-from rolloupe.formats.reading.jsonl import JsonlFormat, Record, References, Unusable, step_of
+from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import Peek, look_into
+from rolloupe.formats.reading.records import Record, References, Unusable, step_of
 from rolloupe.model import Locator, RunInfo, RunPart, Sample, SampleRow, Source, TokenSeries
-from rolloupe.storage import is_below
+from rolloupe.storage import is_below, is_file
 
 PAD_TOKEN = "<PAD>"  # noqa: S105
 """The board's default. It pads prompts on the left and responses on the right."""
@@ -41,7 +42,7 @@ _FOREIGN = {
     "advantage",
     "messages",
 }
-"""Keys that the board ignores. Where they stand, and none of its own, another format shows more."""
+"""Keys that the board ignores. If a row has them and no key of the board's own, another format shows more."""
 
 
 class RLLoggingBoard(JsonlFormat):
@@ -66,7 +67,7 @@ class RLLoggingBoard(JsonlFormat):
         ("`reward`, `ref_reward`, `valid_reward`, `ref_valid_reward`", "reward, and sample metrics"),
         ("`ref_response`", "the reference model's response"),
         ("`ground_truth`", "ground truth"),
-        ("`discarded`", "why it was not trained on, a text that `rolloupe convert` writes"),
+        ("`discarded`", "why the trainer discarded it, a text that `rolloupe convert` writes"),
         (
             "`response_tokens`",
             "token strings, up to the padding; their number with it is the sample metric `response_tokens_len`",
@@ -97,23 +98,27 @@ class RLLoggingBoard(JsonlFormat):
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
         links = link_root or str(path.resolve())
-        in_folder = [] if path.is_file() else files(str(path), links, SUFFIX)
-        listed = [alone(path)] if path.is_file() else [entry.location for entry in in_folder]
+        in_folder = [] if is_file(path) else files(str(path), links, SUFFIX)
+        listed = [alone(path)] if is_file(path) else [entry.location for entry in in_folder]
         looks = [seen for _, seen in look_into(listed)]
         if not listed or not (forced or any(_fits(seen) for seen in looks)):
             return []
         number = f"{len(listed)} file{'s' if len(listed) > 1 else ''}"
         reason = f"{number} of JSON lines, rows have prompt, response, reward and step"
-        name = stem(path.name) if path.is_file() else path.name
+        name = stem(path.name) if is_file(path) else path.name
         part = RunPart(str(path))
         return [RunInfo(name=name, root=str(path), format=self.name, reason=reason, parts=(part,), link_root=links)]
+
+    def joined(self, runs: list[RunInfo]) -> list[RunInfo]:
+        """See `Format`: a folder `eval_X` beside a run `X` or `train_X` is a part of that run."""
+        return _with_evaluations(runs)
 
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`. A part beside the run's own folder is named after its folder."""
         found = []
         for part in run.parts:
             folder = Path(part.path)
-            if folder.is_file():
+            if is_file(folder):
                 found.append(Source(path=part.path, name=folder.name, root=links_of(run), split=part.split))
                 continue
             prefix = "" if part.path == run.root else f"{folder.name}/"
@@ -156,6 +161,7 @@ class RLLoggingBoard(JsonlFormat):
             series=tokens.facts_of(arrays.series()),
             prompt=prompt,
             response=_unpadded(fields.joined(record.get("response"), thoughts=True)),
+            messages=fields.chat(record.get("response")),
         )
 
     def references(self, record: Record) -> References:
@@ -183,8 +189,8 @@ class RLLoggingBoard(JsonlFormat):
             + fields.response_turns(_shown(record, "response", row.response)),
             prompt_text=row.prompt,
             response_text=row.response,
-            prompt_messages=fields.messages(record.get("prompt")),
-            response_messages=fields.messages(record.get("response")),
+            prompt_messages=fields.chat(record.get("prompt")),
+            response_messages=fields.chat(record.get("response")),
             label=held.label,
             ref_turns=held.turns,
             ref_reward=fields.number(record.get("ref_reward")),
@@ -196,14 +202,13 @@ class RLLoggingBoard(JsonlFormat):
 
 
 def _links(run: RunInfo, folder: str) -> str:
-    """Where links of a part may lead: an evaluation lies beside the run's own folder, and is its own root."""
+    """The root for links of a part: an evaluation lies beside the run's own folder, and is its own root."""
     links = links_of(run)
     return links if is_below(folder, links) else folder
 
 
-def join_eval(runs: Sequence[RunInfo]) -> list[RunInfo]:
-    """Make each folder `eval_X` that lies beside a run `X` or `train_X` a part of that run."""
-    by_root = {run.root: run for run in runs if run.format == RLLoggingBoard.name}
+def _with_evaluations(runs: Sequence[RunInfo]) -> list[RunInfo]:
+    by_root = {run.root: run for run in runs}
     joined = dict(by_root)
     for root in by_root:
         folder = Path(root)
@@ -217,7 +222,7 @@ def join_eval(runs: Sequence[RunInfo]) -> list[RunInfo]:
         reason = f"{joined[host].reason}; {folder.name} beside it is its evaluation"
         joined[host] = msgspec.structs.replace(joined[host], parts=(*joined[host].parts, part), reason=reason)
         del joined[root]
-    return [joined.get(run.root, run) for run in runs if run.root not in by_root or run.root in joined]
+    return list(joined.values())
 
 
 def _fits(seen: Peek) -> bool:
@@ -225,7 +230,7 @@ def _fits(seen: Peek) -> bool:
 
 
 def _is_row(keys: Any, whole: bool) -> bool:
-    if not whole:  # reward and step may stand behind the arrays
+    if not whole:  # reward and step may follow the arrays
         return {"prompt", "response"} <= keys and not _OWN.isdisjoint(keys)
     if not keys >= _REQUIRED or {"rollout_id", "sample_index"} <= keys:
         return False
@@ -237,7 +242,7 @@ def _unpadded(value: str) -> str:
 
 
 def _shown(record: Record, key: str, unpadded: str) -> object:
-    """A text without its padding, anything else as it is."""
+    """A text without its padding; any other value unchanged."""
     return unpadded if isinstance(record.get(key), str) else record.get(key)
 
 
@@ -246,17 +251,17 @@ def _token_count(pieces: list[Any]) -> int:
 
 
 class Arrays(NamedTuple):
-    """The per-token arrays of a record, and what follows from two of them."""
+    """The per-token arrays of a record, and series derived from two of them."""
 
     stored: dict[str, tokens.Floats]
     derived: dict[str, tokens.Floats]
-    """`log_ratio` and `kl` of the response tokens, padding left out."""
+    """`log_ratio` and `kl` of the response tokens, without padding."""
     lengths: dict[str, int]
-    """Of the stored ones, and of the token strings up to their padding where there are any."""
+    """Length of the stored arrays, and of the token strings, if any, up to their padding."""
 
     @property
     def shortest(self) -> int:
-        """How many tokens have a value in every one of them."""
+        """Number of tokens with a value in every array."""
         return min(self.lengths.values(), default=0)
 
     def series(self) -> dict[str, tokens.Floats]:
@@ -305,7 +310,7 @@ def _texts(values: list[Any]) -> list[str]:
 
 
 def _token_view(record: Record, notes: list[str]) -> tuple[list[str], list[TokenSeries]]:
-    """Token strings and series of one length; says in `notes` what was cut."""
+    """Token strings and series of one length; `notes` receives a text about each cut."""
     pieces = record.get("response_tokens")
     pieces = _texts(pieces) if isinstance(pieces, list) else []
     kept = _token_count(pieces)
@@ -317,12 +322,12 @@ def _token_view(record: Record, notes: list[str]) -> tuple[list[str], list[Token
     if cut:
         listed = ", ".join(f"{key} has {length}" for key, length in cut.items())
         notes.append(f"arrays of unequal length, shown up to the shortest ({shortest}): {listed}")
-    series = [TokenSeries(name=name, values=values.tolist()) for name, values in arrays.series().items()]
+    series = [TokenSeries(name=name, values=tokens.packed(values)) for name, values in arrays.series().items()]
     return pieces[:shortest], series
 
 
 def _extra(record: Record) -> dict[str, Any]:
-    """Every member that is shown nowhere else, those of the board's keys included that are of a wrong type."""
+    """Every member that appears nowhere else, including the board's keys with values of a wrong type."""
     return {key: fields.showable(value) for key, value in record.items() if not _is_shown(key, value)}
 
 

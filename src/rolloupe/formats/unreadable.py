@@ -1,12 +1,13 @@
-"""What is said of files that no format reads: what they are, why they are left, and what would be needed."""
+"""Files that no format reads: what they are, why no format reads them, and how to get readable ones."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable
 
+from rolloupe.formats.base import Format
 from rolloupe.formats.generic.keys import has_sample, has_text, roles_of
 from rolloupe.formats.reading.files import JSONL, FolderEntry, is_passed_over, plain_name
-from rolloupe.formats.reading.jsonl import Record
 from rolloupe.formats.reading.peek import look
+from rolloupe.formats.reading.records import Record
 from rolloupe.model import Location
 
 _NO_FORMAT = "no format of this version reads them"
@@ -62,19 +63,19 @@ _ELSEWHERE = "responses_create_params"
 """The key under which NeMo-Gym has the prompt, below keys of each environment that may look like a response."""
 
 
-def is_unreadable_kind(name: str) -> bool:
-    """Tell by a file's ending that no format reads it."""
+def is_asked(one: Format, name: str) -> bool:
+    """Return whether a format may read a file with this suffix: binary suffixes must be declared by a format."""
     ending = _ending(name)
-    return ending in _KINDS and ending not in (".json", ".zip")
+    return ending not in _KINDS or ending == ".json" or ending in one.endings
 
 
 def is_foreign(record: Record) -> bool:
-    """Tell of a row with a text and a score that it is another framework's: its prompt has no usual name."""
+    """Return whether a row with a text and a score is another framework's: its prompt has no usual name."""
     return _ELSEWHERE in record
 
 
 def reasons(entries: Iterable[FolderEntry], names: Collection[str]) -> list[str]:
-    """Say why a folder's files are unread, equal reasons together; files of no known kind are passed over.
+    """Say why a folder's files are unread, with equal reasons merged; unknown kinds of files are skipped.
 
     `names` are those of all files in the folder.
     """
@@ -87,14 +88,14 @@ def reasons(entries: Iterable[FolderEntry], names: Collection[str]) -> list[str]
 
 
 def reason_for(name: str, location: Location) -> str | None:
-    """Say why one file is not read; None where its kind is unknown."""
+    """Say why one file is not read; None for an unknown kind."""
     if plain_name(name).endswith(JSONL):
         return _of_lines(location)
     return _KINDS.get(_ending(name))
 
 
 def _ending(name: str) -> str:
-    """The last ending, or what stands before it where that tells what a compressed file is: `.json` of `a.json.gz`."""
+    """The last suffix, plus the one before if that identifies a compressed file: `.json` of `a.json.gz`."""
     plain = plain_name(name)
     inner = plain[plain.rfind(".") :].lower() if "." in plain else ""
     return inner if inner in (*_KINDS, *JSONL) else name[name.rfind(".") :].lower() if "." in name else ""

@@ -7,7 +7,7 @@ most one segment on disk counts; what a growing file has beyond it is the part's
 import secrets
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +16,9 @@ import pyarrow as pa
 from rolloupe.formats import compression_of
 from rolloupe.index.fingerprint import FileState, Fingerprint, still_holds
 from rolloupe.index.segments.columns import names_of
-from rolloupe.index.segments.segment import Scan, SegmentMeta, base_path, discard, read_meta
+from rolloupe.index.segments.derived_values import DerivedMeta, with_derived
+from rolloupe.index.segments.files import discard
+from rolloupe.index.segments.segment import Scan, SegmentMeta, numbers_of, read_meta
 from rolloupe.index.segments.step_stats import Sketch, sketches_of
 from rolloupe.index.snapshot import Pack, Piece, Segment, Snapshot, snapshot_of
 from rolloupe.index.sources import SourceState
@@ -106,13 +108,13 @@ class Catalog:
         The file of the segment before stays for a while: a query that runs, or another viewer of the run, may still
         read it.
         """
-        base = base_path(self.folder, meta.source, meta.part, meta.stop, meta.texts_from)
+        path = numbers_of(self.folder, meta)
         key = (meta.source, meta.part)
         with self._lock:
-            self._segments[key] = Segment(meta, base.with_suffix(".parquet"))
+            self._segments[key] = Segment(meta, path)
             self._tails.pop(key, None)
         self.touch()
-        return base.with_suffix(".parquet"), base.with_suffix(".meta")
+        return path, path.with_suffix(".meta")
 
     def segments(self) -> list[Segment]:
         """Every part's segment."""
@@ -129,6 +131,27 @@ class Catalog:
                     self._segments[key] = held._replace(pack=pack, first=first)
                 first += member.meta.rows
             self._snapshot = None
+
+    def derive(self, values: Iterable[tuple[Segment, DerivedMeta]]) -> None:
+        """Put the derived metrics of segments beside them, as far as these still stand."""
+        with self._lock:
+            for segment, derived in values:
+                key = (segment.meta.source, segment.meta.part)
+                held = self._segments.get(key)
+                if held is not None and held.meta is segment.meta:
+                    sketches = with_derived(held.meta.sketches, derived)
+                    self._segments[key] = held._replace(derived=derived, sketches=sketches)
+        self.touch()
+
+    def underive(self, paths: Collection[Path]) -> list[Path]:
+        """Forget the derived metrics of segments whose files are gone. Returns which had some."""
+        with self._lock:
+            lost = {key: held for key, held in self._segments.items() if held.derived and held.path in paths}
+            for key, held in lost.items():
+                self._segments[key] = held._replace(derived=None, sketches=())
+        if lost:
+            self.touch()
+        return [held.path for held in lost.values()]
 
     def grow(self, key: PartKey, found: Scan, print_: Fingerprint) -> None:
         """Append what was scanned beyond a part's segment (and its tail so far) to the tail."""
@@ -248,7 +271,7 @@ def _piece_of(tail: Tail, meta: SegmentMeta) -> Piece:
     """A tail as queries see it; `meta` is of the segment that it goes on from."""
     return Piece(
         meta.source, None, tail.table, tail.sketches, tail.metrics, tail.tags, meta.annotates, tail.stop,
-        start=meta.stop, says_discarded=_says_discarded(tail.table, meta),
+        start=meta.stop, annotates_discarded=_says_discarded(tail.table, meta),
     )  # fmt: skip
 
 

@@ -7,7 +7,6 @@ a file another number each time it is mounted, so that alone says nothing.
 """
 
 import hashlib
-import os
 import stat
 from pathlib import Path
 from typing import BinaryIO
@@ -15,7 +14,7 @@ from typing import BinaryIO
 from msgspec import Struct
 
 from rolloupe.model import Location
-from rolloupe.storage import open_file
+from rolloupe.storage import open_file, path_state
 
 SPAN = 4096
 
@@ -49,7 +48,7 @@ class Fingerprint(Struct, frozen=True, array_like=True):
 def state_of(path: str | Path) -> FileState | None:
     """The file's state, None where there is no such regular file."""
     try:
-        st = os.stat(path)
+        st = path_state(path)
     except (OSError, ValueError):
         return None
     if not stat.S_ISREG(st.st_mode):

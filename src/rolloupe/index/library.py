@@ -13,10 +13,10 @@ import platformdirs
 
 from rolloupe.errors import NotFound, RolloupeError, UnreadablePath
 from rolloupe.formats import Note, discover
-from rolloupe.index.execution.processes import Workers, worker_count
+from rolloupe.index.execution import ProcessExecutor, core_count
 from rolloupe.index.fingerprint import size_of
 from rolloupe.index.run import OpenRun
-from rolloupe.index.segments.segment import VERSION
+from rolloupe.index.segments.segment import LAYOUT
 from rolloupe.index.segments.text_budget import Budget
 from rolloupe.model import AS_FOUND, Reading, RunInfo
 
@@ -61,7 +61,7 @@ class Library:
         found = discover(self._paths, reading, look_s)
         self.notes: list[Note] = found.notes
         _make_folder(self.index_dir)
-        self._workers = Workers(processes or worker_count())
+        self._executor = ProcessExecutor(processes or core_count())
         self._budget = Budget(self.index_dir, budget_bytes)
         self.runs: list[OpenRun] = []
         for run_id, info in zip(ids_of(found.runs), found.runs, strict=True):
@@ -74,7 +74,7 @@ class Library:
     def _opened(self, run_id: str, info: RunInfo) -> OpenRun:
         folder = self._folder(info)
         self._budget.open_folders.add(folder)
-        return OpenRun(run_id, info, folder, self._workers, self._budget, self._changed)
+        return OpenRun(run_id, info, folder, self._executor, self._budget, self._changed)
 
     def _watch(self) -> None:
         """Look for runs that begin while this is open."""
@@ -144,7 +144,7 @@ class Library:
         self._closed.set()
         for run in self.runs:
             run.stop()
-        self._workers.close()
+        self._executor.close()
         for run in self.runs:
             run.close()
 
@@ -160,7 +160,7 @@ class Library:
         reading = [info.reading.reward_key, repr(info.reading.fields)] if info.reading != AS_FOUND else []
         key = "\n".join([info.format, info.root, *(f"{p.path}\t{p.split}" for p in info.parts), *reading])
         digest = hashlib.blake2b(key.encode("utf-8", "surrogateescape"), digest_size=10).hexdigest()
-        return self.index_dir / f"v{VERSION}" / digest
+        return self.index_dir / f"v{LAYOUT}" / digest
 
     def _changed(self, run: OpenRun) -> None:
         self._tell("run", run)

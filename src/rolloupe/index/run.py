@@ -12,15 +12,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rolloupe.formats import by_name
-from rolloupe.formats.base import Endings, Format, StepStates, TellsTimes
+from rolloupe.formats.base import Format
 from rolloupe.index import fingerprint
+from rolloupe.index.backfill import Backfill
 from rolloupe.index.catalog import Catalog, PartKey
-from rolloupe.index.execution.processes import Job, ScanReply, Workers, perform
-from rolloupe.index.schedule import Due
-from rolloupe.index.segments.compaction import Packs
-from rolloupe.index.segments.segment import discard, is_readable, scan
+from rolloupe.index.compaction import Packs
+from rolloupe.index.execution import Executor, InlineExecutor, JobReply, ScanJob
+from rolloupe.index.schedule import Schedule
+from rolloupe.index.segments.derived_values import derived_of
+from rolloupe.index.segments.files import discard, is_readable
+from rolloupe.index.segments.segment import scan
 from rolloupe.index.segments.text_budget import Budget
-from rolloupe.index.segments.text_segments import TextSegments
 from rolloupe.index.snapshot import Snapshot
 from rolloupe.index.sources import Sources, SourceState
 from rolloupe.model import Problem, RunFile, RunInfo, Source
@@ -66,7 +68,7 @@ class OpenRun:
         run_id: str,
         info: RunInfo,
         folder: Path,
-        workers: Workers,
+        executor: Executor,
         budget: Budget,
         on_change: Callable[["OpenRun"], None],
     ) -> None:
@@ -76,18 +78,17 @@ class OpenRun:
         self.catalog = Catalog(folder)
         self._on_change = on_change
         self._sources = Sources(info, self.format)
-        self._due = Due(self.catalog, self._sources, splittable=self.format.splittable)
+        self._schedule = Schedule(self.catalog, self._sources, splittable=self.format.splittable)
         self._failures: dict[PartKey, Problem] = {}
         self._progress = IndexProgress(0, 0, "scalars")
         self._ready = threading.Event()
         self._settled = threading.Event()
         self._stop = threading.Event()
-        self._workers = workers
+        self._executor = InlineExecutor(INLINE_BYTES, executor)
         self._budget = budget
-        self._texts = TextSegments(folder, info, workers, budget)
-        self._packs = Packs(self.catalog, workers, budget)
-        self._flying: dict[futures.Future[ScanReply], tuple[SourceState, PartKey]] = {}
-        self._inline_left = INLINE_BYTES
+        self._backfill = Backfill(self.catalog, info, executor, budget)
+        self._packs = Packs(self.catalog, executor, budget)
+        self._flying: dict[futures.Future[JobReply], tuple[SourceState, PartKey]] = {}
         self._thread: threading.Thread | None = None
         self._idle = True
         self._follows = False
@@ -102,7 +103,7 @@ class OpenRun:
         self.step_states: dict[tuple[str, int], str] = {}
         """What the files say of the steps that are not finished, by split and step; as of the last look."""
         self.ending = ""
-        """What the run's own marker of its end says: see `Endings`."""
+        """What the run's own marker of its end says: see `Format.ending`."""
         self._ending_s = -ENDING_S
         self._times_s = -TIMES_S
 
@@ -134,7 +135,7 @@ class OpenRun:
 
         With `texts` also those whose texts could not be written: answers are complete without them, but slower.
         """
-        return [*self._failures.values(), *(self._texts.failures() if texts else ())]
+        return [*self._failures.values(), *(self._backfill.failures() if texts else ())]
 
     def source(self, name: str) -> Source | None:
         """The source of that name."""
@@ -192,15 +193,18 @@ class OpenRun:
 
         Returns whether there were any.
         """
+        paths = list(paths)
         damaged = [path for path in paths if not is_readable(path)]
         for path in damaged:
             discard(path)
+        underived = self.catalog.underive([path for path in paths if not is_readable(derived_of(path))])
+        self._lacking += underived
         self._damaged += damaged
         if damaged and self._thread is not None and not self._thread.is_alive() and not self._stop.is_set():
             with self._mending:  # nobody follows the run, so it is mended here
                 self._guarded(self._look)
                 self._guarded(self._index_new)
-        return bool(damaged)
+        return bool(damaged or underived)
 
     def lacks_texts(self, path: Path) -> None:
         """Note a segment without texts that can be read: where it had some, they are written again."""
@@ -219,6 +223,8 @@ class OpenRun:
                 self._guarded(self._write_packs)
             if not self._stop.is_set():
                 self._guarded(self._index_text)
+            if not self._stop.is_set():
+                self._guarded(lambda: self._packs.write_derived(self._goes_on))
             self._settled.set()
             if not self._follows:
                 break
@@ -238,7 +244,7 @@ class OpenRun:
         if self._rebuild.is_set():
             self._rebuild.clear()
             self.catalog.drop(self.catalog.parts(), remove=True)
-            self._texts.forget_all()
+            self._backfill.forget_all()
             self._packs.forget()
             self._failures.clear()
         self._looked_s = time.monotonic()
@@ -261,7 +267,7 @@ class OpenRun:
         if stale:
             self.catalog.drop(stale, remove=True)
         for key in self.catalog.drop_tails(self._sources.all()):
-            self._due.scanned(key, 0)
+            self._schedule.scanned(key, 0)
         self._update("scalars")
         self._on_change(self)
 
@@ -271,20 +277,20 @@ class OpenRun:
         due = [key for key in self._failures if key[0] in changed or not key[0] or again]
         for key in due:
             del self._failures[key]
-        if again and self._texts.retry():
+        if again and self._backfill.retry():
             self._failed_s = time.monotonic()
             return True
         return bool(due)
 
     def _look_at_states(self) -> None:
-        states = self.format.step_states(self.info) if isinstance(self.format, StepStates) else {}
+        states = self.format.step_states(self.info)
         if states != self.step_states:
             self.step_states = states
             self.catalog.touch()
             self._on_change(self)
 
     def _look_at_ending(self) -> None:
-        if not isinstance(self.format, Endings) or time.monotonic() - self._ending_s < ENDING_S:
+        if time.monotonic() - self._ending_s < ENDING_S:
             return
         self._ending_s = time.monotonic()
         ending = self.format.ending(self.info)
@@ -294,19 +300,19 @@ class OpenRun:
 
     def _look_at_times(self) -> None:
         """Learn the run's rhythm, where it says more of it than the times of its files."""
-        if not isinstance(self.format, TellsTimes) or time.monotonic() - self._times_s < TIMES_S:
+        if time.monotonic() - self._times_s < TIMES_S:
             return
         if not self._idle or self._times_s < 0:
             self._times_s = time.monotonic()
             self._sources.rhythm.saw_writes(self.format.times_s(self.info))
 
     def _drop_damaged(self) -> None:
-        self._texts.lost({self._lacking.pop() for _ in range(len(self._lacking))})
+        self._backfill.lost({self._lacking.pop() for _ in range(len(self._lacking))})
         damaged = {self._damaged.pop() for _ in range(len(self._damaged))}
         if damaged:
             held = [(s.meta.source, s.meta.part) for s in self.snapshot().segments if s.path in damaged]
             self.catalog.drop(held, remove=True)
-            self._texts.forget(damaged)
+            self._backfill.forget(damaged)
 
     def _index_new(self) -> None:
         """Scan what no segment or tail holds yet, the newest first: a little here, the rest in the workers.
@@ -316,11 +322,11 @@ class OpenRun:
         phases, worked = self._phases(), False
         pending = next(phases)
         while not self._stop.is_set():
-            due = next(pending, None) if len(self._flying) <= self._workers.count else None
+            due = next(pending, None) if len(self._flying) <= self._executor.count else None
             if due is not None:
                 self._begin(*due)
             elif self._flying:
-                if any(self._due.goes_further(*part) for part in self._land(LOOK_S)):
+                if any(self._schedule.goes_further(*part) for part in self._land(LOOK_S)):
                     phases = self._phases()
                     pending = next(phases)
             elif (following := next(phases, None)) is not None:
@@ -340,18 +346,18 @@ class OpenRun:
     def _begin(self, place: SourceState, part: int) -> None:
         key = (place.source.name, part)
         held = self.catalog.segment(key)
-        if held is not None and not self._due.settles(place, part, held, self.catalog.tail(key)):
+        if held is not None and not self._schedule.settles(place, part, held, self.catalog.tail(key)):
             self._grow(place, part)
             self._tell()
             return
-        place = self._due.as_due(place, part)
-        job = Job(folder=str(self.catalog.folder), run=self.info, source=place.source, part=part)
-        cost = self._due.cost(place, part)
-        if self._inline_left >= cost:
-            self._inline_left -= cost
-            self._built(place, key, perform(job))
+        place = self._schedule.as_due(place, part)
+        cost = self._schedule.cost(place, part)
+        job = ScanJob(folder=str(self.catalog.folder), run=self.info, source=place.source, part=part, cost=cost)
+        future = self._executor.submit(job)
+        if future.done():
+            self._built(place, key, future.result())
         else:
-            self._flying[self._workers.submit(job)] = place, key
+            self._flying[future] = place, key
 
     def _land(self, timeout_s: float) -> list[tuple[SourceState, int]]:
         """Wait for a worker's answer, and take those that are there. Returns their parts."""
@@ -359,17 +365,17 @@ class OpenRun:
         parts = []
         for future in landed:
             place, key = self._flying.pop(future)
-            self._built(place, key, ScanReply() if future.cancelled() else future.result())
+            self._built(place, key, JobReply() if future.cancelled() else future.result())
             parts.append((place, key[1]))
         return parts
 
-    def _built(self, place: SourceState, key: PartKey, answer: ScanReply) -> None:
+    def _built(self, place: SourceState, key: PartKey, answer: JobReply) -> None:
         if answer.error:
             self._fail(key, answer.error)
         elif answer.meta is not None:
             for path in self.catalog.add(answer.meta):
                 self._budget.wrote(path)
-            self._due.scanned(key, max(place.state.size, answer.meta.fingerprint.state.size))
+            self._schedule.scanned(key, max(place.state.size, answer.meta.fingerprint.state.size))
         self._tell()
 
     def _tell(self) -> None:
@@ -379,7 +385,7 @@ class OpenRun:
 
     def _phases(self) -> Iterator[Iterator[tuple[SourceState, int]]]:
         """What is to be scanned: for each phase the parts, listed anew as they are asked for."""
-        for phase in (self._due.pending, self._due.lacking_texts):
+        for phase in (self._schedule.pending, self._schedule.lacking_texts):
             yield phase(lambda key: key in self._failures or self._is_flying(key))
 
     def _is_flying(self, key: PartKey) -> bool:
@@ -390,11 +396,11 @@ class OpenRun:
         held, tail = self.catalog.segment(key), self.catalog.tail(key)
         assert held is not None
         start = tail.stop if tail else held.meta.stop
-        stop = self._due.span(place, part)[1]
+        stop = self._schedule.span(place, part)[1]
         # before it is scanned: what is written again meanwhile then no longer holds
         print_ = fingerprint.take_of(place.source.location, place.state)
         found = scan(self.info, place.source, start, stop)
-        self._due.scanned(key, place.state.size)
+        self._schedule.scanned(key, place.state.size)
         if found.named or found.problems or any(p.transient for p in (tail or held.meta).problems):
             self.catalog.grow(key, found, print_)
 
@@ -406,7 +412,7 @@ class OpenRun:
 
     def _write_packs(self) -> None:
         """Write the packs that are missing, until something new waits."""
-        if self._packs.due():
+        if self._packs.pending():
             self._update("text")
             self._on_change(self)
         self._packs.write(self._goes_on)
@@ -414,14 +420,14 @@ class OpenRun:
     def _index_text(self) -> None:
         """Write the texts of the segments that have none, until something new waits."""
         segments = self.snapshot().segments
-        due = self._texts.due(segments)
+        due = self._backfill.pending(segments)
         if due:
             self._update("text")
             self._on_change(self)
         sources = {name: place.source for name, place in self._sources.all().items()}
-        before = self._texts.failures()
-        whole = self._texts.write(due, segments, sources, self._goes_on)
-        if self._texts.failures() != before:
+        before = self._backfill.failures()
+        whole = self._backfill.write(due, segments, sources, self._goes_on)
+        if self._backfill.failures() != before:
             self._failed_s = time.monotonic()
             self.catalog.touch()
         if whole and self._progress.phase != "ready":

@@ -25,7 +25,7 @@ EXPANSION = 8
 """So many times as much as it is long is a small compressed file taken to hold."""
 
 
-class Due:
+class Schedule:
     """What no segment or tail of a catalog holds yet. Asked by the thread that changes the catalog."""
 
     def __init__(self, catalog: Catalog, sources: Sources, *, splittable: bool) -> None:

@@ -9,8 +9,10 @@ import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rolloupe.columns import ANNOTATED
 from rolloupe.index.fingerprint import Fingerprint
-from rolloupe.index.segments.columns import MAX_METRICS, MAX_TAGS, SAID
+from rolloupe.index.segments.columns import MAX_METRICS, MAX_TAGS
+from rolloupe.index.segments.derived_values import DerivedMeta
 from rolloupe.index.segments.extreme_tokens import Extreme, most_extreme
 from rolloupe.index.segments.segment import SegmentMeta
 from rolloupe.index.segments.step_stats import STAMPS, Moments, SeriesSketch, Sketch
@@ -28,6 +30,8 @@ class Pack(Struct, eq=False):
     path: Path
     members: int
     is_good: bool = True
+    derived: Path | None = None
+    """The file with the derived metrics of the same rows, where every segment has some."""
 
 
 class Segment(NamedTuple):
@@ -38,6 +42,15 @@ class Segment(NamedTuple):
     pack: Pack | None = None
     first: int = 0
     """Where in the pack its rows begin."""
+    derived: DerivedMeta | None = None
+    """What is there of its derived metrics."""
+    sketches: Sequence[Sketch] = ()
+    """Those of `meta`, with the sums of derived metrics; empty where there are none."""
+
+
+def age_of(segment: Segment) -> int:
+    """Orders segments from old to new: their last step."""
+    return max((sketch.step for sketch in segment.meta.sketches), default=0)
 
 
 class Aside(NamedTuple):
@@ -67,8 +80,10 @@ class Piece(NamedTuple):
     """Where in its source the part, or what a tail has beyond its segment, begins."""
     fingerprint: Fingerprint | None = None
     """What the source was when the segment was made; None for a tail."""
-    says_discarded: bool = False
+    annotates_discarded: bool = False
     """True where they say of samples whether they were trained on."""
+    derived: Sequence[str] = ()
+    """The derived metrics that are there."""
     aside: Sequence[Aside] = ()
     """Of which steps rows are left aside."""
 
@@ -116,22 +131,27 @@ class Snapshot(NamedTuple):
         """The pieces with rows of these steps, each once."""
         return list({id(piece): piece for key in keys for piece in self.pieces[key]}.values())
 
+    def lacking(self, name: str, keys: Iterable[StepKey] | None = None) -> int:
+        """How many samples, of some steps or all, have no value of a derived metric yet: their texts come later."""
+        pieces = self.of(self.pieces if keys is None else keys)
+        return sum(piece.rows for piece in pieces if name not in piece.derived)
+
     def annotated(self) -> frozenset[str]:
         """The names of what annotations may say: fixed columns, sample metrics and tags."""
-        metrics, tags = self.said_names()
-        return frozenset([*SAID, *metrics, *tags] if self.annotations else [])
+        metrics, tags = self.annotated_names()
+        return frozenset([*ANNOTATED, *metrics, *tags] if self.annotations else [])
 
     @property
-    def says_discarded(self) -> bool:
+    def annotates_discarded(self) -> bool:
         """True where annotations say of samples whether they were trained on: the sketches then do not know."""
-        return any(piece.says_discarded for piece in self.annotations)
+        return any(piece.annotates_discarded for piece in self.annotations)
 
     @property
     def has_discarded(self) -> bool:
         """True where some sample may not have been trained on."""
-        return self.says_discarded or any(sketch.discarded for sketch in self.steps.values())
+        return self.annotates_discarded or any(sketch.discarded for sketch in self.steps.values())
 
-    def said_names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def annotated_names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The sample metrics and the tags of annotations that are joined: those beyond show in the sample alone."""
         metrics, tags = _union(p.metrics for p in self.annotations), _union(p.tags for p in self.annotations)
         return metrics[:MAX_METRICS], tags[:MAX_TAGS]
@@ -182,10 +202,10 @@ def snapshot_of(
 
 
 def _on_disk(segment: Segment) -> Piece:
-    meta, path, pack, first = segment
+    meta, path, pack, first, derived, sketches = segment
     return Piece(
-        meta.source, path, None, meta.sketches, meta.metrics, meta.tags, meta.annotates, meta.stop, pack, first,
-        meta.start, meta.fingerprint, meta.says_discarded,
+        meta.source, path, None, sketches or meta.sketches, meta.metrics, meta.tags, meta.annotates, meta.stop, pack,
+        first, meta.start, meta.fingerprint, meta.annotates_discarded, derived.names if derived else (),
     )  # fmt: skip
 
 
@@ -233,11 +253,13 @@ def _added(a: Sketch, b: Sketch) -> Sketch:
         left = older.rows + older.superseded + newer.superseded
         return replace(newer, superseded=left, stamp=(older.stamp + newer.stamp) % STAMPS)
     columns, metrics = _merged(a.columns, b.columns), _merged(a.metrics, b.metrics)
-    series = _merged(a.series, b.series)
+    series, derived = _merged(a.series, b.series), _merged(a.derived, b.derived)
     stamp, launch = (a.stamp + b.stamp) % STAMPS, max(a.launch, b.launch)
     discarded = dict(Counter(a.discarded) + Counter(b.discarded))
     left = a.superseded + b.superseded
-    return Sketch(a.split, a.step, a.rows + b.rows, -1, columns, metrics, stamp, series, launch, discarded, left)
+    return Sketch(
+        a.split, a.step, a.rows + b.rows, -1, columns, metrics, stamp, series, launch, discarded, left, derived
+    )
 
 
 def _merged(a: dict[str, Summed], b: dict[str, Summed]) -> dict[str, Summed]:

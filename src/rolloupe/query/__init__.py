@@ -1,6 +1,9 @@
-"""Questions asked of a run. Every face (web, terminal, command line, Python, export) asks these and no others."""
+"""Queries on a run. Every interface (web, terminal, command line, Python, export) uses these functions alone."""
 
-from rolloupe.query.engine.names import has_column, value_of, without_aliases
+from rolloupe.query.curves.curve import check_curve, curve, curves
+from rolloupe.query.curves.decimation import LEAST_POINTS
+from rolloupe.query.curves.records import Curve, CurveOptions, CurveQuery
+from rolloupe.query.engine.names import has_column, is_derived, value_of, without_aliases
 from rolloupe.query.evals.grader import Judge, judges
 from rolloupe.query.evals.grader import bar_of as evals_bar
 from rolloupe.query.evals.scores import Answer, EvalStep, EvalSummary, Grid, answers, evals, grid
@@ -34,24 +37,28 @@ from rolloupe.query.run.trainer_files import (
     logtrees,
     may_report,
     metric_names,
-    metric_rows,
     metrics,
     report_files,
 )
+from rolloupe.query.run.trainer_metrics import metric_rows, trainer_version
 from rolloupe.query.sample.compare import Compared, GroupAnswer, Spot, TextPiece, chars_before, compared
 from rolloupe.query.sample.load import locate, neighbours, raw, read, sample, sample_and_group
-from rolloupe.query.sample.same_prompt import Recurrence, problem_of, recurring
+from rolloupe.query.sample.same_prompt import Recurrence, prompt_hash_of, recurring
 from rolloupe.query.sample.stream import Reader, whole
 from rolloupe.query.samples.groups import Group, GroupPage, groups_page
+from rolloupe.query.samples.length import with_length
 from rolloupe.query.samples.lookup import by_uid, named, responses
-from rolloupe.query.samples.pages import every, in_scope, samples, table
+from rolloupe.query.samples.pages import every, in_scope, names_derived, samples, table
 from rolloupe.query.samples.usual_columns import usual_columns
 from rolloupe.query.steps.discards import discards
 from rolloupe.query.steps.latest import Newest, newest
 from rolloupe.query.steps.summaries import columns, groups, series, splits, steps, token_series_names, value_names
 from rolloupe.query.tokens.extremes import token_series
+from rolloupe.query.tokens.page import TokenPage, token_page
+from rolloupe.query.tokens.spans import TokenSpans
 
 __all__ = [
+    "LEAST_POINTS",
     "Among",
     "And",
     "Answer",
@@ -61,6 +68,9 @@ __all__ = [
     "Completion",
     "Condition",
     "ConfigDifferences",
+    "Curve",
+    "CurveOptions",
+    "CurveQuery",
     "Discards",
     "EvalStep",
     "EvalSummary",
@@ -90,11 +100,14 @@ __all__ = [
     "StepSummary",
     "Suggestion",
     "TextPiece",
+    "TokenPage",
+    "TokenSpans",
     "all_conversations",
     "answers",
     "by_uid",
     "catalogue",
     "chars_before",
+    "check_curve",
     "checkpoints",
     "code_diff",
     "columns",
@@ -103,6 +116,8 @@ __all__ = [
     "config",
     "config_differences",
     "conversations",
+    "curve",
+    "curves",
     "discards",
     "evals",
     "evals_bar",
@@ -113,6 +128,7 @@ __all__ = [
     "groups_page",
     "has_column",
     "in_scope",
+    "is_derived",
     "judges",
     "locate",
     "logtree",
@@ -122,11 +138,12 @@ __all__ = [
     "metric_rows",
     "metrics",
     "named",
+    "names_derived",
     "neighbours",
     "newest",
     "problem_count",
-    "problem_of",
     "problems",
+    "prompt_hash_of",
     "raw",
     "read",
     "recurring",
@@ -139,11 +156,14 @@ __all__ = [
     "splits",
     "steps",
     "table",
+    "token_page",
     "token_series",
     "token_series_names",
+    "trainer_version",
     "usual_columns",
     "value_names",
     "value_of",
     "whole",
+    "with_length",
     "without_aliases",
 ]

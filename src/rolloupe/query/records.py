@@ -1,5 +1,7 @@
-"""The question and the answers: `SampleQuery`, and the typed results of the query functions."""
+"""Queries and answers: `SampleQuery`, and the typed results of the query functions."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -11,8 +13,8 @@ from rolloupe.query.filter.nodes import Filter
 class SampleQuery(Struct, frozen=True, kw_only=True):
     """Which samples of a run, in which order, how many. URL, CLI and API all parse to this.
 
-    An empty `splits` means every split, and `eval` among them every `eval/...`; steps are inclusive. `sort` is `index`
-    or any column or sample metric (`reward`, `advantage`, `response_tokens`, `turns`, ...); missing values come last
+    An empty `splits` means every split, and `eval` in it every `eval/...`; steps are inclusive. `sort` is `index` or
+    any column or sample metric (`reward`, `advantage`, `response_tokens`, `turns`, ...); missing values come last
     either way. A sample must fulfil every filter in `where`.
     """
 
@@ -21,8 +23,10 @@ class SampleQuery(Struct, frozen=True, kw_only=True):
     step_max: int | None = None
     group: str | None = None
     trained: bool | None = None
-    """Only samples that were trained on, or only those that were not; None for both."""
+    """True: only trained samples; False: only discarded ones; None: both."""
     where: tuple[Filter, ...] = ()
+    typed: str = ""
+    """The text of `where` as typed, if any: errors name places in it."""
     sort: str = "index"
     descending: bool = False
     offset: int = 0
@@ -30,7 +34,7 @@ class SampleQuery(Struct, frozen=True, kw_only=True):
 
 
 class Stats(Struct, frozen=True):
-    """Of the finite values: how many, mean, population standard deviation, extremes; `excluded` had none."""
+    """Statistics of the finite values: count, mean, population standard deviation, extremes; `excluded` had none."""
 
     count: int
     mean: float | None
@@ -41,7 +45,7 @@ class Stats(Struct, frozen=True):
 
 
 class SplitSummary(NamedTuple):
-    """What is indexed of a split so far. `groups` counts groups per step, summed."""
+    """One split, as far as it is indexed. `groups` sums the groups of all steps."""
 
     name: str
     steps: int
@@ -51,9 +55,9 @@ class SplitSummary(NamedTuple):
     last_step: int | None
     reward: Stats
     superseded: int = 0
-    """Samples of steps that a later launch recorded again; they are in no other number."""
+    """Samples of steps that a later launch recorded again; no other number counts them."""
     discarded: int | None = 0
-    """How many of the samples were not trained on: `reward` is of the others. None where `quick` cannot tell."""
+    """Number of discarded samples: `reward` covers the others. None if a `quick` answer cannot know."""
 
 
 class StepSummary(NamedTuple):
@@ -64,11 +68,11 @@ class StepSummary(NamedTuple):
     samples: int
     reward: Stats
     state: str = ""
-    """`being written` or `incomplete` where the format can tell; else empty."""
+    """`being written` or `incomplete` if the format can tell; else empty."""
     stamp: int = 0
-    """Another number where the samples of the step are others."""
+    """Changes whenever the samples of the step change."""
     discarded: int = 0
-    """How many of the samples were not trained on: `reward` is of the others."""
+    """Number of discarded samples: `reward` covers the others."""
 
 
 class GroupSummary(NamedTuple):
@@ -81,13 +85,13 @@ class GroupSummary(NamedTuple):
     reward: Stats
     env: str
     discarded: str = ""
-    """Why samples of it were not trained on: the reasons, the most frequent first."""
+    """Why its samples were discarded: the reasons, the most frequent first."""
 
 
 class Discards(NamedTuple):
-    """How many samples of a step were not trained on for one reason.
+    """The number of samples of a step discarded for one reason.
 
-    `unfinished` of them were cancelled, or failed: there is no answer to read.
+    `unfinished` of them were cancelled, or failed, and have no answer to read.
     """
 
     split: str
@@ -107,7 +111,7 @@ class SeriesPoint(NamedTuple):
 
 
 class ExtremeToken(NamedTuple):
-    """A token at which a series is extreme: the sample it is of, and its index in the sample's series."""
+    """A token with an extreme value: its sample, and its index in the sample's series."""
 
     key: SampleKey
     token: int
@@ -115,9 +119,9 @@ class ExtremeToken(NamedTuple):
 
 
 class StepSeries(NamedTuple):
-    """A token series at a step, over the tokens of all samples; absent values are left out and not counted.
+    """A token series at a step, over the tokens of all samples; absent values are not counted.
 
-    `lowest` and `highest` are of different samples each, the most extreme first.
+    `lowest` and `highest` are each from different samples, the most extreme first.
     """
 
     name: str
@@ -127,7 +131,7 @@ class StepSeries(NamedTuple):
 
 
 class SampleItem(NamedTuple):
-    """A sample in a list: what the index knows of it."""
+    """A sample in a list: the facts in the index."""
 
     key: SampleKey
     uid: str
@@ -146,16 +150,20 @@ class SampleItem(NamedTuple):
     response: str
     """Start of the response."""
     response_end: str
-    """Its end, where that start is not all of it."""
+    """The end of the response, if the start above is not all of it."""
     metrics: dict[str, float]
     tags: dict[str, str]
+    derived: Mapping[str, float | str] = MappingProxyType({})
+    """Derived metrics in the query or requested explicitly, by their names without `derived.`."""
 
 
 class SamplePage(NamedTuple):
-    """A page of a list: `offset` is where it begins among `total`."""
+    """A page of a list: `offset` is its start among `total`."""
 
     total: int
     offset: int
     samples: list[SampleItem]
     stamp: int = 0
-    """That of `StepSummary`, where the page is of one step."""
+    """The stamp of `StepSummary`, if the page is of one step."""
+    pending: int = 0
+    """Samples still without a value of a derived metric in the query: they count as missing."""

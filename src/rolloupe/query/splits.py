@@ -1,8 +1,8 @@
-"""Which splits a name asks for: `eval` stands for every `eval/...`."""
+"""Names of splits in queries: `eval` means every `eval/...`."""
 
 EVALS = "eval"
 
 
 def is_asked(split: str, asked: str | None) -> bool:
-    """True for a split that is asked for: by its own name, as one of all evaluations, or without a name."""
+    """True for a requested split: by its own name, as one of all evaluations, or without a name."""
     return asked in (None, split) or (asked == EVALS and split.startswith("eval/"))

@@ -1,7 +1,7 @@
-"""The write side: files that a trainer leaves behind, in layouts that the formats of this package read.
+"""The write side: writes a trainer's rollouts to files, in layouts that this package also reads.
 
-`Recorder` writes the native layout; a module named after another layout writes that one. Importing this loads nothing
-heavy; `Recorder` needs NumPy, and pyarrow once there are token series to write.
+`Recorder` writes the native layout; each module in `writers` writes the layout that it is named after. Importing this
+package loads nothing heavy; `Recorder` needs NumPy, and pyarrow once it writes token series.
 """
 
 from importlib import import_module
@@ -14,7 +14,7 @@ __all__ = ["Recorder", "RecorderWarning"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import the recorder when it is first asked for."""
+    """Import the recorder on first access."""
     if name not in __all__:
         raise AttributeError(f"module 'rolloupe.record' has no attribute {name!r}")
     return getattr(import_module("rolloupe.record.recorder"), name)

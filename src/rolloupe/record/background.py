@@ -1,8 +1,8 @@
-"""The thread that writes, so that training does not wait: a bounded queue before it, and counts of what was lost.
+"""The thread that writes, so that training does not wait: a bounded queue in front of it, and counts of losses.
 
-When the queue is full the oldest token series go first. Text and numbers are kept until they alone are twice as much as
-the queue is to hold, as where a disk hangs for an hour: then what comes is not taken. With `on_full="block"` whoever
-records waits instead.
+When the queue is full, it drops the oldest token series first. It keeps text and numbers until they alone take twice
+the queue's capacity, as when a disk hangs for an hour; then it refuses new lines. With `on_full="block"` the caller
+waits instead.
 """
 
 import os
@@ -21,17 +21,17 @@ from rolloupe.record.token_facts import facts
 from rolloupe.record.values.arrays import Array
 
 REST_S = 1.0
-"""What was recorded is written after this long at the latest: who watches sees it within two seconds."""
+"""Every recorded line is written after this long at the latest, so that a viewer shows it within two seconds."""
 
 LINES_SHARE = 2
-"""So many times the capacity may be lines that nothing can be taken from."""
+"""The lines without token series may take this many times the capacity."""
 
 BATCH_BYTES = 32 * 2**20
-"""A part is written once so much waits for it."""
+"""A part is written once this many bytes wait for it."""
 
 
 class QueuedLine:
-    """A line to be written: its file, its record, and the token series that belong to it."""
+    """A line that waits to be written: its file, its record, and its token series."""
 
     __slots__ = ("dropped", "kind", "record", "series", "size_bytes")
 
@@ -44,18 +44,18 @@ class QueuedLine:
 
     @property
     def series_bytes(self) -> int:
-        """What its token series take."""
+        """Size of its token series in bytes."""
         return sum(values.nbytes for values in self.series.values())
 
     def shed(self) -> int:
-        """Let go of the token series; returns how many bytes that frees."""
+        """Drop the token series; returns how many bytes that frees."""
         freed, self.dropped, self.series = self.series_bytes, [*self.series], {}
         self.size_bytes -= freed
         return freed
 
 
 class Background:
-    """Writes the files of one producer. `seen` is called with each line before it is written, in the writing thread."""
+    """Writes the files of one producer. The writing thread calls `seen` with each line before it writes the line."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Background:
         self.root = root
         self.producer = producer
         self.dropped = 0
-        """Token series that did not fit."""
+        """Number of token series dropped because the queue was full."""
         self._lost = 0
         self._capacity = capacity_bytes
         self._block = block
@@ -80,7 +80,7 @@ class Background:
         self._part = _last_part(root / "tokens" / producer)
         self._queue: deque[QueuedLine] = deque()
         self._rich: deque[QueuedLine] = deque()
-        """Those of the queue that have token series."""
+        """The queued lines that have token series."""
         self._queued_bytes = 0
         self._given = self._done = 0
         self._urgent = self._closed = False
@@ -89,12 +89,12 @@ class Background:
 
     @property
     def vanished(self) -> int:
-        """How often a file was gone that had been written to."""
+        """How often a file that had been written to was gone."""
         return sum(file.vanished for file in self._files.values())
 
     @property
     def lost(self) -> int:
-        """How many lines and token series were given and are in no file, nor will be."""
+        """How many lines and token series were recorded but are in no file, and never will be."""
         with self._changed:
             return self._lost + self.dropped
 
@@ -106,15 +106,15 @@ class Background:
 
     @property
     def waiting(self) -> int:
-        """How many lines are not written yet."""
+        """How many lines still wait to be written."""
         return self._given - self._done
 
     def claim(self) -> bool:
-        """Take the producer's name for this process; False where another one that lives has it. Raises `OSError`."""
+        """Claim the producer's name for this process; False if another live process has it. Raises `OSError`."""
         return self._files["samples"].claim()
 
     def put(self, item: QueuedLine) -> None:
-        """Have a line written."""
+        """Queue a line for writing."""
         with self._changed:
             while self._queued_bytes + item.size_bytes > self._capacity and self._queue:
                 if self._block:
@@ -123,7 +123,7 @@ class Background:
                 elif not self._shed(item):
                     break
             if not self._block and self._queue and self._queued_bytes + item.size_bytes > LINES_SHARE * self._capacity:
-                self._lose(f"{item.kind}: nothing was written for so long that there is no room for more")
+                self._lose(f"{item.kind}: nothing was written for so long that the queue is full")
                 return
             self._queue.append(item)
             if item.series:
@@ -135,7 +135,7 @@ class Background:
             self._changed.notify_all()
 
     def _shed(self, coming: QueuedLine) -> bool:
-        """Make room by letting go of the oldest token series that wait; False where there are none."""
+        """Make room by dropping the oldest queued token series; False if none are queued."""
         if self._rich:
             item = self._rich.popleft()
             self.dropped += len(item.series)
@@ -148,7 +148,7 @@ class Background:
         return True
 
     def flush(self) -> None:
-        """Wait until all that was put is written, or could not be."""
+        """Wait until every queued line is written or has failed."""
         with self._changed:
             wanted = self._given
             while self._done < wanted:
@@ -161,7 +161,7 @@ class Background:
         self._changed.notify_all()
 
     def close(self) -> None:
-        """Write what waits, end the thread, let go of the files."""
+        """Write the queued lines, end the thread and close the files."""
         self.flush()
         with self._changed:
             self._closed = True
@@ -171,7 +171,7 @@ class Background:
         self.abandon()
 
     def abandon(self) -> None:
-        """Let go of the files, as a process must that was forked off from the one whose they are."""
+        """Close the files without writing, as a forked process must: they belong to its parent."""
         for file in self._files.values():
             file.close()
 
@@ -185,7 +185,7 @@ class Background:
             for group in _batches(batch):
                 try:
                     self._write(group)
-                except BaseException as error:  # whatever it is, whoever waits must not wait for ever
+                except BaseException as error:  # whatever it is, callers must not wait for ever
                     self._lose(error, len(group))
                 finally:
                     with self._changed:
@@ -194,7 +194,7 @@ class Background:
                         self._changed.notify_all()
 
     def _batch(self) -> list[QueuedLine]:
-        """Wait for what is to be written now; nothing once the recorder is closed."""
+        """Wait for lines that are due, and return them; none once the recorder is closed."""
         with self._changed:
             while not self._queue and not self._closed:
                 self._changed.wait()
@@ -212,7 +212,7 @@ class Background:
         return self._urgent or self._closed or self._queued_bytes >= min(BATCH_BYTES, self._capacity // 2)
 
     def _write(self, batch: list[QueuedLine]) -> None:
-        """Write the part first: a line that stands must not name what is not there."""
+        """Write the part first: a line must not name a part that does not exist."""
         for item in batch:
             self._look_at(item)
         with_series = [item for item in batch if item.series]
@@ -228,7 +228,7 @@ class Background:
             self._seen(item)
             if found := facts(item.series):
                 item.record["series"] = {"facts": found}
-        except Exception as error:  # what follows from a sample must not cost it
+        except Exception as error:  # an error in derived metrics must not cost the sample
             self._trouble.report(error)
 
     def _write_part(self, items: list[QueuedLine]) -> None:
@@ -259,7 +259,7 @@ class Background:
 
 
 def _batches(items: list[QueuedLine]) -> list[list[QueuedLine]]:
-    """Cut what waits into pieces that make parts of a bounded size, in order."""
+    """Cut the queued lines into batches, in order, each for a part of bounded size."""
     found: list[list[QueuedLine]] = [[]]
     size = 0
     for item in items:

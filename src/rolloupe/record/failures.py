@@ -1,4 +1,4 @@
-"""What went wrong while recording: counted, told once, never raised unless a recorder is strict."""
+"""Failures while recording: counted, reported once, and raised only by a strict recorder."""
 
 import contextlib
 import inspect
@@ -21,14 +21,14 @@ class RecorderWarning(UserWarning):
 
 
 def _told(error: BaseException) -> str:
-    """What an error says: of files the folder alone, since each that cannot be written has a name of its own."""
+    """The text of an error; for a file, only its folder, since every unwritable file has a different name."""
     if isinstance(error, OSError) and error.strerror and isinstance(error.filename, str):
         return f"{type(error).__name__}: {error.strerror}: {os.path.dirname(error.filename)}"
     return f"{type(error).__name__}: {text_of(error)}"
 
 
 def _to_the_caller() -> int:
-    """How far up the first line stands that is not of this package, as `warnings.warn` in the caller counts it."""
+    """The stack level of the first frame outside this package, as `warnings.warn` in the caller counts it."""
     level, frame = 0, inspect.currentframe()
     while frame is not None and frame.f_code.co_filename.startswith(HERE):
         level, frame = level + 1, frame.f_back
@@ -36,19 +36,19 @@ def _to_the_caller() -> int:
 
 
 class Trouble:
-    """The troubles of one recorder; any thread may report."""
+    """The failures of one recorder; any thread may report."""
 
     def __init__(self, *, strict: bool) -> None:
         self.strict = strict
         self.counts: Counter[str] = Counter()
-        """By reason, how many values, calls or lines."""
+        """How many values, calls or lines failed, by reason."""
         self._untold: deque[str] = deque()
         self._said: set[str] = set()
         self._raised: BaseException | None = None
         self._lock = threading.Lock()
 
     def met(self, error: BaseException, count: int = 1, where: str = "") -> None:
-        """Raise the error of a call where the recorder is strict, else report it. `where` says what it is about."""
+        """Raise the error of a call if the recorder is strict, else report it. `where` names its subject."""
         if self.strict:
             if where:
                 raise ValueError(f"{where}: {text_of(error)}") from error
@@ -56,21 +56,21 @@ class Trouble:
         self.report(error, count, where)
 
     def report(self, error: BaseException | str, count: int = 1, where: str = "", first: str = "") -> None:
-        """Count it; it is told by the next call of the training loop, with where it was met `first`. Never raises."""
-        told = error if isinstance(error, str) else _told(error)
-        reason = f"{where}: {told}"[:MAX_CHARS] if where else told[:MAX_CHARS]
+        """Count a failure; the next call of the training loop warns of it and of its `first` place. Never raises."""
+        message = error if isinstance(error, str) else _told(error)
+        reason = f"{where}: {message}"[:MAX_CHARS] if where else message[:MAX_CHARS]
         with self._lock:
             if isinstance(error, BaseException):
                 self._raised = self._raised or error
             if reason not in self.counts and len(self.counts) >= MAX_REASONS:
                 reason = OTHER
             if reason not in self.counts:
-                told = f"not everything is recorded: {reason}"
-                self._untold.append(f"{told}. First: {first}"[: 2 * MAX_CHARS] if first else told)
+                message = f"not everything is recorded: {reason}"
+                self._untold.append(f"{message}. First: {first}"[: 2 * MAX_CHARS] if first else message)
             self.counts[reason] += max(1, count)
 
     def say(self, told: str, once: str = "") -> None:
-        """Have it told by the next call; nothing is lost by it. What has a name for `once` is told a single time."""
+        """Have the next call report a message that means no loss; messages with the same `once` are reported once."""
         with self._lock:
             if once not in self._said:
                 self._untold.append(told[:MAX_CHARS])
@@ -78,23 +78,23 @@ class Trouble:
                 self._said.add(once)
 
     def tell(self) -> None:
-        """Warn of what has not been told yet, in the thread of the caller. Never raises."""
+        """Warn, in the caller's thread, of failures not yet reported. Never raises."""
         while self._untold:
             with contextlib.suppress(IndexError):
-                told = self._untold.popleft()
+                message = self._untold.popleft()
                 try:
-                    warnings.warn(told, RecorderWarning, stacklevel=_to_the_caller())
+                    warnings.warn(message, RecorderWarning, stacklevel=_to_the_caller())
                 except Exception:  # warnings are errors here, and training must go on
                     with contextlib.suppress(Exception):
-                        print(told, file=sys.stderr)
+                        print(message, file=sys.stderr)
 
     def forked(self) -> None:
-        """Called in a process that was forked off: no thread holds the lock, and the other tells what it met."""
+        """Called in a forked process: no thread holds the lock, and the parent reports its own failures."""
         self._lock = threading.Lock()
         self._untold.clear()
 
     def raise_met(self) -> None:
-        """Raise what the writing thread met, once, where the recorder is strict."""
+        """Raise the writing thread's failure, once, if the recorder is strict."""
         error, self._raised = self._raised, None
         if self.strict and error is not None:
             raise error

@@ -1,4 +1,4 @@
-"""What keeps the trouble of recording away from the training loop: methods and functions that raise nothing."""
+"""Keeps failures of recording out of the training loop: methods and functions that do not raise."""
 
 import functools
 import logging
@@ -15,21 +15,21 @@ log = logging.getLogger("rolloupe.record")
 
 
 class Guardable(Protocol):
-    """What has such methods."""
+    """An object with guarded methods."""
 
     trouble: Trouble
 
     def ready(self) -> None:
-        """Get ready for a call. Raises `RuntimeError` where nothing can be recorded any more."""
+        """Prepare for a call. Raises `RuntimeError` if recording is no longer possible."""
         ...
 
 
 def guarded(
     default: Callable[[], Any],
 ) -> Callable[[Callable[Concatenate[S, P], R]], Callable[Concatenate[S, P], R]]:
-    """Have a method raise nothing, unless the recorder is strict or the call itself does not fit its signature.
+    """Make a method raise nothing, unless the recorder is strict or the call does not fit the method's signature.
 
-    What went wrong is told and counted, and the call returns `default()`.
+    The recorder reports and counts a failure, and the call returns `default()`.
     """
 
     def wrap(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
@@ -41,7 +41,7 @@ def guarded(
             except Exception as error:
                 where = error.__traceback__.tb_next if error.__traceback__ else None
                 if isinstance(error, TypeError) and where is None:
-                    raise  # a wrong name of an argument is a bug of the first minute
+                    raise  # a misspelt argument shows up in the first minute
                 self.trouble.met(error)
                 return cast("R", default())
             finally:
@@ -53,7 +53,7 @@ def guarded(
 
 
 class Guard:
-    """Keeps what goes wrong while recording away from the training loop: counted, told of once, raised where asked."""
+    """Keeps failures out of the training loop: counts them, logs the first, and raises them if `strict`."""
 
     def __init__(self, what: str, *, strict: bool) -> None:
         self.failures = 0
@@ -62,7 +62,7 @@ class Guard:
         self._strict = strict
 
     def call(self, work: Callable[[], R], otherwise: R) -> R:
-        """Do some work; where it fails, say so the first time and return `otherwise`, or raise if `strict`."""
+        """Call `work`; if it fails, log the first failure and return `otherwise`, or raise if `strict`."""
         try:
             return work()
         except Exception as error:
@@ -75,7 +75,7 @@ class Guard:
 
 
 class LeftOut:
-    """Counts what of some rows was left out: the first is told at once, how many there were at the end."""
+    """Counts rows that were left out: logs the first at once, and the total at the end."""
 
     def __init__(self, what: str, *, strict: bool) -> None:
         self.count = 0
@@ -83,7 +83,7 @@ class LeftOut:
         self._strict = strict
 
     def met(self, where: str, error: Exception) -> None:
-        """Count it, and tell the first. Raises `error` where it is strict."""
+        """Count a row, and log the first. Raises `error` if strict."""
         if self._strict:
             raise error
         self.count += 1
@@ -91,6 +91,6 @@ class LeftOut:
             log.warning("%s: %s left out: %s", self._what, where, error)
 
     def tell(self) -> None:
-        """Say how many there were, where it was more than the one that is told already."""
+        """Log the total, if it is more than the one already logged."""
         if self.count > 1:
             log.warning("%s: %d left out in all", self._what, self.count)

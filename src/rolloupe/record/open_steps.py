@@ -1,7 +1,7 @@
-"""What a recorder remembers of the steps that go on: whose samples are whose, and what follows from them.
+"""What a recorder remembers of open steps: the identity of samples, and the metrics derived from them.
 
-Bounded, whatever a training loop does: one that never ends a step, or records a million samples in one, loses what
-would follow from the oldest, and nothing of what is written.
+Memory is bounded: if a training loop never ends a step, or records a million samples in one, the oldest lose their
+derived metrics, but every line is still written.
 """
 
 import threading
@@ -13,13 +13,13 @@ from rolloupe.record.background import QueuedLine
 from rolloupe.record.step_metrics import StepSums, Sums
 
 MAX_STEPS = 64
-"""Sums of so many steps are held until `step_end`; of older ones nothing is added to the metrics."""
+"""How many steps keep sums until `step_end`; older ones get no derived metrics."""
 
 STEPS_WITH_SERIES = 4
-"""Token series that may yet be annotated are held for so many steps."""
+"""How many steps keep their token series for annotations."""
 
 MAX_SAMPLES = 200_000
-"""So many uids, and so many groups, are remembered."""
+"""How many uids, and how many groups, are remembered."""
 
 Key = tuple[int, str]
 """Step and split."""
@@ -30,11 +30,11 @@ class Known(NamedTuple):
 
     key: Key
     lengths: frozenset[int]
-    """How long its token series may be: as all its tokens, or as its response. Empty where nobody knows."""
+    """Valid lengths of its token series: of all tokens, or of the response. Empty if unknown."""
 
 
 class OpenSteps:
-    """The steps of one recorder; any thread may ask."""
+    """The open steps of one recorder; any thread may call it."""
 
     def __init__(self, reward_range: tuple[float, float] | None) -> None:
         low, high = reward_range or (0.0, 1.0)
@@ -47,7 +47,7 @@ class OpenSteps:
         self._logged: dict[int, set[str]] = {}
 
     def add(self, uid: str, known: Known, group: str, index: str) -> str:
-        """Remember a sample. Returns what another one of a step that goes on has, too: `uid`, `place` or nothing."""
+        """Remember a sample. Returns what it shares with another sample of an open step: `uid`, `place` or nothing."""
         place = (*known.key, group, index)
         with self._lock:
             twice = "uid" if uid and uid in self._samples else "place" if place in self._places else ""
@@ -61,12 +61,12 @@ class OpenSteps:
         return twice
 
     def lengths_of(self, uid: str) -> frozenset[int]:
-        """How long the series of a sample may be; empty where nobody knows."""
+        """Return the valid lengths of a sample's series; empty if unknown."""
         with self._lock:
             return self._samples[uid].lengths if uid in self._samples else frozenset()
 
     def index(self, split: str, step: int, group: str) -> int:
-        """Count the samples of a group."""
+        """Return the next index of a sample in its group."""
         with self._lock:
             counted = self._counts[split, step, group]
             self._counts[split, step, group] += 1
@@ -76,14 +76,14 @@ class OpenSteps:
         return counted
 
     def logged(self, step: int, names: Iterable[str]) -> None:
-        """Remember which metrics the trainer gave of a step itself."""
+        """Remember which metrics of a step the trainer logged itself."""
         with self._lock:
             self._logged.setdefault(step, set()).update(names)
             while len(self._logged) > MAX_STEPS:
                 del self._logged[next(iter(self._logged))]
 
     def seen(self, item: QueuedLine) -> None:
-        """Add what follows from a line to the sums of its step."""
+        """Add a line to the sums of its step."""
         with self._lock:
             known = self._samples.get(item.record.get("uid", ""))
             if known is None or item.kind == "metrics":
@@ -101,7 +101,7 @@ class OpenSteps:
                 sums.annotate(item.record["uid"], item.series)
 
     def end(self, step: int, values: Mapping[str, float]) -> tuple[dict[str, float], Sums]:
-        """End a step: of `values` and of what follows from its samples, what the trainer has not logged itself."""
+        """End a step: return `values` and the derived metrics, without those that the trainer logged itself."""
         with self._lock:
             ended = {key: self._sums.pop(key) for key in [key for key in self._sums if key[0] == step]}
             for uid in [uid for uid, known in self._samples.items() if known.key[0] <= step]:

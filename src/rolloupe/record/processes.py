@@ -1,4 +1,4 @@
-"""The recorders of this process: which one a folder and a name belong to, and what a fork or an end does to them."""
+"""The recorders of this process, by folder and name, and what they do when the process forks or ends."""
 
 import atexit
 import os
@@ -15,47 +15,47 @@ MAX_NAMES = 10_000
 
 
 class OpenRecorder(Protocol):
-    """A recorder, as far as this module knows it."""
+    """The part of a recorder that this module uses."""
 
     def close(self) -> None:
         """Write what waits, and end."""
         ...
 
     def forked(self) -> None:
-        """Called in a process that was forked off from the one that made it."""
+        """Called in a process forked from the recorder's own."""
         ...
 
 
 _alive: "weakref.WeakValueDictionary[tuple[str, str], OpenRecorder]" = weakref.WeakValueDictionary()
-"""By folder and name: another one of the same takes the place of the former."""
+"""By folder and name; a newer recorder replaces an older one."""
 
 
 def make_way(path: str, name: str) -> None:
-    """Close the recorder of that folder and name, as where a cell of a notebook is run again."""
+    """Close the recorder of that folder and name, for example when a notebook cell runs again."""
     former = _alive.get((path, name))
     if former is not None:
         former.close()
 
 
 def enter(path: str, name: str, recorder: OpenRecorder) -> None:
-    """Take note of a recorder."""
+    """Register a recorder."""
     _alive[path, name] = recorder
 
 
 def at_the_end(close: Callable[[], None]) -> None:
-    """Have a recorder closed when this process ends."""
+    """Close a recorder when this process ends."""
     atexit.register(close)
-    Finalize(None, close, exitpriority=10)  # processes of multiprocessing end without atexit
+    Finalize(None, close, exitpriority=10)  # multiprocessing skips atexit
 
 
 def wanted_name(producer: object) -> str:
-    """What a process is to be called: a name that a file can have, in the folder where it is looked for."""
+    """Return the name for this process: one that is valid as a file name in the run's folder."""
     given = word(producer) or f"rank{os.environ.get('RANK', '0')}"
     return re.sub(r"[^A-Za-z0-9_.-]", "_", given).lstrip(".")[:100] or "rank0"
 
 
 def ranks(producer: object) -> int | None:
-    """How many processes there are of which this is one; None for one that has a name of its own."""
+    """Return the number of processes of which this is one; None if the process has a name of its own."""
     if producer:
         return None
     told = os.environ.get("WORLD_SIZE", "1")
@@ -63,7 +63,7 @@ def ranks(producer: object) -> int | None:
 
 
 def names(wanted: str) -> Iterator[str]:
-    """The names that a process may have, in order: another process may have the first."""
+    """Yield the names that the process may take, in order: another process may hold the first."""
     return islice((wanted if nth == 1 else f"{wanted}-{nth}" for nth in count(1)), MAX_NAMES)
 
 

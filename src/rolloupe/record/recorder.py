@@ -1,7 +1,7 @@
-"""`Recorder`: what a training loop calls.
+"""`Recorder`: the object that a training loop calls.
 
-Calls return at once: arrays are copied, texts are kept, and a thread writes them. Nothing that goes wrong while
-recording reaches the training loop (unless `strict`): it is told once and counted.
+Calls return at once: they copy arrays and keep texts, and a thread writes them. Failures while recording never reach
+the training loop (unless `strict`): the recorder warns once of each kind and counts them.
 """
 
 import atexit
@@ -45,9 +45,9 @@ from rolloupe.record.values.trajectories import Decode, samples_of
 __all__ = ["Recorder", "RecorderWarning"]
 
 CAPACITY_BYTES = 512 * 2**20
-"""So much may wait to be written before token series are let go."""
+"""Bytes that may wait to be written before token series are dropped."""
 
-UNEVEN = "token series of another length than the sample's tokens, and than its response; kept as they are"
+UNEVEN = "token series whose length fits neither the sample's tokens nor its response; kept as they are"
 GO_ON = "They are written while the process lives, at its end, or by another close()"
 
 
@@ -55,17 +55,17 @@ class Recorder:
     """Records one run into a folder, in the native layout (docs/native-format.md).
 
     Args:
-        path: the folder of the run; one that holds a run already is gone on with.
-        config: the configuration, anything: what is no JSON becomes its qualified name or its fields.
-        reward_range: the lowest and the highest reward there can be.
+        path: the run's folder. If it already holds a run, recording resumes there.
+        config: the configuration, any object; values that JSON lacks become their qualified name or their fields.
+        reward_range: the lowest and the highest possible reward.
         metric_ranges: sample metrics with their worst and best value, `{"format": (0, 1), "length": (4000, 0)}`.
         producer: a name for this process; by default `rank{RANK}`.
-        on_full: `"drop"` lets the oldest token series go when writing does not keep up, `"block"` waits.
-        strict: raise what goes wrong instead of telling it.
-        code: a folder in the repository of the code, whose state is kept; None for none.
-        capacity_bytes: so much may wait to be written.
+        on_full: what to do if writing falls behind: `"drop"` the oldest token series, or `"block"` the caller.
+        strict: raise errors instead of warning.
+        code: a folder in your code's repository; the run keeps its commit and local changes. None records no code.
+        capacity_bytes: how many bytes may wait to be written.
 
-    Raises `UnreadablePath` where nothing can be recorded at `path`; later calls raise nothing unless `strict`.
+    Raises `UnreadablePath` if it cannot record at `path`; later calls raise nothing unless `strict`.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Recorder:
         processes.make_way(self.path, self._wanted)
         if others := self._folder.others():
             self.trouble.say(
-                f"the folder {self.path} holds files of {others} already: they are read as runs beside this"
+                f"the folder {self.path} already holds files of {others}: Rolloupe reads them as separate runs"
             )
         self._folder.make(self._ranges)
         self._launch = Launch(self._folder.path)
@@ -112,7 +112,7 @@ class Recorder:
         self.trouble.tell()
 
     def _begin(self) -> None:
-        """Take a name that no living process has, and start from nothing in this process."""
+        """Take a name that no living process has, and start writing in this process."""
         self._pid = os.getpid()
         self._steps = OpenSteps(self._reward_range)
         for own in processes.names(self._wanted):
@@ -132,11 +132,11 @@ class Recorder:
         processes.at_the_end(self.close)
 
     def _note(self) -> None:
-        """Note that this process records, and learn which launch of the run it is of."""
+        """Note that this process records, and get the number of its launch."""
         self._launched = self._folder.attempt(self.producer, self._launch, self._ranks)
 
     def _keep_config(self, config: object) -> None:
-        """The first rank writes the configuration at once; another one its own, if it is another, once a step ended."""
+        """The first rank writes the configuration at once; another rank writes a different one when a step ends."""
         if self._ranks is None or self._wanted == "rank0":
             self._keep(lambda: self._folder.config(config))
             return
@@ -144,7 +144,7 @@ class Recorder:
 
         def keep() -> None:
             if kept := self._folder.config_of(self._wanted, told):
-                self.trouble.say(f"the configuration of {self._wanted} is another than that of the run: see {kept}")
+                self.trouble.say(f"the configuration of {self._wanted} differs from the run's: see {kept}")
 
         self._unkept = keep
 
@@ -155,7 +155,7 @@ class Recorder:
 
     @property
     def failures(self) -> dict[str, int]:
-        """What could not be recorded: by reason, how many values or lines; and how many token series were let go."""
+        """How many values or lines could not be recorded, by reason, and how many token series were dropped."""
         dropped = self._background.dropped
         return dict(self.trouble.counts) | ({"token series dropped": dropped} if dropped else {})
 
@@ -188,16 +188,16 @@ class Recorder:
         ref_reward: object = None,
         extra: Mapping[str, object] | None = None,
     ) -> str:
-        """Record a sample; returns its uid, by which annotations are joined.
+        """Record a sample and return its uid, which annotations refer to.
 
-        `prompt` and `response` are texts or lists of chat messages. `group` is what the samples of one prompt share,
-        `index` what tells them apart (counted where not given), `split` is `train` or `eval/NAME` (any other name is
-        that of an evaluation); `discarded` says
-        why the sample is not trained on. `tokens` are the response's tokens as texts; `token_ids`, shape (T,), those
-        of prompt and response, or of the response alone. `series` has numbers a token by name, each for all of
-        `token_ids` or for the last of them, the response: `logprobs` (at sampling), `trainer_logprobs`,
-        `ref_logprobs`, `entropy`, `advantages`, `loss_mask`, ... Counts of tokens follow from the arrays where they
-        are not given. A value that cannot be read is left out, told and counted; the sample stands all the same.
+        `prompt` and `response` are texts or lists of chat messages. The samples of one prompt share a `group`, and
+        `index` tells them apart (counted by default). `split` is `train` or `eval/NAME` (any other name is an
+        evaluation's). `discarded` says why training skipped the sample. `tokens` are the texts of the response's
+        tokens; `token_ids`, shape (T,), the ids of prompt and response, or of the response alone. `series` maps names
+        to one number for each token, either of `token_ids` or of the response: `logprobs` (at sampling),
+        `trainer_logprobs`, `ref_logprobs`, `entropy`, `advantages`, `loss_mask`, ... Token counts default to the
+        lengths of the arrays. If a value cannot be read, the recorder leaves it out, warns and counts it, and still
+        records the sample.
         """
         take = self._given.take
         number_of_step, split = step_of(step), split_of(split)
@@ -229,17 +229,17 @@ class Recorder:
         return str(record["uid"])
 
     def _uid(self, given: object) -> str:
-        """A sample's own name, or one made up: annotations are joined by it."""
+        """Return the sample's uid, or a generated one, for annotations."""
         return name(given) or secrets.token_hex(8)
 
     def _put(self, kind: str, record: dict[str, Any], arrays: Mapping[str, Array], lengths: frozenset[int]) -> None:
-        """Have a line written, without what nothing is said of."""
+        """Queue a line, without empty values."""
         record["uneven"] = uneven(arrays, lengths)
         if record["uneven"]:
             self.trouble.report(UNEVEN, len(record["uneven"]), first=_told_of(record, arrays, lengths))
         nothing: tuple[object, ...] = (
             ("", {}, []) if kind == "samples" else ({}, [])
-        )  # an annotation may take a reason back
+        )  # an annotation may withdraw a discard
         said = {key: value for key, value in record.items() if value is not None and value not in nothing}
         item = QueuedLine(kind, said, arrays, weight(said))
         self._sent(item)
@@ -249,17 +249,17 @@ class Recorder:
         """Called with each line of a sample or an annotation before it is written."""
 
     def _tell_of_two(self, twice: str, record: Mapping[str, Any]) -> None:
-        """Say once that two samples are called the same, which only their ids would show."""
+        """Warn once about two samples with the same name, which only their ids would reveal."""
         if twice == "uid":
-            told = f"two samples have the uid {record['uid']!r}: what is said of it later is said of both"
+            told = f"two samples have the uid {record['uid']!r}: later annotations apply to both"
         else:
-            told = f"two samples are at {_place(record)}: the first is taken for an earlier attempt at the second"
+            told = f"two samples are at {_place(record)}: the first becomes an earlier attempt at the second"
         if twice:
             self.trouble.say(told, once=twice)
 
     @guarded(list[str])
     def samples(self, some: Iterable[Mapping[str, Any] | Sample], /, **shared: Any) -> list[str]:
-        """Record several samples, each a dict of what `sample` takes or a `Sample`; returns their uids."""
+        """Record several samples, each a `Sample` or a dict of `sample`'s arguments; return their uids."""
         found = [given_of(one) if isinstance(one, Sample) else dict(one) for one in some]
         return [self.sample(**{**one, **shared}) for one in found]
 
@@ -274,22 +274,22 @@ class Recorder:
         decode: Decode | None = None,
         **sample: Any,
     ) -> list[str]:
-        """Record a group of trajectories as trainers hold them; returns the uids of its samples.
+        """Record a group of trajectories, as trainers hold it; return the uids of its samples.
 
-        `trajectory_group` has `trajectories_G`, `final_rewards_G` and `metrics_G`, as objects or as a dict; `decode`
-        makes text of token ids, without it the text is what the environment logged. Takes what `sample` takes, for
-        all of them.
+        `trajectory_group` has `trajectories_G`, `final_rewards_G` and `metrics_G`, as attributes or keys. `decode`
+        turns token ids into text; without it, the text is what the environment logged. Further arguments are those of
+        `sample`, and apply to every sample of the group.
         """
         found = list(samples_of(trajectory_group, decode))
         return [self.sample(step=step, group=group, **{**one, **sample}) for one in found]
 
     @guarded(lambda: None)
     def metrics(self, step: SupportsIndex | None, values: Mapping[str, object]) -> None:
-        """Record the trainer's metrics of a step; later values of one name count. None: of no step."""
+        """Record the trainer's metrics of a step, or of no step if None; the last value of each name counts."""
         at = None if step is None else step_of(step)
         found, words = self._given.numbers("metric", values)
         for one in words:
-            self.trouble.met(TypeError("a number is wanted, not a text"), where=f"metric {one!r}")
+            self.trouble.met(TypeError("expected a number, got a string"), where=f"metric {one!r}")
         if at is not None:
             self._steps.logged(at, found)
         self._put_metrics(at, found, {})
@@ -309,9 +309,9 @@ class Recorder:
         tags: Mapping[str, object] | None = None,
         series: Mapping[str, Any] | None = None,
     ) -> None:
-        """Record what was learned of a sample after it was; of what is said twice the newest counts.
+        """Add to a recorded sample; the newest annotation of a value counts.
 
-        `discarded=""` takes a discard back. A `series` is for the response, or for all tokens of the sample.
+        `discarded=""` withdraws a discard. Each of `series` covers the response, or all tokens of the sample.
         """
         arrays = self._given.arrays(None, series)
         numbers, words = self._given.numbers("metrics", metrics)
@@ -321,19 +321,19 @@ class Recorder:
             "tags": words | self._given.words("tags", tags),
         }  # fmt: skip
         if not (own := name(uid)):
-            raise ValueError("an annotation without a uid belongs to no sample")
+            raise ValueError("an annotation needs the uid of a sample")
         self._put("annotations", record, arrays, self._steps.lengths_of(own))
 
     @guarded(lambda: None)
     def discard(self, uid: str, reason: str) -> None:
-        """Record that a sample is not trained on, and why: `zero_advantage`, `stale`, `filtered`, ..."""
+        """Record that training skipped a sample, and why: `zero_advantage`, `stale`, `filtered`, ..."""
         if not word(reason):
-            raise ValueError('discard: a reason is wanted, such as "stale"; annotate(uid, discarded="") takes one back')
+            raise ValueError('discard needs a reason, such as "stale"; annotate(uid, discarded="") withdraws one')
         self.annotate(uid, discarded=reason)
 
     @guarded(str)
     def error(self, /, *, step: SupportsIndex, error: object, **sample: Any) -> str:
-        """Record a rollout that failed, as a sample with the status `error`; takes what `sample` takes."""
+        """Record a failed rollout as a sample with the status `error`; takes every argument of `sample`."""
         told, kind = word(error), "error"
         if isinstance(error, BaseException):
             told, kind = "".join(traceback.format_exception(error)), type(error).__qualname__
@@ -350,7 +350,7 @@ class Recorder:
         paths: Mapping[str, object] | None = None,
         loop_state: Mapping[str, object] | None = None,
     ) -> None:
-        """Record that a state of training was saved, and where; it stands when this returns."""
+        """Record that training saved its state, and where; the record is on disk when this returns."""
         at = step_of(step)
         self._background.flush()
         record = {
@@ -360,18 +360,18 @@ class Recorder:
         self._folder.append(CHECKPOINTS, record)
 
     def last_checkpoint(self) -> Checkpoint | None:
-        """Return the checkpoint that was recorded last: its `extra` is the loop state."""
+        """Return the last recorded checkpoint; its `extra` holds the loop state."""
         return self._folder.last_checkpoint()
 
     @guarded(bool)
     def step_end(self, step: SupportsIndex) -> bool:
-        """End a step: add the metrics that follow from its samples, and wait until all of it is written.
+        """End a step: add the metrics derived from its samples, and wait until everything is written.
 
-        Returns True where the files of the run hold every line and every token series that this process recorded since
-        the last `step_end`, whichever thread recorded it, and the metrics of this step: they survive the death of the
-        process then, though not that of the machine. False where some of it was lost, as on a full disk or because
-        writing did not keep up: `failures` says what, and recording goes on. A value that could not be read counts in
-        `failures` alone.
+        Returns True if the run's files hold every line and token series that this process recorded since the last
+        `step_end`, from any thread, and the metrics of this step. They then survive a crash of the process, but not of
+        the machine. Returns False if some were lost, for example because the disk is full or writing fell behind:
+        `failures` lists the reasons, and recording continues. Values that could not be read appear in `failures` but do
+        not make this False.
         """
         before = self._acknowledged
         self._background.flush()
@@ -393,23 +393,23 @@ class Recorder:
 
     @guarded(lambda: None)
     def config(self, config: object) -> None:
-        """Keep the configuration, where it is known only now; another one than the last is kept beside it."""
+        """Record a configuration that is known only now; if it differs from the last one, the run keeps both."""
         self._keep_config(config)
 
     @guarded(lambda: None)
     def safely(self, work: Callable[..., object], /, *arguments: object) -> None:
-        """Do what prepares a recording: what it raises is told and counted as the recorder's own failures are."""
+        """Call a function that prepares a recording; the recorder warns of its errors and counts them like its own."""
         work(*arguments)
 
     @guarded(lambda: None)
     def flush(self) -> None:
-        """Wait until everything recorded so far is written: it survives the death of the process then."""
+        """Wait until everything recorded so far is written and survives a crash of the process."""
         self._background.flush()
         self._look_around()
         self.trouble.raise_met()
 
     def close(self) -> None:
-        """Write what waits, and end. Where this is interrupted another call, or the process as it ends, goes on."""
+        """Write what waits, and end. If interrupted, the next call or the end of the process continues."""
         if self._closed or self._pid != os.getpid():
             return
         self._ending = True
@@ -418,7 +418,7 @@ class Recorder:
             self._keep(self._look_around)
             self._keep(lambda: self._folder.ended(self.producer))
         except BaseException:  # Ctrl-C, mostly
-            self.trouble.say(f"close() was broken off, lines not written yet: {self._background.waiting:,}. {GO_ON}")
+            self.trouble.say(f"close() was interrupted; lines not yet written: {self._background.waiting:,}. {GO_ON}")
             self.trouble.tell()
             raise
         self._closed = True
@@ -436,7 +436,7 @@ class Recorder:
         self.close()
 
     def ready(self) -> None:
-        """Get ready for a call: a process that was forked off writes files of its own. Raises where it is closed."""
+        """Prepare for a call: a forked process opens files of its own. Raises if the recorder is closed."""
         if self._ending:
             raise RuntimeError("the recorder is closed")
         if self._pid != os.getpid():
@@ -445,7 +445,7 @@ class Recorder:
                     self._begin()
 
     def forked(self) -> None:
-        """Called in a process that was forked off: the files are the other's, and no thread holds a lock."""
+        """Called in a forked process: the files are the parent's, and no thread holds a lock."""
         self._lock = threading.Lock()
         self.trouble.forked()
         self._background.abandon()
@@ -456,14 +456,14 @@ class Recorder:
         return str(counted) if self.producer == "rank0" else f"{self.producer}-{counted}"
 
     def _look_around(self) -> None:
-        """Keep what waited for others; where the folder of the run was removed, make it again, and say so."""
+        """Write records that other processes held up; if the run's folder is gone, recreate it with a warning."""
         if self._unkept is not None:
             unkept, self._unkept = self._unkept, None
             self._keep(unkept)
         if self._background.vanished > self._vanished or not self._folder.is_made():
             self._vanished = self._background.vanished
             self._removed += 1
-            self.trouble.report("files of the run are gone that were written before: what they held is lost")
+            self.trouble.report("files of the run are gone, with their contents")
             self._keep(lambda: self._folder.make(self._ranges))
             self._keep(self._note)
 
@@ -479,7 +479,7 @@ def _place(record: Mapping[str, Any]) -> str:
 
 
 def _told_of(record: Mapping[str, Any], arrays: Mapping[str, Array], lengths: frozenset[int]) -> str:
-    """Which series of a sample have which length, and what would fit."""
+    """Name the series of wrong length, and the lengths that fit."""
     odd = ", ".join(f"{one[:60]!r} has {len(arrays[one]):,}" for one in record["uneven"][:5])
     fits = " or ".join(f"{length:,}" for length in sorted(lengths, reverse=True))
     return f"{odd} where {fits} fit, of {_place(record) or 'uid ' + record['uid'][:60]}"

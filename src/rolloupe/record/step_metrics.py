@@ -1,7 +1,7 @@
-"""What follows from the samples of a step: means, shares of groups, divergences, under the names of the field.
+"""Step metrics derived from samples: means, shares of groups and divergences, under the field's usual names.
 
 All are sums and counts, so that those of several processes add up to the run's. Values that are not finite are left
-out. Token means are sums over tokens by their number, never means of means.
+out. Token means divide sums over tokens by the number of tokens; they are never means of means.
 """
 
 import math
@@ -14,19 +14,19 @@ from rolloupe.record.token_facts import MASK
 from rolloupe.record.values.arrays import Array
 
 USED = ("logprobs", "trainer_logprobs", "ref_logprobs", "entropy", MASK)
-"""The series that something follows from."""
+"""The series used to derive metrics."""
 
 HELD_BYTES = 256 * 2**20
-"""So much of them is held for a step until it ends; of what comes then no divergence is told."""
+"""Memory for the series of a step until it ends; beyond it, no divergence is computed."""
 
 MAX_METRICS = 4096
-"""Of so many sample metrics a mean is told."""
+"""Sample metrics that get a mean."""
 
 OWN = ("total_episodes", "reward/total", "turns_per_episode", "ac_tokens_per_turn", "ob_tokens_per_turn")
-"""What follows from samples themselves: a sample metric of the same name does not count."""
+"""Metrics derived from the samples themselves: a sample metric of the same name does not count."""
 
 Sums = dict[str, list[float]]
-"""By name, a sum and how many values it is of; 0 for a total."""
+"""By name, a sum and the number of its values; 0 for a total."""
 
 
 class StepSums:
@@ -35,16 +35,16 @@ class StepSums:
     def __init__(self, low: float, high: float) -> None:
         self._middle = (low + high) / 2
         self._sums: dict[str, Sums] = defaultdict(lambda: defaultdict(lambda: [0.0, 0]))
-        """By environment, `all` among them."""
+        """By environment, and `all` for every sample."""
         self._rewards: dict[tuple[str, str], list[float]] = defaultdict(list)
         """By environment and group."""
         self._series: dict[str, dict[str, Array]] = {}
-        """By uid: the newest of each name."""
+        """By uid, the newest series of each name."""
         self._held_bytes = 0
         self._tokens: Sums = defaultdict(lambda: [0.0, 0])
 
     def add(self, record: Mapping[str, Any], series: Mapping[str, Array]) -> None:
-        """Add a sample by its record, and as many of its series as there was room for."""
+        """Add a sample by its record, and those of its series that the queue kept."""
         reward, turns = record.get("reward"), int(record.get("turns", 1))
         for env in {"all", record.get("env", "")} - {""}:
             sums = self._sums[env]
@@ -61,7 +61,7 @@ class StepSums:
         self.annotate(record["uid"], series)
 
     def annotate(self, uid: str, series: Mapping[str, Array]) -> None:
-        """Add series that were learned of a sample of the step; those that it had before under a name go."""
+        """Add later series of a sample in this step; they replace earlier ones of the same name."""
         used = {name: series[name] for name in USED if name in series}
         size = sum(values.nbytes for values in used.values())
         if used and self._held_bytes + size <= HELD_BYTES:
@@ -69,16 +69,16 @@ class StepSums:
             self._series.setdefault(uid, {}).update(used)
 
     def settle(self) -> None:
-        """Take the series into the sums, and let go of them: what is annotated later counts no more."""
+        """Add the series to the sums and release them; later annotations do not count."""
         for series in self._series.values():
             for name, values in _tokens(series).items():
                 self._tokens[name][0] += float(values.sum())
                 self._tokens[name][1] += len(values)
         self._series.clear()
-        self._held_bytes = HELD_BYTES  # no more are held
+        self._held_bytes = HELD_BYTES  # hold no more
 
     def sums(self) -> Sums:
-        """Everything that follows, by name."""
+        """Return every derived metric, by name."""
         found: Sums = {}
         envs = [env for env in self._sums if env != "all"]
         for env in ["all", *envs] if len(envs) > 1 else ["all"]:
@@ -89,7 +89,7 @@ class StepSums:
         return {name: pair for name, pair in found.items() if pair[1] or name.endswith("total_episodes")}
 
     def _shares(self, env: str) -> Sums:
-        """Groups whose rewards differ; of the others, those above the middle of the range and those that are not."""
+        """Shares of groups: mixed if their rewards differ; else good or bad, by the middle of the reward range."""
         groups = [rewards for (own, _), rewards in self._rewards.items() if own == env]
         mixed = sum(min(rewards) < max(rewards) for rewards in groups)
         good = sum(min(rewards) == max(rewards) > self._middle for rewards in groups)
@@ -104,7 +104,7 @@ def _add(pair: list[float], value: float | None, count: int = 1) -> None:
 
 
 def _tokens(series: Mapping[str, Array]) -> dict[str, tokens.Floats]:
-    """By name, a value for each sampled token that has one."""
+    """Return, by name, one value for each sampled token that has one."""
     mask = series.get(MASK)
     known = {name: tokens.under_mask(values, mask) for name, values in series.items() if name != MASK}
     found = {"entropy": known["entropy"]} if "entropy" in known else {}

@@ -1,4 +1,4 @@
-"""The token series of one sample: what they say of its length, and the facts that its line tells of them."""
+"""The token series of one sample: its token counts, and the statistics that its line stores."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,16 +15,16 @@ MASK = "loss_mask"
 def counts_of(
     arrays: Mapping[str, Array], prompt_tokens: int | None, response_tokens: int | None, pieces: Sequence[str] | None
 ) -> dict[str, int]:
-    """Return `prompt_tokens` and `response_tokens`, as far as they are given or follow from the arrays.
+    """Return `prompt_tokens` and `response_tokens`, as given or derived from the arrays.
 
-    A series that is shorter than `token_ids` is of the response; where all are as long, the loss mask says where the
+    A series shorter than `token_ids` covers the response; if all have the same length, the loss mask shows where the
     response begins.
     """
     ids, mask = arrays.get(IDS), arrays.get(MASK)
     lengths = [len(values) for name, values in arrays.items() if name != IDS]
     shortest = min(lengths, default=None)
     if ids is not None and shortest is not None and shortest > len(ids):
-        shortest = None  # nothing that is longer than all tokens says how long a part of them is
+        shortest = None  # a series longer than all tokens tells nothing about a part of them
     response = response_tokens if response_tokens is not None else len(pieces) if pieces is not None else None
     if response is None and ids is not None and prompt_tokens is not None:
         response = len(ids) - prompt_tokens
@@ -39,7 +39,7 @@ def counts_of(
 
 
 def lengths_of(arrays: Mapping[str, Array], counts: Mapping[str, int]) -> tuple[frozenset[int], bool]:
-    """Return how long series of a sample may be: as all its tokens, or as its response; and whether that is certain."""
+    """Return the valid lengths of a sample's series (all tokens, or the response), and whether they are certain."""
     prompt, response = counts.get("prompt_tokens"), counts.get("response_tokens")
     both = None if prompt is None or response is None else prompt + response
     whole = len(arrays[IDS]) if IDS in arrays else both or max(map(len, arrays.values()), default=None)
@@ -49,7 +49,7 @@ def lengths_of(arrays: Mapping[str, Array], counts: Mapping[str, int]) -> tuple[
 
 
 def uneven(arrays: Mapping[str, Array], lengths: frozenset[int]) -> list[str]:
-    """Return the names of the series of another length; none where lengths are not known."""
+    """Return the names of the series of any other length; none if the valid lengths are unknown."""
     return [name for name, values in arrays.items() if lengths and len(values) not in lengths]
 
 

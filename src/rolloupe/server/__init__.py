@@ -1,1 +1,1 @@
-"""The web face: HTTP translated to queries and nothing more. `process.serve` starts it, `app.create_app` builds it."""
+"""The web server: translates HTTP requests to queries. `process.serve` starts it, `app.create_app` builds it."""

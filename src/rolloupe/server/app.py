@@ -27,6 +27,7 @@ from rolloupe.server.process.console import say_failure
 from rolloupe.server.replies import error_reply
 from rolloupe.server.routes import (
     cache,
+    curves,
     evals,
     events,
     export,
@@ -75,6 +76,7 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/sample/image", sample.image),
     (f"{RUN}/sample/find", sample.find),
     (f"{RUN}/sample/series", sample.series),
+    (f"{RUN}/sample/tokens", sample.tokens),
     ("/api/search/hits", search.hits),
     (f"{RUN}/members", prompt.members),
     (f"{RUN}/same", prompt.same),
@@ -83,6 +85,7 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     ("/api/events", events.events),
 )
 POST: tuple[tuple[str, Endpoint], ...] = (
+    ("/api/curves", curves.curves),
     ("/api/search", search.search),
     (f"{RUN}/sample/spans", search.spans),
     ("/api/cache/clear", cache.clear),
@@ -92,21 +95,21 @@ POST: tuple[tuple[str, Endpoint], ...] = (
 
 ERRORS: dict[type[RolloupeError], tuple[int, str]] = {
     NotFound: (404, "Go back to the list: it may have changed since."),
-    BadQuery: (400, "Change the address, or begin again at the list of runs."),
+    BadQuery: (400, "Change the address, or start over at the list of runs."),
     BadPattern: (400, "Change the expression, or search for it as plain text."),
     SourceChanged: (409, "Load the list again: the file was rewritten."),
-    UnreadablePath: (404, "Look at the path on the machine where the server runs."),
-    NotWritable: (503, "See to that, then try again."),
+    UnreadablePath: (404, "Check the path on the machine where the server runs."),
+    NotWritable: (503, "Fix that, then try again."),
     Stopping: (503, "Start it again."),
-    TooMany: (503, "Wait for one of them to end."),
+    TooMany: (503, "Wait until one of them ends."),
     NotRecognised: (404, "Run `rolloupe doctor` on the path to see why."),
 }
 
-FILTER = "Write such as reward < 0.1 and status = truncated."
+FILTER = "For example: reward < 0.1 and status = truncated."
 
 
 class App:
-    """The whole server as one ASGI application. `routes` and `context` are for tests and for `serve`."""
+    """The whole server as one ASGI application. Tests and `serve` use `routes` and `context`."""
 
     def __init__(
         self, library: "Library | Future[Library]", settings: Settings, files: static_app.Shell | None = None
@@ -127,7 +130,7 @@ class App:
         self._base_path = settings.base_path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request. A proxy may keep the base path or take it off: both are understood."""
+        """Answer a request. A proxy may keep the base path or strip it."""
         path = str(scope.get("path", ""))
         if self._base_path and (path == self._base_path or path.startswith(f"{self._base_path}/")):
             scope = {**scope, "path": path[len(self._base_path) :] or "/"}
@@ -135,12 +138,12 @@ class App:
 
 
 def create_app(library: "Library | Future[Library]", settings: Settings, files: static_app.Shell | None = None) -> App:
-    """Build the server over a library, which may still be opening: requests for data wait for it."""
+    """Build the server over a library. While the library is still opening, requests for data wait."""
     return App(library, settings, files)
 
 
 def caught(endpoint: Endpoint) -> Endpoint:
-    """An endpoint whose errors become replies: what went wrong on purpose says so, a defect says no more than that."""
+    """Turn an endpoint's errors into replies: known errors explain themselves, others reveal no details."""
 
     async def answer(request: Request) -> Response:
         try:
@@ -148,20 +151,20 @@ def caught(endpoint: Endpoint) -> Endpoint:
         except HTTPException:
             raise
         except RolloupeError as error:
-            status, what_next = ERRORS.get(type(error), (500, "Look at what the server printed."))
+            status, what_next = ERRORS.get(type(error), (500, "Read the server's output."))
             place = error.place if isinstance(error, BadQuery) else None
             return error_reply(
                 status, str(error), what_next if place is None or isinstance(error, BadPattern) else FILTER, place=place
             )
         except Exception as error:
             say_failure(f"{request.method} {request.scope['path']}", error)
-            return error_reply(500, "the server met a defect of its own", "Look at what it printed, and report that.")
+            return error_reply(500, "a defect in the server", "Report it with the server's output.")
 
     return answer
 
 
 async def http_error(_: Request, error: Exception) -> Response:
-    """What the framework itself refuses, as an `ErrorReply`."""
+    """Turn an error of the framework into an `ErrorReply`."""
     assert isinstance(error, HTTPException)
-    what_next = {405: "Use another method.", 413: "Send less."}.get(error.status_code, "Begin at the start page.")
+    what_next = {405: "Use another method.", 413: "Send less."}.get(error.status_code, "Open the start page.")
     return error_reply(error.status_code, str(error.detail).lower(), what_next, error.headers)

@@ -1,7 +1,7 @@
-"""Encoded replies in memory, the least recently used first out, bounded by bytes and by number.
+"""Encoded replies in memory, bounded by bytes and by number; the least recently used goes first.
 
-A key holds the run's version, so what is in here is never wrong, only no longer asked for. `clear` drops the memory
-and nothing else: the index on disk is no cache of replies, and dropping it would cost a new scan of every source.
+A key contains the run's version, so a cached reply is never wrong, only unused. `clear` frees memory only: the index on
+disk is not a cache of replies, and without it every source would need a new scan.
 """
 
 import threading
@@ -9,7 +9,7 @@ from collections import OrderedDict
 from typing import NamedTuple
 
 ENTRY_BYTES = 512
-"""What an entry costs beside its body."""
+"""Memory of an entry in addition to its body."""
 
 
 class Reply(NamedTuple):
@@ -20,7 +20,7 @@ class Reply(NamedTuple):
 
 
 class CacheFigures(NamedTuple):
-    """What is in a cache, and how often it helped."""
+    """The size of a cache, and its hits and misses."""
 
     entries: int
     memory_bytes: int
@@ -29,7 +29,7 @@ class CacheFigures(NamedTuple):
 
 
 class ReplyCache:
-    """Replies by key. Not for what is larger than a quarter of it: one giant sample must not push out all others."""
+    """Replies by key. Rejects replies above a quarter of its size: one giant sample must not evict all others."""
 
     def __init__(self, limit_bytes: int, limit_entries: int) -> None:
         self.limit_bytes = limit_bytes
@@ -39,7 +39,7 @@ class ReplyCache:
         self._bytes = self._hits = self._misses = 0
 
     def get(self, key: tuple[str, ...]) -> Reply | None:
-        """The reply of that key, if it is here."""
+        """Return the reply for a key, if it is cached."""
         with self._lock:
             reply = self._replies.get(key)
             if reply is None:
@@ -50,7 +50,7 @@ class ReplyCache:
             return reply
 
     def put(self, key: tuple[str, ...], reply: Reply) -> None:
-        """Keep a reply, and let go of the oldest where there is no room."""
+        """Cache a reply, and evict the oldest ones to make room."""
         with self._lock:
             old = self._replies.pop(key, None)
             self._bytes -= _size(key, old) if old else 0
@@ -62,13 +62,13 @@ class ReplyCache:
                 self._bytes -= _size(*self._replies.popitem(last=False))
 
     def clear(self) -> None:
-        """Let go of everything; the counts of hits and misses begin again."""
+        """Drop everything, and reset the counts of hits and misses."""
         with self._lock:
             self._replies.clear()
             self._bytes = self._hits = self._misses = 0
 
     def figures(self) -> CacheFigures:
-        """How full it is."""
+        """Return the size of the cache, and its hits and misses."""
         with self._lock:
             return CacheFigures(len(self._replies), self._bytes, self._hits, self._misses)
 

@@ -1,7 +1,7 @@
-"""What the routes share: the open library, the threads that ask it, the cache of replies, the stream of events.
+"""The state that routes share: the open library, the threads that query it, the cache of replies, the event streams.
 
-A route names a version and a way to make its record; `answer` does the rest: 304 where the client has it, the cache,
-a thread, encoding, compression.
+A route passes a version and a function that makes its record; `answer` does the rest: a 304 if the client has it, the
+cache, a thread, encoding, compression.
 """
 
 import asyncio
@@ -20,54 +20,54 @@ from rolloupe.errors import RolloupeError
 from rolloupe.index import Library, OpenRun
 from rolloupe.server import replies
 from rolloupe.server.cache import Reply, ReplyCache
-from rolloupe.server.routes.events import Hub
+from rolloupe.server.hub import Hub
 from rolloupe.server.searches import Searches
 from rolloupe.server.settings import Settings
 from rolloupe.state import State
 
 QUERY_THREADS = 4
-"""DuckDB uses several cores for one query; more at a time would only make each of them wait longer."""
+"""DuckDB uses several cores for each query; more queries at once would only slow each other down."""
 
 LARGE_BYTES = 2**20
-"""Larger records are read one after another: many of them at once would hold up all that is quick."""
+"""Larger records are read one at a time: several at once would delay quick requests."""
 
 LATELY = 6
 LATELY_BYTES = 24 * 2**20
-"""Bytes of records; what is made of them takes several times as much."""
+"""Bytes of records; the objects made from them take several times as much."""
 
 MEMBERS = 2
 MEMBERS_CHARS = 32_000_000
-"""Groups side by side: more of the same answers is asked for in turn."""
+"""Compared groups to cache: a page requests more of the same answers in turn."""
 
 FILES = 4
-"""Files that are sent at a time. Each holds a sample, whose texts may have tens of megabytes, as long as its reader
-reads no further."""
+"""Files sent at once. Each keeps a sample in memory, with up to tens of megabytes of texts, while its client pauses
+reading."""
 
 PIECE_BYTES = 64 * 1024
 
 IS_FILE = "is_file"
-"""In the state of a request: its answer is a file."""
+"""Key in the state of a request whose answer is a file."""
 
 T = TypeVar("T")
 Made = msgspec.Struct | Reply
 
 
 class Stopping(RolloupeError):
-    """Raised for a request that is under way when the server ends."""
+    """Raised for a pending request when the server stops."""
 
     def __init__(self) -> None:
         super().__init__("the server is stopping")
 
 
 class TooMany(RolloupeError):
-    """Raised for a file that is asked for while as many as can be are being sent."""
+    """Raised for a requested file while the maximum number of files is being sent."""
 
     def __init__(self) -> None:
-        super().__init__(f"{FILES} files are being taken already")
+        super().__init__(f"{FILES} files are already being downloaded")
 
 
 class Lately:
-    """What was loaded lately: pages, finds and images of one sample are asked for one after the other."""
+    """Recently loaded objects: a page requests pages, finds and images of one sample in turn."""
 
     def __init__(self, limit: int, limit_bytes: int) -> None:
         self._limit = limit
@@ -76,7 +76,7 @@ class Lately:
         self._lock = threading.Lock()
 
     def get(self, key: tuple[str, ...], load: Callable[[], T], size: Callable[[T], int]) -> T:
-        """What has this key, loaded now where it is not held; `size` says how much of the limit it takes."""
+        """Return the object for a key; load it if it is missing. `size` returns its share of the limit."""
         with self._lock:
             held = self._held.get(key)
             if held is not None:
@@ -90,20 +90,20 @@ class Lately:
         return found
 
     def clear(self) -> None:
-        """Let go of it."""
+        """Drop all objects."""
         with self._lock:
             self._held.clear()
 
 
 class Context:
-    """One server's library, settings and what it keeps while it runs."""
+    """A server's library, settings and state."""
 
     def __init__(self, library: "Library | Future[Library]", settings: Settings) -> None:
         self.settings = settings
         self.cache = ReplyCache(settings.cache_memory_mb * 2**20, settings.cache_entries)
         self.lately = Lately(LATELY, LATELY_BYTES)
         self.members = Lately(MEMBERS, MEMBERS_CHARS)
-        self.hub = Hub(self)
+        self.hub = Hub(self.library, self.state, self.in_thread)
         self.searches = Searches()
         self._threads = ThreadPoolExecutor(QUERY_THREADS, thread_name_prefix="query")
         self._reading_thread = ThreadPoolExecutor(1, thread_name_prefix="reading")
@@ -120,15 +120,15 @@ class Context:
         self._opening_state = threading.Lock()
 
     async def library(self) -> Library:
-        """The library, once it is open: the server listens before that."""
+        """Return the library once it is open: the server listens before that."""
         return await self._wait(self._library) if isinstance(self._library, Future) else self._library
 
     async def run(self, request: Request) -> OpenRun:
-        """The run that the address names. Raises `NotFound`."""
+        """Return the run that the address names. Raises `NotFound`."""
         return (await self.library()).run(request.path_params["run"])
 
     async def state(self) -> State:
-        """What a person added; opened when it is first asked for."""
+        """Return the person's own data; opened on first access."""
         return await self.in_thread(self._opened_state) if self._state is None else self._state
 
     def _opened_state(self) -> State:
@@ -138,11 +138,11 @@ class Context:
             return self._state
 
     async def in_thread(self, work: Callable[[], T]) -> T:
-        """Do blocking work in one of few threads. Raises `Stopping` where the server ends meanwhile."""
+        """Do blocking work in one of a few threads. Raises `Stopping` if the server stops meanwhile."""
         return await self._in(self._threads, work)
 
     async def _read(self, work: Callable[[], T], size_bytes: Callable[[], int]) -> T:
-        """Read a record: in the thread for records, unless that is busy and the record small. Raises as `in_thread`."""
+        """Read a record: in the record thread, unless it is busy and the record small. Raises like `in_thread`."""
         if self._reading and await self._in(self._size_thread, size_bytes) <= LARGE_BYTES:
             return await self.in_thread(work)
         return await self._in(self._reading_thread, work, self._reading)
@@ -150,7 +150,7 @@ class Context:
     async def _in(
         self, threads: ThreadPoolExecutor, work: Callable[[], T], among: "set[Future[Any]] | None" = None
     ) -> T:
-        """Do work in some threads. It stands in `among`, too, until it is done, whether anybody still waits or not."""
+        """Do work in a thread pool. `among` contains the work until it is done, even if no request waits for it."""
         if self._is_closed:
             raise Stopping
         future = threads.submit(work)
@@ -160,7 +160,7 @@ class Context:
         return await self._wait(future)
 
     async def _wait(self, future: "Future[T]") -> T:
-        """Wait for what a thread makes, in a way that `close` can end and that never cancels the work."""
+        """Wait for a thread's result; `close` can end the wait, and the work is never cancelled."""
         loop = asyncio.get_running_loop()
         waiter: asyncio.Future[T] = loop.create_future()
 
@@ -183,28 +183,37 @@ class Context:
     async def answer(
         self, request: Request, version: str, make: Callable[[], Made], size_bytes: Callable[[], int] | None = None
     ) -> Response:
-        """Reply with what `make` makes, which follows from the version and the address alone.
+        """Reply with the record of `make`, which depends only on the version and the address.
 
-        `size_bytes` tells how large the record is that it reads, where it reads one.
+        `size_bytes` returns the size of the record to read, if there is one.
 
-        The version must have been read before: what is newer than it says will be asked for again, what is older
-        would never be.
+        Read the version before the data: a page requests data again if it is newer than its version, but would never
+        request older data again.
         """
         place = (request.scope["path"], request.scope["query_string"].decode("latin-1"))
         tag = replies.etag(version, *place)
         caching = {"etag": tag, "cache-control": "private, no-cache", "vary": "accept-encoding, cookie"}
         if replies.holds(request.headers, tag):
             return Response(status_code=304, headers=caching)
-        key = (version, *place)
+        return await self.send(request, await self._cached((version, *place), make, size_bytes), caching)
+
+    async def remembered(self, request: Request, key: tuple[str, ...], make: Callable[[], Made]) -> Response:
+        """Reply to a POST: `key` contains the question in its body and the versions of the runs."""
+        headers = {"cache-control": "no-store", "vary": "accept-encoding"}
+        return await self.send(request, await self._cached(key, make), headers)
+
+    async def _cached(
+        self, key: tuple[str, ...], make: Callable[[], Made], size_bytes: Callable[[], int] | None = None
+    ) -> Reply:
         reply = self.cache.get(key)
         if reply is None:
             made = lambda: encoded(make())  # noqa: E731
             reply = await (self.in_thread(made) if size_bytes is None else self._read(made, size_bytes))
             self.cache.put(key, reply)
-        return await self.send(request, reply, caching)
+        return reply
 
     async def send(self, request: Request, reply: Reply, headers: dict[str, str]) -> Response:
-        """Reply with a body, compressed where it helps."""
+        """Reply with a body, compressed if that helps."""
         body = reply.body
         if replies.wants_gzip(request.headers, len(body), is_loopback=self.settings.is_loopback):
             body = await self.in_thread(lambda: replies.compressed(reply.body))
@@ -212,14 +221,14 @@ class Context:
         return Response(body, headers=headers, media_type=reply.media_type)
 
     async def fresh(self, request: Request, make: Callable[[], Made]) -> Response:
-        """Reply with what is true at this moment only."""
+        """Reply with a record that is only valid now."""
         headers = {"cache-control": "no-store", "vary": "accept-encoding"}
         return await self.send(request, await self.in_thread(lambda: encoded(make())), headers)
 
     async def file(self, request: Request, begin: Callable[[], Iterator[bytes]]) -> AsyncIterator[bytes]:
-        """What to send as a file: few at a time, and no faster than it is read.
+        """Yield a file to send: few files at once, and no faster than the client reads.
 
-        `begin` finds what is wrong before anything is sent. Raises what it raises, and `TooMany`.
+        `begin` raises its errors before the reply starts. Raises those, and `TooMany`.
         """
         if self._files.locked() or self._beginning >= FILES:
             raise TooMany
@@ -232,14 +241,14 @@ class Context:
         return self._sent(pieces)
 
     async def _sent(self, pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-        with contextlib.suppress(Stopping):  # the server breaks the connection off, so that it is no file that is whole
+        with contextlib.suppress(Stopping):  # the server drops the connection, so that the file does not look complete
             async with self._files:
                 while (piece := await self._in(self._file_threads, lambda: next(pieces, None))) is not None:
                     for start in range(0, len(piece), PIECE_BYTES):
                         yield piece[start : start + PIECE_BYTES]
 
     def close(self) -> None:
-        """End streams, let nobody wait any longer, start nothing more. Called on the event loop, or when it is over."""
+        """End streams, release waiting requests, start nothing more. Call it on the event loop, or after its end."""
         self._is_closed = True
         self.hub.close()
         self.searches.close()
@@ -255,17 +264,17 @@ class Context:
 
     @property
     def is_busy(self) -> bool:
-        """True where a query goes on although nobody waits for it."""
+        """True if a query continues although no request waits for it."""
         return bool(self._running)
 
 
 def encoded(made: Made) -> Reply:
-    """A record as a reply."""
+    """Encode a record as a reply."""
     return made if isinstance(made, Reply) else Reply(replies.encode(made), replies.JSON)
 
 
 def context_of(request: Request) -> Context:
-    """The context of the server that got a request."""
+    """Return the context of the server that received a request."""
     context = request.app.state.context
     assert isinstance(context, Context)
     return context

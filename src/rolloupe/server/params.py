@@ -1,36 +1,41 @@
-"""Reading the query part of an address: what cannot be read is a `BadQuery` that says what would do."""
+"""Reads the query part of an address. A `BadQuery` names the wrong parameter and its bounds."""
 
 from collections.abc import Iterable
+from typing import TypeVar
 
+import msgspec
 from starlette.datastructures import QueryParams
+from starlette.requests import Request
 
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleQuery
 from rolloupe.query.filter.parser import conditions
 
+T = TypeVar("T")
+
 INT64 = 2**63
 
 MAX_RUNS = 1000
-"""So many runs may be named in one request."""
+"""Maximum number of runs that one request may name."""
 
 
 def word(params: QueryParams, name: str) -> str:
-    """A value that must be there."""
+    """Return a required value."""
     value = params.get(name)
     if not value:
-        raise BadQuery(f"the address lacks {name}=")
+        raise BadQuery(f"missing query parameter: {name}")
     return value
 
 
 def integer(
     params: QueryParams, name: str, default: int | None = None, low: int = -INT64, high: int = INT64 - 1
 ) -> int:
-    """A whole number within bounds; must be there where there is no default."""
+    """Return a whole number within bounds; required unless there is a default."""
     given = params.get(name)
     if given is None or (given == "" and default is not None):
         if default is None:
-            raise BadQuery(f"the address lacks {name}=")
+            raise BadQuery(f"missing query parameter: {name}")
         return default
     digits = given.removeprefix("-")
     if not (digits.isascii() and digits.isdigit() and len(digits) < 20 and low <= int(given) <= high):
@@ -39,12 +44,12 @@ def integer(
 
 
 def optional(params: QueryParams, name: str) -> int | None:
-    """A whole number; None where it is not there."""
+    """Return a whole number; None if it is missing."""
     return integer(params, name) if params.get(name) else None
 
 
 def flag(params: QueryParams, name: str) -> bool:
-    """Yes or no; no where it is not there."""
+    """Return a flag; False if it is missing."""
     given = params.get(name, "").lower()
     if given not in ("", "0", "false", "1", "true"):
         raise BadQuery(f"{name}={given[:40]!r} is neither 1 nor 0")
@@ -52,9 +57,9 @@ def flag(params: QueryParams, name: str) -> bool:
 
 
 def sample_query(params: QueryParams) -> SampleQuery:
-    """Which samples, in which order: `split`, `step` or `step_min` and `step_max`, `group`, `trained`, `where`, `sort`.
+    """Return which samples to list, in which order: `split`, `step` or `step_min` and `step_max`, `group`, `where`, ...
 
-    Whatever is left out narrows nothing.
+    Every parameter is optional.
     """
     step = optional(params, "step")
     return SampleQuery(
@@ -64,21 +69,22 @@ def sample_query(params: QueryParams) -> SampleQuery:
         group=params.get("group") or None,
         trained=flag(params, "trained") if params.get("trained") else None,
         where=conditions(params.get("where", "")),
+        typed=params.get("where", ""),
         sort=params.get("sort") or "index",
         descending=flag(params, "descending"),
     )
 
 
 def run_ids(given: Iterable[str]) -> list[str]:
-    """The runs that a request names, each once. Raises `BadQuery` for more than `MAX_RUNS`."""
+    """Return the runs that a request names, without repetitions. Raises `BadQuery` for more than `MAX_RUNS`."""
     found = list(dict.fromkeys(given))
     if len(found) > MAX_RUNS:
-        raise BadQuery(f"{len(found):,} runs are named; at most {MAX_RUNS:,} are taken at once. None stands for all")
+        raise BadQuery(f"{len(found):,} runs are too many; a request may name {MAX_RUNS:,}, or none for all runs")
     return found
 
 
 def sample_key(text: str) -> SampleKey:
-    """A sample's id. Raises `NotFound` for what was never issued as one."""
+    """Return a sample's key from its id. Raises `NotFound` for a malformed id."""
     try:
         key = SampleKey.parse(text)
     except ValueError:
@@ -86,3 +92,11 @@ def sample_key(text: str) -> SampleKey:
     if key is None or not -INT64 <= key.step < INT64 or key.attempt < 0:
         raise NotFound(f"{text[:200]!r} is not the id of a sample: an id is split/step/group/index")
     return key
+
+
+async def body_of(request: Request, kind: type[T]) -> T:
+    """Return the body of a request as a record. Raises `BadQuery`, which names the wrong field."""
+    try:
+        return msgspec.json.decode(await request.body(), type=kind)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise BadQuery(f"the body is not a {kind.__name__}: {error}") from None

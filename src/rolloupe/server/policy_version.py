@@ -1,4 +1,4 @@
-"""Which version of the policy wrote a sample, and how far behind it was, where a record says so in any known word."""
+"""The version of the policy that wrote a sample, and its lag, if the record holds them under a known name."""
 
 from typing import Any, NamedTuple
 
@@ -10,14 +10,14 @@ _MAX = 120
 
 
 class Policy(NamedTuple):
-    """A version, or several, as words; a lag in versions."""
+    """One version or several, as text; the lag in versions."""
 
     version: str
     lag: float | None
 
 
 def policy(sample: Sample) -> Policy:
-    """Look for version and lag among metrics, tags and other fields."""
+    """Find version and lag among metrics, tags and other fields."""
     version = next((word for name in VERSIONS if (word := _word(_value(sample, name)))), "")
     lag = next((found for name in LAGS if (found := sample.row.metrics.get(name)) is not None), None)
     return Policy(version, lag)
@@ -31,7 +31,7 @@ def _value(sample: Sample, name: str) -> Any:
 
 
 def _word(value: Any) -> str:
-    """A version in words; of the versions of several turns the first and the last that differ."""
+    """Return a version as text; for several turns, the first and the last version if they differ."""
     if isinstance(value, list):
         words = [word for item in value[:10_000] if (word := _word(item) if not isinstance(item, list) else "")]
         if not words:

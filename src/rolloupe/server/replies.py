@@ -1,13 +1,13 @@
 """Replies: records as JSON bytes, errors as `ErrorReply`, validation by ETag, compression.
 
-msgspec writes NaN as null without a word and refuses lone surrogates; so numbers go through `wire.number` or `plain`
-before they are put into a record, and a text that cannot be encoded has its lone surrogates replaced.
+msgspec silently writes NaN as null and refuses lone surrogates. Numbers therefore pass `wire.number` or `plain` before
+they enter a record, and lone surrogates in texts are replaced.
 """
 
 import gzip
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -25,14 +25,14 @@ PLAIN_BYTES = 1024
 """Smaller replies are not worth compressing."""
 
 PLAIN_BYTES_LOOPBACK = 64 * 1024
-"""On loopback compression costs more than it saves, but what is there may be the end of an SSH tunnel."""
+"""On loopback, compression costs more than it saves; but a loopback client may be the end of an SSH tunnel."""
 
 MAX_DEPTH = 100
-"""Nesting beyond this is told, not sent: encoders and browsers recurse."""
+"""A note replaces deeper nesting: encoders and browsers recurse."""
 
 
 def encode(record: msgspec.Struct) -> bytes:
-    """A record as JSON."""
+    """Encode a record as JSON."""
     try:
         return msgspec.json.encode(record)
     except UnicodeEncodeError:
@@ -40,7 +40,7 @@ def encode(record: msgspec.Struct) -> bytes:
 
 
 def cleaned(value: Any) -> Any:
-    """The same JSON value with every lone surrogate replaced."""
+    """Return a JSON value with every lone surrogate replaced."""
     if isinstance(value, str):
         return text.clean(value)
     if isinstance(value, dict):
@@ -49,7 +49,7 @@ def cleaned(value: Any) -> Any:
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """A value from a file as JSON that a browser reads unchanged: numbers as in `wire.number`, bools as they are."""
+    """Convert a file's value to JSON that a browser reads unchanged: numbers as in `wire.number`, bools unchanged."""
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return value
     if isinstance(value, int | float):
@@ -59,7 +59,7 @@ def plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, Mapping):
         return {str(key): plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list) and set(map(type, value)) == {float} and math.isfinite(sum(value)):
-        return value  # a long array of numbers that can all be sent as they are
+        return value  # a long array of numbers that need no conversion
     if isinstance(value, list | tuple):
         return [plain(item, depth + 1) for item in value]
     return str(value)
@@ -68,35 +68,35 @@ def plain(value: Any, depth: int = 0) -> Any:
 def error_reply(
     status: int, error: str, what_next: str, headers: Mapping[str, str] | None = None, place: int | None = None
 ) -> Response:
-    """An `ErrorReply`."""
+    """Return an `ErrorReply`."""
     body = encode(wire.ErrorReply(error=error, next=what_next, place=place))
     return Response(body, status, dict(headers or {}), media_type=JSON)
 
 
 def attachment(name: str) -> dict[str, str]:
-    """The headers of a file that a browser saves under a name."""
+    """Return the headers that make a browser save the reply under a name."""
     return {"content-disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}", "cache-control": "no-store"}
 
 
 def no_content(headers: Mapping[str, str]) -> Response:
-    """An empty reply."""
+    """Return an empty reply."""
     return Response(status_code=204, headers=dict(headers))
 
 
 def etag(*parts: str) -> str:
-    """A weak validator for what follows from the parts alone."""
+    """Return a weak validator for a reply that depends only on these parts."""
     digest = hashlib.blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=12).hexdigest()
     return f'W/"{digest}"'
 
 
 def holds(headers: Headers, tag: str) -> bool:
-    """True where the client already has what the tag stands for."""
+    """True if the client already has the reply with this tag."""
     known = headers.get("if-none-match", "")
     return any(item.strip().removeprefix("W/") == tag.removeprefix("W/") for item in known.split(","))
 
 
 def wants_gzip(headers: Headers, size: int, *, is_loopback: bool) -> bool:
-    """True where a body of that size should be compressed for that client."""
+    """True if a body of this size should be compressed for this client."""
     accepts = any(_accepts_gzip(item) for item in headers.get("accept-encoding", "").split(","))
     return accepts and size > (PLAIN_BYTES_LOOPBACK if is_loopback else PLAIN_BYTES)
 
@@ -107,12 +107,12 @@ def _accepts_gzip(item: str) -> bool:
 
 
 def compressed(body: bytes) -> bytes:
-    """Gzip at its quickest: a further level costs more time than it saves on any link there is."""
+    """Compress at gzip's fastest level: a higher one costs more time than it saves on any link."""
     return gzip.compress(body, compresslevel=1, mtime=0)
 
 
-def float32(values: list[float]) -> bytes:
-    """Numbers as little-endian float32: NaN and the infinities stay, what is out of range becomes an infinity."""
+def float32(values: Sequence[float]) -> bytes:
+    """Encode numbers as little-endian float32: NaN and infinities stay; numbers out of range become infinite."""
     import numpy as np
 
     with np.errstate(over="ignore"):
@@ -120,5 +120,5 @@ def float32(values: list[float]) -> bytes:
 
 
 def is_finite(value: float | None) -> bool:
-    """True for a number that can be calculated with."""
+    """True for a finite number."""
     return value is not None and math.isfinite(value)

@@ -1,7 +1,7 @@
-"""The searches of a server: few run at a time, one a tab; what the last ones found is kept for a while.
+"""The searches of a server: few at a time, one for each browser tab; the latest keep their hits for a while.
 
-A search runs in a thread of its own and hands what it finds to the event loop. A client that does not read holds at
-most one message: what comes meanwhile is added to it.
+A search runs in its own thread and passes its hits to the event loop. For a client that does not read, at most one
+message waits: later hits are added to it.
 """
 
 import asyncio
@@ -19,21 +19,21 @@ from rolloupe.server import replies, views, wire
 from rolloupe.server.process.console import say_failure
 
 RUNNING = 4
-"""Searches that run at a time: all of them share the threads that read."""
+"""Searches that run at a time: all share the threads that read."""
 WAITING = 100
-"""Those that run or wait; more are refused."""
+"""Searches that run or wait; further ones are refused."""
 KEPT = 16
-"""Searches whose hits can be asked for."""
+"""Searches that keep their hits for requests."""
 TOLD = 100
-"""Hits that are sent with the stream; later ones are asked for."""
+"""Hits that the stream sends; a page requests later ones."""
 LISTED = 2000
-"""Hits of one search that can be asked for."""
+"""Hits of one search that a page can request."""
 QUIET_S = 0.15
-"""So often the client is told how far it is, which is also how a closed connection is found."""
+"""How often the client gets progress, which also detects a closed connection."""
 
 
 class Running:
-    """One search of some runs, one after another."""
+    """A search of several runs, one after another."""
 
     def __init__(self, searches: Sequence[tuple[OpenRun, Search]], notes: Sequence[str], stop: threading.Event) -> None:
         self.id = secrets.token_hex(8)
@@ -50,7 +50,7 @@ class Running:
         self._error: Exception | None = None
 
     def go(self) -> None:
-        """Search, until the end or until it is stopped."""
+        """Search until the end, or until stopped."""
         self._is_begun = True
         try:
             for number, (run, search) in enumerate(self._searches):
@@ -77,8 +77,8 @@ class Running:
             self._hits += [(run.id, search, one) for one in new[: max(0, LISTED - len(self._hits))]]
 
     def event(self) -> tuple[wire.SearchEvent, bool]:
-        """What was found since the last one, and whether it is the last."""
-        is_over = self._is_over  # before the rest: what is found after it is said is none of this message
+        """Return the news since the last event, and whether it is the last event."""
+        is_over = self._is_over  # read first: later finds belong to the next message
         with self._lock:
             hits, self._told = self._told, []
             transcripts, self._told_transcripts = self._told_transcripts, []
@@ -123,10 +123,10 @@ class Running:
         if isinstance(error, RolloupeError):
             return str(error)
         say_failure("a search", error)
-        return "the server met a defect of its own: look at what it printed"
+        return "a defect in the server: read its output"
 
     def page(self, offset: int, limit: int) -> list[wire.SearchHit]:
-        """Some hits. Raises `SourceChanged` where the index has changed too much since."""
+        """Return a range of hits. Raises `SourceChanged` if the index has changed too much since."""
         with self._lock:
             some = self._hits[offset : offset + limit]
         shown: dict[int, Hit] = {n: one for n, (_, _, one) in enumerate(some) if isinstance(one, Hit)}
@@ -139,7 +139,7 @@ class Running:
 
 
 class Searches:
-    """Those that run, and those whose hits are kept."""
+    """Running searches, and finished ones that keep their hits."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(RUNNING, thread_name_prefix="searching")
@@ -149,18 +149,18 @@ class Searches:
 
     @property
     def is_full(self) -> bool:
-        """True where no further search is taken."""
+        """True if no further search is accepted."""
         return self._is_closed or len(self._tabs) >= WAITING
 
     def get(self, search_id: str) -> Running:
-        """A search whose hits are kept. Raises `NotFound`."""
+        """Return a search that keeps its hits. Raises `NotFound`."""
         if search_id not in self._kept:
-            raise NotFound("what this search found is no longer kept: search again")
+            raise NotFound("the results of this search have expired: search again")
         self._kept.move_to_end(search_id)
         return self._kept[search_id]
 
     async def stream(self, tab: str, running: Running) -> AsyncIterator[bytes]:
-        """Run a search of a tab, whose other one ends; yields a line of JSON a message."""
+        """Run a search for a tab, ending the tab's previous one; yields each message as a line of JSON."""
         before = self._tabs.pop(tab, None)
         if before is not None:
             before.stop.set()
@@ -184,7 +184,7 @@ class Searches:
                 del self._tabs[tab]
 
     def close(self) -> None:
-        """End all searches, and start none."""
+        """End all searches, and start no more."""
         self._is_closed = True
         for running in [*self._tabs.values()]:
             running.stop.set()
@@ -192,7 +192,7 @@ class Searches:
 
 
 def _setting(event: asyncio.Event) -> "Callable[[Future[None]], None]":
-    """What sets an event of this loop from another thread."""
+    """Return a callback that sets an event of this loop from another thread."""
     loop = asyncio.get_running_loop()
 
     def done(_: "Future[None]") -> None:

@@ -1,4 +1,4 @@
-"""What a server was told: the record that every part of it reads and none changes."""
+"""The settings of a server: a record that every part of it reads and none changes."""
 
 import re
 import secrets
@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from rolloupe.errors import BadQuery
 
 BASE_PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*")
-"""No part may begin with a dot, so none is `..`, and nothing in it means anything in HTML or in a header."""
+"""No segment may begin with a dot, so none is `..`, and no character has a meaning in HTML or in a header."""
 
 HOST = re.compile(r"\*|[A-Za-z0-9_.-]{1,253}|\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]?")
 ORIGIN = re.compile(r"\*|https?://([A-Za-z0-9_.-]{1,253}|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?/?")
@@ -18,34 +18,34 @@ LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """How a server behaves. `token` None means that everybody is let in; an allowed host or origin may be `*`."""
+    """How a server behaves. `token` None admits everybody; an allowed host or origin may be `*`."""
 
     host: str = "127.0.0.1"
     base_path: str = ""
     token: str | None
     is_token_chosen: bool = True
-    """True where a person chose the token: guesses are then limited. A random one cannot be guessed."""
+    """True if a person chose the token: guesses are then limited. A random token cannot be guessed."""
     cookie_key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
-    """What session cookies are signed with; kept over restarts by `process/token_file.py`."""
+    """Key that signs session cookies; `process/token_file.py` keeps it across restarts."""
     first_token: str | None = None
-    """Good for one login soon after the start: a browser's command line, which others can read, holds this one."""
+    """Valid for one login soon after the start: a browser's command line, which other users can read, contains it."""
     allow_hosts: tuple[str, ...] = ()
     cors: tuple[str, ...] = ()
     state_dir: str | None = None
-    """Where what a person adds is kept, instead of the user's data directory."""
+    """The folder for a person's own data, instead of the user's data directory."""
     cache_memory_mb: int = 64
     cache_entries: int = 1000
 
     @property
     def is_loopback(self) -> bool:
-        """True where only this machine reaches the server (and whoever forwards a port of it)."""
+        """True if only this machine can reach the server (and anyone who forwards a port of it)."""
         return is_loopback(self.host)
 
     @property
     def hosts(self) -> frozenset[str]:
-        """The names under which a browser may address the server, without port, in lower case; `*` for any.
+        """The names by which a browser may address the server, without port, in lower case; `*` for any.
 
-        Where every page of the web may read everything anyway, a list of names would protect nothing.
+        If every web page may read everything anyway, a list of names would protect nothing.
         """
         if self.token is None and "*" in self.cors:
             return frozenset(["*"])
@@ -59,12 +59,12 @@ def is_loopback(host: str) -> bool:
 
 
 def bracketed(host: str) -> str:
-    """A host as it stands in an address: IPv6 in brackets."""
+    """Return a host as part of an address: IPv6 in brackets."""
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
 def base_path_of(given: str) -> str:
-    """The prefix of every address, without a closing slash. Raises `BadQuery` where it is not a plain path."""
+    """Return the prefix of every address, without a final slash. Raises `BadQuery` unless it is a plain path."""
     path = "/" + given.strip("/") if given.strip("/") else ""
     if not BASE_PATH.fullmatch(path):
         raise BadQuery(f"--base-path {given!r} is not a plain path; use letters, digits and -._~, such as /rollouts")
@@ -72,18 +72,18 @@ def base_path_of(given: str) -> str:
 
 
 def hosts_of(given: Iterable[str]) -> tuple[str, ...]:
-    """The names of --allow-host. Raises `BadQuery` for what no `Host` header could match."""
+    """Return the names of --allow-host. Raises `BadQuery` for a name that no `Host` header could match."""
     names = tuple(given)
     for name in names:
         if not HOST.fullmatch(name):
-            raise BadQuery(f"--allow-host {name!r} is no name; give it without http:// and without a port, or give *")
+            raise BadQuery(f"--allow-host {name!r} is not a name; give it without http:// and a port, or give *")
     return names
 
 
 def origins_of(given: Iterable[str]) -> tuple[str, ...]:
-    """The origins of --cors. Raises `BadQuery` for what no `Origin` header could match."""
+    """Return the origins of --cors. Raises `BadQuery` for an origin that no `Origin` header could match."""
     origins = tuple(given)
     for origin in origins:
         if not ORIGIN.fullmatch(origin):
-            raise BadQuery(f"--cors {origin!r} is no origin; give one such as https://notes.example, or give *")
+            raise BadQuery(f"--cors {origin!r} is not an origin; give one such as https://notes.example, or give *")
     return origins

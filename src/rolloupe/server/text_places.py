@@ -1,6 +1,6 @@
-"""A text found within one sample: where it stands, in units of UTF-16, which are those of a browser.
+"""Finds a text within one sample: its places, in UTF-16 units, as a browser counts them.
 
-Only plain text is looked for: that is linear whatever the sample holds. Patterns are for the search over a run.
+It finds only plain text, in linear time whatever the sample contains. The search over a run also takes patterns.
 """
 
 import re
@@ -10,13 +10,13 @@ from rolloupe.server import wire
 from rolloupe.server.transcripts import named_texts
 
 MAX_SPANS = 5000
-"""So many places are sent; the count goes on."""
+"""Places to send; further ones are only counted."""
 
 MAX_TEXT = 1000
 
 
 def find(sample: Sample, wanted: str, *, is_cased: bool) -> wire.FindReply:
-    """Every place of a text, in the order in which the sample is read."""
+    """Return every place of a text, in reading order."""
     pattern = re.compile(re.escape(wanted[:MAX_TEXT]), 0 if is_cased else re.IGNORECASE)
     spans: list[wire.Span] = []
     total = 0
@@ -30,7 +30,7 @@ def find(sample: Sample, wanted: str, *, is_cased: bool) -> wire.FindReply:
 
 
 class _Units:
-    """Places in a text, asked for in ascending order, counted in UTF-16."""
+    """Converts ascending positions in a text to UTF-16 units."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -38,7 +38,7 @@ class _Units:
         self._place = self._units = 0
 
     def at(self, place: int) -> int:
-        """Code units in front of a place."""
+        """Return the number of code units before a position."""
         if self._is_plain:
             return place
         piece = self._text[self._place : place]

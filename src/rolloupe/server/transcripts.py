@@ -1,7 +1,7 @@
-"""Turns as they cross to the browser: by pages, images by name instead of by data, arguments laid out.
+"""Turns for the browser: in pages, with names for images in place of their data, and with formatted arguments.
 
-A part of a sample has a name, `at`, which images, finds and highlights share: `12.3` is part 3 of turn 12, `ref0.1` one
-of the reference response, `label` the golden answer, `extra.2` the third image among the other fields.
+A part of a sample has a name, `at`, which images, finds and highlights share: `12.3` is part 3 of turn 12, `ref0.1` a
+part of the reference response, `label` the golden answer, `extra.2` the third image among the other fields.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,14 +19,14 @@ from rolloupe.text import images
 PAGE_TURNS = 2000
 PAGE_CHARS = 10_000_000
 PART_CHARS = 8_000_000
-"""More of a single part is left to the raw record: a browser is handed a text in one piece."""
+"""Maximum size of a part, which a browser gets in one piece; the raw record has the rest."""
 
 MAX_IMAGES = 200
-"""So many images are looked for among the other fields."""
+"""Maximum number of images to collect from the other fields."""
 
 
 def page(turns: list[Turn], start: int) -> list[Turn]:
-    """The turns from `start` on that are sent at a time: at least one, where there is one."""
+    """Return the turns of a page from `start` on: at least one, if any is left."""
     found: list[Turn] = []
     left = PAGE_CHARS
     for turn in turns[start : start + PAGE_TURNS]:
@@ -38,7 +38,7 @@ def page(turns: list[Turn], start: int) -> list[Turn]:
 
 
 def page_before(turns: list[Turn], stop: int) -> int:
-    """Where the page begins that ends at `stop`."""
+    """Return the start of the page that ends at `stop`."""
     start, left = stop, PAGE_CHARS
     while start > max(0, stop - PAGE_TURNS):
         left -= chars_of(turns[start - 1])
@@ -49,7 +49,7 @@ def page_before(turns: list[Turn], stop: int) -> int:
 
 
 def chars_of(turn: Turn) -> int:
-    """How long a turn is, without the data of its images."""
+    """Return the length of a turn, without the data of its images."""
     return sum(len(part.text if part.raw is None or part.media else part.raw) for part in turn.parts)
 
 
@@ -72,12 +72,12 @@ def turn_view(turn: Turn) -> wire.TurnView:
 
 
 def facts_view(facts: Mapping[str, str | float]) -> dict[str, wire.Number]:
-    """Facts in the words of a framework: numbers as numbers, names as texts."""
+    """Return facts under a framework's own names: numbers as numbers, other values as texts."""
     return {name: value if isinstance(value, str) else number(value) for name, value in facts.items()}
 
 
 def part_view(part: Part) -> wire.PartView:
-    """A piece of a turn. The data of an image stays here: a browser asks for it as an image."""
+    """Return a part of a turn. The data of an image stays on the server: a browser requests it separately."""
     shown = part.text[:PART_CHARS]
     is_cut = len(shown) < len(part.text)
     return wire.PartView(
@@ -97,7 +97,7 @@ def call_view(call: ToolCall) -> wire.CallView:
 
 
 def pretty(arguments: str) -> str:
-    """JSON laid out for reading, its numbers and escapes untouched; what is no JSON stays as it is."""
+    """Format JSON for reading, with its numbers and escapes unchanged; any other text stays as it is."""
     try:
         return msgspec.json.format(arguments, indent=2)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
@@ -105,12 +105,12 @@ def pretty(arguments: str) -> str:
 
 
 def shown_text(part: Part) -> str:
-    """What of a part can be found: its text as it is shown."""
+    """Return the searchable text of a part: the text as the page shows it."""
     return pretty(part.call.arguments) if part.call else part.text[:PART_CHARS]
 
 
 def named_texts(sample: Sample) -> Iterator[tuple[str, str]]:
-    """Every text of a sample that is shown, by its name, in the order in which it is read."""
+    """Yield every shown text of a sample with its name, in reading order."""
     yield "label", sample.label
     for prefix, turns in (("", sample.turns), ("ref", sample.ref_turns)):
         for number_, turn in enumerate(turns):
@@ -119,7 +119,7 @@ def named_texts(sample: Sample) -> Iterator[tuple[str, str]]:
 
 
 def media_at(sample: Sample, at: str) -> str | None:
-    """The image that a name stands for, as the record holds it."""
+    """Return the image with this name, as the record holds it."""
     prefix, turns = ("ref", sample.ref_turns) if at.startswith("ref") else ("", sample.turns)
     first, _, second = at.removeprefix(prefix).partition(".")
     if not (second.isascii() and second.isdigit() and len(second) < 10):
@@ -134,7 +134,7 @@ def media_at(sample: Sample, at: str) -> str | None:
 
 
 def images_of(extra: Mapping[str, Any]) -> list[str]:
-    """The images among the other fields, in their order."""
+    """Return the images in the other fields, in order."""
     found: list[str] = []
     _collect(extra, found, 0)
     return found
@@ -153,7 +153,7 @@ def _collect(value: Any, found: list[str], depth: int) -> None:
 
 
 def without_data(value: Any, depth: int = 0) -> Any:
-    """The same JSON value, in which an image is what it is called, never its data."""
+    """Return a JSON value with a description in place of each image's data."""
     if isinstance(value, str):
         return f"({text.clean(images.label(value))})" if images.is_image(value) else value
     if depth > 200:
@@ -164,5 +164,5 @@ def without_data(value: Any, depth: int = 0) -> Any:
 
 
 def _holds_texts(value: Any) -> bool:
-    """True for a list that may hold texts: one that begins with many numbers is taken for an array of them."""
+    """True for a list that may contain texts: a list that begins with many numbers counts as an array of numbers."""
     return isinstance(value, list) and any(isinstance(item, str | list | dict) for item in value[:64])

@@ -1,8 +1,9 @@
-"""The common model as it crosses to the browser: records of `model` and `query` turned into those of `wire`."""
+"""The common model for the browser: turns records of `model` and `query` into records of `wire`."""
 
 from collections.abc import Iterable, Sequence
 
 from rolloupe import query, text
+from rolloupe.derive import METRICS, PREFIX, values_of_sample
 from rolloupe.index import OpenRun
 from rolloupe.model import Locator, Sample, SampleKey
 from rolloupe.query import Group, SampleItem
@@ -49,13 +50,13 @@ def run_item(run: OpenRun) -> wire.RunItem:
 
 
 def is_live(run: OpenRun, changed_s: float | None, quiet_s: float) -> bool:
-    """True where a run is known to go on. The times of its files alone say nothing: they may be those of a copy."""
+    """True if a run is known to continue. The times of its files alone prove nothing: they may be those of a copy."""
     is_known = run.ending == "open" or (run.ending == "" and run.has_grown)
     return is_known and changed_s is not None and changed_s < quiet_s
 
 
 def split_items(run: OpenRun) -> list[wire.SplitItem]:
-    """The splits as far as they are indexed."""
+    """Return the splits, as far as they are indexed."""
     newest, unknown = query.newest(run), query.Newest()
     return [
         wire.SplitItem(
@@ -97,12 +98,12 @@ def group_item(group: Group) -> wire.GroupItem:
 
 
 def cell(value: float | str | None) -> wire.Number:
-    """A value of a column, whether number or text."""
+    """Return a value of a column, a number or text."""
     return value if isinstance(value, str) else number(value)
 
 
 def sample_item(item: SampleItem, columns: Sequence[str] = ()) -> wire.SampleItemView:
-    """A sample in a list, with its values in some columns."""
+    """Return a sample in a list, with its values in some columns."""
     return wire.SampleItemView(
         id=str(item.key),
         step=item.key.step,
@@ -124,7 +125,7 @@ def sample_item(item: SampleItem, columns: Sequence[str] = ()) -> wire.SampleIte
 
 
 def search_hit(run_id: str, hit: Hit) -> wire.SearchHit:
-    """A sample in which something was found."""
+    """Return a sample that contains the text."""
     item = hit.sample
     return wire.SearchHit(
         run=run_id,
@@ -142,7 +143,7 @@ def search_hit(run_id: str, hit: Hit) -> wire.SearchHit:
 
 
 def transcript_hit(run_id: str, hit: Transcript) -> wire.TranscriptHit:
-    """A conversation of a report in which something was found."""
+    """Return a conversation of a report that contains the text."""
     return wire.TranscriptHit(
         run=run_id,
         split=hit.split,
@@ -155,7 +156,7 @@ def transcript_hit(run_id: str, hit: Transcript) -> wire.TranscriptHit:
 
 
 def snippet_views(snippets: Iterable[Snippet]) -> list[wire.SnippetView]:
-    """What surrounds the places of a hit."""
+    """Return the text around the hits."""
     return [
         wire.SnippetView(role=one.role, pieces=list(one.pieces), is_start=one.is_start, is_end=one.is_end)
         for one in snippets
@@ -163,7 +164,7 @@ def snippet_views(snippets: Iterable[Snippet]) -> list[wire.SnippetView]:
 
 
 def sample_reply(run_id: str, sample: Sample, members: Sequence[SampleKey]) -> wire.SampleReply:
-    """A sample, whole; `members` are the samples of its group, in order."""
+    """Return a whole sample; `members` are the samples of its group, in order."""
     row, key = sample.row, sample.key
     own = policy(sample)
     place = members.index(key) if key in members else 0
@@ -207,14 +208,19 @@ def sample_reply(run_id: str, sample: Sample, members: Sequence[SampleKey]) -> w
 
 
 def facts(sample: Sample) -> list[wire.Fact]:
-    """Every sample metric and tag, and what the framework calls them otherwise, labelled."""
+    """Return every sample metric and tag, and further values of the framework, labelled."""
     metrics = [wire.Fact(name=n, kind="metric", value=number(v)) for n, v in sample.row.metrics.items()]
     tags = [wire.Fact(name=n, kind="tag", value=v) for n, v in sample.row.tags.items()]
-    return [*metrics, *tags, *(wire.Fact(name=n, kind="own", value=v) for n, v in facts_view(sample.facts).items())]
+    own = [wire.Fact(name=n, kind="own", value=v) for n, v in facts_view(sample.facts).items()]
+    derived = [
+        wire.Fact(name=f"{PREFIX}{n}", kind="derived", value=cell(v), label=METRICS[n].label)
+        for n, v in values_of_sample(sample.row).items()
+    ]
+    return [*metrics, *tags, *own, *derived]
 
 
 def reference(sample: Sample) -> wire.Reference | None:
-    """The reference model's response, where there is one. The gap needs two finite rewards."""
+    """Return the reference model's response, or None. The gap needs two finite rewards."""
     if not sample.ref_turns and sample.ref_reward is None:
         return None
     own, other = sample.row.reward, sample.ref_reward
@@ -223,7 +229,7 @@ def reference(sample: Sample) -> wire.Reference | None:
 
 
 def source_info(locator: Locator) -> wire.SourceInfo:
-    """Where a record stands."""
+    """Return where a record is."""
     return wire.SourceInfo(
         file=locator.source, start=locator.start, stop=locator.start + locator.length, part=locator.part
     )

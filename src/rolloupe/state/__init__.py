@@ -1,8 +1,7 @@
 """What a person adds: names, colours and notes of runs, bookmarks and notes on samples, settings.
 
-Owns one small SQLite database in the user's data directory. It is no part of the index, which may be deleted at any
-time, and nothing in it is ever needed to look at a run. A change that cannot be kept is refused; it
-may be tried again.
+Owns one small SQLite database in the user's data directory. The index, which may be deleted at any time, is
+separate, and looking at a run never needs the state. A change that cannot be stored is refused and may be tried again.
 """
 
 from rolloupe.state.mark_lookup import LocatedMark, found, marks_of

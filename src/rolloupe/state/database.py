@@ -1,8 +1,7 @@
-"""The file: opened, brought to this version's schema, and what stands in for it where it cannot be used.
+"""The database file: opening it, migrating its schema, and a copy in memory for a file that cannot be used.
 
-SQLite with a write-ahead log, so that viewers on several ports read and write the same file. Where the file cannot be
-written, what can be read of it is copied into memory; where it is damaged or newer than this program, it is left as it
-is.
+SQLite with a write-ahead log, so that viewers on several ports read and write the same file. If the file cannot be
+written, its readable contents are copied into memory. A file that is damaged or newer than this program stays as it is.
 """
 
 import contextlib
@@ -13,13 +12,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 WAIT_S = 5.0
-"""So long is another process waited for that is writing."""
+"""How long to wait for another process that writes."""
 
 PARTS = ("", "-wal", "-shm")
-"""How the names of the files end that are one database."""
+"""Endings of the files that make up one database."""
 
 Place: TypeAlias = tuple[int, int] | None
-"""Device and inode of a file, None where there is none."""
+"""Device and inode of a file, None for a missing one."""
 
 SCHEMAS = (
     """
@@ -32,17 +31,17 @@ SCHEMAS = (
     );
     """,
 )
-"""What makes each version of the schema of the one before; the first of an empty file."""
+"""Statements that make each version of the schema from the one before; the first starts from an empty file."""
 
 
 class TooNew(Exception):
-    """Raised for a file that a later version of this program wrote."""
+    """Raised if a later version of this program wrote the file."""
 
 
 def open_file(path: Path, *, check: bool = False) -> sqlite3.Connection:
-    """Open the file, made where it is missing, readable by its owner alone; with `check`, look through all of it first.
+    """Open the file, or create it readable by its owner alone; with `check`, verify all of it first.
 
-    Raises `OSError`, `sqlite3.Error` or `TooNew` where it cannot be used.
+    Raises `OSError`, `sqlite3.Error` or `TooNew` if it cannot be used.
     """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
@@ -66,7 +65,7 @@ def _check(connection: sqlite3.Connection) -> None:
 
 
 def in_memory(path: Path | None = None) -> sqlite3.Connection:
-    """A database that lives as long as the process, with what can be read of the file at `path`."""
+    """A database in memory, with the readable contents of the file at `path`."""
     for mode in ("mode=ro", "immutable=1") if path is not None and path.is_file() else ():
         connection = _connected(":memory:")
         try:
@@ -83,14 +82,14 @@ def in_memory(path: Path | None = None) -> sqlite3.Connection:
 
 
 def places_of(path: Path) -> list[Place]:
-    """Where the file and the two that SQLite keeps beside it lie, in the order of `PARTS`."""
+    """Paths of the file and the two that SQLite keeps beside it, in the order of `PARTS`."""
     return [_place_of(part) for part in _parts(path)]
 
 
 def reopened(path: Path, held: sqlite3.Connection, known: list[Place]) -> sqlite3.Connection:
-    """Open the file as `open_file` does, and add what `held` has of one that lay there before, in places `known`."""
+    """Open the file as `open_file` does, and add the contents of `held`, an earlier file, in places `known`."""
     for part, place in list(zip(_parts(path), known, strict=True))[1:]:
-        if place and _place_of(part) == place:  # its log: to apply that to another file would damage both
+        if place and _place_of(part) == place:  # its log: applied to another file, it would damage both
             part.unlink()
     connection = open_file(path)
     try:
@@ -114,9 +113,9 @@ def _place_of(path: Path) -> Place:
 
 
 def _add(held: sqlite3.Connection, into: sqlite3.Connection) -> None:
-    """Add what is held and not there; what both hold stays as it is there.
+    """Add the items that only `held` has; items in both stay as they are in the file.
 
-    Versions of what is added lie above those that are there. A run that both know by its place is one run.
+    Added items get versions above the existing ones. A run that both know by its place is one run.
     """
     with transaction(into):
         there = _places(into)
@@ -143,7 +142,7 @@ def _put(into: sqlite3.Connection, table: str, rows: list[tuple[object, ...]]) -
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring the schema to this version, in one transaction. Raises `TooNew`."""
+    """Migrate the schema to this version, in one transaction. Raises `TooNew`."""
     if _version(connection) == len(SCHEMAS):
         return
     with transaction(connection):
@@ -158,7 +157,7 @@ def migrate(connection: sqlite3.Connection) -> None:
 
 @contextlib.contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Write all or nothing; nobody else writes meanwhile."""
+    """Write all or nothing, while nobody else writes."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -170,7 +169,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def is_busy(error: Exception) -> bool:
-    """True where another process held the file for longer than was waited."""
+    """True if another process held the file for too long."""
     code = getattr(error, "sqlite_errorcode", None)
     return code is not None and (code & 0xFF) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 

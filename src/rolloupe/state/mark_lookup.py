@@ -1,4 +1,4 @@
-"""The samples that marks are about, as the run has them now: found by their ids, else by their uids."""
+"""The samples of marks as the run has them now, found by id and otherwise by uid."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
@@ -17,7 +17,7 @@ class LocatedMark(Struct, frozen=True, gc=False):
     item: Mark
     mark: SampleMark
     key: SampleKey | None
-    """None where the name is no id, which a page never writes."""
+    """None if the name is not an id, which a page never writes."""
 
 
 def marks_of(items: Sequence[Mark]) -> list[LocatedMark]:
@@ -30,7 +30,7 @@ def found(
     named: Callable[[Sequence[SampleKey]], Mapping[SampleKey, T]],
     by_uid: Callable[[Sequence[str]], Mapping[str, T]],
 ) -> list[tuple[LocatedMark, T | None]]:
-    """Each mark with its sample, None where the run has it no longer; asked for by id, the rest by uid."""
+    """Each mark with its sample, looked up by id and then by uid; None if the run no longer has it."""
     there = named([mark.key for mark in marks if mark.key is not None])
     uids = [mark.mark.uid for mark in marks if mark.mark.uid and mark.key not in there]
     moved = by_uid(uids) if uids else {}

@@ -1,4 +1,4 @@
-"""What the state holds, as records, and how large each may be."""
+"""The records of the state, and their size limits."""
 
 from typing import Any, NamedTuple, TypeAlias
 
@@ -16,7 +16,7 @@ COLOURS = 10
 
 
 class RunMark(Struct, frozen=True, kw_only=True):
-    """What a person says of a run. An empty name leaves it its own."""
+    """A person's name, colour and note for a run. An empty name keeps the run's own."""
 
     name: str = ""
     colour: int = 0
@@ -25,13 +25,13 @@ class RunMark(Struct, frozen=True, kw_only=True):
 
 
 class SampleMark(Struct, frozen=True, kw_only=True, gc=False):
-    """What a person says of a sample, and what tells it again where its id no longer does."""
+    """A person's bookmark and note on a sample, and what identifies the sample if its id changes."""
 
     bookmarked: bool = False
     note: str = ""
     uid: str = ""
     excerpt: str = ""
-    """How its response begins: what a list shows when the run is not there."""
+    """Start of its response, for lists while the run is missing."""
 
 
 Value: TypeAlias = RunMark | SampleMark | dict[str, Any]
@@ -39,23 +39,23 @@ KINDS: dict[str, type[Any]] = {"run": RunMark, "sample": SampleMark, "setting": 
 
 
 class Mark(Struct, frozen=True, kw_only=True, gc=False):
-    """One thing that a person added. `version` is another, and a higher one, after each change of anything."""
+    """One thing that a person added. Each change of anything gets a new, higher `version`."""
 
     kind: str
     """`run`, `sample` or `setting`."""
     owner: str
-    """The key of the run that it is about; empty for a setting."""
+    """The key of its run; empty for a setting."""
     name: str
     """The id of the sample, the name of the setting; empty for a run."""
     value: Value | None
-    """None where it was removed."""
+    """None if it was removed."""
     version: int
     changed_s: float
     """Seconds since the epoch."""
 
 
 class Owner(NamedTuple):
-    """A run that something was said of: how it was called and where it lay when it was last seen."""
+    """A run with marks: its name and place when it was last seen."""
 
     key: str
     format: str
@@ -64,7 +64,7 @@ class Owner(NamedTuple):
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """A change that is asked for: `seen` is the version of the item as the person saw it, 0 for none."""
+    """A requested change: `seen` is the version of the item that the person saw, 0 for none."""
 
     kind: str
     name: str
@@ -73,14 +73,14 @@ class Change(Struct, frozen=True, kw_only=True):
 
 
 class Written(NamedTuple):
-    """What came of a change: the item as it is now; `is_conflict` where another change was first and this is that."""
+    """The result of a change: the current item; with `is_conflict` it comes from another change that was first."""
 
     item: Mark
     is_conflict: bool
 
 
 def check(change: Change) -> None:
-    """Raise `BadQuery` for a change that cannot be kept: of an unknown kind, too long, out of range."""
+    """Raise `BadQuery` for a change that cannot be stored: of an unknown kind, too long, or out of range."""
     kind = KINDS.get(change.kind)
     if kind is None or not (change.value is None or isinstance(change.value, kind)):
         raise BadQuery(f"{change.kind!r} is nothing that is kept; use one of {', '.join(KINDS)}, with its own value")

@@ -1,49 +1,63 @@
-"""What tells a run again: where it lies, and how its first files begin.
+"""What identifies a run: its place, and how its first files begin.
 
-A run that was moved is found by the beginnings of its files, which do not change while they grow. They alone would not
-do: two runs of one configuration may write the same first line.
+The beginnings of its files, which do not change while they grow, identify a run that was moved. They are not enough
+alone: two runs of one configuration may write the same first line.
 """
 
 import hashlib
 import os
 from typing import NamedTuple
 
+from rolloupe.formats import all_formats
 from rolloupe.index import OpenRun
 from rolloupe.model import Location
 from rolloupe.storage import open_file
 
 FILES = 8
-"""So many files, the first by name, are looked at."""
+"""How many files, the first by name, count."""
 HEAD_BYTES = 4096
 LEAST_BYTES = 32
 """A shorter first line says too little."""
 
 
 class Identity(NamedTuple):
-    """A run as it is found: its format, name and resolved path, and the fingerprints of its files' beginnings."""
+    """A run on disk: its format, name and resolved path, and the fingerprints of its files' beginnings."""
 
     format: str
     name: str
     path: str
     prints: frozenset[str] = frozenset()
+    former: frozenset[str] = frozenset()
+    """The fingerprints that the same beginnings had where another format read them."""
+
+    @property
+    def known_as(self) -> frozenset[str]:
+        """All fingerprints by which the run may be known."""
+        return self.prints | self.former
 
 
 def identity_of(run: OpenRun, *, look: bool = True) -> Identity:
     """The identity of an open run; without `look` its files are left alone, and the prints are empty."""
     info = run.info
-    return Identity(info.format, info.name, os.path.realpath(info.root), prints_of(run) if look else frozenset())
+    heads = _heads(run) if look else []
+    return Identity(
+        info.format,
+        info.name,
+        os.path.realpath(info.root),
+        frozenset(_print(info.format, head) for head in heads),
+        frozenset(_print(one.name, head) for one in all_formats() for head in heads if one.name != info.format),
+    )
 
 
-def prints_of(run: OpenRun) -> frozenset[str]:
-    """The fingerprints of the run's first files. A beginning that may still grow has none yet."""
+def _heads(run: OpenRun) -> list[bytes]:
+    """How the run's first files begin. A beginning that may still grow does not count yet."""
     names = [file.name for file in run.sample_files() if file.what == "samples"][:FILES]
     sources = [source for name in names if (source := run.source(name)) is not None]
-    heads = [_head(source.location) for source in sources]
-    return frozenset(_print(run.info.format, head) for head in heads if head)
+    return [head for source in sources if (head := _head(source.location))]
 
 
 def _head(location: Location) -> bytes:
-    """The first line of a file, its first bytes where that is long; empty where it is not whole yet."""
+    """The first line of a file, or its first bytes if the line is long; empty while the line is unfinished."""
     try:
         with open_file(location) as file:
             head = file.read(HEAD_BYTES)

@@ -1,6 +1,6 @@
-"""Which run is which: keys of runs, found by the place of a run or, where it was moved, by how its files begin.
+"""Which run is which: keys of runs, found by the place of a run or, if it was moved, by how its files begin.
 
-Everything here is called with the database to itself.
+Callers hold the database exclusively.
 """
 
 import os
@@ -12,31 +12,31 @@ from rolloupe.state.records import Owner
 from rolloupe.state.run_identity import Identity
 
 MAX_PRINTS = 64
-"""Fingerprints that are kept of a run."""
+"""How many fingerprints a run keeps."""
 
 Place = tuple[str, str]
-"""A format, and the path of a run that is read as it."""
+"""A format, and the path of a run in it."""
 
 
 class Owners:
-    """The runs that anything was said of."""
+    """The runs that have marks."""
 
     def __init__(self) -> None:
         self._checked: set[tuple[Place, str]] = set()
-        """Places whose files were looked at by this process, and the run that they hold."""
+        """Places whose files this process has read, and the run there."""
         self._unknown: dict[Place, int] = {}
-        """Places of runs that nothing was said of, as long as there are so many owners."""
+        """Places of runs without marks, valid for that number of owners."""
 
     def all(self, db: sqlite3.Connection) -> list[Owner]:
         """Every run, as it was last seen."""
         return [Owner(*row) for row in db.execute("SELECT key, format, name, path FROM owners")]
 
     def has(self, db: sqlite3.Connection, key: str) -> bool:
-        """True for a key that was given out."""
+        """True for a key of a run."""
         return db.execute("SELECT 1 FROM owners WHERE key = ?", (key,)).fetchone() is not None
 
     def find(self, db: sqlite3.Connection, identity: Identity, look: Callable[[], Identity]) -> str | None:
-        """The key of a run, None where nothing was said of it. `look` reads its files, once where that will do."""
+        """The key of a run, None if it has no marks. `look` reads its files, at most once if that is enough."""
         key = self._at_place(db, identity, look)
         if key is not None:
             return key
@@ -51,21 +51,22 @@ class Owners:
         return key
 
     def find_or_make(self, db: sqlite3.Connection, identity: Identity) -> str:
-        """The key of a run, made where there is none; where and how it was seen is noted."""
+        """The key of a run, created if necessary; notes its place and its beginnings."""
         key = self._at_place(db, identity, lambda: identity) or self._moved(db, identity) or secrets.token_hex(8)
         self._remember(db, key, identity)
         return key
 
     def _at_place(self, db: sqlite3.Connection, identity: Identity, look: Callable[[], Identity]) -> str | None:
-        """The run that was seen at this place, unless all its files begin otherwise by now."""
+        """The run last seen at this place, unless all its files begin differently now."""
         place = identity[0], identity[2]
         row = db.execute("SELECT key FROM places WHERE format = ? AND path = ?", place).fetchone()
+        row = row or db.execute("SELECT key FROM places WHERE path = ?", place[1:]).fetchone()
         if row is None:
             return None
         key = str(row[0])
         if (place, key) in self._checked:
             return key
-        prints, known = identity.prints or look().prints, _prints(db, key)
+        prints, known = identity.known_as or look().known_as, _prints(db, key)
         if prints and known and prints.isdisjoint(known):
             return None
         if prints:
@@ -73,9 +74,9 @@ class Owners:
         return key
 
     def _moved(self, db: sqlite3.Connection, identity: Identity) -> str | None:
-        """The run whose files begin like these, and which lies nowhere any more where it was seen."""
-        marks = ", ".join("?" * len(identity.prints))
-        rows = db.execute(f"SELECT DISTINCT key FROM prints WHERE print IN ({marks})", sorted(identity.prints))
+        """The run whose files begin like these, if it is gone from every place where it was seen."""
+        marks = ", ".join("?" * len(identity.known_as))
+        rows = db.execute(f"SELECT DISTINCT key FROM prints WHERE print IN ({marks})", sorted(identity.known_as))
         for (key,) in rows.fetchall():
             if not _is_somewhere(db, str(key)):
                 self._remember(db, str(key), identity)

@@ -1,8 +1,8 @@
-"""`State`: what a person added, read and changed.
+"""`State`: reads and changes what a person added.
 
-A change names the version of the item that the person saw. Where that is no longer the newest, nothing is written, and
-the answer is the item as another tab or another viewer left it: the caller learns of concurrent changes. A change
-that is not in the file raises: a returned answer is stored.
+A change names the version of the item that the person saw. If that is no longer the newest, nothing is written and
+the result is the item as another tab or viewer left it. A change that cannot be written to the file raises, so
+whatever is returned is stored.
 """
 
 import contextlib
@@ -28,12 +28,12 @@ NAME = "state.sqlite"
 MAX_ITEMS = 100_000
 
 ROW_CHARS = 200
-"""About what an item takes beside its value."""
+"""Approximate size of an item besides its value."""
 
 ITEM = "kind, owner, name, value, version, changed_s"
 
 FAILURES = (OSError, sqlite3.Error, database.TooNew)
-"""What is raised where the file cannot be used."""
+"""Errors of a file that cannot be used."""
 
 DECODERS = {kind: msgspec.json.Decoder(value) for kind, value in KINDS.items()}
 
@@ -46,7 +46,7 @@ def default_folder() -> Path:
 
 
 class Held(NamedTuple):
-    """Items, and the version up to which they are complete, or down to which; `more` where others may follow it."""
+    """Items, and the version up to which, or down to which, they are complete; `more` if others may follow."""
 
     version: int
     items: list[Mark]
@@ -54,10 +54,10 @@ class Held(NamedTuple):
 
 
 class State:
-    """The state in a folder, the user's data directory unless told. May be used from several threads.
+    """The state in a folder, by default the user's data directory. Safe to use from several threads.
 
-    `trouble` says why the file cannot be used, else it is empty. What could be read of it is shown all the same, from a
-    copy in memory where need be; nothing is changed there, and each change tries the file again.
+    `trouble` says why the file cannot be used, and is otherwise empty. Readable contents are still served, if necessary
+    from a copy in memory, which never changes; each change tries the file again.
     """
 
     def __init__(self, folder: Path | str | None = None) -> None:
@@ -75,7 +75,7 @@ class State:
 
     @classmethod
     def is_there(cls, folder: Path | str | None = None) -> bool:
-        """True where something was ever kept in that folder."""
+        """True if the folder has ever stored anything."""
         return ((Path(folder).expanduser() if folder else default_folder()) / NAME).is_file()
 
     def close(self) -> None:
@@ -90,9 +90,9 @@ class State:
     # Reading
 
     def items(self, since: int = 0, limit_chars: int | None = None) -> Held:
-        """What is there; with `since` what has changed after that version, removed items included.
+        """All items; with `since`, those changed after that version, removed ones included.
 
-        With a limit, no more than so many characters of it, and one item: the rest is there since the version told.
+        A limit bounds the characters, but at least one item comes; the rest follows the returned version.
         """
         removed = "" if since else "AND value IS NOT NULL"
         sql = f"SELECT {ITEM} FROM items WHERE version > ? {removed} ORDER BY version"
@@ -111,21 +111,21 @@ class State:
         return self._asked(read)
 
     def of(self, owner: str, kind: str = "sample") -> list[Mark]:
-        """What is said of the samples of a run, the newest last."""
+        """The marks on a run's samples, the newest last."""
         sql = f"SELECT {ITEM} FROM items WHERE owner = ? AND kind = ? AND value IS NOT NULL ORDER BY version"
 
         def read() -> list[Mark]:
             with contextlib.closing(self._connection.execute(sql, (owner, kind))) as found:
-                return _items(found)  # one row after another: no list of all rows beside that of the items
+                return _items(found)  # row by row: no list of all rows beside the list of items
 
         return self._asked(read)
 
     def before(self, owner: str, version: int, limit: int) -> Held:
-        """What is said of the samples of a run, as far as it is older than a version: so many, the newest first.
+        """Some marks on a run's samples that are older than a version, the newest first.
 
-        Where there may be more, the rest is older than the version told.
+        If there may be more, they are older than the returned version.
         """
-        # by the index of versions, which `+` leaves alone: that of owners would have all of them sorted for each part
+        # `+` makes SQLite use the index of versions: the one of owners would sort all of them for each part
         sql = f"""
             SELECT {ITEM} FROM items WHERE +owner = ? AND +kind = 'sample' AND value IS NOT NULL AND version < ?
             ORDER BY version DESC LIMIT ?
@@ -134,11 +134,11 @@ class State:
         return Held(rows[-1][4] if rows else version, _items(rows), more=len(rows) == limit)
 
     def owners(self) -> list[Owner]:
-        """Every run that anything was said of."""
+        """Every run that has marks."""
         return self._asked(lambda: self._owners.all(self._connection))
 
     def changed_elsewhere(self) -> bool:
-        """True where another process changed the file since this was asked last, or since it was opened."""
+        """True if another process changed the file since the last call, or since it was opened."""
         known, self._seen = self._seen, self._asked(self._data_version)
         return known != self._seen
 
@@ -146,17 +146,17 @@ class State:
         return int(self._all("PRAGMA data_version")[0][0])
 
     def owner(self, run: OpenRun) -> str | None:
-        """The key of a run, None where nothing was said of it."""
+        """The key of a run, None if it has no marks."""
         identity = identity_of(run, look=False)
         return self._asked(lambda: self._owners.find(self._connection, identity, lambda: identity_of(run)))
 
     # Writing
 
     def write(self, change: Change, run: OpenRun | None = None, owner: str = "") -> Written:
-        """Make a change, of what is said of a run (one that is open, or the key of one that is not), or of a setting.
+        """Change the marks of a run (open, or named by its key), or a setting.
 
-        Raises `BadQuery` for what cannot be kept, `NotWritable` where the file cannot be written or another process
-        holds it for long: nothing is changed then, and the same change may be tried again.
+        Raises `BadQuery` for an invalid change, and `NotWritable` if the file cannot be written or another process
+        holds it for long. Nothing changes then, and the caller may try again.
         """
         check(change)
         value = None if change.value is None else _encoded(change.value)
@@ -193,7 +193,7 @@ class State:
         return Written(made, is_conflict=False)
 
     def _key(self, change: Change, identity: Identity | None, owner: str) -> str:
-        """The key of the run that a change is about; made where nothing was said of it before."""
+        """The key of the run to change, created for the first mark."""
         if change.kind == "setting":
             return ""
         if identity is not None:
@@ -208,7 +208,7 @@ class State:
         return self._connection.execute(sql, values).fetchall()
 
     def _asked(self, work: Callable[[], T]) -> T:
-        """Read, one thread at a time; where the file fails, read on from a copy in memory."""
+        """Read, one thread at a time; if the file fails, read from a copy in memory."""
         with self._lock:
             try:
                 return work()
@@ -225,9 +225,9 @@ class State:
             raise NotWritable(f"{self.path} is held by another process: try again in a moment") from None
 
     def _return(self) -> None:
-        """Open the file again after trouble; where another lies there by now, with what is held added to it.
+        """Open the file again after trouble; a new file there gets the held items.
 
-        Raises what `database.open_file` does; what is held stays then.
+        Raises the errors of `database.open_file`; held items stay then.
         """
         is_same = database.places_of(self.path)[0] == self._places[0]
         if is_same and not self.trouble:
@@ -241,7 +241,7 @@ class State:
         self._places, self._owners, self._seen = database.places_of(self.path), Owners(), -1
 
     def _copied(self, error: Exception) -> sqlite3.Connection:
-        """What can be read of the file, in memory."""
+        """The readable contents of the file, in memory."""
         self.trouble, self._is_copy = f"{self.path}: {error}", True
         return database.in_memory(self.path)
 
@@ -267,7 +267,7 @@ def _items(rows: Iterable[Sequence[Any]]) -> list[Mark]:
 
 
 def _item(row: Sequence[Any]) -> Mark | None:
-    """A row as an item; None for one that a damaged file or another program left."""
+    """A row as an item; None for an invalid row from a damaged file or another program."""
     kind, owner, name, value, version, changed_s = row
     try:
         held = None if value is None else DECODERS[kind].decode(value)

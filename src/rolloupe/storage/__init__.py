@@ -1,11 +1,14 @@
-"""Where the files of a run are opened: nothing above this room opens one by itself."""
+"""The one place that opens files of a run: no room above opens one by itself."""
 
 from rolloupe.storage.local import (
     file_state,
     folder_entries,
     is_below,
+    is_file,
+    is_folder,
     open_descriptor,
     open_file,
+    path_state,
     printable,
     real_path,
 )
@@ -14,8 +17,11 @@ __all__ = [
     "file_state",
     "folder_entries",
     "is_below",
+    "is_file",
+    "is_folder",
     "open_descriptor",
     "open_file",
+    "path_state",
     "printable",
     "real_path",
 ]

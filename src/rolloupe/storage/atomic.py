@@ -1,4 +1,4 @@
-"""Files on disk: whole ones renamed into place, lines appended so that a torn end costs that line alone."""
+"""Writes to disk: whole files renamed into place, and lines appended so that a torn end costs only its line."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that gets this name when it is whole: who reads it sees all of it or what was there before.
+    """Open a file that gets this name when it is complete: readers see either all of it or the old file.
 
     Raises OSError.
     """
@@ -33,9 +33,9 @@ def write(path: Path, data: bytes) -> None:
 
 
 def append(path: Path, lines: bytes) -> None:
-    """Add lines, their ends included, in one piece; a torn last line gets its end first. Raises OSError.
+    """Append lines, with their ends, in one write; a torn last line gets its end first. Raises OSError.
 
-    Where another appends at that moment its line may look torn, and a blank line, which readers pass over, follows it.
+    If another process appends at that moment, its line may look torn, and a blank line follows it, which readers skip.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)

@@ -1,8 +1,8 @@
-"""Local files: what is opened is a regular file below the root, whatever took its place in the meantime.
+"""Local files: whatever happens to a path meanwhile, an opened file is a regular file below the root.
 
 A path is only a name: between a check of the name and the opening, a link may be swapped in. So the check comes
-after the opening, and asks the descriptor what it holds: where its file lies, and that it is no pipe and no device.
-Opening does not wait either, since a pipe without a writer would wait for ever.
+after the opening, and asks the descriptor where its file lies and whether it is a regular file.
+Opening never blocks, because a pipe without a writer would block for ever.
 """
 
 import contextlib
@@ -10,6 +10,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
+from pathlib import Path
 from typing import BinaryIO
 
 from rolloupe.model import Location
@@ -23,10 +24,10 @@ except ImportError:
 
 DESCRIPTORS = "/proc/self/fd"
 MAX_PATH_BYTES = 1024
-"""What `F_GETPATH` of macOS fills at most."""
+"""The most that `F_GETPATH` of macOS fills."""
 
 TRIES = 3
-"""A file that is replaced while it is opened is opened again, so many times in all."""
+"""How often to open a file that is replaced while it is opened."""
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 
@@ -37,7 +38,7 @@ def is_below(path: str, root: str) -> bool:
 
 
 def open_file(location: Location, buffering: int = -1) -> BinaryIO:
-    """Open a regular file for reading. Raises OSError, also where a link leads out of the root."""
+    """Open a regular file for reading. Raises OSError, also if a link leads out of the root."""
     descriptor = open_descriptor(location)
     try:
         return os.fdopen(descriptor, "rb", buffering=buffering)
@@ -56,12 +57,27 @@ def open_descriptor(location: Location) -> int:
 
 
 def file_state(location: Location) -> os.stat_result:
-    """Return the state of a regular file. Raises OSError where `open_file` does."""
+    """Return the state of a regular file. Raises OSError as `open_file` does."""
     descriptor = open_descriptor(location)
     try:
         return os.fstat(descriptor)
     finally:
         os.close(descriptor)
+
+
+def path_state(path: str | Path, *, follow: bool = True) -> os.stat_result:
+    """Return the state of the file or folder at a path, of a link itself without `follow`. Raises OSError."""
+    return os.stat(path, follow_symlinks=follow)
+
+
+def is_file(path: str | Path) -> bool:
+    """Tell whether a path leads to a regular file."""
+    return os.path.isfile(path)
+
+
+def is_folder(path: str | Path) -> bool:
+    """Tell whether a path leads to a folder."""
+    return os.path.isdir(path)
 
 
 @contextlib.contextmanager
@@ -78,7 +94,7 @@ def folder_entries(location: Location) -> Iterator[Iterator["os.DirEntry[str]"]]
 
 
 def real_path(path: str) -> str:
-    """Return a path without links, written as the file system writes it. Raises OSError where there is nothing."""
+    """Return a path without links, spelled as the file system spells it. Raises OSError for a missing file."""
     real = os.path.realpath(path, strict=True)
     descriptor = os.open(real, _FLAGS)
     try:
@@ -88,7 +104,7 @@ def real_path(path: str) -> str:
 
 
 def _opened(location: Location) -> tuple[int, os.stat_result]:
-    """Open whatever stands at a location. Raises OSError where it lies outside of the root."""
+    """Open whatever is at a location. Raises OSError if it is outside the root."""
     for _ in range(TRIES):
         descriptor = os.open(location.path, _FLAGS)
         try:
@@ -111,17 +127,19 @@ def _path_of(descriptor: int, path: str) -> str:
         return os.readlink(f"{DESCRIPTORS}/{descriptor}")
     if GETPATH is not None:
         return os.fsdecode(fcntl.fcntl(descriptor, GETPATH, bytes(MAX_PATH_BYTES)).rstrip(b"\0"))
-    real = os.path.realpath(path, strict=True)  # a system that cannot tell: the name again, if it still means this file
+    real = os.path.realpath(
+        path, strict=True
+    )  # a system without such a call: the name again, if it still means this file
     if os.path.samestat(_state_without_links(real), os.fstat(descriptor)):
         return real
     raise FileNotFoundError(errno.ENOENT, "replaced while it was opened")
 
 
 def _state_without_links(path: str) -> os.stat_result:
-    """Return the state of what stands at an absolute path. Raises OSError where a part of it is a link by now.
+    """Return the state of the file at an absolute path. Raises OSError if a part of the path is a link by now.
 
-    `lstat` alone looks at the last part only, and follows a link swapped in for a folder above. Where folders cannot
-    be opened (Windows), it has to do.
+    `lstat` alone checks the last part only, and follows a link swapped in for a folder above. It has to suffice on
+    systems that cannot open folders (Windows).
     """
     if os.stat not in os.supports_dir_fd:
         return os.lstat(path)

@@ -12,12 +12,14 @@ from rolloupe.text.messages import first_answer, from_messages, joined
 from rolloupe.text.names import digest, natural
 from rolloupe.text.preview import one_line, preview
 from rolloupe.text.templates import split_prompt, split_response
+from rolloupe.text.tool_calls import call_of
 
 __all__ = [
     "MOST_BACK",
     "Whole",
     "after",
     "alike",
+    "call_of",
     "clean",
     "digest",
     "first_answer",

@@ -14,7 +14,7 @@ from rolloupe.text import images
 from rolloupe.text.tool_calls import call_of
 
 MAX_PARTS = 10_000
-"""Past so many parts the rest of a turn is one text."""
+"""After this many parts, the rest of a turn is one text."""
 
 BLOCKS: dict[str, tuple[str, PartKind]] = {
     "<think>": ("</think>", "think"),
@@ -49,7 +49,7 @@ MARKERS = (
 )  # fmt: skip
 
 ASKING = frozenset(["system", "developer", "user", "human", "tool"])
-"""Roles that name tags where they ask for them, or quote them: these are text, unless a turn begins with a result."""
+"""Roles that mention tags to ask for them or to quote them: there tags are text, unless a turn begins with a result."""
 
 _RESULTS = frozenset(word for word, (_, kind) in BLOCKS.items() if kind == "tool_result")
 _QUOTED = (BLOCKS.keys() | CLOSINGS) - {*MARKERS}
@@ -65,7 +65,7 @@ _RUN = {token: re.compile(f"(?:{re.escape(token)})+") for token in PLACEHOLDERS}
 
 
 SIGNS = ("<", "[", "◁", images.SCHEME)
-"""One of them stands in every delimiter."""
+"""Every delimiter contains one of these."""
 
 
 class Marker(NamedTuple):
@@ -78,7 +78,7 @@ class Marker(NamedTuple):
 
 def parts(text: str, role: str = "assistant") -> list[Part]:
     """Cut a text of a role into parts; joining `raw` (else `text`) of all of them gives the text back verbatim."""
-    if not any(sign in text for sign in SIGNS):  # most messages are nothing but text
+    if not any(sign in text for sign in SIGNS):  # most messages are plain text
         return [Part(kind="text", text=text)] if text else []
     tokens = [Marker(m.start(), m.end(), m.group()) for m in _TOKEN.finditer(text)]
     if role in ASKING:
@@ -100,7 +100,7 @@ def parts(text: str, role: str = "assistant") -> list[Part]:
 
 
 def _meant(text: str, tokens: list[Marker]) -> list[Marker]:
-    """Those that mean something in a text that asks: no blocks, unless it begins with a result of a tool."""
+    """The delimiters that count in a prompt: no blocks, unless it begins with a tool result."""
     first = next((token for token in tokens if token.word not in MARKERS), None)
     is_result = first is not None and first.word in _RESULTS and not _TOKEN.sub("", text[: first.start]).strip()
     quoted = _QUOTED - _RESULTS - {BLOCKS[word][0] for word in _RESULTS} if is_result else _QUOTED
@@ -108,13 +108,13 @@ def _meant(text: str, tokens: list[Marker]) -> list[Marker]:
 
 
 def _leading_thought(text: str, tokens: list[Marker], found: list[Part]) -> tuple[int, int]:
-    """A closing think delimiter with none that opens it: the prompt ended within the thought."""
+    """A closing think delimiter without an opening one: the prompt ended within the thought."""
     for number, token in enumerate(tokens):
         if token.word in BLOCKS and BLOCKS[token.word][1] == "think":
             break
         if token.word in THINK_ENDS:
             inner = text[: token.start]
-            if not inner.strip():  # a template that switches thinking off closes a thought that nobody had
+            if not inner.strip():  # a template that switches thinking off closes a thought that never began
                 found.append(Part(kind="marker", text=text[: token.stop]))
                 return token.stop, number + 1
             found.append(Part(kind="think", text=inner.strip("\n"), raw=text[: token.stop]))
@@ -125,7 +125,7 @@ def _leading_thought(text: str, tokens: list[Marker], found: list[Part]) -> tupl
 def _part(
     text: str, tokens: list[Marker], ends: dict[str, list[int]], number: int, found: list[Part]
 ) -> tuple[int, int]:
-    """Append the part that begins with a delimiter; returns where the next begins, in the text and among the tokens."""
+    """Append the part that begins with a delimiter; return where the next begins, in the text and among the tokens."""
     token = tokens[number]
     if token.word.startswith(images.SCHEME):
         label = images.label(token.word)

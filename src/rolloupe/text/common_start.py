@@ -4,7 +4,7 @@ import unicodedata
 
 BLOCK = 2**16
 MOST_BACK = 256
-"""A longer heap of combining marks is cut after all: it is no character that anybody reads."""
+"""A longer heap of combining marks may be cut: nobody can read it as a character."""
 
 JOINERS = "\u200d\ufe0e\ufe0f"
 JAMO = range(0x1160, 0x1200)
@@ -14,7 +14,7 @@ TAGS = range(0xE0020, 0xE0080)
 
 
 def alike(a: str, b: str) -> int:
-    """Return how many code points both texts begin with, less those that a character goes on from in either."""
+    """Return the length of the common start in code points, cut back to a boundary of visible characters."""
     at = _equal(a, b)
     least = max(0, at - MOST_BACK)
     back = at
@@ -38,14 +38,14 @@ def _equal(a: str, b: str) -> int:
 
 
 def goes_on(text: str, at: int) -> bool:
-    """Whether a place is inside of what is read as one character: base and marks, a flag, a family of emoji, CR LF."""
+    """Return whether a place is inside one visible character: base and marks, a flag, a family of emoji, CR LF."""
     if not 0 < at < len(text):
         return False
     before, after = text[at - 1], text[at]
     code = ord(after)
     if after < "\u0300":
         return before == "\r" and after == "\n"
-    if 0xD800 <= ord(before) < 0xDC00 <= code < 0xE000:  # halves that a file holds as two escapes
+    if 0xD800 <= ord(before) < 0xDC00 <= code < 0xE000:  # surrogate halves from two escapes in a file
         return True
     if code in FLAGS:
         return _flags_before(text, at) % 2 == 1

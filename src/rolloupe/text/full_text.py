@@ -1,4 +1,4 @@
-"""A sample as one text: its record's own, else put together from its turns; a system prompt that no template marks."""
+"""A sample as one text: from its record or put together from its turns; also a system prompt that no template marks."""
 
 from typing import NamedTuple
 
@@ -6,11 +6,11 @@ from rolloupe.model import Part, Sample, Turn
 from rolloupe.text.blocks import parts
 
 OWN_KEYS = ("raw_string", "full_text")
-"""Fields that hold what the trainer saw, prompt, template and response in one."""
+"""Fields with the text that the trainer saw: prompt, template and response in one."""
 
 
 class Whole(NamedTuple):
-    """A sample as one text. `origin` says whose text it is, as a sentence for a person."""
+    """A sample as one text. `origin` says where the text comes from, as a sentence for a person."""
 
     text: str
     is_own: bool
@@ -18,7 +18,7 @@ class Whole(NamedTuple):
 
 
 def whole(sample: Sample) -> Whole:
-    """Return a sample as one text; images in it are as they were written."""
+    """Return a sample as one text, with images as the record has them."""
     for key in OWN_KEYS:
         own = sample.extra.get(key)
         if isinstance(own, str) and own:
@@ -32,12 +32,12 @@ def whole(sample: Sample) -> Whole:
 
 
 def verbatim(turn: Turn) -> str:
-    """The text of a turn exactly as it was written; of what has no text, what is known of it."""
+    """The text of a turn exactly as written; parts without text are described."""
     return "".join(part.text if part.raw is None else part.raw for part in turn.parts)
 
 
 def after(turns: list[Turn], token: str) -> list[Turn]:
-    """Cut a prompt that no template divides at the first `token`: before it is the system's, after it the user's.
+    """Cut a prompt without a template at the first `token`: the system prompt before it, the user's after it.
 
     The token itself stays as a marker. Any other prompt is left as it is.
     """

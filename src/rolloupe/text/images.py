@@ -1,7 +1,7 @@
-"""Images inside of records: `data:` addresses and bare base64, told by their size and decoded within bounds.
+"""Images in records: `data:` addresses and bare base64, recognised by size and decoded within bounds.
 
-What is decoded is a PNG, JPEG, GIF or WebP by its own first bytes, whatever the record calls it, and small enough in
-bytes and in pixels for a browser to draw. Nothing here looks at the pixels.
+A decoded image is a PNG, JPEG, GIF or WebP by its first bytes, whatever the record calls it, and small enough in bytes
+and pixels for a browser to draw. Nothing here reads the pixels.
 """
 
 import base64
@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 SCHEME = "data:image/"
 IN_TEXT = r"data:image/[a-zA-Z0-9.+-]{1,20};base64,[A-Za-z0-9+/_=-]{64,}"
-"""A regular expression: an image within a text. Shorter ones are left as text, so that a text about them stays one."""
+"""A regular expression for an image within a text. Shorter ones stay text, so that text about images is left alone."""
 
 MAX_BYTES = 16 * 2**20
 MAX_PIXELS = 64_000_000
-"""A browser holds four bytes for each pixel that it draws."""
+"""A browser needs four bytes for each pixel."""
 
 BARE = {"iVBORw0KGgo": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}
 """How base64 of each kind of image begins."""
@@ -36,18 +36,18 @@ class Picture(NamedTuple):
 
 
 class NotShown(ValueError):
-    """Raised for what is no image that can be shown; says why."""
+    """Raised if something cannot be shown as an image; says why."""
 
 
 def is_image(text: str) -> bool:
-    """True for a text that is nothing but an image: a `data:` address, or base64 that begins like one."""
+    """True for a text that is only an image: a `data:` address, or base64 that begins like one."""
     if text.startswith(SCHEME):
         return True
     return len(text) >= _MIN_BARE and text.startswith(tuple(BARE)) and _BASE64.fullmatch(text) is not None
 
 
 def label(media: str) -> str:
-    """What an image is, in words: its kind and about how large it is, never its data."""
+    """Describe an image in words: its kind and approximate size, never its data."""
     head, _, body = media.partition(",") if media.startswith("data:") else ("", "", media)
     if head:
         kind = head[5:].partition(";")[0][:60] or "image"
@@ -94,7 +94,7 @@ def _kind(data: bytes) -> tuple[str, tuple[int, int] | None]:
 
 
 def _jpeg_size(data: bytes) -> tuple[int, int] | None:
-    """Height and width stand in the first frame header, after segments that say how long they are (ISO 10918-1)."""
+    """Read height and width from the first frame header, after segments that state their length (ISO 10918-1)."""
     at = 2
     for _ in range(_MAX_SEGMENTS):
         if at + 9 >= len(data):
@@ -110,7 +110,7 @@ def _jpeg_size(data: bytes) -> tuple[int, int] | None:
 
 
 def _webp_size(data: bytes) -> tuple[int, int] | None:
-    """The three forms of WebP keep their size in three ways (RFC 9649)."""
+    """Read the size from any of the three forms of WebP (RFC 9649)."""
     form = data[12:16]
     if form == b"VP8X":
         return 1 + int.from_bytes(data[24:27], "little"), 1 + int.from_bytes(data[27:30], "little")

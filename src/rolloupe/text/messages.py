@@ -12,24 +12,24 @@ from rolloupe.text.tool_calls import from_object
 
 TEXT_KEYS = ("text", "output_text", "input_text", "refusal")
 QUIET = ("image", "json")
-"""What is no text to search."""
+"""Parts whose text is not searched."""
 
 LOG_KEYS = ("error", "is_error", "logs", "info", "metadata")
-"""What a message says of itself beside its content."""
+"""Fields of a message besides its content."""
 
 THINK_KEYS = ("thinking", "reasoning", "reasoning_content")
 
 
 def from_messages(messages: object, origin: Literal["prompt", "response"] = "prompt") -> list[Turn]:
-    """Read chat messages as turns. An entry that is no message becomes a turn that shows it as JSON."""
+    """Read chat messages as turns. An entry that is not a message becomes a turn that shows it as JSON."""
     entries = messages if isinstance(messages, list) else [messages]
     return [_turn(entry, origin) for entry in entries]
 
 
 def joined(messages: object, *, thoughts: bool = False) -> str:
-    """All text of some messages (or a text) as one plain text, for search and preview; `thoughts` too, if wished.
+    """Return all text of messages (or a text) as one plain text, for search and preview; with `thoughts`, these too.
 
-    Of prompts they are left out: groups are named by the hash of their prompt.
+    Prompts leave thoughts out, because the hash of a prompt names its group.
     """
     if isinstance(messages, str):
         return messages
@@ -38,7 +38,7 @@ def joined(messages: object, *, thoughts: bool = False) -> str:
 
 
 def first_answer(turns: Sequence[Turn]) -> int:
-    """Return the place of the first turn of the assistant, or behind the last turn."""
+    """Return the index of the assistant's first turn, or the number of turns."""
     return next((at for at, turn in enumerate(turns) if turn.role == "assistant"), len(turns))
 
 
@@ -99,7 +99,7 @@ def _entry(entry: object, role: str) -> list[Part]:
 
 
 def _image(entry: dict[str, Any]) -> Part:
-    """An image as OpenAI, Anthropic and Qwen write one. What is read of it is what it is, never its data."""
+    """An image as OpenAI, Anthropic and Qwen write one. The text describes it and never holds its data."""
     place: Any = next((entry[key] for key in ("image_url", "image", "url", "source", "data") if key in entry), None)
     if isinstance(place, dict):
         place = place.get("url", place.get("data", place.get("bytes")))
@@ -122,7 +122,7 @@ def _call(call: object) -> Part:
 
 
 def _thought(entry: dict[str, Any]) -> str:
-    """What a message says in a field of its own before its content."""
+    """Thoughts of a message that have a field of their own."""
     thought = next((entry[key] for key in ("reasoning_content", "reasoning", "thinking") if key in entry), None)
     return clean(thought) if isinstance(thought, str) else ""
 
@@ -141,7 +141,7 @@ def _plain(entry: object, *, thoughts: bool) -> str:
 
 
 def _said(part: Part) -> str:
-    """A part as text; a call begins with its name, not with an id that says nothing."""
+    """A part as text; a call begins with its name, not with its id."""
     call = part.call
     return part.text if call is None or not call.name else " ".join(filter(None, [call.name, call.arguments, call.id]))
 

@@ -1,4 +1,4 @@
-"""Names: made of texts, and put in order."""
+"""Names of groups, and the order of names."""
 
 import hashlib
 import re
@@ -7,10 +7,10 @@ _NUMBER = re.compile("[0-9]+")
 
 
 def digest(prompt: str) -> str:
-    """Return the group of samples that share this prompt where the framework names none: 12 hex digits."""
+    """Return a name for the group of samples with this prompt, if the framework has none: 12 hex digits."""
     return hashlib.blake2b(prompt.encode("utf-8", "replace"), digest_size=6).hexdigest()
 
 
 def natural(name: str) -> str:
-    """Return what sorts names as a person does, numbers in them by their size: `rank2` before `rank10`."""
+    """Return a sort key that orders numbers in names by size: `rank2` before `rank10`."""
     return _NUMBER.sub(lambda match: match[0].zfill(20), name)

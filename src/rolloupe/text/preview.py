@@ -1,4 +1,4 @@
-"""The start of what was asked, in one line, for lists."""
+"""The start of the question, in one line, for lists."""
 
 import re
 
@@ -6,7 +6,7 @@ from rolloupe.text.encodable import clean
 from rolloupe.text.templates import BARE, is_bare
 
 WINDOW = 8
-"""So many characters are looked at for each one shown: white space and markers take some."""
+"""How many characters to read for each one shown: white space and markers take some."""
 
 _USER = (
     "<|im_start|>user", "<|start_header_id|>user<|end_header_id|>", "<start_of_turn>user", "<|start|>user<|message|>",
@@ -22,12 +22,12 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 def preview(text: str, limit: int = 240) -> str:
-    """Return the start of the last turn of the user in a templated prompt, else of the text; one line of `limit`."""
+    """Return the start of the user's last turn in a templated prompt, or of any other text; one line of `limit`."""
     start = _last_question(text)
     if not start and is_bare(text):
         text = text[: text.rfind("\nassistant")]
         start = max((m.end() for m in BARE.finditer(text)), default=0)
-    # What the end of a window cuts is at most a marker: with more than that to spare, the rest changes nothing.
+    # The end of a window cuts at most one marker: with more room than that, the rest changes nothing.
     if text.find("data:image/", start, start + 2 * limit) >= 0:
         text, start = _IMAGE.sub("(image)", text[start : start + _MOST_IMAGE]), 0
     plain = _plain(text[start : start + 2 * limit])
@@ -37,7 +37,7 @@ def preview(text: str, limit: int = 240) -> str:
 
 
 def _last_question(text: str) -> int:
-    """Where the last turn of the user begins, by any template; 0 where there is none."""
+    """Find where the user's last turn begins, by any template; 0 without one."""
     start = 0
     if "<" in text or ("[" in text and "[INST]" in text):
         for mark in _USER:
@@ -55,7 +55,7 @@ def _plain(window: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a text with every run of white space as one blank, and none at its ends."""
-    if text.isprintable() and "  " not in text:  # then all its white space is single blanks
+    """Return a text with each run of white space as one blank, and none at its ends."""
+    if text.isprintable() and "  " not in text:  # all its white space is single blanks
         return text.strip(" ")
     return " ".join(text.split())

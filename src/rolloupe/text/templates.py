@@ -1,7 +1,7 @@
 """Chat templates: a templated text cut into turns where its template is recognised.
 
-A template is known by what begins a turn. Each turn keeps its header as a marker, so that nothing of the text is lost;
-the header that only asks for the next answer belongs to the turn before it.
+The start of a turn identifies its template. Each turn keeps its header as a marker, so no text is lost;
+a header that only asks for the next answer belongs to the turn before it.
 """
 
 import re
@@ -21,10 +21,10 @@ ROLES = {
 MISTRAL = re.compile(
     r"(?P<role>\[INST\]|\[/INST\]|\[SYSTEM_PROMPT\]|\[AVAILABLE_TOOLS\]|\[TOOL_RESULTS\]|\[/TOOL_RESULTS\]) ?"
 )
-"""Mistral's, where what ends one turn begins the next; Llama 2's is the same with a system prompt inside."""
+"""Mistral's, in which the end of a turn begins the next; Llama 2's is the same with a system prompt inside."""
 
 DEEPSEEK = re.compile(r"<｜(?P<role>User|Assistant|System)｜>")
-"""DeepSeek's, whose system prompt stands in front of the first turn without a header."""
+"""DeepSeek's, whose system prompt precedes the first turn without a header."""
 
 STARTS: tuple[re.Pattern[str], ...] = (
     re.compile(r"<\|im_start\|>(?P<role>[^\n<]{0,64})(?:<\|im_sep\|>|\n)?"),  # ChatML, Qwen, Phi-4
@@ -39,16 +39,16 @@ STARTS: tuple[re.Pattern[str], ...] = (
     MISTRAL,
 )
 BARE = re.compile(r"^(?P<role>system|user|assistant|tool)\n", re.MULTILINE)
-"""What is left of ChatML where special tokens were dropped in decoding, as verl does."""
+"""The rest of ChatML after decoding without special tokens, as in verl."""
 
 BARE_START = re.compile(r"(?:system|user)\n")
 BARE_END = re.compile(r"\nassistant\n?\Z")
 
 MAX_TURNS = 5_000
-"""Past so many turns the rest of a text is one."""
+"""After this many turns, the rest of a text is one turn."""
 
 MAX_SYSTEM_CHARS = 100_000
-"""So far the end of a system prompt within an instruction is looked for: each instruction may claim to have one."""
+"""How far to search for the end of a system prompt in an instruction: each instruction may claim to have one."""
 
 _SYSTEM = re.compile(r"\s{0,2}<<SYS>>\n?")
 _SYSTEM_END = re.compile(r"<</SYS>>\n{0,2}")
@@ -90,14 +90,14 @@ def _split(text: str, *, first_role: str, origin_response: bool) -> list[Turn]:
 
 
 def _starts(text: str) -> tuple[re.Pattern[str] | None, list[Start]]:
-    """Every beginning of a turn, by the template whose first one comes first."""
+    """All turn starts of the template whose first one comes first."""
     firsts = [(match.start(), pattern) for pattern in STARTS if (match := pattern.search(text))]
     if not firsts and not is_bare(text):
         return None, []
     pattern = min(firsts, key=lambda first: first[0])[1] if firsts else BARE
     found: list[Start] = []
     for match in pattern.finditer(text):
-        if not found and match["role"].startswith("[/"):  # ends what never began
+        if not found and match["role"].startswith("[/"):  # ends a turn that never began
             continue
         found.append(Start(match.start(), _role(match["role"]), match.end()))
         if match["role"] == "[INST]" and (system := _SYSTEM.match(text, match.end())):
@@ -111,12 +111,12 @@ def _starts(text: str) -> tuple[re.Pattern[str] | None, list[Start]]:
 
 
 def is_bare(text: str) -> bool:
-    """True for a prompt whose roles stand on lines of their own: it begins with one and asks with another."""
+    """True for a prompt with bare role lines: it begins with one and ends with the assistant's."""
     return BARE_START.match(text) is not None and BARE_END.search(text, max(0, len(text) - 16)) is not None
 
 
 def _ascending(found: list[Start]) -> list[Start]:
-    """Without those that begin within what came before."""
+    """Drop the turns that begin inside an earlier one."""
     kept: list[Start] = []
     for start in found:
         if not kept or start.at >= kept[-1].body:
@@ -126,7 +126,7 @@ def _ascending(found: list[Start]) -> list[Start]:
 
 def _role(word: str) -> str:
     role = word.strip().lower().split(" ")[0]
-    if role.startswith("functions."):  # harmony: what a function gives back
+    if role.startswith("functions."):  # harmony: the result of a function
         return "tool"
     return ROLES.get(role, role) or "user"
 
@@ -141,7 +141,7 @@ def _turn(text: str, start: Start, stop: int) -> Turn:
 
 
 def _joined_request(turns: list[Turn], *, keep: bool) -> list[Turn]:
-    """Give the header that asks for the next answer to the turn before it."""
+    """Move the header that asks for the next answer to the turn before it."""
     last = turns[-1]
     asks = last.role == "assistant" and all(_is_empty(part) for part in last.parts)
     if keep or len(turns) < 2 or not asks:
@@ -155,7 +155,7 @@ def _is_empty(part: Part) -> bool:
 
 
 def _joined_prefix(turns: list[Turn]) -> list[Turn]:
-    """Give what stands before the first turn (`<bos>`) to that turn, where it is no text of its own."""
+    """Move a prefix such as `<bos>` into the first turn, unless it is text of its own."""
     if len(turns) < 2 or not all(_is_empty(part) for part in turns[0].parts):
         return turns
     turns[1].parts = [*turns[0].parts, *turns[1].parts]

@@ -1,4 +1,4 @@
-"""What is called with what, out of the text of a tool call: JSON as most models write it, XML as Qwen3-Coder does."""
+"""Name and arguments from the text of a tool call: JSON as most models write it, XML as Qwen3-Coder does."""
 
 import json
 import re
@@ -12,7 +12,7 @@ _FENCE = re.compile(r"```(?:json)?\n?|```")
 
 
 def call_of(inner: str) -> ToolCall:
-    """Read the text between the delimiters of a call; what is malformed stays as the model wrote it, with the error."""
+    """Read the text between the delimiters of a call; malformed text stays as the model wrote it, with the error."""
     body = inner.strip()
     if function := _FUNCTION.match(body):
         return ToolCall(name=function[1], arguments=_dumped(_parameters(body)))
@@ -46,7 +46,7 @@ def from_object(value: dict[str, Any]) -> ToolCall:
 
 
 def from_arguments(name: str, arguments: str) -> ToolCall:
-    """A call whose arguments stand alone."""
+    """A call with bare arguments."""
     try:
         json.loads(arguments)
     except (ValueError, RecursionError):

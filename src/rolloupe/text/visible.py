@@ -1,6 +1,6 @@
 """Hostile text made fit for a terminal: nothing in it can move the cursor, hide, reorder or pose as something else.
 
-Newline and tab stay where `visible` is used for whole texts; `visible_line` is for what must stay on one line. Control
+`visible` keeps newline and tab, for whole texts; `visible_line` keeps everything on one line. Control
 characters become the pictures that Unicode has for them (ESC is `␛`), all others `<U+202E>`; a lone surrogate, which no
 stream can write, becomes U+FFFD. Zero-width joiners stay: scripts and emoji need them.
 """
@@ -9,22 +9,22 @@ import re
 
 _INVISIBLE = (
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidi controls
-    "\u180e\u200b\u2028\u2029\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"  # what nobody sees
+    "\u180e\u200b\u2028\u2029\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"  # invisible characters
 )
 HOSTILE = rf"\x00-\x08\x0b-\x1f\x7f-\x9f{_INVISIBLE}\ud800-\udfff"
-"""A character class, for `re`: what never reaches a terminal as it is."""
+"""A character class for `re`: characters that never reach a terminal unchanged."""
 
 _TEXT = re.compile(f"[{HOSTILE}]")
 _LINE = re.compile(rf"[\t\n{HOSTILE}]")
 
 
 def visible(text: str) -> str:
-    """The text with every hostile character as a visible one."""
+    """Return the text with every hostile character made visible."""
     return _TEXT.sub(_glyph, text)
 
 
 def visible_line(text: str) -> str:
-    """The same, on one line: newlines and tabs are shown, too."""
+    """Return the same on one line, with newlines and tabs made visible, too."""
     return _LINE.sub(_glyph, text)
 
 

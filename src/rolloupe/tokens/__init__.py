@@ -4,7 +4,17 @@ Owns formulas and the alignment of per-token arrays; reads no files and knows no
 not count are absent, never zero.
 """
 
-from rolloupe.tokens.arrays import Floats, beside, finite, length, read_floats, same_end, under_mask, unpadded_length
+from rolloupe.tokens.arrays import (
+    Floats,
+    beside,
+    finite,
+    length,
+    packed,
+    read_floats,
+    same_end,
+    under_mask,
+    unpadded_length,
+)
 from rolloupe.tokens.facts import facts_of
 from rolloupe.tokens.ratios import (
     DPPO,
@@ -42,6 +52,7 @@ __all__ = [
     "mismatch_kl",
     "nan_mean",
     "nan_sum",
+    "packed",
     "prob_delta",
     "read_floats",
     "same_end",

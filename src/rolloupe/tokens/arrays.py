@@ -1,4 +1,4 @@
-"""Per-token arrays as frameworks store them: read from decoded JSON, and freed of padding."""
+"""Per-token arrays as frameworks store them, read from decoded JSON and without padding."""
 
 import contextlib
 import math
@@ -14,10 +14,10 @@ _PLAIN = {float, int, bool, type(None)}
 
 
 def read_floats(value: object) -> Floats | None:
-    """Return a decoded JSON array of numbers as float64, shape (T,); None where it is not an array or is empty.
+    """Return a decoded JSON array of numbers as float64, shape (T,); None if it is not an array or is empty.
 
-    An element that is no number (null, text, a list) becomes NaN; an integer beyond a float becomes an infinity. An
-    array that a scan has read already is returned as it is.
+    An element that is not a number (null, text, a list) becomes NaN; an integer beyond a float becomes an infinity. An
+    array that a scan has already read is returned as it is.
     """
     if isinstance(value, np.ndarray):
         return value
@@ -27,14 +27,14 @@ def read_floats(value: object) -> Floats | None:
         return np.frombuffer(array("d", value))
     except (TypeError, OverflowError):
         pass
-    if set(map(type, value)) <= _PLAIN:  # NumPy reads None as NaN, but texts as the numbers that they spell
+    if set(map(type, value)) <= _PLAIN:  # NumPy reads None as NaN, but also parses texts as numbers
         with contextlib.suppress(OverflowError):
             return np.array(value, dtype=np.float64)
     return np.array([_float(element) for element in value], dtype=np.float64)
 
 
 def length(value: object) -> int | None:
-    """Return how many elements an array has, decoded or read already; None for what is no array."""
+    """Return the length of an array, decoded or already read; None for anything else."""
     return len(value) if isinstance(value, list | np.ndarray) else None
 
 
@@ -48,9 +48,9 @@ def _float(element: object) -> float:
 
 
 def unpadded_length(tokens: Sequence[object], pad: str) -> int:
-    """Return how many tokens stand before the padding: up to the first pad token where the last one is a pad token.
+    """Return the number of tokens before the padding: up to the first pad token, if the last one is a pad token.
 
-    Source: RLLoggingBoard's "drop padding token". Without padding at the end nothing is dropped.
+    Source: RLLoggingBoard's "drop padding token". Without padding at the end, nothing is dropped.
     """
     if not tokens or tokens[-1] != pad:
         return len(tokens)
@@ -58,9 +58,9 @@ def unpadded_length(tokens: Sequence[object], pad: str) -> int:
 
 
 def under_mask(values: NDArray[Any], mask: NDArray[Any] | None) -> Floats:
-    """Return values as float64, shape (T,), NaN where the mask is 0; without a mask all of them.
+    """Return values as float64, shape (T,), NaN where the mask is 0; without a mask, all of them.
 
-    The two are aligned at their ends, where the response is: of the values before the begin of a mask none counts.
+    The two are aligned at their ends, where the response is: values before the start of a mask do not count.
     """
     found = values.astype(np.float64)
     if mask is not None:
@@ -70,11 +70,11 @@ def under_mask(values: NDArray[Any], mask: NDArray[Any] | None) -> Floats:
     return found
 
 
-def beside(values: NDArray[Any], shown: NDArray[Any]) -> "array[float] | None":
-    """Return what a file holds in full where a mask hides some of it; None where all that there is is shown."""
+def beside(values: Floats, shown: Floats) -> "array[float] | None":
+    """Return the full values if a mask hides some of them; None if it hides nothing."""
     if np.count_nonzero(~np.isnan(values)) == np.count_nonzero(~np.isnan(shown)):
         return None
-    return array("d", values.astype(np.float64, copy=False).tobytes())
+    return packed(values)
 
 
 def same_end(one: Floats, other: Floats) -> tuple[Floats, Floats]:
@@ -84,6 +84,11 @@ def same_end(one: Floats, other: Floats) -> tuple[Floats, Floats]:
 
 
 def finite(values: Floats) -> Floats:
-    """Return the values that are finite."""
+    """Return the finite values."""
     kept: Floats = values[np.isfinite(values)]
     return kept
+
+
+def packed(values: Floats) -> "array[float]":
+    """Return values as a standard library array of doubles, without a Python object for each value."""
+    return array("d", values.astype(np.float64, copy=False).tobytes())

@@ -1,4 +1,4 @@
-"""What a scan says of token series, so that none of their values need be kept: moments and extremes, a series each."""
+"""Facts of token series from a scan, which keeps none of the values: moments and extremes of each series."""
 
 import math
 from collections.abc import Mapping
@@ -9,13 +9,13 @@ from rolloupe.model import SeriesFacts
 from rolloupe.tokens.arrays import Floats
 
 AT_ONCE = 2**15
-"""So many values are looked at together: many short series cost little more than one, long ones leave the cache."""
+"""How many values to process together: many short series cost little more than one, but long ones leave the cache."""
 
 
 def facts_of(series: Mapping[str, Floats]) -> dict[str, SeriesFacts]:
-    """Return the facts of series of one length, each of shape (T,), over their finite values; no facts where none is.
+    """Return the facts of series of one length, each of shape (T,), over their finite values; none without such.
 
-    Of equal extremes the first token counts. Squares are of distances from the mean: others lose digits.
+    Of equal extremes, the first token counts. Squares are of distances from the mean, because others lose digits.
     """
     values = list(series.values())
     if not values or not len(values[0]):
@@ -24,14 +24,14 @@ def facts_of(series: Mapping[str, Floats]) -> dict[str, SeriesFacts]:
         together = np.concatenate(values).reshape(len(values), -1)
         with np.errstate(all="ignore"):
             sums = together.sum(axis=1)
-        if np.isfinite(sums).all():  # then every value is
+        if np.isfinite(sums).all():  # every value is finite then
             return dict(zip(series, _facts(together, sums), strict=True))
     found = {name: _facts_of_one(one) for name, one in series.items()}
     return {name: facts for name, facts in found.items() if facts is not None}
 
 
 def _facts(values: Floats, sums: Floats) -> list[SeriesFacts]:
-    """Of finite `values`, shape (S, T), a row a series, and their `sums`, shape (S,)."""
+    """Return facts of finite `values`, shape (S, T) with one series per row, and their `sums`, shape (S,)."""
     series, length = values.shape
     with np.errstate(all="ignore"):  # 1e308 + 1e308 is inf, and that is the honest sum
         centred = values - (sums / length)[:, None]

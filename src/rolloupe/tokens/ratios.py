@@ -25,8 +25,8 @@ def log_ratio(logprobs: Floats, ref_logprobs: Floats) -> Floats:
 def board_kl(log_ratios: Floats) -> Floats:
     """Return `exp(d) - 1 - d` for `d = logprobs - ref_logprobs`, shape (T,), at least 0; NaN where d is NaN or +inf.
 
-    Source: RLLoggingBoard, `kl`. The ratio is policy over reference, the other way round from Schulman's k3, which
-    is an estimate of the KL only in that other direction; the board's sign is kept under the board's name.
+    Source: RLLoggingBoard, `kl`. The ratio is policy over reference, the inverse of the ratio in Schulman's k3, which
+    estimates the KL only in that direction; the board's name keeps the board's sign.
     """
     return _ratio_minus_log_minus_one(log_ratios)
 
@@ -34,7 +34,7 @@ def board_kl(log_ratios: Floats) -> Floats:
 def importance_ratio(log_ratios: Floats) -> Floats:
     """Return `exp(d)` for `d = trainer_logprobs - inference_logprobs`, shape (T,); NaN where d is NaN.
 
-    Source: prime-rl, `importance_ratio`. Of `d` see `log_ratio`; prime-rl calls it `log_importance_ratio`.
+    Source: prime-rl, `importance_ratio`. `log_ratio` computes `d`, prime-rl's `log_importance_ratio`.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         return np.exp(log_ratios)
@@ -43,7 +43,7 @@ def importance_ratio(log_ratios: Floats) -> Floats:
 def mismatch_kl(log_ratios: Floats) -> Floats:
     """Return `r - ln r - 1` with `r = exp(d)`, `d = trainer_logprobs - inference_logprobs`, shape (T,), at least 0.
 
-    NaN where d is NaN or +inf. An estimate of the KL from the policy that sampled to the one that is trained. Source:
+    NaN where d is NaN or +inf. Estimates the KL from the sampling policy to the trained one. Source:
     prime-rl, `mismatch_kl`, which subtracts in float32: its values differ from these by up to 1e-6 max(1, r).
     """
     return _ratio_minus_log_minus_one(log_ratios)
@@ -56,7 +56,7 @@ def prob_delta(logprobs: Floats, inference_logprobs: Floats) -> Floats:
 
 
 class DPPO(NamedTuple):
-    """Which tokens the DPPO mask leaves out of the loss, each of shape (T,)."""
+    """Tokens that the DPPO mask excludes from the loss, each of shape (T,)."""
 
     masked: Flags
     high: Flags
@@ -66,10 +66,10 @@ class DPPO(NamedTuple):
 def dppo_flags(
     deltas: Floats, advantages: Floats, loss_mask: Flags, low: float = DPPO_MASK, high: float = DPPO_MASK
 ) -> DPPO:
-    """Return the tokens whose probability has moved too far already, in the direction of their advantage.
+    """Return the tokens whose probability has already moved too far in the direction of their advantage.
 
     With `deltas` from `prob_delta`: above `high` where the advantage is positive, below `-low` where it is not. At an
-    advantage of 0 the low rule decides and neither sub-flag is set. NaN exceeds nothing; outside of `loss_mask` nothing
+    advantage of 0 the low rule decides and neither sub-flag is set. NaN exceeds nothing; outside `loss_mask` nothing
     is flagged. All arrays have shape (T,). Source: prime-rl, DPPO-Binary-TV in `trainer/rl/loss.py`.
     """
     with np.errstate(invalid="ignore"):
@@ -80,7 +80,7 @@ def dppo_flags(
 
 
 def _ratio_minus_log_minus_one(log_ratios: Floats) -> Floats:
-    """`exp(d) - 1 - d`, with its digits where d is small."""
+    """Return `exp(d) - 1 - d`, accurate for small d."""
     with np.errstate(over="ignore", invalid="ignore"):
         return np.expm1(log_ratios) - log_ratios
 
@@ -94,26 +94,26 @@ def kl_k2(log_ratios: Floats) -> Floats:
 def kl_k3(log_ratios: Floats) -> Floats:
     """Return `exp(-d) - 1 + d` for `d = logprobs - ref_logprobs`, shape (T,), at least 0; NaN where d is.
 
-    For tokens sampled from the policy an estimate of the KL from policy to reference. Source: Schulman's k3.
+    For tokens sampled from the policy, this estimates the KL from policy to reference. Source: Schulman's k3.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         return np.expm1(-log_ratios) + log_ratios
 
 
 def nan_mean(values: Floats) -> float | None:
-    """Return the mean over what is not NaN (`numpy.nanmean`); None where nothing is. An infinity makes it infinite."""
+    """Return the mean without NaN (`numpy.nanmean`); None if nothing is left. An infinity makes it infinite."""
     found = mean_and_sum(values)
     return found[0] if found else None
 
 
 def nan_sum(values: Floats) -> float | None:
-    """Return the sum over what is not NaN (`numpy.nansum`, but None where nothing is)."""
+    """Return the sum without NaN (`numpy.nansum`, but None if nothing is left)."""
     found = mean_and_sum(values)
     return found[1] if found else None
 
 
 def mean_and_sum(values: Floats) -> tuple[float, float] | None:
-    """Return both at once, which of short arrays takes half the time."""
+    """Return both at once, in half the time for short arrays."""
     missing = np.isnan(values)
     kept = values[~missing] if missing.any() else values
     if not kept.size:

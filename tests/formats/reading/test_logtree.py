@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from rolloupe.formats.reading import html, logtree
 from rolloupe.formats.reading.files import alone
-from rolloupe.formats.reading.jsonl import Unusable
 from rolloupe.formats.reading.logtree import conversations, read_page, read_tree
+from rolloupe.formats.reading.records import Unusable
 from rolloupe.model import LogNode
 from tests.formats.support import values
 

@@ -23,7 +23,6 @@ from hypothesis import strategies as st
 
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name, discover
-from rolloupe.formats.base import TrainerFiles
 from rolloupe.formats.reading import access_points as contents
 from rolloupe.formats.reading import codecs as decoding
 from rolloupe.formats.reading import jsonl
@@ -160,7 +159,7 @@ def test_what_lies_beside_samples_may_be_compressed_too(ending: str, demo_runs: 
                 path.unlink()
         plain, packed = only_run(source), only_run(place)
         reader = by_name(plain.format)
-        assert isinstance(reader, TrainerFiles) and packed.format == plain.format
+        assert packed.format == plain.format
         for ask in (reader.metrics, reader.config, reader.checkpoints, reader.code_diff):
             assert repr(ask(packed)) == repr(ask(plain))
         assert {file.what for file in reader.files(packed)} == {file.what for file in reader.files(plain)}

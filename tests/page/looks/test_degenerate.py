@@ -12,6 +12,7 @@ from tests.page.rollouts.test_sample import DRAWN, EVERYTHING, SCROLL, choose, s
 from tests.page.support import Viewer
 from tests.page.tasks import LONGEST_MS, longest, quick
 from tests.server.support import row
+from tests.thoroughness import slow_unless
 
 pytestmark = pytest.mark.browser
 
@@ -53,8 +54,13 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
         yield viewer
 
 
-@pytest.mark.parametrize("family", ["", "Inter"])
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize(
+    ("view", "family"),
+    [
+        ("verbatim", ""), slow_unless(False, "verbatim", "Inter"), slow_unless(False, "rendered", ""),
+        ("rendered", "Inter"),
+    ],
+)  # fmt: skip
 def test_what_repeats_itself_is_laid_out_at_once(page: Page, few: Viewer, family: str, view: str) -> None:
     begin(page, few, family, view)
     for number in range(len(NAMED) + FEW):

@@ -1,13 +1,14 @@
 """Every state of the page, from a telephone to a wall: all is on it, nothing moves, and axe finds nothing."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.page.everywhere import State, entered, in_parts
 from tests.page.support import Viewer
+from tests.thoroughness import amount
 
 pytestmark = pytest.mark.browser
 
@@ -67,6 +68,27 @@ RUN = """async ([tags, rules]) => {
 
 WITH_AXE = (360, 1280)
 
+Theme = Literal["light", "dark"]
+
+
+class Look(NamedTuple):
+    """A width of the window, and the themes in which axe looks at the page then."""
+
+    width: int
+    themes: tuple[Theme, ...] = ()
+
+
+LOOKS = tuple(Look(width, ("dark", "light") if width in WITH_AXE else ()) for width in WIDTHS)
+"""All of them, for each state."""
+
+TURNS = tuple((Look(width, (theme,)),) for theme in ("light", "dark") for width in WIDTHS)
+"""One for each state, in turn, so that some state is looked at in each way."""
+
+
+def looks(number: int) -> tuple[Look, ...]:
+    """What is looked at in the state of that number."""
+    return amount(TURNS[number % len(TURNS)], LOOKS)
+
 
 @in_parts
 def test_in_every_state_all_is_on_the_page_nothing_moves_and_axe_finds_nothing(
@@ -77,15 +99,15 @@ def test_in_every_state_all_is_on_the_page_nothing_moves_and_axe_finds_nothing(
     page = context.new_page()
     page.goto(viewer.link)
     wrong: dict[str, set[str]] = {}
-    for state in states:
+    for number, state in enumerate(states):
         with entered(page, viewer, state):
             for one in page.evaluate(MOTION):
                 wrong.setdefault(one, set()).add(state.name)
-            for width, height in WIDTHS.items():
-                page.set_viewport_size({"width": width, "height": height})
+            for width, themes in looks(number):
+                page.set_viewport_size({"width": width, "height": WIDTHS[width]})
                 # the page knows its new width
                 page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-                for one in page.evaluate(BEYOND) + (axe(page) if width in WITH_AXE else []):
+                for one in page.evaluate(BEYOND) + axe(page, themes):
                     wrong.setdefault(one, set()).add(f"{state.name} at {width}")
             page.set_viewport_size({"width": 1280, "height": 800})
     page.evaluate("() => { document.querySelector('#app').style.width = '120vw'; }")
@@ -94,11 +116,10 @@ def test_in_every_state_all_is_on_the_page_nothing_moves_and_axe_finds_nothing(
     assert wrong == {}
 
 
-def axe(page: Page) -> list[str]:
-    """What axe has to say of the page as it stands, in both themes."""
-    themes: tuple[Literal["light", "dark"], ...] = ("dark", "light")
+def axe(page: Page, themes: tuple[Theme, ...]) -> list[str]:
+    """What axe has to say of the page as it stands: of all in the last of the themes, of colours in those before."""
     found: list[str] = []
-    for theme in themes:
+    for number, theme in enumerate(themes, 1):
         page.emulate_media(color_scheme=theme, reduced_motion="reduce")
-        found += page.evaluate(RUN, [TAGS, COLOURS if theme == "dark" else None])
+        found += page.evaluate(RUN, [TAGS, None if number == len(themes) else COLOURS])
     return found

@@ -36,6 +36,7 @@ def firefox() -> str:
     return path
 
 
+@pytest.mark.slow
 def test_every_page_opens_in_firefox(tmp_path: Path) -> None:
     browser = firefox()
     with viewing(RUNS, index_dir=tmp_path / "index", settled=True) as viewer:

@@ -87,7 +87,7 @@ def test_the_palette_finds_pages_runs_steps_samples_and_deeds(page: Page, readin
         expect(field).to_be_hidden()
     page.keyboard.press("Control+k")
     field.fill("zzzz")
-    expect(page.get_by_text("Nothing is called so.")).to_be_visible()
+    expect(page.get_by_text("Nothing matches.")).to_be_visible()
     page.keyboard.press("Escape")
     expect(field).to_be_hidden()
 
@@ -96,7 +96,7 @@ def test_a_run_gets_a_name_a_colour_and_company_in_the_chart(page: Page, viewer:
     opened(page, viewer, "runs/first")
     at(page, "train/2/0/0")
     page.get_by_role("button", name=re.compile("^Run")).click()
-    page.get_by_role("button", name="Draw second over the curves").click()
+    page.get_by_role("button", name="Overlay the curves of second").click()
     expect(page).to_have_url(re.compile("over=second"))
     expect(page.get_by_role("list", name="Runs in the chart")).to_contain_text("second")
     page.get_by_role("button", name="Name, colour and note of second").click()
@@ -135,7 +135,7 @@ def test_bookmarks_and_notes_are_kept_listed_and_taken_away(page: Page, viewer: 
     expect(field).to_have_count(0)
     page.keyboard.press("n")
     expect(field).to_have_value("<b>odd</b> & long")  # what was put aside
-    expect(page.get_by_text("as it was put aside")).to_be_visible()
+    expect(page.get_by_text("restored draft")).to_be_visible()
     page.keyboard.press("ArrowRight")  # moves in the note, not to the next sample
     with kept(page):
         page.keyboard.press("Control+Enter")
@@ -162,7 +162,7 @@ def test_bookmarks_and_notes_are_kept_listed_and_taken_away(page: Page, viewer: 
     page.get_by_role("link", name="train/1/0/2").click()
     at(page, "train/1/0/2")
     page.go_back()
-    page.get_by_role("button", name="Remove what is kept of train/1/0/2").click()
+    page.get_by_role("button", name="Remove the bookmark and the note of train/1/0/2").click()
     expect(rows).to_have_count(0)
 
 
@@ -190,7 +190,7 @@ def test_what_is_typed_right_after_a_key_lands_in_the_field_that_it_opens(page: 
             page.keyboard.press(key)
 
     typed("Filter", "Escape", "Escape", key="f")
-    page.get_by_role("button", name="Fold the list away").click()
+    page.get_by_role("button", name="Hide the list").click()
     typed("Filter", "Escape", "Escape", key="f")
     typed("Find in this sample", "Escape", key="F")
     typed("Note on this sample", "Escape", key="n")
@@ -242,7 +242,7 @@ def test_two_tabs_and_two_viewers_see_each_other_and_lose_nothing(
         card = page.get_by_role("dialog", name="Changed in two places")
         expect(card).to_contain_text("what the other wrote")
         expect(card).to_contain_text("what I wrote")
-        card.get_by_role("button", name="Keep what I wrote").click()
+        card.get_by_role("button", name="Keep mine").click()
         expect(other.get_by_role("button", name="Note: what I wrote")).to_be_visible()
         context.close()
 
@@ -342,13 +342,13 @@ def test_a_bookmark_that_cannot_be_kept_is_told_and_kept_by_another_try(page: Pa
         at(page, "train/1/0/2")
         page.keyboard.press("b")
         expect(page.get_by_role("button", name="Bookmark", exact=True)).to_have_attribute("aria-pressed", "true")
-        expect(page.get_by_text(re.compile("could not be kept"))).to_be_visible()
+        expect(page.get_by_text(re.compile("could not be saved"))).to_be_visible()
         page.get_by_role("link", name=re.compile("^Bookmarks")).click()
-        expect(page.get_by_text(re.compile("^Changes cannot be kept"))).to_be_visible()
+        expect(page.get_by_text(re.compile("^Changes cannot be saved"))).to_be_visible()
         expect(page.locator("main ol > li")).to_have_count(0)
         (tmp_path / "file").unlink()
         page.get_by_role("button", name="Try again").click()
         expect(page.locator("main ol > li")).to_have_count(1)
-        expect(page.get_by_text(re.compile("could not be kept"))).to_have_count(0)
+        expect(page.get_by_text(re.compile("could not be saved"))).to_have_count(0)
         page.reload()
         expect(page.locator("main ol > li")).to_have_count(1)

@@ -137,9 +137,9 @@ def test_tab_comes_to_everything_that_can_be_pressed(wide: Page, viewer: Viewer,
 
 
 LOSSES: tuple[tuple[str, str, str], ...] = (
-    (RICH, "Fold the list away", "Show the list of samples"),
+    (RICH, "Hide the list", "Show the list of samples"),
     (RICH, "Show the list of samples", ""),
-    (RICH, "Fold the charts away", "Show the charts"),
+    (RICH, "Hide the charts", "Show the charts"),
     (RICH, "Show the charts", ""),
     (f"{RICH}&where=reward+%3C+0.5", "Clear the filter", "Filter"),
     (f"{RICH}&q=eleven", "Unmark", ""),

@@ -113,7 +113,7 @@ def test_a_viewer_that_is_killed_comes_back_by_itself_or_asks_for_its_token(
     expect(banner).to_contain_text("connection lost")
     at(page, 2, 0)
     page.keyboard.press("b")
-    expect(notice).to_contain_text("could not be kept")
+    expect(notice).to_contain_text("could not be saved")
 
     port = int(first.address.rstrip("/").rpartition(":")[2])
     with viewing(train.parents[1], token="the-first-token", port=port, **place):

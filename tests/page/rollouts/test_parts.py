@@ -26,11 +26,11 @@ def test_panes_fold_and_resize_and_remember_it(wide: Page, viewer: Viewer) -> No
     wide.mouse.up()
     dragged = int(edge.get_attribute("aria-valuenow") or 0)
     assert abs(dragged - before - 56) <= 4
-    wide.get_by_role("button", name="Fold the charts away").click()
+    wide.get_by_role("button", name="Hide the charts").click()
     wide.reload()
     expect(edge).to_have_attribute("aria-valuenow", str(dragged))
     wide.get_by_role("button", name="Show the charts").click()
-    wide.get_by_role("button", name="Fold the list away").click()
+    wide.get_by_role("button", name="Hide the list").click()
     wide.reload()
     expect(wide.get_by_role("complementary", name="Charts")).to_be_visible()
     wide.get_by_role("button", name="Show the list of samples").click()
@@ -79,19 +79,19 @@ def test_a_run_is_hidden_and_shown_again(wide: Page, viewer: Viewer) -> None:
     expect(wide.get_by_role("heading", level=1)).to_have_text("7 runs")
     wide.get_by_role("button", name="Name, colour and note of toy").click()
     with wide.expect_response(is_kept):
-        wide.get_by_label("Hide it in the list of runs").click()
+        wide.get_by_label("Hide in the list of runs").click()
     expect(wide.get_by_role("link", name="toy", exact=True)).to_have_count(0)
     wide.get_by_role("button", name="1 hidden run").click()
     wide.get_by_role("button", name="Name, colour and note of toy").click()
     with wide.expect_response(is_kept):
-        wide.get_by_label("Hide it in the list of runs").uncheck()
+        wide.get_by_label("Hide in the list of runs").uncheck()
     wide.reload()
     expect(wide.get_by_role("link", name="toy", exact=True)).to_be_visible()
 
 
 def test_the_help_has_every_key_and_the_bar_turns_the_theme(wide: Page, viewer: Viewer) -> None:
     wide.goto(viewer.address + RICH)
-    wide.get_by_role("button", name="?: the map of keys").click()
+    wide.get_by_role("button", name="Keys (?)").click()
     card = wide.get_by_role("dialog", name="Keys")
     title, close = card.get_by_role("heading", name="Keys").bounding_box(), card.get_by_text("Close").bounding_box()
     assert title and close and title["x"] + title["width"] < close["x"] and abs(title["y"] - close["y"]) < 12
@@ -243,7 +243,7 @@ def test_the_list_shows_what_one_chooses_in_the_order_one_chooses(wide: Page, vi
         assert name in offered, offered
     wide.get_by_label("Sort by").select_option("reward")
     expect(wide).to_have_url(re.compile("sort=-reward"))
-    wide.get_by_role("button", name="Sorted descending: turn round").click()
+    wide.get_by_role("button", name="Sorted descending: reverse the order").click()
     expect(wide).to_have_url(re.compile("sort=reward"))
     wide.get_by_label("Sort by").focus()
     wide.get_by_label("Sort by").select_option("response_chars")

@@ -147,6 +147,7 @@ def test_hostile_text_stays_text_beside_its_reference(page: Page, viewer: Viewer
     expect(page).not_to_have_title("hacked")
 
 
+@pytest.mark.slow
 def test_however_long_the_two_are_no_task_is(page: Page, viewer: Viewer) -> None:
     page.set_viewport_size({"width": 1720, "height": 900})
     opened(page, viewer, ALONE)

@@ -5,14 +5,15 @@ from collections.abc import Iterator
 import pytest
 
 from rolloupe import Recorder, query
+from rolloupe.columns import CHARTED, COLUMNS, EXPORTED, KNOWN, LISTED
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun, column_of
-from rolloupe.index.segments.columns import FIXED, KNOWN, NUMERIC
+from rolloupe.index.segments.columns import FIXED
 from rolloupe.query import SampleQuery
 from rolloupe.query.filter.parser import conditions
 from tests.index.support import opened
 
-INTERNAL = sorted({name for name, _ in FIXED} - {*KNOWN})
+INTERNAL = sorted({*FIXED} - {*KNOWN})
 TAKEN = sorted(KNOWN)
 SAMPLES = 4
 
@@ -58,7 +59,7 @@ def test_a_tag_is_found_by_its_name(run: OpenRun, name: str) -> None:
     assert found(run, f"tag.{name} = '{name} 2'") == ["u2"]
     assert query.complete(run, SampleQuery(), f"tag.{name} = ").found[0].text == f'"{name} 0"'
     tagged_alone = column_of(name, (), [name])
-    assert tagged_alone == KNOWN.get(name, f"t.{name}")
+    assert tagged_alone == (KNOWN[name].column if name in KNOWN else f"t.{name}")
 
 
 def test_columns_that_a_person_knows_keep_their_names(run: OpenRun) -> None:
@@ -85,7 +86,7 @@ def test_every_name_that_is_offered_is_that_of_one_column(run: OpenRun) -> None:
     assert {f"metric.{name}" for name in TAKEN} <= {*offered}
     assert found(run, "metric.metric.reward = -102") == ["u2"]
     columns = query.columns(run)
-    assert columns[: len(NUMERIC)] == [*NUMERIC] and len({*columns}) == len(columns)
+    assert columns[: len(CHARTED)] == [*CHARTED] and len({*columns}) == len(columns)
     assert all(query.has_column(run, name) for name in columns)
 
 
@@ -98,3 +99,18 @@ def test_internal_columns_are_nobody_s_business() -> None:
 def test_what_there_is_not_names_what_there_is(run: OpenRun) -> None:
     with pytest.raises(BadQuery, match=r"is it 'metric.reward'\?"):
         found(run, "metric.rewrd > 1")
+
+
+def test_the_table_of_columns_is_sound() -> None:
+    names, stored = [one.name for one in COLUMNS], [one.column for one in COLUMNS]
+    assert len({*names}) == len(names) and len({*stored}) == len(stored)
+    aliases = [alias for one in COLUMNS for alias in one.aliases]
+    assert len({*aliases}) == len(aliases) and {*aliases}.isdisjoint(KNOWN)
+    assert all(one.is_number for one in COLUMNS if one.is_charted)
+    assert all(one.label for one in COLUMNS if one.is_filtered or one.is_exported)
+    key = {"split", "step", "group", "index"}
+    assert {*query.SampleItem._fields} - {"key", "metrics", "tags", "derived"} == {one.name for one in LISTED} - key
+
+
+def test_tables_have_the_columns_that_the_table_of_columns_says(run: OpenRun) -> None:
+    assert query.table(run, SampleQuery()).column_names[: len(EXPORTED) + 1] == ["id", *EXPORTED]

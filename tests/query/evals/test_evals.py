@@ -1,4 +1,4 @@
-"""Evaluations and the grid of problems: every number against one that is counted by hand, one sample after another."""
+"""Evaluations and the grid of prompts: every number against one that is counted by hand, one sample after another."""
 
 import json
 import math
@@ -22,7 +22,7 @@ from tests.index.support import opened, row
 
 SPLIT = "eval/d"
 Drawn = list[tuple[int, int, float | None]]
-"""Step, problem, reward."""
+"""Step, prompt, reward."""
 
 
 @given(st.integers(0, 7).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))), st.integers(1, 8))
@@ -45,8 +45,8 @@ def test_the_values_of_k() -> None:
 def write(folder: Path, drawn: Drawn, part: str = "eval") -> Path:
     """A run of these samples; groups have other names at each step, as trainers number them anew."""
     by_step: dict[int, list[dict[str, Any]]] = {}
-    for number, (step, problem, reward) in enumerate(drawn):
-        own = {"prompt": f"Problem {problem}", "reward": reward, "group_index": step * 100 + problem, "dataset": "d"}
+    for number, (step, prompt, reward) in enumerate(drawn):
+        own = {"prompt": f"Problem {prompt}", "reward": reward, "group_index": step * 100 + prompt, "dataset": "d"}
         by_step.setdefault(step, []).append(row(step, number, **own))
     for step, rows in by_step.items():
         path = folder / "rollout_result" / part / f"{step}.jsonl"
@@ -67,12 +67,12 @@ def finite(values: list[float | None]) -> list[float]:
     return [value for value in values if value is not None and math.isfinite(value)]
 
 
-def by_hand(found: Drawn, step: int, problem: int) -> list[float]:
-    return finite([reward for s, p, reward in found if (s, p) == (step, problem)])
+def by_hand(found: Drawn, step: int, prompt: int) -> list[float]:
+    return finite([reward for s, p, reward in found if (s, p) == (step, prompt)])
 
 
 def verdict(shares: list[float]) -> str:
-    """What became of a problem, told from the share of right answers at each step where it has any."""
+    """What became of a prompt, told from the share of right answers at each step where it has any."""
     if all(share == 0 for share in shares):
         return "never"
     good = [share > 0.5 for share in shares]
@@ -98,13 +98,13 @@ def test_every_number_is_what_counting_gives(tmp_path_factory: Any, found: Drawn
 
 def check_step(found: Drawn, bar: float, one: query.EvalStep) -> None:
     """A step of an evaluation, counted again."""
-    cells = [values for problem in range(5) if (values := by_hand(found, one.step, problem))]
+    cells = [values for prompt in range(5) if (values := by_hand(found, one.step, prompt))]
     values = [value for cell in cells for value in cell]
-    assert (one.problems, one.samples - one.without) == (len(cells), len(values))
+    assert (one.prompts, one.samples - one.without) == (len(cells), len(values))
     assert one.samples == sum(step == one.step for step, _, _ in found)
     assert one.score == (pytest.approx(sum(values) / len(values)) if values else None)
     assert one.right == (pytest.approx(sum(value >= bar for value in values) / len(values)) if values else None)
-    for k, at, every, held in zip((1, 2, 3), one.pass_at, one.pass_all, one.problems_at, strict=True):
+    for k, at, every, held in zip((1, 2, 3), one.pass_at, one.pass_all, one.prompts_at, strict=True):
         draws = [list(combinations([value >= bar for value in cell], k)) for cell in cells if len(cell) >= k]
         assert held == len(draws)
         assert at == (
@@ -121,12 +121,12 @@ def check_grid(found: Drawn, bar: float, run: OpenRun) -> None:
     whole = query.grid(run, SPLIT, "reward", bar)
     known = {p for _, p, _ in found if any(by_hand(found, step, p) for step in steps)}
     assert (whole.steps, whole.total) == (steps, len(known))
-    assert {one.prompt for one in whole.problems} == {f"Problem {p}" for p in known}
-    for one in whole.problems:
-        problem = int(one.prompt.split()[1])
+    assert {one.prompt for one in whole.prompts} == {f"Problem {p}" for p in known}
+    for one in whole.prompts:
+        prompt = int(one.prompt.split()[1])
         for step, n, c in zip(steps, one.n, one.c, strict=True):
-            own = by_hand(found, step, problem)
-            asked = [reward for s, p, reward in found if (s, p) == (step, problem)]
+            own = by_hand(found, step, prompt)
+            asked = [reward for s, p, reward in found if (s, p) == (step, prompt)]
             assert (n, c) == ((len(own), sum(value >= bar for value in own)) if asked else (-1, 0))
             if asked:
                 answers = query.answers(run, SPLIT, step, one.name, "reward", bar)
@@ -135,20 +135,20 @@ def check_grid(found: Drawn, bar: float, run: OpenRun) -> None:
         assert one.verdict == verdict(shares) and one.beat is None
     for low, high in ((1, 2), (None, 1), (2, None), (7, 9)):
         kept = [i for i, step in enumerate(steps) if (low is None or step >= low) and (high is None or step <= high)]
-        there = {one.name: [(one.n[i], one.c[i]) for i in kept] for one in whole.problems}
+        there = {one.name: [(one.n[i], one.c[i]) for i in kept] for one in whole.prompts}
         between = query.grid(run, SPLIT, "reward", bar, step_min=low, step_max=high)
         assert between.steps == [steps[i] for i in kept]
-        assert {one.name: list(zip(one.n, one.c, strict=True)) for one in between.problems} == {
+        assert {one.name: list(zip(one.n, one.c, strict=True)) for one in between.prompts} == {
             name: cells for name, cells in there.items() if any(n > 0 for n, _ in cells)
         }
-        for one in between.problems:
+        for one in between.prompts:
             assert one.verdict == verdict([c / n for n, c in zip(one.n, one.c, strict=True) if n > 0])
     for only, count in whole.counts.items():
         page = query.grid(run, SPLIT, "reward", bar, only=only)
-        assert page.total == count == len(page.problems)
-    pieces = [query.grid(run, SPLIT, "reward", bar, sort="share", offset=at, limit=2).problems for at in range(0, 6, 2)]
+        assert page.total == count == len(page.prompts)
+    pieces = [query.grid(run, SPLIT, "reward", bar, sort="share", offset=at, limit=2).prompts for at in range(0, 6, 2)]
     together = [one for page in pieces for one in page]
-    assert sorted(one.name for one in together) == sorted(one.name for one in whole.problems)
+    assert sorted(one.name for one in together) == sorted(one.name for one in whole.prompts)
     rates = [sum(one.c) / sum(n for n in one.n if n > 0) for one in together]
     assert rates == sorted(rates)
 
@@ -159,13 +159,13 @@ def test_training_prompts_that_come_again(tmp_path: Path) -> None:
         run = library.runs[0]
         assert query.evals(run) == []
         grid = query.grid(run, "train")
-        assert {one.prompt: one.verdict for one in grid.problems} == {
+        assert {one.prompt: one.verdict for one in grid.prompts} == {
             "Problem 0": "solved", "Problem 1": "lost", "Problem 3": "never",
         }  # fmt: skip
         assert (grid.total, grid.once) == (3, 1)
-        (lost,) = query.grid(run, "train", only="lost").problems
+        (lost,) = query.grid(run, "train", only="lost").prompts
         assert (lost.n, lost.c) == ([1, -1, 1], [1, 0, 0])
-        assert [one.verdict for one in query.grid(run, "train", sort="change").problems] == ["lost", "never", "solved"]
+        assert [one.verdict for one in query.grid(run, "train", sort="change").prompts] == ["lost", "never", "solved"]
 
 
 def test_what_never_beat_the_reference(tmp_path: Path) -> None:
@@ -180,8 +180,8 @@ def test_what_never_beat_the_reference(tmp_path: Path) -> None:
         tmp_path / "run", index_dir=tmp_path / "index", reading=rolloupe.model.Reading(format="rl_logging_board")
     ) as library:
         grid = query.grid(library.runs[0], "train")
-        assert {one.prompt: one.beat for one in grid.problems} == {"P0": True, "P1": False}
-        assert [one.prompt for one in query.grid(library.runs[0], "train", only="unbeaten").problems] == ["P1"]
+        assert {one.prompt: one.beat for one in grid.prompts} == {"P0": True, "P1": False}
+        assert [one.prompt for one in query.grid(library.runs[0], "train", only="unbeaten").prompts] == ["P1"]
         assert grid.counts["unbeaten"] == 1
 
 
@@ -203,7 +203,7 @@ def test_evaluations_without_rewards_are_told_by_what_the_run_declares(tmp_path:
                 own[item.key.step] += item.metrics["pass@2/_equation_reward"] / 6
         at = {one.step: one.pass_at[1] for one in countdown.steps}
         assert at == {step: pytest.approx(value) for step, value in own.items()}
-        assert shop.metric in shop.metrics and shop.steps[0].problems == 4
+        assert shop.metric in shop.metrics and shop.steps[0].prompts == 4
         errors = query.evals(run, "num_tool_errors")[2]
         assert errors.falls and errors.bar == 0.0
         train = query.evals_bar(run, "reward", None)
@@ -217,19 +217,19 @@ def test_questions_that_mean_nothing_are_refused(tmp_path: Path) -> None:
             query.evals(run, "odd")
         with pytest.raises(BadQuery, match="positive"):
             query.evals(run, ks=(0,))
-        with pytest.raises(BadQuery, match="narrowed"):
+        with pytest.raises(BadQuery, match="only= is one of"):
             query.grid(run, SPLIT, only="odd")
         with pytest.raises(NotFound, match="no split"):
             query.grid(run, "eval/none")
-        for problem in ("odd", "0" * 16):
-            with pytest.raises(NotFound, match="no problem"):
-                query.answers(run, SPLIT, 0, problem)
+        for prompt in ("odd", "0" * 16):
+            with pytest.raises(NotFound, match="no prompt"):
+                query.answers(run, SPLIT, 0, prompt)
 
 
 Metrics = dict[str, float]
 JUDGED: dict[str, tuple[dict[str, tuple[float, float]], tuple[Metrics, Metrics], str, str]] = {
-    "declared": ({"correct": (0, 1)}, ({"correct": 0.5}, {"correct": 1.0}), "correct", "its range is declared"),
-    "less is better": ({"solved": (9, 2)}, ({"solved": 2.0}, {"solved": 9.0}), "solved", "its range is declared"),
+    "declared": ({"correct": (0, 1)}, ({"correct": 0.5}, {"correct": 1.0}), "correct", "the run declares its range"),
+    "less is better": ({"solved": (9, 2)}, ({"solved": 2.0}, {"solved": 9.0}), "solved", "the run declares its range"),
     "nothing but 0 and 1": ({}, ({"is_correct": 0.0}, {"is_correct": 1.0}), "is_correct", "nothing but 0 and 1"),
     "never right": ({}, ({"acc": 0.0}, {"acc": 0.0}), "acc", "nothing but 0 and 1"),
     "the name that says most": ({}, ({"acc": 0, "correct": 1}, {"acc": 1, "correct": 1}), "correct", "0 and 1"),
@@ -271,14 +271,14 @@ def test_the_demo_is_told_by_what_it_calls_correct(demo_runs: Path, tmp_path: Pa
         held_out, longer = query.evals(run)
         for found in (held_out, longer):
             assert (found.metric, found.bar) == ("correct", 1.0)
-            assert found.reason == "named for right answers, its range is declared"
+            assert found.reason == "its name means correctness, and the run declares its range"
         samples = list(query.every(run, query.SampleQuery(splits=("eval/held_out",), step_min=90, step_max=90)))
         right = sum(one.metrics["correct"] >= 1 for one in samples) / len(samples)
         by_reward = query.evals(run, "reward")[0].steps[-1].right
         assert held_out.steps[-1].right == pytest.approx(right)
         assert by_reward is not None and by_reward < right < 1  # who is right and wordy does not get the best reward
         grid = query.grid(run, "eval/held_out")
-        cells = [(one.name, c, n) for one in grid.problems for c, n in [(one.c[-1], one.n[-1])]]
+        cells = [(one.name, c, n) for one in grid.prompts for c, n in [(one.c[-1], one.n[-1])]]
         assert sum(c for _, c, _ in cells) / sum(n for _, _, n in cells) == pytest.approx(right)
         name, c, _ = cells[0]
         assert sum(one.right is True for one in query.answers(run, "eval/held_out", 90, name)) == c

@@ -219,7 +219,7 @@ def test_lengths_go_by_the_names_that_trainers_give_them(tmp_path: Path, own: bo
 
 
 def test_a_word_is_no_number(tmp_path: Path) -> None:
-    with pytest.raises(BadQuery, match="reward holds numbers, and 'much' is none"):
+    with pytest.raises(BadQuery, match="reward is numeric; 'much' is neither a number nor a numeric column"):
         found(tmp_path, "reward > much")
 
 

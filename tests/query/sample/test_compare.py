@@ -91,7 +91,7 @@ def test_a_record_that_is_gone_is_told_beside_the_others(tmp_path: Path) -> None
 
 
 def steps_of(run: OpenRun, sample: SampleKey) -> list[tuple[int, str, int, float | None]]:
-    found = query.recurring(run, query.problem_of(run, sample))
+    found = query.recurring(run, query.prompt_hash_of(run, sample))
     return [(one.key.step, one.key.group, one.samples, one.reward.mean) for one in found]
 
 
@@ -103,14 +103,14 @@ def test_a_prompt_is_known_at_other_steps_whatever_its_group_is_called(tmp_path:
         run = library.runs[0]
         assert steps_of(run, key(0, group="7")) == [(0, "7", 2, 0.0), (2, "0", 4, 1.5)]
         assert steps_of(run, key(1, 1)) == [(1, "0", 2, 0.0)]
-        [_, last] = query.recurring(run, query.problem_of(run, key(0, group="7")))
+        [_, last] = query.recurring(run, query.prompt_hash_of(run, key(0, group="7")))
         assert last.groups == 4
         with pytest.raises(NotFound):
-            query.problem_of(run, key(0, 99))
+            query.prompt_hash_of(run, key(0, 99))
 
 
 def test_a_prompt_is_known_in_another_run(tmp_path: Path) -> None:
     with served(tmp_path, [row(0, 0, prompt="Why?")], name="a") as a:
-        problem = query.problem_of(a.runs[0], key(0))
+        problem = query.prompt_hash_of(a.runs[0], key(0))
     with served(tmp_path, [row(0, 0, prompt="Who?")], [row(1, 4, prompt="Why?")], name="b") as b:
         assert [one.key for one in query.recurring(b.runs[0], problem)] == [key(4, 1, "1")]

@@ -15,7 +15,7 @@ from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
 from rolloupe.query.engine import database
 from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.keyed_table import Keyed
+from rolloupe.query.engine.keyed_table import KeyedTable
 from tests.index.support import eventually, lines, opened, row
 
 
@@ -70,10 +70,10 @@ def test_a_step_of_any_size_is_looked_up_once(tmp_path: Path, monkeypatch: pytes
 def test_keys_with_one_hash_are_told_apart() -> None:
     names = ["a", "b", "a", "c"]
     table = pa.chunked_array([names[:2], names[2:]])
-    keyed = Keyed(pa.table({"name": table, "n": list(range(4))}), ("name",))
+    keyed = KeyedTable(pa.table({"name": table, "n": list(range(4))}), ("name",))
     keyed._hashes[:] = hash(("a",))
     assert [row["n"] for row in keyed.rows("a")] == [0, 2]
-    assert keyed.rows("d") == Keyed(pa.table({"name": pa.array([], pa.string())}), ("name",)).rows("a") == []
+    assert keyed.rows("d") == KeyedTable(pa.table({"name": pa.array([], pa.string())}), ("name",)).rows("a") == []
 
 
 def test_a_reader_knows_what_was_written_since(tmp_path: Path) -> None:

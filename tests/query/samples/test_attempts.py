@@ -81,11 +81,11 @@ def test_a_step_that_was_recorded_again_counts_once_and_attempts_of_its_launch_c
         assert about_reply(run).superseded == 2 * times
         assert {str(one.key) for one in query.whole(run, "eval/sums", 1)} == current
         ((step,),) = [one.steps for one in query.evals(run)]
-        assert (step.problems, step.samples) == (1, 2 * times)
-        (found,) = query.recurring(run, query.problem_of(run, SampleKey("eval/sums", 1, "both", "0")))
+        assert (step.prompts, step.samples) == (1, 2 * times)
+        (found,) = query.recurring(run, query.prompt_hash_of(run, SampleKey("eval/sums", 1, "both", "0")))
         assert (found.groups, found.samples, found.reward.count) == (2, 2 * times, 2 * times)
-        (problem,) = query.grid(run, "eval/sums").problems
-        assert {str(one.key) for one in query.answers(run, "eval/sums", 1, problem.name)} == current
+        (prompt,) = query.grid(run, "eval/sums").prompts
+        assert {str(one.key) for one in query.answers(run, "eval/sums", 1, prompt.name)} == current
 
 
 def test_an_index_that_a_file_repeats_counts_in_everything_that_is_asked(tmp_path: Path) -> None:

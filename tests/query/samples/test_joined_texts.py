@@ -21,9 +21,9 @@ from rolloupe.formats.reading import logtree
 from rolloupe.formats.tinker import join
 from rolloupe.formats.tinker import log as tinker_log
 from rolloupe.index import Library, OpenRun
-from rolloupe.index import run as index_run
 from rolloupe.index.catalog import SUPERSEDED_S
-from rolloupe.index.execution.processes import Job, ScanReply, perform
+from rolloupe.index.execution import Job, JobReply, ScanJob, inline
+from rolloupe.index.execution.jobs import perform
 from rolloupe.query.search import TextQuery, search
 from tests.cli.support import rolloupe as command
 from tests.formats.tinker.test_join import FLAT, NAME, group, loaded, section, talk, trajectory, triple
@@ -104,9 +104,9 @@ def test_joined_texts_are_filtered_and_queried(run: Run, folder: Path, tmp_path:
     assert "47 + 46: add tens" in command("query", folder, "--where", where).out
 
 
-def test_the_grid_knows_a_problem_by_its_joined_prompt(run: Run) -> None:
-    grid = run.problems_by_step("eval/test")
-    known = {problem.prompt[:14]: problem.n for problem in grid.problems if problem.prompt}
+def test_the_grid_knows_a_prompt_by_its_joined_prompt(run: Run) -> None:
+    grid = run.prompts_by_step("eval/test")
+    known = {row.prompt[:14]: row.n for row in grid.prompts if row.prompt}
     assert len(known) >= 2 and all(-1 not in n for n in known.values())
 
 
@@ -234,11 +234,11 @@ def test_a_report_that_changed_while_nobody_looked_brings_the_texts(
         os.utime(meta, ns=(0, meta.stat().st_mtime_ns - int((SUPERSEDED_S + 5) * 1e9)))
     built: list[Job] = []
 
-    def building(job: Job) -> ScanReply:
-        built.append(job)
+    def building(job: Job) -> JobReply:
+        built.extend([job] if isinstance(job, ScanJob) else [])
         return perform(job)
 
-    monkeypatch.setattr(index_run, "perform", building)
+    monkeypatch.setattr(inline, "perform", building)
     with opened(folder, tmp_path / "index") as library:
         assert library.runs[0].wait_all(30) and len(told(library.runs[0])) == 8
     assert len(list((tmp_path / "index").rglob("*.meta"))) == 2  # after a while nothing of it lies about
@@ -298,6 +298,7 @@ def test_rows_with_texts_of_their_own_need_no_report(tmp_path: Path, monkeypatch
     with opened(folder, tmp_path / "index", follow=True) as library:
         run = library.runs[0]
         monkeypatch.setattr(logtree, "tree_in", lambda *_: scanned.append("read"))
+        assert run.wait_all(30)
         version = run.version
         log.write_text("no tree")
         eventually(lambda: run.has_grown)

@@ -20,7 +20,7 @@ from rolloupe.query.samples import list_items
 from rolloupe.query.samples import listing as listed_module
 from rolloupe.query.samples.listing import BySql, listed
 from rolloupe.query.samples.sorting import by_step, order_of, sortable, sorted_places
-from rolloupe.query.samples.top_steps import foremost
+from rolloupe.query.samples.top_steps import top_steps
 from rolloupe.record import Recorder
 from tests.index.support import lines, opened, row
 
@@ -116,7 +116,7 @@ def test_a_list_is_as_duckdb_sorts_it(tmp_path: Path) -> None:
             snapshot = run.snapshot()
             own, theirs = listed(run, snapshot, asked), BySql(run, snapshot, asked)
             mine, duckdbs = (
-                [item.reward for item in list_items.items(list_items.shown(run, snapshot, one.page(run, 0, 500)))]
+                [item.reward for item in list_items.items(list_items.list_rows(run, snapshot, one.page(run, 0, 500)))]
                 for one in (own, theirs)
             )
             assert repr(mine) == repr(duckdbs)
@@ -146,11 +146,11 @@ def test_the_top_of_a_list_is_told_from_few_steps(
     few: list[int] = []
 
     def counted(*given: Any) -> list[StepKey] | None:
-        found = foremost(*given)
+        found = top_steps(*given)
         few.append(40 if found is None else len(found))
         return found
 
-    monkeypatch.setattr(listed_module, "foremost", counted)
+    monkeypatch.setattr(listed_module, "top_steps", counted)
     with opened(recorded(tmp_path / "run", 40), tmp_path / "index") as library:
         run = library.runs[0]
         snapshot = run.snapshot()
@@ -176,5 +176,5 @@ def test_equal_values_at_the_top_are_told_from_the_first_steps(tmp_path: Path) -
         snapshot = library.runs[0].snapshot()
         keys_of = sorted(snapshot.steps)
         asked = SampleQuery(sort="reward", descending=True)
-        assert foremost(snapshot, asked, keys_of, 5) == keys_of[:5]
-        assert foremost(snapshot, asked, keys_of, 31) is None
+        assert top_steps(snapshot, asked, keys_of, 5) == keys_of[:5]
+        assert top_steps(snapshot, asked, keys_of, 31) is None

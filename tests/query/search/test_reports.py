@@ -22,7 +22,8 @@ from rolloupe.model import LogNode, RunInfo
 from rolloupe.query.search import Pattern, TextQuery, run_search, search
 from rolloupe.query.search.pace import SearchStopped
 from tests.cli.support import rolloupe as command
-from tests.formats.tinker.test_join import FLAT, NAME, loaded, section, talk, trajectory
+from tests.formats.reading.test_logtree import node
+from tests.formats.tinker.test_join import FLAT, NAME, loaded, section, table, talk, trajectory
 from tests.index.support import opened
 from tests.query.samples.test_joined_texts import ROLLOUTS, TREE, joined_run
 
@@ -130,7 +131,24 @@ def test_what_is_tied_and_not_shown_is_found(tmp_path: Path) -> None:
 def test_what_joined_samples_show_is_found_once(tmp_path: Path) -> None:
     with rolloupe.open(joined_run(tmp_path / "run"), index_dir=tmp_path / "index") as runs:
         for text in ("warehouse", "add tens", "ladders", "e"):
-            assert found(runs[0], text) == []
+            hits = runs[0].search(text)
+            assert len([*hits]) > 0
+            roles = {snippet.role for hit in hits.transcripts for snippet in hit.snippets}
+            assert roles.isdisjoint({"system", "user", "assistant", "tool"})  # other texts of a report, at most
+
+
+def test_texts_that_are_no_conversation_are_found_with_their_place(tmp_path: Path) -> None:
+    words = node("p", "The grader of pelicans was out of order.")
+    pelicans = section("Notes", words, *table("Birds", pelicans="two, & one gull"))
+    loaded(tmp_path, [trajectory(0, 1.0)], pelicans)
+    with rolloupe.open(tmp_path, index_dir=tmp_path.parent / "index") as runs:
+        run = runs[0]
+        assert found(run, "PELICANS") == [("train", 0, "Notes 1"), ("train", 0, "Notes 1")]
+        hits = run.search("& one gull")
+        assert [*hits] == []
+        (one,) = hits.transcripts
+        assert ["pelicans", "two, & one gull"] in node_at(run.logtree(0), one.at).rows
+        assert found(run, "pelicans", roles=["response"]) == found(run, "pelicans", roles=["user"]) == []
 
 
 @pytest.mark.parametrize("content", [b'{"root": ', b"[]", b"\xff", b'{"root":' + b"[" * 100_000])

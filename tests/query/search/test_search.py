@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from rolloupe.errors import BadPattern, BadQuery, NotFound
 from rolloupe.index import Library, OpenRun
-from rolloupe.index.segments.text_segments import text_of
+from rolloupe.index.segments.texts import text_of
 from rolloupe.model import SampleKey
 from rolloupe.query import Condition, SampleQuery
 from rolloupe.query.search import Found, Hit, Pattern, SearchProgress, TextQuery, marked, search, worker

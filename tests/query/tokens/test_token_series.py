@@ -28,7 +28,7 @@ def held(run: OpenRun, split: str, step: int) -> dict[str, dict[SampleKey, list[
     for item in query.every(run, SampleQuery(splits=(split,), step_min=step, step_max=step)):
         for series in query.sample(run, item.key).series:
             if any(map(math.isfinite, series.values)) and series.name != "loss_mask":
-                found[series.name][item.key] = series.values
+                found[series.name][item.key] = list(series.values)
     return found
 
 

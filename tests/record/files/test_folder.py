@@ -22,7 +22,7 @@ from tests.record.support import opened, recorder
 
 def test_a_path_where_nothing_can_be_recorded_is_told_at_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
-    with pytest.raises(UnreadablePath, match="nothing can be recorded"):
+    with pytest.raises(UnreadablePath, match="cannot record at"):
         recorder(tmp_path / "file")
     with pytest.raises(ValueError, match="on_full"):
         recorder(tmp_path / "run", on_full="wait")
@@ -36,7 +36,7 @@ def test_a_path_where_nothing_can_be_recorded_is_told_at_once(tmp_path: Path) ->
 @pytest.mark.parametrize("nowhere", ["", None, b"run", 5])
 def test_no_path_is_no_folder(nowhere: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UnreadablePath, match="nothing can be recorded"):
+    with pytest.raises(UnreadablePath, match="cannot record at"):
         Recorder(nowhere)
     assert list(tmp_path.iterdir()) == []
 
@@ -53,7 +53,7 @@ def test_a_path_that_holds_something_else_is_refused(tmp_path: Path) -> None:
 
 def test_a_folder_that_holds_a_run_of_another_tool_is_told_once(demo_runs: Path, tmp_path: Path) -> None:
     shutil.copytree(demo_runs / "relax", tmp_path / "run")
-    with pytest.warns(RecorderWarning, match="holds files of relax already"):
+    with pytest.warns(RecorderWarning, match="already holds files of relax"):
         recorder(tmp_path / "run").close()
     recorder(tmp_path / "run").close()
     (tmp_path / "plain").mkdir()

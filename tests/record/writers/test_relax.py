@@ -177,7 +177,7 @@ def test_what_is_no_sample_is_told_and_left_out(wrong: Any, tmp_path: Path, capl
         save_rollout_result_jsonl(tmp_path, 0, [wrong, good, wrong])
     assert [row.index for row in rows(only_run(tmp_path))] == ["1"]
     assert "sample 0 left out" in caplog.text and "2 left out in all" in caplog.text
-    with pytest.raises(TypeError, match="no sample"):
+    with pytest.raises(TypeError, match="is not a sample"):
         save_rollout_result_jsonl(tmp_path, 1, [wrong], strict=True)
 
 

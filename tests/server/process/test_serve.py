@@ -19,6 +19,7 @@ from rolloupe.server.process.console import printable
 from rolloupe.server.process.serve import access_of, address, announce, serve
 from rolloupe.server.process.socket import listening
 from rolloupe.server.settings import Settings, hosts_of, origins_of
+from tests import forks
 from tests.index.support import eventually
 from tests.server.server_process import Process
 from tests.server.support import relax_run
@@ -39,6 +40,7 @@ def patch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Patch:
     def before(code: str) -> None:
         (tmp_path / "patch").mkdir()
         (tmp_path / "patch/sitecustomize.py").write_text(code)
+        monkeypatch.setenv(forks.FRESH, "1")
         monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "patch"), os.environ.get("PYTHONPATH", "")]))
 
     return before

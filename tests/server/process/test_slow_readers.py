@@ -198,6 +198,7 @@ def test_half_open_and_idle_connections_keep_nobody_out(tmp_path: Path) -> None:
         assert len(list(Path(f"/proc/{server.pid}/fd").iterdir())) < MAX_CONNECTIONS + 60
 
 
+@pytest.mark.slow
 def test_files_that_fifty_ask_for_at_once_are_begun_few_at_a_time(tmp_path: Path) -> None:
     with Process([large_run(tmp_path / "run")], tmp_path / "index", port=0) as server, ExitStack() as stack:
         while [run["progress"]["phase"] for run in server.json("/api/runs")["runs"]] != ["ready"]:
@@ -218,5 +219,6 @@ def test_fifty_slow_readers_for_half_a_minute_hold_up_nobody(tmp_path: Path) -> 
     run_campaign(tmp_path, 30.0, (True, False), at_once=True)
 
 
+@pytest.mark.slow
 def test_fifty_slow_readers_hold_up_nobody(tmp_path: Path) -> None:
     run_campaign(tmp_path, 3.0, (False,), at_once=False)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from rolloupe.index import Library, OpenRun
+from rolloupe.server import hub as hubs
 from rolloupe.server.context import Context
-from rolloupe.server.routes import events
 from tests.server.server_process import Process
 from tests.server.support import lines, opened, relax_run, row, settings
 
@@ -54,7 +54,7 @@ async def heads_of(stream: AsyncIterator[bytes]) -> list[bytes]:
     return [message async for message in stream]
 
 
-async def heads(hub: events.Hub, count: int) -> list[bytes]:
+async def heads(hub: hubs.Hub, count: int) -> list[bytes]:
     found = []
     async for message in hub.messages():
         found.append(message)
@@ -88,16 +88,16 @@ def test_it_listens_only_while_somebody_reads(library: Library, monkeypatch: pyt
 
 
 def test_a_slow_client_is_told_the_newest_state_once(library: Library) -> None:
-    client = events.Client()
+    client = hubs.Client()
     for _ in range(10_000):
         client.tell(library.runs[0])
         client.tell(None)
-    assert asyncio.run(client.take(1)) == [(library.runs[0].id, library.runs[0]), (events.RUNS, None)]
+    assert asyncio.run(client.take(1)) == [(library.runs[0].id, library.runs[0]), (hubs.RUNS, None)]
     assert asyncio.run(client.take(0.01)) == []
 
 
 def test_silence_is_broken_by_a_comment(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "KEEP_ALIVE_S", 0.01)
+    monkeypatch.setattr(hubs, "KEEP_ALIVE_S", 0.01)
 
     async def scene() -> list[bytes]:
         return await heads(Context(library, settings()).hub, 8)
@@ -106,7 +106,7 @@ def test_silence_is_broken_by_a_comment(library: Library, monkeypatch: pytest.Mo
 
 
 def test_of_many_runs_only_the_change_is_told(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "FEW", 0)
+    monkeypatch.setattr(hubs, "FEW", 0)
 
     async def scene() -> list[bytes]:
         return await heads(Context(library, settings()).hub, 2)
@@ -115,12 +115,12 @@ def test_of_many_runs_only_the_change_is_told(library: Library, monkeypatch: pyt
 
 
 def test_the_end_tells_nothing_that_a_page_would_ask_for(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    take = events.Client.take
+    take = hubs.Client.take
 
     async def scene() -> list[bytes]:
         waits = asyncio.Event()
 
-        async def waiting(client: events.Client, timeout_s: float) -> Any:
+        async def waiting(client: hubs.Client, timeout_s: float) -> Any:
             waits.set()
             return await take(client, timeout_s)
 
@@ -128,7 +128,7 @@ def test_the_end_tells_nothing_that_a_page_would_ask_for(library: Library, monke
         stream = context.hub.messages()
         assert b"hello" in await anext(stream)
         assert b'"kind":"run"' in await anext(stream)
-        monkeypatch.setattr(events.Client, "take", waiting)
+        monkeypatch.setattr(hubs.Client, "take", waiting)
         last = asyncio.create_task(heads_of(stream))
         await waits.wait()
         context.close()
@@ -170,5 +170,5 @@ def test_a_change_after_the_end_of_the_loop_is_dropped(folder: Path, tmp_path: P
 def test_more_streams_than_any_browser_needs_are_refused(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.server.support import get, served
 
-    monkeypatch.setattr(events, "MAX_CLIENTS", 0)
+    monkeypatch.setattr(hubs, "MAX_CLIENTS", 0)
     assert get(served(library), "/api/events").status == 503

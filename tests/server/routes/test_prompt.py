@@ -70,6 +70,6 @@ def test_a_prompt_is_found_at_other_steps(get: Callable[[str], Answer]) -> None:
         (0, "train/0/0/0", 5, 1), (1, "train/1/7/0", 5, 1), (2, "train/2/14/0", 5, 1),
     ]  # fmt: skip
     assert reply["steps"][0]["reward_mean"] == 0.25 and not reply["is_cut"]
-    assert get(f"/api/runs/run/same?problem={reply['problem']}").json == reply
-    assert get("/api/runs/run/same?problem=0123456789abcdef").json["steps"] == []
-    assert get("/api/runs/run/same?problem=../../etc").status == 404
+    assert get(f"/api/runs/run/same?prompt={reply['prompt']}").json == reply
+    assert get("/api/runs/run/same?prompt=0123456789abcdef").json["steps"] == []
+    assert get("/api/runs/run/same?prompt=../../etc").status == 404

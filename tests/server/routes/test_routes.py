@@ -129,6 +129,8 @@ def test_columns_and_what_completes_a_filter(app: App) -> None:
         "name": "reward",
         "kind": "number",
         "source": "fixed",
+        "label": "Reward",
+        "unit": "",
         "low": 0.0,
         "high": 1.0,
         "worst": None,
@@ -148,18 +150,18 @@ def test_a_list_as_csv(app: App) -> None:
 
 
 def test_what_length_stands_for_is_asked_beside_the_event_loop(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
-    catalogue, asked = query.catalogue, []
+    original, sorts = query.with_length, []
 
-    def watched(run: OpenRun, split: str) -> query.Catalogue:
+    def watched(run: OpenRun, asked: query.SampleQuery) -> query.SampleQuery:
         with pytest.raises(RuntimeError, match="no running event loop"):
             asyncio.get_running_loop()
-        asked.append(split)
-        return catalogue(run, split)
+        sorts.append(original(run, asked).sort)
+        return original(run, asked)
 
-    monkeypatch.setattr(query, "catalogue", watched)
+    monkeypatch.setattr(query, "with_length", watched)
     for route in ("samples", "groups", "samples.csv", "export"):
         assert get(app, f"{run_path(app)}/{route}?split=train&sort=length&to=csv").status == 200
-    assert asked == ["train"] * 4
+    assert sorts == ["response_tokens"] * 4
 
 
 def test_the_page_that_holds_a_sample(app: App) -> None:

@@ -102,11 +102,13 @@ def test_a_search_ends_with_its_client(tmp_path: Path, monkeypatch: pytest.Monke
     check_ends(write_large_run(tmp_path / "run", 16_000_000), tmp_path, budget_bytes=0)
 
 
+@pytest.mark.slow
 def test_a_search_in_a_long_report_ends_with_its_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(globals(), "SEARCHES", {"what a long report holds": {"text": "hay 2999 99"}})
     check_ends(many(tmp_path / "run", 3000), tmp_path, budget_bytes=None)
 
 
+@pytest.mark.slow
 def test_a_search_on_the_command_line_ends_with_ctrl_c(tmp_path: Path) -> None:
     folder = write_large_run(tmp_path / "run", 24_000_000)
     place = ("--index-dir", tmp_path / "index")

@@ -11,14 +11,22 @@ afterEach(() => vi.unstubAllGlobals());
 
 describe("questions to the server", () => {
   it("keep every part of an address to itself", () => {
-    const url = new URL(address(["runs", "../a b/?#", "sample"], { id: "eval%2Fx/1/g/0", whole: false, around: undefined }));
+    const url = new URL(
+      address(["runs", "../a b/?#", "sample"], { id: "eval%2Fx/1/g/0", whole: false, around: undefined }),
+    );
     expect(url.pathname.endsWith("/api/runs/..%2Fa%20b%2F%3F%23/sample")).toBe(true);
-    expect([...url.searchParams]).toEqual([["id", "eval%2Fx/1/g/0"], ["whole", "0"]]);
+    expect([...url.searchParams]).toEqual([
+      ["id", "eval%2Fx/1/g/0"],
+      ["whole", "0"],
+    ]);
   });
   it("carry the header of the house when they change something", async () => {
     const asked = answering(() => Response.json({ ok: true }));
     await post(["cache", "clear"], {});
-    expect(asked.mock.calls[0]?.[1]).toMatchObject({ method: "POST", headers: { "x-rolloupe": "1", "content-type": "application/json" } });
+    expect(asked.mock.calls[0]?.[1]).toMatchObject({
+      method: "POST",
+      headers: { "x-rolloupe": "1", "content-type": "application/json" },
+    });
   });
   it("fail with the server's own words", async () => {
     answering(() => Response.json({ error: "no such run", next: "Go back." }, { status: 404 }));

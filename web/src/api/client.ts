@@ -44,7 +44,14 @@ export function address(path: readonly string[], query: Query = {}): string {
 
 /** Ask; `path` may be an address that was made before. Throws `ApiError`. */
 export async function get<T>(path: readonly string[] | string, query: Query = {}): Promise<T> {
-  return answered<T>(typeof path === "string" ? path : address(path, query), { headers: { accept: "application/json" } });
+  return answered<T>(typeof path === "string" ? path : address(path, query), {
+    headers: { accept: "application/json" },
+  });
+}
+
+/** Ask for an answer in binary. Throws `ApiError`. */
+export async function bytes(path: readonly string[], query: Query = {}): Promise<ArrayBuffer> {
+  return (await replied(address(path, query), { headers: { accept: "application/octet-stream" } })).arrayBuffer();
 }
 
 /** Ask for a change. Throws `ApiError`. */
@@ -62,11 +69,25 @@ export async function isRefused(url: string): Promise<boolean> {
   }
 }
 
-/** Ask for a stream of records, one a line, and hand on each as it comes. Ends when `signal` says so, or throws `ApiError`. */
-export async function lines<T>(path: readonly string[], body: unknown, signal: AbortSignal, hear: (record: T) => void): Promise<void> {
+/**
+ * Ask for a stream of records, one a line, and hand on each as it comes. Ends when `signal` says so, or throws
+ * `ApiError`.
+ */
+export async function lines<T>(
+  path: readonly string[],
+  body: unknown,
+  signal: AbortSignal,
+  hear: (record: T) => void,
+): Promise<void> {
   const headers = { accept: "application/x-ndjson", "content-type": "application/json", "x-rolloupe": "1" };
   try {
-    const reply = await fetch(address(path), { credentials: "same-origin", method: "POST", headers, body: JSON.stringify(body), signal });
+    const reply = await fetch(address(path), {
+      credentials: "same-origin",
+      method: "POST",
+      headers,
+      body: JSON.stringify(body),
+      signal,
+    });
     if (reply.status === 401) locked();
     if (!reply.ok || reply.body === null) throw await refusal(reply);
     const reader = reply.body.getReader();
@@ -80,7 +101,11 @@ export async function lines<T>(path: readonly string[], body: unknown, signal: A
   } catch (error) {
     if (signal.aborted) return;
     if (error instanceof ApiError) throw error;
-    throw new ApiError(0, "The server does not answer.", "Look whether `rolloupe view` still runs, and whether the connection to it is up.");
+    throw new ApiError(
+      0,
+      "The server does not answer.",
+      "Check that `rolloupe view` is still running and that the connection is up.",
+    );
   }
 }
 
@@ -89,27 +114,37 @@ function plain(value: Plain): string {
 }
 
 async function answered<T>(url: string, init: RequestInit): Promise<T> {
-  let reply: Response;
-  try {
-    reply = await fetch(url, { credentials: "same-origin", ...init });
-  } catch {
-    throw new ApiError(0, "The server does not answer.", "Look whether `rolloupe view` still runs, and whether the connection to it is up.");
-  }
-  if (reply.status === 401 && !url.endsWith("/api/login")) locked();
-  if (!reply.ok) throw await refusal(reply);
+  const reply = await replied(url, init);
   try {
     const answer: unknown = await reply.json();
     if (typeof answer === "object" && answer !== null && !Array.isArray(answer)) return answer as T;
   } catch {
     // Said below.
   }
-  throw new ApiError(reply.status, "The answer broke off, or is none of this server's.", "Try again.");
+  throw new ApiError(reply.status, "The answer is incomplete, or did not come from this server.", "Try again.");
+}
+
+async function replied(url: string, init: RequestInit): Promise<Response> {
+  let reply: Response;
+  try {
+    reply = await fetch(url, { credentials: "same-origin", ...init });
+  } catch {
+    throw new ApiError(
+      0,
+      "The server does not answer.",
+      "Check that `rolloupe view` is still running and that the connection is up.",
+    );
+  }
+  if (reply.status === 401 && !url.endsWith("/api/login")) locked();
+  if (!reply.ok) throw await refusal(reply);
+  return reply;
 }
 
 async function refusal(reply: Response): Promise<ApiError> {
   try {
-    const said = (await reply.json()) as Partial<ErrorReply>;
-    if (typeof said.error === "string") return new ApiError(reply.status, said.error, said.next ?? "", said, said.place ?? null);
+    const words = (await reply.json()) as Partial<ErrorReply>;
+    if (typeof words.error === "string")
+      return new ApiError(reply.status, words.error, words.next ?? "", words, words.place ?? null);
   } catch {
     // Something between the page and the server answered; it speaks for itself below.
   }

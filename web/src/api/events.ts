@@ -2,7 +2,7 @@
 
 import { address, isRefused } from "./client";
 import workerUrl from "./events.worker.ts?sharedworker&url";
-import { trusted } from "../lib/trusted";
+import { trusted } from "../lib/trustedScript";
 import { Stream, type Told } from "./stream";
 import type { Event } from "./types.gen";
 
@@ -37,7 +37,10 @@ function shared(url: string, hear: (told: Told) => void, failed: () => void): Me
   if (typeof SharedWorker === "undefined") return null;
   let worker: SharedWorker;
   try {
-    worker = new SharedWorker(trusted(new URL(workerUrl, import.meta.url).href), { type: "module", name: document.baseURI });
+    worker = new SharedWorker(trusted(new URL(workerUrl, import.meta.url).href), {
+      type: "module",
+      name: document.baseURI,
+    });
   } catch {
     return null;
   }

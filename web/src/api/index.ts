@@ -1,6 +1,7 @@
 /** The routes of the server as functions. */
 
-import { address, ApiError, get, lines, post } from "./client";
+import { address, ApiError, bytes, get, lines, post } from "./client";
+import { decodeTokens, type TokenPage } from "./tokens";
 import type {
   AboutReply,
   MembersReply,
@@ -9,7 +10,8 @@ import type {
   ColumnsReply,
   CompleteReply,
   ConfigsReply,
-  CurveReply,
+  CurvesReply,
+  CurvesRequest,
   DiscardsReply,
   EvalsReply,
   GridReply,
@@ -68,13 +70,16 @@ export const getConfigs = (): Promise<ConfigsReply> => get(["configs"]);
 export const getSteps = (run: string, split: string): Promise<StepsReply> => get(["runs", run, "steps"], { split });
 
 /** Groups instead of samples: offset, limit and order are of groups. */
-export const getGroups = (run: string, query: SamplesQuery): Promise<GroupsReply> => get(["runs", run, "groups"], { ...query });
+export const getGroups = (run: string, query: SamplesQuery): Promise<GroupsReply> =>
+  get(["runs", run, "groups"], { ...query });
 
 /** The names of the trainer's metrics. */
 export const getMetricNames = (run: string): Promise<MetricNamesReply> => get(["runs", run, "metrics"]);
 /** A number of samples by step, or a metric of the trainer's: a name that begins with `trainer.`. */
-export const getCurve = (run: string, split: string, name: string): Promise<CurveReply> => get(["runs", run, "curve"], { split, name });
-export const getDiscards = (run: string, split: string): Promise<DiscardsReply> => get(["runs", run, "discards"], { split });
+/** Some curves, each of every run, in at most `points` points that keep the extremes. */
+export const getCurves = (request: CurvesRequest): Promise<CurvesReply> => post(["curves"], request);
+export const getDiscards = (run: string, split: string): Promise<DiscardsReply> =>
+  get(["runs", run, "discards"], { split });
 
 /** What tells a right answer: a number of the sample, and the value from which on; empty where the run decides. */
 export interface Judged {
@@ -82,54 +87,94 @@ export interface Judged {
   bar: string;
 }
 
-export const getEvals = (run: string, query: Judged & { k: string }): Promise<EvalsReply> => get(["runs", run, "evals"], { ...query });
+export const getEvals = (run: string, query: Judged & { k: string }): Promise<EvalsReply> =>
+  get(["runs", run, "evals"], { ...query });
 
-export const getGrid = (run: string, query: Judged & { split: string; only: string; sort: string; step_min: string; step_max: string; offset: number; limit: number }): Promise<GridReply> =>
-  get(["runs", run, "grid"], { ...query });
+export const getGrid = (
+  run: string,
+  query: Judged & {
+    split: string;
+    only: string;
+    sort: string;
+    step_min: string;
+    step_max: string;
+    offset: number;
+    limit: number;
+  },
+): Promise<GridReply> => get(["runs", run, "grid"], { ...query });
 
-export const getCell = (run: string, query: Judged & { split: string; step: number; problem: string }): Promise<CellReply> =>
-  get(["runs", run, "evals", "answers"], { ...query });
+export const getCell = (
+  run: string,
+  query: Judged & { split: string; step: number; prompt: string },
+): Promise<CellReply> => get(["runs", run, "evals", "answers"], { ...query });
 
 export const getSamples = (run: string, query: SamplesQuery): Promise<SamplesReply> =>
   get(["runs", run, "samples"], { ...query });
 
 /** The address of the samples of a list as CSV, all of them. */
-export const samplesCsv = (run: string, query: Omit<SamplesQuery, "offset" | "limit">): string => address(["runs", run, "samples.csv"], { ...query });
+export const samplesCsv = (run: string, query: Omit<SamplesQuery, "offset" | "limit">): string =>
+  address(["runs", run, "samples.csv"], { ...query });
 
-export const getColumns = (run: string, split: string): Promise<ColumnsReply> => get(["runs", run, "columns"], { split });
+export const getColumns = (run: string, split: string): Promise<ColumnsReply> =>
+  get(["runs", run, "columns"], { split });
 
 /** What may replace the end of a filter that is being typed; `text` reaches to the cursor. */
 export const getCompletion = (run: string, query: Partial<SamplesQuery>, text: string): Promise<CompleteReply> =>
   get(["runs", run, "complete"], { ...query, text });
 
 /** `after`: where the prompt of a sample is cut that no template divides. */
-export const getSample = (run: string, id: string, after?: string): Promise<SampleReply> => get(["runs", run, "sample"], { id, after });
+export const getSample = (run: string, id: string, after?: string): Promise<SampleReply> =>
+  get(["runs", run, "sample"], { id, after });
 
-/** The answers of a sample's group: `only` these, or all; each from the end of what all share, less `lead`, `chars` long. */
+/**
+ * The answers of a sample's group: `only` these, or all; each from the end of what all share, less `lead`, `chars`
+ * long.
+ */
 export const getMembers = (
   run: string,
-  query: { id: string; against?: string | undefined; only?: readonly string[] | undefined; chars: number; lead: number },
+  query: {
+    id: string;
+    against?: string | undefined;
+    only?: readonly string[] | undefined;
+    chars: number;
+    lead: number;
+  },
 ): Promise<MembersReply> => get(["runs", run, "members"], query);
 
 /** Where the prompt of a sample was answered. */
 export const getSame = (run: string, id: string): Promise<SameReply> => get(["runs", run, "same"], { id });
 
-/** Where a prompt was answered in another run: `problem` is what `getSame` calls it. */
-export const getSameIn = (run: string, problem: string): Promise<SameReply> => get(["runs", run, "same"], { problem });
+/** Where a prompt was answered in another run: `prompt` is its name in the answer of `getSame`. */
+export const getSameIn = (run: string, prompt: string): Promise<SameReply> => get(["runs", run, "same"], { prompt });
 
 /** A page of turns that begins at `from`, or ends at `until`. */
-export const getTurns = (run: string, id: string, page: { from?: number; until?: number }, after?: string): Promise<TurnsReply> =>
-  get(["runs", run, "sample", "turns"], { id, after, ...page });
+export const getTurns = (
+  run: string,
+  id: string,
+  page: { from?: number; until?: number },
+  after?: string,
+): Promise<TurnsReply> => get(["runs", run, "sample", "turns"], { id, after, ...page });
 
-export const getRaw = (run: string, id: string, start: number): Promise<RawReply> => get(["runs", run, "sample", "raw"], { id, start });
+/** A range of a sample's tokens with everything that is known of each of them. */
+export const getTokens = async (
+  run: string,
+  id: string,
+  range: { start: number; count: number },
+  after?: string,
+): Promise<TokenPage> => decodeTokens(await bytes(["runs", run, "sample", "tokens"], { id, after, ...range }));
 
-export const getText = (run: string, id: string, start: number): Promise<TextReply> => get(["runs", run, "sample", "text"], { id, start });
+export const getRaw = (run: string, id: string, start: number): Promise<RawReply> =>
+  get(["runs", run, "sample", "raw"], { id, start });
+
+export const getText = (run: string, id: string, start: number): Promise<TextReply> =>
+  get(["runs", run, "sample", "text"], { id, start });
 
 export const findIn = (run: string, id: string, text: string, isCased: boolean, after?: string): Promise<FindReply> =>
   get(["runs", run, "sample", "find"], { id, after, text, case: isCased });
 
 /** The address of an image that a sample holds: `at` is the name of its part. */
-export const imageAt = (run: string, id: string, at: string, after?: string): string => address(["runs", run, "sample", "image"], { id, after, at });
+export const imageAt = (run: string, id: string, at: string, after?: string): string =>
+  address(["runs", run, "sample", "image"], { id, after, at });
 
 /** Why an image is not there, in the server's words; null where it is. */
 export async function imageError(url: string): Promise<string | null> {
@@ -158,24 +203,30 @@ export const getCacheStats = (): Promise<CacheStats> => get(["cache", "stats"]);
 export const clearCache = (): Promise<CacheStats> => post(["cache", "clear"], {});
 
 /** The samples of a run that were marked, as it has them now. */
-export const getMarked = (run: string, before?: number): Promise<MarkedReply> => get(["runs", run, "marked"], { before });
+export const getMarked = (run: string, before?: number): Promise<MarkedReply> =>
+  get(["runs", run, "marked"], { before });
 
 /** The address of a file of samples: of a query, or of what was marked. */
-export const exportAddress = (run: string, query: Record<string, string | number | boolean | undefined>): string => address(["runs", run, "export"], query);
+export const exportAddress = (run: string, query: Record<string, string | number | boolean | undefined>): string =>
+  address(["runs", run, "export"], query);
 
 /** What a person added; with `since` what has changed after that version. */
 export const getState = (since: number): Promise<StateReply> => get(["state"], { since });
 
 /** Throws an `ApiError` of status 409 where another change was first; `said` is then a `ConflictReply`. */
-export const changeState = (change: Partial<StateChange> & Pick<StateChange, "kind" | "seen">): Promise<StateItem> => post(["state"], change);
+export const changeState = (change: Partial<StateChange> & Pick<StateChange, "kind" | "seen">): Promise<StateItem> =>
+  post(["state"], change);
 
 export const login = (token: string): Promise<LoginReply> => post(["login"], { token });
 
 /** Search; `hear` is told what is found until the search is over. Ends when `signal` says so. */
-export const search = (asked: SearchRequest, signal: AbortSignal, hear: (event: SearchEvent) => void): Promise<void> => lines(["search"], asked, signal, hear);
+export const search = (asked: SearchRequest, signal: AbortSignal, hear: (event: SearchEvent) => void): Promise<void> =>
+  lines(["search"], asked, signal, hear);
 
 /** Later hits of a search. */
-export const getHits = (searchId: string, offset: number, limit: number): Promise<SearchHitsReply> => get(["search", "hits"], { search: searchId, offset, limit });
+export const getHits = (searchId: string, offset: number, limit: number): Promise<SearchHitsReply> =>
+  get(["search", "hits"], { search: searchId, offset, limit });
 
 /** Where a text stands in a sample, in the parts that are shown. */
-export const getSpans = (run: string, id: string, what: TextSearch): Promise<SpansReply> => post(["runs", run, "sample", "spans"], { id, search: what });
+export const getSpans = (run: string, id: string, what: TextSearch): Promise<SpansReply> =>
+  post(["runs", run, "sample", "spans"], { id, search: what });

@@ -4,7 +4,8 @@
  * What is told to the page: `up` and `down` of the connection, `refused` of one that is down since something answered
  * that was no stream, `event` with the JSON of an `Event`, and `none` by a worker whose browser knows no streams there.
  */
-export type Told = { kind: "up" } | { kind: "down" } | { kind: "refused" } | { kind: "none" } | { kind: "event"; data: string };
+export type Told =
+  { kind: "up" } | { kind: "down" } | { kind: "refused" } | { kind: "none" } | { kind: "event"; data: string };
 
 const AGAIN_MS = 2000;
 
@@ -33,7 +34,9 @@ export class Stream {
     const source = new EventSource(this.#url);
     this.#source = source;
     source.addEventListener("open", () => this.#set("up"));
-    source.addEventListener("message", (message: MessageEvent<string>) => this.#tell({ kind: "event", data: message.data }));
+    source.addEventListener("message", (message: MessageEvent<string>) =>
+      this.#tell({ kind: "event", data: message.data }),
+    );
     source.addEventListener("error", () => {
       const isRefused = source.readyState === EventSource.CLOSED;
       this.#set(isRefused ? "refused" : "down");

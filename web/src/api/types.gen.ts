@@ -1,28 +1,28 @@
 // Generated from src/rolloupe/server/wire: `python -m rolloupe.server.wire.typescript`. Do not edit.
 
-/** A finite number; "NaN", "Infinity", "-Infinity"; the digits of an integer past 2**53; or null for none. */
+/** A finite number; "NaN", "Infinity", "-Infinity"; the digits of an integer past 2**53; or null for a missing one. */
 export type WireNumber = number | string | null;
 
-/** A split of a run, with what is indexed of it so far. */
+/** A split of a run, as far as it is indexed. */
 export interface SplitItem {
   name: string;
   steps: number;
   samples: number;
-  /** How many of the samples were not trained on: the rewards are of the others. None where annotations decide. */
+  /** Number of discarded samples: rewards cover the others. None if annotations decide. */
   discarded: number | null;
   first_step: number | null;
   last_step: number | null;
-  /** Of the finite rewards, as `reward_max`. */
+  /** Over the finite rewards, like `reward_max`. */
   reward_min: WireNumber;
   reward_max: WireNumber;
-  /** Mean reward of the newest step that has one; where annotations decide, of the last step of the first split. */
+  /** Mean reward of the newest step that has one; if annotations decide, of the last step of the first split. */
   last_reward: WireNumber;
   /** Mean length of the responses at the newest step that has one. */
   last_response_tokens: WireNumber;
   last_response_chars: WireNumber;
 }
 
-/** How far the index of a run has come, in bytes of its sources. */
+/** The progress of a run's index, in bytes of its sources. */
 export interface ProgressView {
   done_bytes: number;
   total_bytes: number;
@@ -30,14 +30,14 @@ export interface ProgressView {
   phase: string;
 }
 
-/** A sample metric whose worst and best value the run tells; the worst is the greater where less is better. */
+/** A sample metric with a declared worst and best value; the worst is the greater one if less is better. */
 export interface MetricRange {
   name: string;
   worst: number;
   best: number;
 }
 
-/** A run in the list. `version` changes whenever anything that a query could answer changed. */
+/** A run in the list. `version` changes whenever any answer about the run may have changed. */
 export interface RunItem {
   id: string;
   name: string;
@@ -46,43 +46,43 @@ export interface RunItem {
   path: string;
   splits: SplitItem[];
   problems: number;
-  /** False where no step of it has a report. */
+  /** False if no step has a report. */
   may_report: boolean;
   progress: ProgressView;
   version: string;
-  /** True while it is known to go on: changed within the last `quiet_s` seconds, and seen to, or marked `open`. */
+  /** True while the run is known to continue: its files changed within `quiet_s` seconds, or its marker is `open`. */
   live: boolean;
   /** True once this server saw its files change: before that, `changed_s` may be the age of a copy. */
   has_grown: boolean;
-  /** What the run's own marker says: `ended`, `open` where there is none yet; empty where the format has no marker. */
+  /** The run's own marker: `ended`, or `open` if it has not ended; empty if the format has no marker. */
   ending: string;
-  /** Seconds since a source last changed, None where unknown. */
+  /** Seconds since a source last changed, None if unknown. */
   changed_s: number | null;
-  /** So many quiet seconds are an end: three times the run's longest gap between writes, ten minutes at least. */
+  /** Quiet seconds that mean the run has ended: three times its longest gap between writes, at least ten minutes. */
   quiet_s: number;
-  /** The lowest and the highest reward there can be, where a person or the run says so. */
+  /** The lowest and the highest possible reward, if a person or the run declares them. */
   reward_range: [number, number] | null;
   metric_ranges: MetricRange[];
 }
 
-/** What a run has for each key that differs, as text, cut where it is long; None where it has no such key. */
+/** A run's value of each differing key, as text, cut if long; None for a missing key. */
 export interface ConfigItem {
   run: string;
   values: (string | null)[];
 }
 
-/** `GET /api/configs`: what differs between the configurations of all runs, the most telling keys first. */
+/** `GET /api/configs`: the differences between the configurations of all runs, most informative keys first. */
 export interface ConfigsReply {
   keys: string[];
-  /** So many of them, the first, say more of a run than its name does. */
+  /** How many of the first keys describe a run better than its name does. */
   telling: number;
-  /** Those that have a configuration. */
+  /** The runs that have a configuration. */
   runs: ConfigItem[];
-  /** Runs whose configuration was not looked at, as there are too many. */
+  /** Number of runs left out because there are too many. */
   left: number;
 }
 
-/** A path that was looked at and not opened, and why. */
+/** A path that was not opened, and why. */
 export interface NoteView {
   path: string;
   reason: string;
@@ -97,10 +97,10 @@ export interface RunsReply {
 }
 
 /**
- * `GET /api/runs/{run}/curve?split=&name=`: a number of samples by step, over what was trained on.
+ * `GET /api/runs/{run}/curve?split=&name=`: a statistic of trained samples by step.
  *
- * Or, with a name `trainer.NAME`, a metric of the trainer's, which is of no split and has no spread. Parallel columns,
- * one entry a step that has one, in ascending order of step.
+ * With a name `trainer.NAME`, it is a trainer metric, which has no split and no spread. Parallel columns, one entry
+ * for each step with a value, in ascending order.
  */
 export interface CurveReply {
   run: string;
@@ -112,43 +112,110 @@ export interface CurveReply {
   std: WireNumber[];
 }
 
-/** `GET /api/runs/{run}/steps?split=`: parallel columns, one entry a step, in ascending order of step. */
+/** `GET /api/runs/{run}/steps?split=`: parallel columns, one entry for each step, in ascending order. */
 export interface StepsReply {
   run: string;
   split: string;
   version: string;
   steps: number[];
-  /** How many were trained on; the mean reward is theirs. */
+  /** Number of trained samples; the mean reward covers them. */
   samples: number[];
-  /** How many were not. */
+  /** Number of discarded samples. */
   discarded: number[];
   /** Mean over finite rewards. */
   reward_mean: WireNumber[];
   reward_std: WireNumber[];
-  /** How many samples had no finite reward and are left out of the mean. */
+  /** Number of samples without a finite reward, which the mean leaves out. */
   reward_excluded: number[];
-  /** Steps that are not finished, by number: `being written` or `incomplete`. */
+  /** Unfinished steps, by number: `being written` or `incomplete`. */
   states: Record<string, string>;
-  /** A number for each step that is another where its samples are others. */
+  /** A stamp for each step, which changes when its samples do. */
   stamps: number[];
 }
 
-/** A group of the list. `first` samples of the list stand before it. */
+/** Options of a curve, each for some kinds. */
+export interface CurveOptionsView {
+  /** For a mean: also return the standard deviation of each point. */
+  spread: boolean;
+  /** Span in steps of a bias-corrected moving average of the values; 0 for none. */
+  smooth: number;
+  /** For an evaluation: the value at which an answer counts as correct; null leaves it to the run. */
+  threshold: number | null;
+  /** For an evaluation: the k of pass@k and pass^k. */
+  k: number;
+  /** For the share `discarded`: count only this reason. */
+  reason: string;
+}
+
+/**
+ * One curve. `kind` says what `name` names.
+ *
+ * - `sample`: a numeric column or sample metric; `mean`, `std`, `min`, `max` or `count` over trained samples
+ * - `token`: a token series; the same statistics over the tokens of a step
+ * - `trainer`: a metric that the trainer logged; `value`
+ * - `eval`: the metric that grades an evaluation, empty for the one that the run suggests; `score`, `right`,
+ *   `pass_at`, `pass_all`, `prompts` or `samples`
+ * - `share`: `discarded` or a status; `share` of all samples of a step, or their `count`
+ */
+export interface CurveRecord {
+  kind: string;
+  name: string;
+  /** The split, `eval` for all evaluations together; empty for the first split. Trainer metrics have none. */
+  source: string;
+  /** Empty for the first statistic of the kind. */
+  stat: string;
+  options: CurveOptionsView | null;
+}
+
+/** `POST /api/curves`: several curves, each for every run. */
+export interface CurvesRequest {
+  runs: string[];
+  curves: CurveRecord[];
+  /** The maximum number of points of one curve. A longer curve keeps its extremes and its gaps. */
+  points: number;
+  step_min: number | null;
+  step_max: number | null;
+}
+
+/** The points of a curve in ascending order of step; `values`, `spread` and `smooth` are as long as `steps`. */
+export interface CurveData {
+  run: string;
+  /** The position of the curve in the request. */
+  curve: number;
+  steps: number[];
+  values: WireNumber[];
+  /** Standard deviations, if the request asks for them and the curve has them. */
+  spread: WireNumber[] | null;
+  smooth: WireNumber[] | null;
+  /** The number of points; for a long curve, `steps` holds fewer. */
+  points: number;
+  /** Why this run has no such curve, with the nearest names; empty if it has one. */
+  error: string;
+}
+
+/** The answer: for each run, in the order of the request, every curve in that order. */
+export interface CurvesReply {
+  /** By run; it changes whenever any of the run's curves may have changed. */
+  versions: Record<string, string>;
+  curves: CurveData[];
+}
+
+/** A group of the list. `first` counts the samples of the list before it. */
 export interface GroupItem {
   group: string;
   step: number;
-  /** Start of the prompt (its last user turn where a chat template is recognised). */
+  /** Start of the prompt (of its last user turn if a chat template is recognised). */
   prompt: string;
   samples: number;
   first: number;
   reward_mean: WireNumber;
   reward_std: WireNumber;
   env: string;
-  /** Why samples of it were not trained on, the most frequent reason; empty where all were. */
+  /** The most frequent reason why its samples were discarded; empty if none were. */
   discarded: string;
-  /** How the ids of its samples begin; they end with a part of `members`. */
+  /** The common start of its samples' ids; each id ends with a part of `members`. */
   prefix: string;
-  /** Its samples in the order that `sort` asks for, at most 1,000 of them. */
+  /** Its samples, ordered by `sort`, at most 1,000. */
   members: string[];
   /** By column of the reply, over finite values. */
   means: WireNumber[];
@@ -159,23 +226,25 @@ export interface GroupItem {
 /**
  * `GET /api/runs/{run}/groups?split=&step=&trained=&where=&sort=&descending=&column=&offset=&limit=`.
  *
- * The scope is one step, a range (`step_min=`, `step_max=`), or without both the whole split. `sort` is `index`, or a
- * column: groups are compared by its means, the samples of a group by its values. `column` may stand several times;
- * with `usual=1` the most informative ones follow them.
+ * The scope is one step, a range (`step_min=`, `step_max=`), or without either the whole split. `sort` is `index` or a
+ * column, which orders groups by its mean and the samples of a group by its value. `column` may appear several times;
+ * `usual=1` adds the most informative columns after them.
  */
 export interface GroupsReply {
   run: string;
   split: string;
   version: string;
-  /** How many groups there are. */
+  /** Number of groups. */
   total: number;
-  /** How many samples fulfil the filter. */
+  /** Number of samples that match the filter. */
   samples: number;
-  /** How many samples the scope has, whatever the filter. */
+  /** Number of samples in the scope, whatever the filter. */
   of: number;
   offset: number;
-  /** That of the step, where the scope is one: see `StepsReply.stamps`. */
+  /** The stamp of the step, if the scope is one step: see `StepsReply.stamps`. */
   stamp: number;
+  /** As in `SamplesReply`. */
+  pending: number;
   columns: string[];
   groups: GroupItem[];
 }
@@ -183,7 +252,7 @@ export interface GroupsReply {
 /**
  * `GET /api/runs/{run}/discards?split=`: parallel columns, one entry for each step and reason, by step.
  *
- * `unfinished` of the samples were cancelled or failed: there is no answer to read.
+ * `unfinished` of the samples were cancelled or failed: they have no answer to read.
  */
 export interface DiscardsReply {
   run: string;
@@ -197,30 +266,30 @@ export interface DiscardsReply {
 }
 
 /**
- * One step of an evaluation: the mean value, the share of right answers, and for each k pass@k and pass^k.
+ * One step of an evaluation: the mean value, the share of correct answers, and pass@k and pass^k for each k.
  *
- * `problems_at` is how many problems have at least k answers, over which the two are means.
+ * `prompts_at` counts the prompts with at least k answers, over which pass@k and pass^k are means.
  */
 export interface EvalStepItem {
   step: number;
-  problems: number;
+  prompts: number;
   samples: number;
-  /** Samples without a finite value: in no other number. */
+  /** Samples without a finite value: no other number counts them. */
   without: number;
   score: WireNumber;
   right: WireNumber;
   pass_at: WireNumber[];
   pass_all: WireNumber[];
-  problems_at: number[];
+  prompts_at: number[];
 }
 
-/** One evaluation: an answer is right where `metric` reaches `bar` (falls to it, where less is better). */
+/** One evaluation: an answer is correct if `metric` reaches `bar` (or falls to it, if less is better). */
 export interface EvalItem {
   split: string;
   metric: string;
   bar: WireNumber;
   falls: boolean;
-  /** Where the bar comes from. */
+  /** The origin of the bar. */
   reason: string;
   metrics: string[];
   ks: number[];
@@ -235,12 +304,13 @@ export interface EvalsReply {
 }
 
 /**
- * A row of the grid: how many answers there were at each step, -1 where it was not asked, and how many were right.
+ * A row of the grid: the number of answers at each step, -1 at steps without the prompt, and of correct answers.
  *
- * `beat`: whether its best reward was ever above the reference model's, null where there is none.
+ * `beat`: whether its best reward ever exceeded the reference model's; null without a reference.
  */
-export interface ProblemRow {
-  problem: string;
+export interface PromptRow {
+  /** The hash of the prompt, which addresses use as its name. */
+  name: string;
   prompt: string;
   /** `solved`, `lost`, `mixed`, `never` or `always`. */
   verdict: string;
@@ -249,7 +319,7 @@ export interface ProblemRow {
   beat: boolean | null;
 }
 
-/** `GET /api/runs/{run}/grid?split=&metric=&bar=&only=&sort=&offset=&limit=`: problems by steps, a page of them. */
+/** `GET /api/runs/{run}/grid?split=&metric=&bar=&only=&sort=&offset=&limit=`: prompts by steps, a page of them. */
 export interface GridReply {
   run: string;
   split: string;
@@ -262,10 +332,10 @@ export interface GridReply {
   steps: number[];
   total: number;
   offset: number;
-  problems: ProblemRow[];
-  /** Problems by verdict; `unbeaten` are those that never were above the reference. */
+  prompts: PromptRow[];
+  /** Number of prompts by verdict; `unbeaten` counts prompts that never exceeded the reference. */
   counts: Record<string, number>;
-  /** Training prompts that came at one step alone, and are not in the grid. */
+  /** Training prompts that appear at only one step; the grid leaves them out. */
   once: number;
 }
 
@@ -279,7 +349,7 @@ export interface AnswerItem {
   preview: string;
 }
 
-/** `GET /api/runs/{run}/evals/answers?split=&step=&problem=&metric=&bar=`: the samples of a cell of the grid. */
+/** `GET /api/runs/{run}/evals/answers?split=&step=&prompt=&metric=&bar=`: the samples of a cell of the grid. */
 export interface CellReply {
   run: string;
   answers: AnswerItem[];
@@ -299,76 +369,82 @@ export interface SampleItemView {
   response_chars: number;
   /** Start of the response. */
   preview: string;
-  /** Its end, where that start is not all of it. */
+  /** End of the response, if `response` is not all of it. */
   end: string;
   prompt: string;
   discarded: string;
   env: string;
-  /** By column of the reply: numbers, or texts as they are. */
+  /** By column of the reply: numbers, or texts unchanged. */
   values: WireNumber[];
 }
 
 /**
  * `GET /api/runs/{run}/samples?split=&step=&trained=&where=&group=&sort=&descending=&offset=&limit=`.
  *
- * The scope is as in `GroupsReply`. Sorted by `index` the samples of a group stand together, groups in order of their
- * first sample. With `around=ID` the page is the one that holds this sample. `column` may stand several times.
+ * The scope is as in `GroupsReply`. Sorted by `index`, the samples of a group are adjacent, and groups follow the
+ * order of their first sample. With `around=ID`, the page is the one with this sample. `column` may appear several
+ * times.
  */
 export interface SamplesReply {
   run: string;
   split: string;
   version: string;
-  /** How many samples fulfil the filter. */
+  /** Number of samples that match the filter. */
   total: number;
-  /** How many the scope has, whatever the filter. */
+  /** Number of samples in the scope, whatever the filter. */
   of: number;
   offset: number;
-  /** That of the step: see `StepsReply.stamps`. */
+  /** The stamp of the step: see `StepsReply.stamps`. */
   stamp: number;
+  /** Samples in scope still without a derived metric of the filter or order: its value counts as missing. */
+  pending: number;
   columns: string[];
   samples: SampleItemView[];
 }
 
-/** A column of samples; `low` and `high` are of the finite values seen. */
+/** A column of samples; `low` and `high` bound the finite values seen. */
 export interface ColumnItem {
   name: string;
   /** `number` or `text`. */
   kind: string;
-  /** `fixed`, `metric` or `tag`. */
+  /** `fixed`, `metric`, `tag` or `derived`. */
   source: string;
+  /** A readable label; empty if the name says as much. */
+  label: string;
+  unit: string;
   low: WireNumber;
   high: WireNumber;
-  /** As the run declares it, with `best`; the greater of both where less is better. */
+  /** The worst value that the run declares, with `best`; it is the greater one if less is better. */
   worst: WireNumber;
   best: WireNumber;
 }
 
-/** `GET /api/runs/{run}/columns?split=`: by what samples can be shown, sorted and filtered. */
+/** `GET /api/runs/{run}/columns?split=`: the columns to show, sort and filter samples by. */
 export interface ColumnsReply {
   run: string;
   split: string;
   version: string;
   columns: ColumnItem[];
-  /** The token series that samples of the run have: their means over tokens have curves by step. */
+  /** The token series of the run's samples: their means over tokens have curves by step. */
   series: string[];
-  /** How many samples a group has, at most; 0 where that is not known. */
+  /** The maximum number of samples in a group; 0 if unknown. */
   group_size: number;
 }
 
-/** What may stand in a filter. `kind` is `column`, `operator`, `value` or `word`. */
+/** A completion of a filter. `kind` is `column`, `operator`, `value` or `word`. */
 export interface SuggestionItem {
   text: string;
   kind: string;
   note: string;
 }
 
-/** `GET /api/runs/{run}/complete?split=&step=&text=`: what may replace the end of `text`, from `start` on. */
+/** `GET /api/runs/{run}/complete?split=&step=&text=`: completions of the end of `text`, from `start` on. */
 export interface CompleteReply {
   start: number;
   found: SuggestionItem[];
 }
 
-/** A tool call: `arguments` is pretty-printed JSON where it parses. */
+/** A tool call: `arguments` is formatted JSON if it parses. */
 export interface CallView {
   name: string;
   arguments: string;
@@ -376,16 +452,16 @@ export interface CallView {
   error: string;
 }
 
-/** A piece of a turn: `text` to read, `raw` where the verbatim text differs from it. */
+/** A part of a turn: `text` to read, and `raw` if the verbatim text differs. */
 export interface PartView {
   kind: string;
   text: string;
   raw: string | null;
   call: CallView | null;
   closed: boolean;
-  /** True where `/sample/image` gives the image that the record holds; `text` says what it is. */
+  /** True if `/sample/image` returns an image from the record; `text` describes it. */
   image: boolean;
-  /** So many characters more stand in the raw record. */
+  /** Number of further characters, which only the raw record holds. */
   cut: number;
 }
 
@@ -400,18 +476,25 @@ export interface TurnView {
   reward: WireNumber;
   stop_reason: string;
   metrics: Record<string, WireNumber>;
-  /** What else was written about the turn: an object, as JSON. */
+  /** Further logs of the turn: an object, as JSON. */
   logs: unknown;
   /** As `Fact` of kind `own`. */
   facts: Record<string, WireNumber>;
   parts: PartView[];
 }
 
-/** A labelled value of the sample. `kind`: `metric` (a number), `tag` (text), or `own`, in the framework's words. */
+/**
+ * A labelled value of the sample.
+ *
+ * `kind`: `metric` (a number), `tag` (text), `own` (the framework's own words) or `derived` (by Rolloupe from the
+ * texts).
+ */
 export interface Fact {
   name: string;
   kind: string;
   value: WireNumber;
+  /** A readable label, if it differs from the name. */
+  label: string;
 }
 
 /** A token series of the sample; the values come from `/sample/series`. */
@@ -421,7 +504,7 @@ export interface SeriesInfo {
   offset: number;
 }
 
-/** Where the sample stands: file (relative to the run) and byte range or place. */
+/** Where the sample is: file (relative to the run) and byte range or position. */
 export interface SourceInfo {
   file: string;
   start: number;
@@ -436,7 +519,7 @@ export interface Reference {
   gap: WireNumber;
 }
 
-/** `GET /api/runs/{run}/sample?id=`: one sample, whole. */
+/** `GET /api/runs/{run}/sample?id=`: one whole sample. */
 export interface SampleReply {
   id: string;
   run: string;
@@ -451,31 +534,31 @@ export interface SampleReply {
   status_raw: string;
   env: string;
   discarded: string;
-  /** The version or versions of the policy that wrote the response, where the record says so. */
+  /** The version or versions of the policy that wrote the response, if the record has them. */
   policy_version: string;
-  /** By how many versions the policy was older than the one that was trained, where the record says so. */
+  /** How many versions the sampling policy was behind the trained one, if the record has it. */
   lag: WireNumber;
   turn_count: number;
   prompt_tokens: WireNumber;
   response_tokens: WireNumber;
   total_tokens: WireNumber;
-  /** 1-based place among `group_size` samples of its group. */
+  /** 1-based position among the `group_size` samples of its group. */
   position: number;
   group_size: number;
   /** Ids of the group's samples in order (at most 1,000 around this one). */
   group_ids: string[];
   facts: Fact[];
-  /** A page of them; `/sample/turns` has the others. */
+  /** A page of the turns; `/sample/turns` has the others. */
   turns: TurnView[];
   turn_from: number;
   turn_total: number;
-  /** All characters of the transcript, the reference and the label. */
+  /** Number of characters of the transcript, the reference and the label. */
   chars: number;
   label: string;
   reference: Reference | null;
   /** Fields without a place of their own, as JSON; non-finite numbers encoded as in `number`. */
   extra: unknown;
-  /** What the images among them are; `/sample/image` gives them as `extra.0`, `extra.1`, ... */
+  /** Descriptions of the images in them; `/sample/image` returns them as `extra.0`, `extra.1`, ... */
   extra_images: string[];
   series: SeriesInfo[];
   notes: string[];
@@ -490,31 +573,31 @@ export interface TurnsReply {
   turn_total: number;
 }
 
-/** A stretch of an answer: what all answers begin with, what is also in the one compared with, and the rest. */
+/** A stretch of an answer: the start that all answers share, text shared with the compared answer, or the rest. */
 export interface MemberPiece {
   turn: number;
   role: string;
   name: string;
-  /** As of `PartView`. */
+  /** As in `PartView`. */
   kind: string;
   common: string;
   shared: string;
   own: string;
 }
 
-/** The answer of a member of a group, or the part of it around the place at which it parts. */
+/** The answer of a member of a group, or the part of it around the place where it diverges. */
 export interface MemberText {
   id: string;
   pieces: MemberPiece[];
-  /** How long all of it is. */
+  /** Length of the whole answer. */
   chars: number;
-  /** So many characters in front, which all answers share, are not sent. */
+  /** Characters at the start, which all answers share, that are not sent. */
   skipped: number;
-  /** So many at the end are not sent. */
+  /** Characters at the end that are not sent. */
   cut: number;
   /** `parts`, `ends` (where the other goes on), `same`, `alike` (as far as compared), `self`, `none`, `error`. */
   verdict: string;
-  /** Characters in front of the place where it parts from the one compared with; -1 where it does not. */
+  /** Characters before the place where it diverges from the compared answer; -1 if it does not. */
   parts_at: number;
   error: string;
 }
@@ -522,23 +605,23 @@ export interface MemberText {
 /**
  * `GET /api/runs/{run}/members?id=&against=&only=&chars=&lead=`: the answers of a sample's group, side by side.
  *
- * At most 64: those around the sample, or around it among those of `only`, which may stand several times. `chars` are
- * sent of each beyond what all share, and of that the last `lead`.
+ * At most 64 answers: those around the sample, or around it among those of `only`, which may appear several times.
+ * Each has up to `chars` characters after the shared start, and the last `lead` characters of that start.
  */
 export interface MembersReply {
   id: string;
   run: string;
-  /** The one that the others are compared with: as asked for, else the best by reward. */
+  /** The answer that the others are compared with: the requested one, else the best by reward. */
   against: string;
   best: string;
   total: number;
   offset: number;
-  /** So many characters all answers shown begin with; those without any text aside. */
+  /** Number of characters that all shown answers begin with, except answers without text. */
   common: number;
   answers: MemberText[];
-  /** The one compared with, where it is not one of `answers`. */
+  /** The compared answer, if it is not one of `answers`. */
   reference: MemberText | null;
-  /** Of the sample asked for, its beginning; `own` has the text. */
+  /** The start of the requested sample; `own` has its text. */
   prompt: MemberPiece[];
   prompt_chars: number;
   label: string;
@@ -551,21 +634,21 @@ export interface SameStep {
   id: string;
   groups: number;
   samples: number;
-  /** How many of the samples were not trained on; the mean is over all. */
+  /** How many of the samples were discarded; the mean is over all. */
   discarded: number;
   reward_mean: WireNumber;
   reward_std: WireNumber;
-  /** Mean, where they are told. */
+  /** Mean over the samples that have one. */
   response_tokens: WireNumber;
 }
 
-/** `GET /api/runs/{run}/same?id=` or `?problem=`: where one prompt was answered, by split and step. */
+/** `GET /api/runs/{run}/same?id=` or `?prompt=`: where the run answers one prompt, by split and step. */
 export interface SameReply {
   run: string;
-  /** By this the prompt is known in every run. */
-  problem: string;
+  /** Identifies the prompt in every run. */
+  prompt: string;
   steps: SameStep[];
-  /** True where there are more steps than are told. */
+  /** True if not all steps are listed. */
   is_cut: boolean;
 }
 
@@ -588,16 +671,17 @@ export interface TextReply {
   /** The block is characters `start` to `stop` of `chars`, counted in code points. */
   start: number;
   stop: number;
-  /** True where the text stands in the record; else it was put together from messages. */
+  /** True if the record holds the text; otherwise it was assembled from messages. */
   is_own: boolean;
   /** The same, as a sentence. */
   origin: string;
 }
 
 /**
- * A place in the text of a part as it is shown, in units of UTF-16.
+ * A place in the text of a part as the page shows it, in UTF-16 units.
  *
- * `at` names the part: `12.3` is part 3 of turn 12, `ref0.1` one of the reference response, `label` the golden answer.
+ * `at` names the part: `12.3` is part 3 of turn 12, `ref0.1` a part of the reference response, `label` the golden
+ * answer.
  */
 export interface Span {
   at: string;
@@ -605,10 +689,34 @@ export interface Span {
   stop: number;
 }
 
-/** `GET /api/runs/{run}/sample/find?id=&text=`: where a text stands; `spans` are the first of `total` places. */
+/** `GET /api/runs/{run}/sample/find?id=&text=`: the places of a text; `spans` are the first of `total`. */
 export interface FindReply {
   total: number;
   spans: Span[];
+}
+
+/**
+ * An array of the answer: `length` elements from byte `offset` on, counted from the end of the header.
+ *
+ * `kind` is `series`, `ids`, `span` (`turn`, `part`, `start`, `stop`) or `text` (`bytes`, `ends`).
+ */
+export interface TokenArray {
+  kind: string;
+  name: string;
+  /** `f8`, `i4`, `u4` or `u1`, little-endian. */
+  dtype: string;
+  /** A multiple of 8. */
+  offset: number;
+  length: number;
+}
+
+/** Tokens `start` to `start + count` of the `total` that sample `id` has. */
+export interface TokensHeader {
+  id: string;
+  total: number;
+  start: number;
+  count: number;
+  arrays: TokenArray[];
 }
 
 /** A record that could not be read. */
@@ -629,7 +737,7 @@ export interface ProblemsReply {
   problems: ProblemItem[];
 }
 
-/** A checkpoint that a run lists, which is not to say that it can still be loaded. */
+/** A checkpoint that a run lists; it may no longer be loadable. */
 export interface CheckpointItem {
   name: string;
   step: number | null;
@@ -652,7 +760,7 @@ export interface ReportSteps {
   steps: number[];
 }
 
-/** `GET /api/runs/{run}/about`: what the run holds beside its samples. */
+/** `GET /api/runs/{run}/about`: everything that the run holds except its samples. */
 export interface AboutReply {
   run: string;
   path: string;
@@ -663,21 +771,21 @@ export interface AboutReply {
   checkpoints: CheckpointItem[];
   code_diff: string;
   files: FileItem[];
-  /** Files that are not listed here, as there are too many. */
+  /** Number of files left out of the list. */
   files_left: number;
   reports: ReportSteps[];
-  /** Samples of steps that a later launch recorded again: they are in no number. */
+  /** Samples of steps that a later launch recorded again: no statistic counts them. */
   superseded: number;
 }
 
-/** `GET /api/runs/{run}/metrics`: the names of the trainer's metrics, whose files are read whole for them. */
+/** `GET /api/runs/{run}/metrics`: the names of the trainer's metrics; reads the metrics files whole. */
 export interface MetricNamesReply {
   run: string;
-  /** The first of them where there are too many. */
+  /** The first names, if there are too many. */
   names: string[];
 }
 
-/** A piece of what was logged for a step; all of it is plain text. */
+/** A piece of a step's logged outline; all of it is plain text. */
 export interface ReportNode {
   /** `root`, `section`, `text`, `code`, `table`, `details`, `conversation` or `exception`. */
   kind: string;
@@ -688,11 +796,11 @@ export interface ReportNode {
   turns: TurnView[];
   children: ReportNode[];
   attrs: Record<string, string>;
-  /** The element that it was logged as; empty for bare text. */
+  /** The element that the trainer logged; empty for bare text. */
   tag: string;
 }
 
-/** `GET /api/runs/{run}/report?split=&step=`: what the trainer logged for a step, as an outline. */
+/** `GET /api/runs/{run}/report?split=&step=`: the trainer's log of a step, as an outline. */
 export interface ReportReply {
   run: string;
   split: string;
@@ -700,46 +808,46 @@ export interface ReportReply {
   root: ReportNode;
 }
 
-/** What is looked for; `roles` of `prompt`, `response`, `system`, `user`, `assistant`, `tool`, or none for all. */
+/** A text to find. `roles`: any of `prompt`, `response`, `system`, `user`, `assistant`, `tool`; empty for all. */
 export interface TextSearch {
   text: string;
   regex: boolean;
-  /** True where capitals and small letters differ. */
+  /** True to match case. */
   case: boolean;
   word: boolean;
   roles: string[];
 }
 
 /**
- * `POST /api/search`: answers a `SearchEvent` a line until the search is over.
+ * `POST /api/search`: the answer is one `SearchEvent` on each line until the search is over.
  *
- * A tab has one search at a time: a new one ends the one before. Closing the connection ends it, too.
+ * A tab has one search at a time: a new one ends the previous one. Closing the connection also ends it.
  */
 export interface SearchRequest {
-  /** A word that the tab has made up for itself. */
+  /** A name that the tab generates for itself. */
   tab: string;
   search: TextSearch;
-  /** Empty: all that are open. */
+  /** Empty: all open runs. */
   runs: string[];
   /** Empty: all. */
   split: string;
   step_min: number | null;
   step_max: number | null;
   where: string;
-  /** The hits of old steps first, in place of the newest. */
+  /** Start with the oldest steps, instead of the newest. */
   oldest_first: boolean;
 }
 
-/** A piece of a text: `pieces` are in turn context and hit; the first and the last are context, perhaps empty. */
+/** A piece of a text: `pieces` alternate between context and hit; the first and the last are context or empty. */
 export interface SnippetView {
   role: string;
   pieces: string[];
-  /** True where the text begins with it. */
+  /** True if the text begins with it. */
   is_start: boolean;
   is_end: boolean;
 }
 
-/** A sample in which something was found. */
+/** A sample that contains the text. */
 export interface SearchHit {
   run: string;
   id: string;
@@ -749,67 +857,67 @@ export interface SearchHit {
   index: string;
   reward: WireNumber;
   status: string;
-  /** Why it was not trained on; empty where it was. */
+  /** Why it was discarded; empty if it was not. */
   discarded: string;
   snippets: SnippetView[];
-  /** True where there is more in it than the snippets show. */
+  /** True if it has more hits than the snippets show. */
   more: boolean;
 }
 
-/** A conversation that a trainer logged for a step, that no sample shows, and in which something was found. */
+/** A conversation that contains the text: a trainer logged it for a step, and no sample shows it. */
 export interface TranscriptHit {
   run: string;
   split: string;
   step: number;
-  /** Those of the sections that it stands in. */
+  /** The titles of the sections that contain it. */
   title: string;
-  /** Where in the report of the step it stands: the numbers of the children that lead there, `0.3.1`. */
+  /** Its path in the step's report: child numbers, `0.3.1`. */
   at: string;
   snippets: SnippetView[];
-  /** True where there is more in it than the snippets show. */
+  /** True if it has more hits than the snippets show. */
   more: boolean;
 }
 
-/** Samples in which something was found, of one step of a split. */
+/** The number of matching samples of one step of a split. */
 export interface StepFound {
   split: string;
   step: number;
   found: number;
 }
 
-/** A line of `POST /api/search`: what was found since, and how far the search has come. */
+/** A line of `POST /api/search`: new hits, and the progress of the search. */
 export interface SearchEvent {
-  /** Names the search, for `GET /api/search/hits`. */
+  /** The name of the search for `GET /api/search/hits`. */
   search: string;
-  /** `progress`, `waiting` (others are searching), `over`, `stopped` (another one took its place), or `failed`. */
+  /** `progress`, `waiting` (for other searches), `over`, `stopped` (a new one replaced it), or `failed`. */
   kind: string;
-  /** The first hits, as they are found; later ones are asked for. */
+  /** The first hits, as they are found; request later ones separately. */
   hits: SearchHit[];
-  /** Samples in which something was found. */
+  /** Number of matching samples. */
   found: number;
-  /** The same by run, of those that have some. */
+  /** The same by run, for runs with matches. */
   found_by_run: Record<string, number>;
-  /** By step, where one run is searched: those found since the last event. */
+  /** By step, if the search covers one run: new matches since the last event. */
   found_since: StepFound[];
-  /** So many of them can be asked for. */
+  /** Number of hits that can be requested. */
   listed: number;
-  /** The first conversations of reports, as they are found: behind all samples. */
+  /** The first conversations of reports, as they are found: after all samples. */
   transcripts: TranscriptHit[];
-  /** All there are. */
+  /** Number of matching conversations. */
   transcripts_found: number;
-  /** Reports that were searched, of `known_reports`, which is 0 before it is their turn. */
+  /** Searched reports, of `known_reports`, which is 0 until the reports' turn. */
   reports: number;
   known_reports: number;
   samples: number;
   known_samples: number;
-  /** Of the files, as `known_bytes`, which are those that are indexed and of the steps in question. */
+  /** Searched bytes of the files, of `known_bytes`: the indexed bytes of the steps in scope. */
   searched_bytes: number;
   known_bytes: number;
-  /** Samples whose texts were read from the files, since the index has none of them. */
+  /** Samples whose texts were read from the files, because the index lacks them. */
   from_sources: number;
-  /** What could not be searched, and why. */
+  /** Which runs or places were not searched, and why. */
   notes: string[];
-  /** Runs of which more is being indexed: what comes is not searched. */
+  /** Runs with pending indexing: the search does not cover new samples. */
   indexing: string[];
 }
 
@@ -826,28 +934,15 @@ export interface SpansRequest {
   search: TextSearch;
 }
 
-/** Where in a sample it stands, in order. */
+/** The places of the text in a sample, in order. */
 export interface SpansReply {
   id: string;
   spans: Span[];
-  /** True where there is more than is listed. */
+  /** True if not all places are listed. */
   more: boolean;
 }
 
-/** `GET /api/cache/stats`; `POST /api/cache/clear` answers the same, after clearing. */
-export interface CacheStats {
-  entries: number;
-  limit_entries: number;
-  memory_bytes: number;
-  limit_bytes: number;
-  hits: number;
-  misses: number;
-  /** Size of the index on disk, all open runs together. */
-  index_bytes: number;
-  index_dir: string;
-}
-
-/** What a person says of a run. An empty name leaves it its own; `colour` is 1 to 10, 0 leaves it to the page. */
+/** A person's marks on a run. An empty name keeps the run's own; `colour` is 1 to 10, or 0 for the page's choice. */
 export interface RunMarkView {
   name: string;
   colour: number;
@@ -855,22 +950,22 @@ export interface RunMarkView {
   note: string;
 }
 
-/** What a person says of a sample. `uid` and `excerpt` are filled in by the server, whatever was sent. */
+/** A person's marks on a sample. The server fills in `uid` and `excerpt`, whatever a client sends. */
 export interface SampleMarkView {
   bookmarked: boolean;
   note: string;
   uid: string;
-  /** How its response begins. */
+  /** The start of its response. */
   excerpt: string;
 }
 
-/** One thing that a person added. Where it was removed, it holds neither mark nor setting. */
+/** One item of a person's own data. A removed item has neither mark nor setting. */
 export interface StateItem {
   /** `run`, `sample` or `setting`. */
   kind: string;
-  /** The key of the run that it is about; empty for a setting. */
+  /** The key of its run; empty for a setting. */
   owner: string;
-  /** The id of the sample, the name of the setting; empty for a run. */
+  /** The id of the sample or the name of the setting; empty for a run. */
   name: string;
   version: number;
   /** Seconds since the epoch. */
@@ -880,7 +975,7 @@ export interface StateItem {
   setting: unknown;
 }
 
-/** A run that something was said of; `run` is its id here, empty where it is not open. */
+/** A run that a person marked; `run` is its id in this server, empty if it is not open. */
 export interface StateOwner {
   owner: string;
   run: string;
@@ -890,29 +985,29 @@ export interface StateOwner {
 }
 
 /**
- * `GET /api/state?since=`: what a person added; with `since` what has changed after that version.
+ * `GET /api/state?since=`: a person's own data; with `since`, the changes after that version.
  *
- * Of much it is a part, up to `version`; where `more` is true, the rest is had since that.
+ * A large state comes in parts: this one reaches up to `version`; if `more` is true, request the rest since then.
  */
 export interface StateReply {
   version: number;
   more: boolean;
   items: StateItem[];
   owners: StateOwner[];
-  /** The file that it is kept in. */
+  /** The file that stores it. */
   place: string;
-  /** Why that file cannot be used, so that changes are refused until it can; empty where it can. */
+  /** Why that file cannot be used, so that changes are refused for now; empty if it can. */
   trouble: string;
 }
 
 /**
- * `POST /api/state`: answers the `StateItem` as it is now, or with 409 a `ConflictReply`.
+ * `POST /api/state`: the answer is the current `StateItem`, or with 409 a `ConflictReply`.
  *
- * The run is named by its id or, where it is not open, by `owner`. With neither mark nor setting the item is removed.
+ * The id names the run or, if it is not open, `owner` does. With neither mark nor setting, the item is removed.
  */
 export interface StateChange {
   kind: string;
-  /** The version of the item as the person saw it, 0 for none. */
+  /** The version of the item that the person saw, 0 for a new one. */
   seen: number;
   run: string;
   owner: string;
@@ -922,25 +1017,25 @@ export interface StateChange {
   setting: unknown;
 }
 
-/** The answer to a change that another one preceded, with the item as that left it. */
+/** The answer if another change came first, with the item after that change. */
 export interface ConflictReply {
   error: string;
   next: string;
   item: StateItem;
 }
 
-/** A sample that a person marked. `name` is the id under which that was done. */
+/** A sample that a person marked. `name` is its id at that time. */
 export interface MarkedSample {
   name: string;
-  /** As the run has it now, found by its id, else by its uid; null where it is there no longer. */
+  /** The run's current sample, found by id, else by uid; null if the run no longer has it. */
   sample: SampleItemView | null;
 }
 
-/** `GET /api/runs/{run}/marked?before=`: the samples of a run that a person marked, those marked last first. */
+/** `GET /api/runs/{run}/marked?before=`: the samples of a run that a person marked, last marked first. */
 export interface MarkedReply {
   run: string;
   samples: MarkedSample[];
-  /** With this, older ones are asked for; 0 where there are none. */
+  /** The value of `before` for older ones; 0 if none are left. */
   before: number;
 }
 
@@ -949,26 +1044,60 @@ export interface LoginRequest {
   token: string;
 }
 
-/** Answer of `POST /api/login`. */
+/** The answer to `POST /api/login`. */
 export interface LoginReply {
   ok: boolean;
 }
 
-/** Every answer with a status of 400 and above: what failed, and what to do next. */
+/** Every answer with a status of 400 or above: what failed, and what to do next. */
 export interface ErrorReply {
   error: string;
   next: string;
-  /** Where in the text of a filter it stands that could not be understood, in characters from 0. */
+  /** Where a filter could not be parsed, in characters from 0. */
   place: number | null;
 }
 
 /**
  * A message of `GET /api/events` (server-sent events, `data:` is this as JSON).
  *
- * `kind`: `run` (something changed: `run` holds the run as in the list), `runs` (a run appeared or went: ask again),
- * `state` (what a person added changed: ask for it) or `hello` (the stream is open).
+ * `kind`: `run` (a run changed: `run` holds it as in the list), `runs` (a run appeared or disappeared: request the
+ * list), `state` (a person's own data changed: request it) or `hello` (the stream is open).
  */
 export interface Event {
   kind: string;
   run: RunItem | null;
 }
+
+/** `GET /api/cache/stats`; `POST /api/cache/clear` returns the same, after clearing. */
+export interface CacheStats {
+  entries: number;
+  limit_entries: number;
+  memory_bytes: number;
+  limit_bytes: number;
+  hits: number;
+  misses: number;
+  /** Size of the index on disk, for all open runs. */
+  index_bytes: number;
+  index_dir: string;
+}
+
+/** The columns that every sample has: see src/rolloupe/columns.py. */
+export const COLUMNS = [
+  {"name": "split", "label": "Split", "short": "", "unit": ""},
+  {"name": "step", "label": "Step", "short": "", "unit": ""},
+  {"name": "group", "label": "Group", "short": "", "unit": ""},
+  {"name": "index", "label": "Index", "short": "", "unit": ""},
+  {"name": "uid", "label": "Id", "short": "", "unit": ""},
+  {"name": "reward", "label": "Reward", "short": "", "unit": ""},
+  {"name": "advantage", "label": "Advantage", "short": "", "unit": ""},
+  {"name": "status", "label": "Status", "short": "", "unit": ""},
+  {"name": "turns", "label": "Turns", "short": "", "unit": ""},
+  {"name": "prompt_tokens", "label": "Prompt tokens", "short": "prompt", "unit": "tokens"},
+  {"name": "response_tokens", "label": "Response tokens", "short": "tokens", "unit": "tokens"},
+  {"name": "total_tokens", "label": "Tokens", "short": "in all", "unit": "tokens"},
+  {"name": "response_chars", "label": "Characters", "short": "characters", "unit": "characters"},
+  {"name": "env", "label": "Environment", "short": "", "unit": ""},
+  {"name": "discarded", "label": "Discarded", "short": "", "unit": ""},
+  {"name": "prompt", "label": "Prompt", "short": "", "unit": ""},
+  {"name": "response", "label": "Response", "short": "", "unit": ""},
+] as const;

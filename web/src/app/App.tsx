@@ -1,15 +1,13 @@
 /** The whole page. */
 
-import { ExportCard } from "../features/export/ExportCard";
-import { Frame } from "../features/frame/Frame";
-import { Help } from "../features/help/Help";
-import { Shut } from "../features/login/Shut";
-import { Conflict } from "../features/marks/Conflict";
-import { LinkDialog } from "../features/marks/LinkDialog";
-import { Unkept } from "../features/marks/Unkept";
-import { Palette } from "../features/palette/Palette";
-import { isLocked, isShut } from "../state/session";
-import { said } from "../ui/said";
+import { ExportCard } from "../features/export";
+import { Frame } from "./frame/Frame";
+import { Help } from "../features/help";
+import { SignedOut } from "../features/login";
+import { Conflict, LinkDialog, UnsavedMarks } from "../features/marks";
+import { Palette } from "../features/palette";
+import { isLocked, isSignedOut } from "../state/browser/login";
+import { announcement } from "../ui/overlay/announce";
 import style from "./App.module.css";
 
 export function App() {
@@ -21,9 +19,9 @@ export function App() {
       <ExportCard />
       <LinkDialog />
       <Conflict />
-      {isShut.value && !isLocked.value ? <Shut /> : <Unkept />}
+      {isSignedOut.value && !isLocked.value ? <SignedOut /> : <UnsavedMarks />}
       <p class={style["said"]} role="status">
-        {said.value}
+        {announcement.value}
       </p>
     </>
   );

@@ -1,4 +1,7 @@
-/** Where the focus goes when what had it is taken away, by its own press or by a key: to what takes its place, never to nowhere. */
+/**
+ * Where the focus goes when what had it is taken away, by its own press or by a key: to what takes its place, never to
+ * nowhere.
+ */
 
 const FOCUSABLE = 'a[href], button:not(:disabled), input:not(:disabled), select, textarea, summary, [tabindex="0"]';
 
@@ -9,7 +12,7 @@ interface Way {
 }
 
 export function startFocus(): void {
-  let held: Element | null = null;
+  let current: Element | null = null;
   let ways: Way[] = [];
   let hasKeys = false;
   let card: Element | null = null;
@@ -17,23 +20,24 @@ export function startFocus(): void {
   addEventListener("keydown", () => (hasKeys = true), true);
   addEventListener("pointerdown", () => (hasKeys = false), true);
   addEventListener("focusin", (event) => {
-    held = event.target instanceof Element ? event.target : null;
-    ways = held === null ? [] : waysUp(held);
-    const over = held?.closest("dialog") ?? null;
+    current = event.target instanceof Element ? event.target : null;
+    ways = current === null ? [] : waysUp(current);
+    const over = current?.closest("dialog") ?? null;
     if (over !== card) isFromNowhere = over !== null && event.relatedTarget === null;
     card = over;
   });
   const look = (): void => {
-    if (held === null || held.isConnected) return;
+    if (current === null || current.isConnected) return;
     const from = ways;
-    held = null;
+    current = null;
     // A card that a key opened while nothing had the focus: nothing has it again, and keys go on as before.
     const isClosed = card !== null && !(card.isConnected && card.matches("[open]"));
     if (isClosed) card = null;
     if (isClosed && isFromNowhere) return;
     // Whoever took it away may give the focus a place of its own.
     requestAnimationFrame(() => {
-      if (hasKeys && (document.activeElement === null || document.activeElement === document.body)) instead(from)?.focus({ preventScroll: true });
+      if (hasKeys && (document.activeElement === null || document.activeElement === document.body))
+        instead(from)?.focus({ preventScroll: true });
     });
   };
   new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
@@ -53,14 +57,18 @@ function instead(ways: readonly Way[]): HTMLElement | undefined {
     const children = [...ancestor.children];
     const after = children.slice(child).flatMap(focusable);
     const before = children.slice(0, child).flatMap(focusable);
-    const found = after[0] ?? before.at(-1);
-    if (found !== undefined) return found;
+    const result = after[0] ?? before.at(-1);
+    if (result !== undefined) return result;
   }
   return undefined;
 }
 
 function focusable(element: Element): HTMLElement[] {
   return [element, ...element.querySelectorAll(FOCUSABLE)].filter(
-    (one): one is HTMLElement => one instanceof HTMLElement && one.matches(FOCUSABLE) && one.tabIndex >= 0 && one.checkVisibility({ visibilityProperty: true }),
+    (one): one is HTMLElement =>
+      one instanceof HTMLElement &&
+      one.matches(FOCUSABLE) &&
+      one.tabIndex >= 0 &&
+      one.checkVisibility({ visibilityProperty: true }),
   );
 }

@@ -1,48 +1,49 @@
-/** What can be done on the page: the one list behind the keys, the map of keys and the palette. `lib/keymap.ts` has the words. */
+/**
+ * What can be done on the page: the one list behind the keys, the map of keys and the palette. `lib/keymap.ts` has the
+ * words.
+ */
 
+import type { Session } from "../state/session";
 import { actionOf, type Action, KEYS } from "../lib/keymap";
-import { isOurs, openFind } from "../features/sample/find";
-import { turnFolds } from "../features/sample/folds";
-import { exportOpen } from "../features/export/exporting";
-import { FILTER_ID } from "../features/list/FilterField";
-import { helpOpen } from "../features/help/help";
-import { openNote, toggleBookmark } from "../features/marks/marking";
-import { SEARCH_ID } from "../features/search/SearchForm";
-import { paletteOpen } from "../features/palette/palette";
-import { type Doing, doings } from "../state/actions";
-import { goMember } from "../state/group";
-import { toggleFollowing } from "../state/live";
-import { goOn } from "../state/list";
-import { go, place } from "../state/place";
-import { choose, settings } from "../state/settings";
-import { isLocked } from "../state/session";
-import { turnTheme } from "../state/settings";
-import { goBy, lastStep, steps } from "../state/steps";
-import { isWide } from "../state/view";
-import { copyLink } from "../ui/link";
-import { NARROW } from "../ui/useMatch";
+import { exportOpen } from "../features/export";
+import { FILTER_ID } from "../features/list";
+import { helpOpen } from "../features/help";
+import { openNote, toggleBookmark } from "../features/marks";
+import { SEARCH_ID } from "../features/search";
+import { paletteOpen } from "../features/palette";
+import { type ActionEntry, actionEntries } from "../state/actions";
+import { choose, settings } from "../state/browser/settings";
+import { isLocked } from "../state/browser/login";
+import { turnTheme } from "../state/browser/settings";
+import { copyLink } from "../ui/controls/link";
+import { NARROW } from "../ui/hooks/useMatch";
 
 /** What takes keys for itself. */
 const FIELDS = "input:not([type=checkbox]), textarea, select, [contenteditable]";
 
-const DO: Record<Action, () => void> = {
-  nextSample: () => goBeside(1),
-  previousSample: () => goBeside(-1),
-  nextStep: () => goBy(1),
-  previousStep: () => goBy(-1),
-  firstStep: () => goStep(steps.peek()?.steps[0] ?? null),
-  lastStep: () => goStep(lastStep.peek()),
-  raw: () => go({ view: place.peek().view === "raw" ? "transcript" : "raw" }),
-  group: () => go({ view: place.peek().view === "group" ? "transcript" : "group" }),
-  difference: () => go({ view: "group", isTable: false, isDiff: place.peek().view !== "group" || !place.peek().isDiff }),
-  find: openFind,
-  expand: turnFolds,
-  follow: toggleFollowing,
-  filter: toFilter,
-  search: toSearch,
-  link: () => void copyLink(),
-  bookmark: toggleBookmark,
-  note: openNote,
+const doers = (session: Session): Record<Action, () => void> => ({
+  nextSample: () => goBeside(session, 1),
+  previousSample: () => goBeside(session, -1),
+  nextStep: () => session.steps.goBy(1),
+  previousStep: () => session.steps.goBy(-1),
+  firstStep: () => goStep(session, session.steps.reply.peek()?.steps[0] ?? null),
+  lastStep: () => goStep(session, session.steps.last.peek()),
+  raw: () => session.place.go({ view: session.place.now.peek().view === "raw" ? "transcript" : "raw" }),
+  group: () => session.place.go({ view: session.place.now.peek().view === "group" ? "transcript" : "group" }),
+  difference: () =>
+    session.place.go({
+      view: "group",
+      isTable: false,
+      isDiff: session.place.now.peek().view !== "group" || !session.place.now.peek().isDiff,
+    }),
+  find: () => session.find.open(),
+  expand: () => session.folds.turn(),
+  follow: () => session.live.toggleFollowing(),
+  filter: () => toFilter(session),
+  search: () => toSearch(session),
+  link: () => void copyLink(session),
+  bookmark: () => toggleBookmark(session),
+  note: () => openNote(session),
   export: () => {
     exportOpen.value = "samples";
   },
@@ -53,7 +54,7 @@ const DO: Record<Action, () => void> = {
   help: () => {
     helpOpen.value = true;
   },
-};
+});
 
 /** What is done on every page. */
 const EVERYWHERE: ReadonlySet<Action> = new Set(["help", "palette", "theme", "link", "search"]);
@@ -63,8 +64,8 @@ const STEPPING: ReadonlySet<Action> = new Set(["nextStep", "previousStep", "firs
 /** What is of the turns of one sample. */
 const OF_ONE: ReadonlySet<Action> = new Set(["find", "expand"]);
 
-function can(action: Action): boolean {
-  const { page, view } = place.peek();
+function can(session: Session, action: Action): boolean {
+  const { page, view } = session.place.now.peek();
   if (page === "rollouts" && view === "group" && OF_ONE.has(action)) return false;
   return EVERYWHERE.has(action) || page === "rollouts" || (page === "report" && STEPPING.has(action));
 }
@@ -73,37 +74,39 @@ function can(action: Action): boolean {
 const OF_SAMPLE: ReadonlySet<Action> = new Set(["raw", "group", "difference", "find", "expand", "bookmark", "note"]);
 
 /** Do what a key does, where it can be seen. A view that was there already, and covered, is not turned off. */
-function act(action: Action): void {
-  const isUncovered = OF_SAMPLE.has(action) && showSample();
-  if (!isUncovered || action !== place.peek().view) DO[action]();
+function act(session: Session, action: Action): void {
+  const isUncovered = OF_SAMPLE.has(action) && showSample(session);
+  if (!isUncovered || action !== session.place.now.peek().view) doers(session)[action]();
 }
 
 /** Make room for the sample. True where something covered it. */
-function showSample(): boolean {
-  const { sample, mode, list } = place.peek();
+function showSample(session: Session): boolean {
+  const { sample, mode, list } = session.place.now.peek();
   if (sample === null) return false;
-  const isUnderTable = mode === "table" && isWide.peek() && settings.peek().leftOpen;
+  const isUnderTable = mode === "table" && session.view.isWide.peek() && settings.peek().leftOpen;
   const isUnderList = list && matchMedia(NARROW).matches;
-  if (mode === "table") isWide.value = false;
-  if (isUnderList) go({ list: false });
+  if (mode === "table") session.view.isWide.value = false;
+  if (isUnderList) session.place.go({ list: false });
   return isUnderTable || isUnderList;
 }
 
-/** The next sample: of the list, or where a group stands side by side the next column, and from its end on of the list. */
-function goBeside(by: number): void {
-  if (place.peek().view !== "group" || !goMember(by)) void goOn(by);
+/**
+ * The next sample: of the list, or where a group stands side by side the next column, and from its end on of the list.
+ */
+function goBeside(session: Session, by: number): void {
+  if (session.place.now.peek().view !== "group" || !session.group.goMember(by)) void session.list.goOn(by);
 }
 
 /** The field of the filter, with the list in view. */
-function toFilter(): void {
+function toFilter(session: Session): void {
   if (!settings.peek().leftOpen) choose({ leftOpen: true });
-  if (!place.peek().list && matchMedia(NARROW).matches) go({ list: true }, "replace");
+  if (!session.place.now.peek().list && matchMedia(NARROW).matches) session.place.go({ list: true }, "replace");
   toField(FILTER_ID);
 }
 
 /** The field of the search, on its page. */
-function toSearch(): void {
-  if (place.peek().page !== "search") go({ page: "search", list: false });
+function toSearch(session: Session): void {
+  if (session.place.now.peek().page !== "search") session.place.go({ page: "search", list: false });
   toField(SEARCH_ID, (field) => field.select());
 }
 
@@ -116,8 +119,8 @@ function toField(id: string, then?: (field: HTMLInputElement) => void): void {
   });
 }
 
-function goStep(step: number | null): void {
-  if (step !== null && step !== place.peek().step) go({ step });
+function goStep(session: Session, step: number | null): void {
+  if (step !== null && step !== session.place.now.peek().step) session.place.go({ step });
 }
 
 /** The browser's own find, which is left to it as long as it finds all there is. */
@@ -125,12 +128,24 @@ function isBrowserFind(event: KeyboardEvent): boolean {
   return event.key === "f" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
 }
 
-export function startKeys(): void {
-  doings.value = KEYS.map(({ action, words, label }): Doing => ({ action, words, label, can: () => can(action), act: () => act(action) }));
+export function startKeys(session: Session): void {
+  actionEntries.value = KEYS.map(({ action, words, label }): ActionEntry => ({
+    action,
+    words,
+    label,
+    can: () => can(session, action),
+    act: () => act(session, action),
+  }));
   addEventListener("keydown", (event) => {
-    if (isBrowserFind(event) && isOurs.peek() && can("find") && !isLocked.peek() && !helpOpen.peek()) {
+    if (
+      isBrowserFind(event) &&
+      session.find.isOurs.peek() &&
+      can(session, "find") &&
+      !isLocked.peek() &&
+      !helpOpen.peek()
+    ) {
       event.preventDefault();
-      act("find");
+      act(session, "find");
       return;
     }
     const action = actionOf(event);
@@ -138,8 +153,8 @@ export function startKeys(): void {
     const isOver = helpOpen.peek() || paletteOpen.peek() || document.querySelector("dialog[open]") !== null;
     if (action === "palette" ? isOver && !paletteOpen.peek() : isOver) return;
     const isInField = event.target instanceof Element && event.target.closest(FIELDS) !== null;
-    if ((isInField && action !== "palette") || !can(action)) return;
+    if ((isInField && action !== "palette") || !can(session, action)) return;
     event.preventDefault();
-    act(action);
+    act(session, action);
   });
 }

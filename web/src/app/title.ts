@@ -1,18 +1,29 @@
 /** The name of the tab: what is looked at. */
 
-import { effect } from "@preact/signals";
-import { harmless } from "../lib/visible";
-import { place } from "../state/place";
-import { run } from "../state/runs";
+import type { Session } from "../state/session";
+import { harmless } from "../lib/text/invisible";
 
 const PAGES: Record<string, string> = {
-  settings: "Settings", bookmarks: "Bookmarks", evals: "Evals", problems: "Problems", search: "Search", report: "Report", run: "Run",
+  settings: "Settings",
+  bookmarks: "Bookmarks",
+  evals: "Evals",
+  problems: "Problems",
+  search: "Search",
+  report: "Report",
+  run: "Run",
 };
 
-export function startTitle(): void {
-  effect(() => {
-    const { page, step, split } = place.value;
-    const words = [run.value?.name, PAGES[page] ?? (page === "rollouts" && step !== null ? `${split} ${step}` : undefined), "Rolloupe"];
-    document.title = words.filter((word) => word !== undefined).map(harmless).join(" · ");
+export function startTitle(session: Session): void {
+  session.effect(() => {
+    const { page, step, split } = session.place.now.value;
+    const words = [
+      session.run.now.value?.name,
+      PAGES[page] ?? (page === "rollouts" && step !== null ? `${split} ${step}` : undefined),
+      "Rolloupe",
+    ];
+    document.title = words
+      .filter((word) => word !== undefined)
+      .map(harmless)
+      .join(" · ");
   });
 }

@@ -67,8 +67,8 @@ export const LIST_KEYS: readonly { label: string; words: string }[] = [
 ];
 
 /**
- * What a pressed key does; null for nothing. Keys held with Ctrl, Alt or Meta belong to the browser, but for signs: on many
- * keyboards brackets are typed with AltGr (Ctrl and Alt, for Windows) or with Option.
+ * What a pressed key does; null for nothing. Keys held with Ctrl, Alt or Meta belong to the browser, but for signs: on
+ * many keyboards brackets are typed with AltGr (Ctrl and Alt, for Windows) or with Option.
  */
 export function actionOf(event: { key: string; ctrlKey: boolean; altKey: boolean; metaKey: boolean }): Action | null {
   if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey) return "palette";

@@ -16,14 +16,16 @@ export interface Subject {
 }
 
 /** What an item says; null where it was removed. */
-export type Said = RunMarkView | SampleMarkView | Record<string, unknown> | null;
+export type MarkValue = RunMarkView | SampleMarkView | Record<string, unknown> | null;
 
 export const keyOf = (kind: string, owner: string, name: string): string => `${kind}\n${owner}\n${name}`;
 
-export function saidBy(item: StateItem): Said {
+export function valueOf(item: StateItem): MarkValue {
   if (item.run_mark !== null) return item.run_mark;
   if (item.sample_mark !== null) return item.sample_mark;
-  return typeof item.setting === "object" && item.setting !== null && !Array.isArray(item.setting) ? (item.setting as Record<string, unknown>) : null;
+  return typeof item.setting === "object" && item.setting !== null && !Array.isArray(item.setting)
+    ? (item.setting as Record<string, unknown>)
+    : null;
 }
 
 /** The items with newer ones put in; an older one of two is left out, and so is what was removed. */
@@ -42,9 +44,10 @@ export function ownerOf(owners: readonly StateOwner[], run: string): string {
 }
 
 /** True for what says nothing: then the item is removed rather than kept empty. */
-export function isEmpty(said: Said): boolean {
+export function isEmpty(said: MarkValue): boolean {
   if (said === null) return true;
   if ("bookmarked" in said) return said["bookmarked"] !== true && said["note"] === "";
-  if ("colour" in said && "hidden" in said) return said["name"] === "" && said["colour"] === 0 && said["hidden"] === false && said["note"] === "";
+  if ("colour" in said && "hidden" in said)
+    return said["name"] === "" && said["colour"] === 0 && said["hidden"] === false && said["note"] === "";
   return Object.keys(said).length === 0;
 }

@@ -2,7 +2,7 @@
 
 import { signal } from "@preact/signals";
 
-export interface Doing {
+export interface ActionEntry {
   action: string;
   words: string;
   /** As printed on the key; empty where it has none. */
@@ -12,4 +12,4 @@ export interface Doing {
   act: () => void;
 }
 
-export const doings = signal<readonly Doing[]>([]);
+export const actionEntries = signal<readonly ActionEntry[]>([]);

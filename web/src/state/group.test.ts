@@ -1,24 +1,49 @@
+import { createSession } from "./session";
 import { beforeEach, expect, it, vi } from "vitest";
 import * as api from "../api";
 import type { MembersReply, RunItem, SamplesReply } from "../api/types.gen";
-import { START } from "../lib/address";
-import { item, settled } from "../testing";
-import { again, answers, answersError, membersHere, showMore, startGroup } from "./group";
-import { place } from "./place";
+import { START } from "../lib/address/address";
+import { settled } from "../testing/page";
+import { item } from "../testing/records";
 import { runs } from "./runs";
 
-vi.mock(import("../api"), async (original) => ({ ...(await original()), getMembers: vi.fn<typeof api.getMembers>(), getSamples: vi.fn<typeof api.getSamples>() }));
+const session = createSession();
+
+vi.mock(import("../api"), async (original) => ({
+  ...(await original()),
+  getMembers: vi.fn<typeof api.getMembers>(),
+  getSamples: vi.fn<typeof api.getSamples>(),
+}));
 
 const AT = { ...START, page: "rollouts" as const, view: "group" as const, run: "r", split: "train", step: 1 };
 const group = (run: string, rewards: number[]): SamplesReply => ({
-  run, split: "train", version: "1", total: 2, of: 2, offset: 0, stamp: 1, columns: [], samples: rewards.map((reward, i) => item(i, { reward })),
+  run,
+  split: "train",
+  version: "1",
+  total: 2,
+  of: 2,
+  offset: 0,
+  stamp: 1,
+  pending: 0,
+  columns: [],
+  samples: rewards.map((reward, i) => item(i, { reward })),
 });
 const members = async (run: string, { id }: { id: string }): Promise<MembersReply> => ({
-  run, id, against: id, best: id, total: 1, offset: 0, common: 0, answers: [{ id, pieces: [], chars: 0, skipped: 0, cut: 0, verdict: "self", parts_at: -1, error: "" }],
-  reference: null, prompt: [], prompt_chars: 0, label: "",
+  run,
+  id,
+  against: id,
+  best: id,
+  total: 1,
+  offset: 0,
+  common: 0,
+  answers: [{ id, pieces: [], chars: 0, skipped: 0, cut: 0, verdict: "self", parts_at: -1, error: "" }],
+  reference: null,
+  prompt: [],
+  prompt_chars: 0,
+  label: "",
 });
 
-startGroup();
+session.group.start();
 
 beforeEach(() => {
   vi.mocked(api.getSamples).mockImplementation(async (run) => group(run, [0, 1]));
@@ -28,7 +53,7 @@ beforeEach(() => {
 
 it("asks for no figures of an id that was never one", async () => {
   vi.mocked(api.getSamples).mockClear();
-  place.value = { ...AT, sample: "train/1/%zz/0" };
+  session.place.now.value = { ...AT, sample: "train/1/%zz/0" };
   await settled();
   expect(api.getSamples).not.toHaveBeenCalled();
 });
@@ -36,24 +61,27 @@ it("asks for no figures of an id that was never one", async () => {
 it("shows the figures that were asked for last, whichever come last", async () => {
   const gives: ((reply: SamplesReply) => void)[] = [];
   vi.mocked(api.getSamples).mockImplementation(async () => new Promise((give) => gives.push(give)));
-  place.value = { ...AT, sample: "train/1/0/0" };
-  again();
+  session.place.now.value = { ...AT, sample: "train/1/0/0" };
+  session.group.again();
   await settled();
   gives[1]?.(group("r", [0, 7]));
   await settled();
   gives[0]?.(group("r", [0, 1]));
   await settled();
-  expect(membersHere.value.map(({ reward }) => reward)).toEqual([0, 7]);
+  expect(session.group.membersHere.value.map(({ reward }) => reward)).toEqual([0, 7]);
 });
 
 it("keeps the answers where more of them cannot be had, and says so until they can", async () => {
-  place.value = { ...AT, sample: "train/1/0/0" };
+  session.place.now.value = { ...AT, sample: "train/1/0/0" };
   await settled();
   vi.mocked(api.getMembers).mockRejectedValueOnce(new api.ApiError(500, "broken", ""));
-  showMore();
+  session.group.showMore();
   await settled();
-  expect([answers.value?.id, answersError.value?.message]).toEqual(["train/1/0/0", "broken"]);
-  again();
+  expect([session.group.answers.value?.id, session.group.answersError.value?.message]).toEqual([
+    "train/1/0/0",
+    "broken",
+  ]);
+  session.group.again();
   await settled();
-  expect(answersError.value).toBeNull();
+  expect(session.group.answersError.value).toBeNull();
 });

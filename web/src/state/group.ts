@@ -1,159 +1,203 @@
 /** The group of the sample that is looked at, side by side: its samples as the list knows them, and their answers. */
 
-import { computed, effect, signal, untracked } from "@preact/signals";
+import { computed, signal, untracked } from "@preact/signals";
 import { type ApiError, getMembers, getSamples } from "../api";
 import type { MembersReply, SampleItemView, SamplesReply } from "../api/types.gen";
-import { scopeOf } from "../lib/address";
-import { groupOf } from "../lib/together";
-import { columns } from "./columns";
-import { listing } from "./list";
-import { go, place } from "./place";
-import { run } from "./runs";
-import { asApiError } from "./session";
+import { scopeOf } from "../lib/address/address";
+import { groupOf } from "../lib/address/groupAddress";
+import { asApiError } from "./browser/login";
+import { Store } from "./store";
 
 /** What is sent of an answer at first, and how much more at a time. */
 const CHARS = 20_000;
+
 const MORE = 8;
+
 const LEAD = 600;
+
 /** Of two answers that are compared word by word. */
 const DIFF_CHARS = 400_000;
+
 export const MOST_CHARS = 4_000_000;
+
 /** A group may have more samples: the list of samples has them all. */
 const MEMBERS = 1000;
+
 /** So many sample metrics have a column in the table. */
 const METRICS = 12;
 
-export const answers = signal<MembersReply | null>(null);
-export const answersError = signal<ApiError | null>(null);
-export const members = signal<SamplesReply | null>(null);
+export class GroupStore extends Store {
+  readonly answers = signal<MembersReply | null>(null);
 
-/** How much of the answers is shown. */
-const extent = signal({ chars: CHARS, lead: LEAD });
+  readonly answersError = signal<ApiError | null>(null);
 
-export const showMore = (): void => {
-  extent.value = { ...extent.peek(), chars: Math.min(MOST_CHARS, extent.peek().chars * MORE) };
-};
-export const showLead = (): void => {
-  extent.value = { ...extent.peek(), lead: MOST_CHARS };
-};
+  readonly members = signal<SamplesReply | null>(null);
 
-const isOpen = computed(() => place.value.page === "rollouts" && place.value.view === "group" && run.value !== null);
+  /** How much of the answers is shown. */
+  readonly #extent = signal({ chars: CHARS, lead: LEAD });
 
-/** The group, as the address names it; null while none is looked at. */
-export const groupId = computed<string | null>(() => (isOpen.value && place.value.sample !== null ? groupOf(place.value.sample) : null));
+  readonly showMore = (): void => {
+    this.#extent.value = { ...this.#extent.peek(), chars: Math.min(MOST_CHARS, this.#extent.peek().chars * MORE) };
+  };
 
-/** The columns of the table beside those that every sample has. */
-export const metricColumns = computed<readonly string[]>(() => columns.value.filter(({ source, kind }) => source === "metric" && kind === "number").slice(0, METRICS).map(({ name }) => name));
+  readonly showLead = (): void => {
+    this.#extent.value = { ...this.#extent.peek(), lead: MOST_CHARS };
+  };
 
-/** The samples of the group that the address names, as far as they are here. */
-export const membersHere = computed<readonly SampleItemView[]>(() => {
-  const held = members.value;
-  const first = held?.samples[0];
-  const isOf = first !== undefined && held?.run === place.value.run && groupOf(first.id) === groupId.value;
-  return isOf && held !== null ? held.samples : [];
-});
+  readonly #isOpen = computed(
+    () =>
+      this.session.place.now.value.page === "rollouts" &&
+      this.session.place.now.value.view === "group" &&
+      this.session.run.now.value !== null,
+  );
 
-/** True where the answers are those of the group that the address names. */
-export const isShown = computed(() => {
-  const reply = answers.value;
-  return reply !== null && reply.run === place.value.run && groupId.value !== null && groupOf(reply.id) === groupId.value;
-});
+  /** The group, as the address names it; null while none is looked at. */
+  readonly groupId = computed<string | null>(() =>
+    this.#isOpen.value && this.session.place.now.value.sample !== null
+      ? groupOf(this.session.place.now.value.sample)
+      : null,
+  );
 
-/** The samples that stand side by side, in order. */
-export const shownIds = computed<readonly string[]>(() => {
-  const { isTable, isDiff, only } = place.value;
-  const all = membersHere.value.map(({ id }) => id);
-  if (isDiff && !isTable && only.length > 0) return all.filter((id) => only.includes(id));
-  if (isDiff || isTable || !isShown.value) return all;
-  return answers.value?.answers.map(({ id }) => id) ?? [];
-});
+  /** The columns of the table beside those that every sample has. */
+  readonly metricColumns = computed<readonly string[]>(() =>
+    this.session.columns.all.value
+      .filter(({ source, kind }) => source === "metric" && kind === "number")
+      .slice(0, METRICS)
+      .map(({ name }) => name),
+  );
 
-/** Go so many columns on; false where there is none. */
-export function goMember(by: number): boolean {
-  const ids = shownIds.peek();
-  const at = ids.indexOf(place.peek().sample ?? "");
-  const to = ids[at + by];
-  if (at < 0) return false;
-  if (to === undefined) return place.peek().only.length > 0; // of chosen ones the last is the end
-  go({ sample: to });
-  return true;
-}
-
-/** Ask again. */
-export function again(): void {
-  round.value += 1;
-}
-
-const round = signal(0);
-
-/** Changes where samples of the step are others: when somebody brings the list up to date, never before. */
-const stamp = computed(() => listing.value?.stamp ?? 0);
-
-export function startGroup(): void {
-  let last = "";
-  effect(() => {
-    const group = groupId.value;
-    if (group !== last && group !== null) extent.value = { chars: CHARS, lead: LEAD };
-    if (group !== null) last = group;
+  /** The samples of the group that the address names, as far as they are here. */
+  readonly membersHere = computed<readonly SampleItemView[]>(() => {
+    const current = this.members.value;
+    const first = current?.samples[0];
+    const isOf =
+      first !== undefined &&
+      current?.run === this.session.place.now.value.run &&
+      groupOf(first.id) === this.groupId.value;
+    return isOf && current !== null ? current.samples : [];
   });
-  effect(() => {
-    const group = groupId.value;
-    void stamp.value;
-    void round.value;
-    const names = metricColumns.value;
-    if (group !== null) untracked(() => void loadMembers(group, names));
-  });
-  effect(() => {
-    const { sample, against, only, isDiff, isTable } = place.value;
-    const { chars, lead } = isDiff ? { chars: DIFF_CHARS, lead: DIFF_CHARS } : extent.value;
-    void stamp.value;
-    void round.value;
-    if (groupId.value === null || sample === null || isTable) return;
-    const wanted = isDiff ? [sample] : only;
-    untracked(() => void loadAnswers(sample, { against: against ?? undefined, only: wanted, chars, lead }));
-  });
-}
 
-let membersAsked = 0;
+  /** True where the answers are those of the group that the address names. */
+  readonly isShown = computed(() => {
+    const reply = this.answers.value;
+    return (
+      reply !== null &&
+      reply.run === this.session.place.now.value.run &&
+      this.groupId.value !== null &&
+      groupOf(reply.id) === this.groupId.value
+    );
+  });
 
-async function loadMembers(group: string, names: readonly string[]): Promise<void> {
-  const { run: id, sample } = place.peek();
-  const scope = sample === null ? null : scopeOf(sample);
-  if (id === null || scope === null) return;
-  membersAsked += 1;
-  const own = membersAsked;
-  try {
-    const name = decodeURIComponent(group.slice(group.lastIndexOf("/") + 1));
-    const column = ["total_tokens", ...names];
-    const reply = await getSamples(id, { ...scope, group: name, sort: "index", descending: false, offset: 0, limit: MEMBERS, column });
-    if (own === membersAsked && groupId.peek() === group && place.peek().run === id) members.value = reply;
-  } catch {
-    // The answers say what is wrong; without the figures they can be read all the same.
+  /** The samples that stand side by side, in order. */
+  readonly shownIds = computed<readonly string[]>(() => {
+    const { isTable, isDiff, only } = this.session.place.now.value;
+    const all = this.membersHere.value.map(({ id }) => id);
+    if (isDiff && !isTable && only.length > 0) return all.filter((id) => only.includes(id));
+    if (isDiff || isTable || !this.isShown.value) return all;
+    return this.answers.value?.answers.map(({ id }) => id) ?? [];
+  });
+
+  /** Go so many columns on; false where there is none. */
+  goMember(by: number): boolean {
+    const ids = this.shownIds.peek();
+    const at = ids.indexOf(this.session.place.now.peek().sample ?? "");
+    const to = ids[at + by];
+    if (at < 0) return false;
+    if (to === undefined) return this.session.place.now.peek().only.length > 0; // of chosen ones the last is the end
+    this.session.place.go({ sample: to });
+    return true;
   }
-}
 
-/** What the answers that are shown were asked for with. */
-let held = "";
-let asked = 0;
+  /** Ask again. */
+  readonly again = (): void => {
+    this.#round.value += 1;
+  };
 
-async function loadAnswers(id: string, query: { against?: string | undefined; only: readonly string[]; chars: number; lead: number }): Promise<void> {
-  const { run: of } = place.peek();
-  if (of === null) return;
-  const key = JSON.stringify([of, groupOf(id), query, stamp.peek(), round.peek()]);
-  const known = answers.peek();
-  if (key === held && isShown.peek() && known?.answers.some((one) => one.id === id)) {
-    answersError.value = null;
-    return;
+  readonly #round = signal(0);
+
+  /** Changes where samples of the step are others: when somebody brings the list up to date, never before. */
+  readonly #stamp = computed(() => this.session.list.now.value?.stamp ?? 0);
+
+  start(): void {
+    let last = "";
+    this.effect(() => {
+      const group = this.groupId.value;
+      if (group !== last && group !== null) this.#extent.value = { chars: CHARS, lead: LEAD };
+      if (group !== null) last = group;
+    });
+    this.effect(() => {
+      const group = this.groupId.value;
+      void this.#stamp.value;
+      void this.#round.value;
+      const names = this.metricColumns.value;
+      if (group !== null) untracked(() => void this.#loadMembers(group, names));
+    });
+    this.effect(() => {
+      const { sample, against, only, isDiff, isTable } = this.session.place.now.value;
+      const { chars, lead } = isDiff ? { chars: DIFF_CHARS, lead: DIFF_CHARS } : this.#extent.value;
+      void this.#stamp.value;
+      void this.#round.value;
+      if (this.groupId.value === null || sample === null || isTable) return;
+      const target = isDiff ? [sample] : only;
+      untracked(() => void this.#loadAnswers(sample, { against: against ?? undefined, only: target, chars, lead }));
+    });
   }
-  asked += 1;
-  const own = asked;
-  try {
-    const reply = await getMembers(of, { id, ...query });
-    if (own !== asked || groupId.peek() !== groupOf(id) || place.peek().run !== of) return;
-    held = key;
-    answersError.value = null;
-    answers.value = reply;
-  } catch (error) {
-    if (own === asked && groupId.peek() === groupOf(id)) answersError.value = asApiError(error);
+
+  #membersAsked = 0;
+
+  async #loadMembers(group: string, names: readonly string[]): Promise<void> {
+    const { run: id, sample } = this.session.place.now.peek();
+    const scope = sample === null ? null : scopeOf(sample);
+    if (id === null || scope === null) return;
+    this.#membersAsked += 1;
+    const own = this.#membersAsked;
+    try {
+      const name = decodeURIComponent(group.slice(group.lastIndexOf("/") + 1));
+      const column = ["total_tokens", ...names];
+      const reply = await getSamples(id, {
+        ...scope,
+        group: name,
+        sort: "index",
+        descending: false,
+        offset: 0,
+        limit: MEMBERS,
+        column,
+      });
+      if (own === this.#membersAsked && this.groupId.peek() === group && this.session.place.now.peek().run === id)
+        this.members.value = reply;
+    } catch {
+      // The answers say what is wrong; without the figures they can be read all the same.
+    }
+  }
+
+  /** What the answers that are shown were asked for with. */
+  #held = "";
+
+  #asked = 0;
+
+  async #loadAnswers(
+    id: string,
+    query: { against?: string | undefined; only: readonly string[]; chars: number; lead: number },
+  ): Promise<void> {
+    const { run: of } = this.session.place.now.peek();
+    if (of === null) return;
+    const key = JSON.stringify([of, groupOf(id), query, this.#stamp.peek(), this.#round.peek()]);
+    const known = this.answers.peek();
+    if (key === this.#held && this.isShown.peek() && known?.answers.some((one) => one.id === id)) {
+      this.answersError.value = null;
+      return;
+    }
+    this.#asked += 1;
+    const own = this.#asked;
+    try {
+      const reply = await getMembers(of, { id, ...query });
+      if (own !== this.#asked || this.groupId.peek() !== groupOf(id) || this.session.place.now.peek().run !== of)
+        return;
+      this.#held = key;
+      this.answersError.value = null;
+      this.answers.value = reply;
+    } catch (error) {
+      if (own === this.#asked && this.groupId.peek() === groupOf(id)) this.answersError.value = asApiError(error);
+    }
   }
 }

@@ -1,20 +1,48 @@
 import { beforeEach, expect, it, vi } from "vitest";
 import * as api from "../api";
 import type { StateItem, StateReply } from "../api/types.gen";
-import { changeSample, isUnkept, items, letGo, loadMarks, ofSample, sampleMark, sendAgain, unkept } from "./marks";
+import {
+  changeSample,
+  isUnsaved,
+  items,
+  dropUnsaved,
+  loadMarks,
+  ofSample,
+  sampleMark,
+  sendAgain,
+  unsavedMarks,
+} from "./marks";
 
-vi.mock(import("../api"), async (original) => ({ ...(await original()), changeState: vi.fn<typeof api.changeState>(), getState: vi.fn<typeof api.getState>() }));
+vi.mock(import("../api"), async (original) => ({
+  ...(await original()),
+  changeState: vi.fn<typeof api.changeState>(),
+  getState: vi.fn<typeof api.getState>(),
+}));
 
 const ID = "train/1/0/0";
 const DOWN = new api.ApiError(0, "The server does not answer.", "");
 
 const kept = (note: string, version: number): StateItem => ({
-  kind: "sample", owner: "o", name: ID, version, changed_s: 0, run_mark: null, sample_mark: { bookmarked: false, note, uid: "", excerpt: "" }, setting: null,
+  kind: "sample",
+  owner: "o",
+  name: ID,
+  version,
+  changed_s: 0,
+  run_mark: null,
+  sample_mark: { bookmarked: false, note, uid: "", excerpt: "" },
+  setting: null,
 });
-const all = (version: number, found: StateItem[]): StateReply => ({ version, more: false, items: found, owners: [{ owner: "o", run: "r", name: "r", format: "", path: "" }], place: "", trouble: "" });
+const all = (version: number, found: StateItem[]): StateReply => ({
+  version,
+  more: false,
+  items: found,
+  owners: [{ owner: "o", run: "r", name: "r", format: "", path: "" }],
+  place: "",
+  trouble: "",
+});
 
 beforeEach(async () => {
-  letGo();
+  dropUnsaved();
   items.value = new Map();
   vi.mocked(api.getState).mockResolvedValue(all(1, [kept("before", 1)]));
   await loadMarks();
@@ -23,21 +51,28 @@ beforeEach(async () => {
 it("keeps on the screen what could not be kept, until it is sent again", async () => {
   vi.mocked(api.changeState).mockRejectedValueOnce(DOWN).mockResolvedValueOnce(kept("long thought", 2));
   await changeSample("r", ID, { note: "long thought" });
-  expect([sampleMark("r", ID).note, [...unkept.value.values()].map(({ error }) => error)]).toEqual(["long thought", [DOWN]]);
-  expect(isUnkept(ofSample("r", ID))).toBe(true);
+  expect([sampleMark("r", ID).note, [...unsavedMarks.value.values()].map(({ error }) => error)]).toEqual([
+    "long thought",
+    [DOWN],
+  ]);
+  expect(isUnsaved(ofSample("r", ID))).toBe(true);
   await sendAgain();
-  expect([sampleMark("r", ID).note, unkept.value.size]).toEqual(["long thought", 0]);
+  expect([sampleMark("r", ID).note, unsavedMarks.value.size]).toEqual(["long thought", 0]);
 });
 
 it("is as before once that is let go", async () => {
   vi.mocked(api.changeState).mockRejectedValueOnce(DOWN);
   await changeSample("r", ID, { note: "long thought" });
-  letGo();
-  expect([sampleMark("r", ID).note, unkept.value.size]).toEqual(["before", 0]);
+  dropUnsaved();
+  expect([sampleMark("r", ID).note, unsavedMarks.value.size]).toEqual(["before", 0]);
 });
 
 it("asks on until it has all of what is told in parts", async () => {
-  const parts = [{ ...all(2, [kept("half", 2)]), more: true }, { ...all(3, [kept("whole", 3)]), more: true }, all(3, [])];
+  const parts = [
+    { ...all(2, [kept("half", 2)]), more: true },
+    { ...all(3, [kept("whole", 3)]), more: true },
+    all(3, []),
+  ];
   vi.mocked(api.getState).mockImplementation(async (since) => parts[since - 1] ?? all(9, []));
   await loadMarks();
   expect([sampleMark("r", ID).note, vi.mocked(api.getState).mock.calls.slice(-3)]).toEqual(["whole", [[1], [2], [3]]]);
@@ -46,7 +81,9 @@ it("asks on until it has all of what is told in parts", async () => {
 it("asks once at a time, and again for what changed meanwhile", async () => {
   let answer: (reply: StateReply) => void = () => undefined;
   const before = vi.mocked(api.getState).mock.calls.length;
-  vi.mocked(api.getState).mockImplementationOnce(async () => new Promise((resolve) => (answer = resolve))).mockResolvedValue(all(9, [kept("last", 9)]));
+  vi.mocked(api.getState)
+    .mockImplementationOnce(async () => new Promise((resolve) => (answer = resolve)))
+    .mockResolvedValue(all(9, [kept("last", 9)]));
   const all3 = [loadMarks(), loadMarks(), loadMarks()];
   answer(all(8, [kept("first", 8)]));
   await Promise.all(all3);

@@ -1,44 +1,56 @@
 /**
- * What a person added, shared by all tabs and viewers: names, colours and notes of runs, bookmarks and notes on samples, settings.
+ * What a person added, shared by all tabs and viewers: names, colours and notes of runs, bookmarks and notes on
+ * samples, settings.
  *
- * A change shows at once and is sent with the version that was seen. Where another was first, both are offered: see `conflict`.
+ * A change shows at once and is sent with the version that was seen. Where another was first, both are offered: see
+ * `conflict`.
  */
 
 import { batch, computed, signal } from "@preact/signals";
 import { type ApiError, changeState, getState } from "../api";
 import type { ConflictReply, RunItem, RunMarkView, SampleMarkView, StateItem, StateOwner } from "../api/types.gen";
-import { isEmpty, keyOf, merged, NO_RUN_MARK, NO_SAMPLE_MARK, ownerOf, type Said, saidBy, type Subject } from "../lib/marks";
+import {
+  isEmpty,
+  keyOf,
+  merged,
+  NO_RUN_MARK,
+  NO_SAMPLE_MARK,
+  ownerOf,
+  type MarkValue,
+  valueOf,
+  type Subject,
+} from "../lib/marks";
 import { runs } from "./runs";
-import { asApiError } from "./session";
+import { asApiError } from "./browser/login";
 
 /** A change that another one preceded. */
 export interface Conflict {
   subject: Subject;
-  mine: Said;
+  mine: MarkValue;
   theirs: StateItem;
 }
 
 export const items = signal<ReadonlyMap<string, StateItem>>(new Map());
 export const owners = signal<readonly StateOwner[]>([]);
 /** Why nothing is kept beyond this session; empty where it is. */
-export const trouble = signal("");
+export const storageProblem = signal("");
 export const statePlace = signal("");
 export const conflict = signal<Conflict | null>(null);
 /** Why what was added could not be read; null where it was. */
 export const marksError = signal<ApiError | null>(null);
 
 /** A change that did not come through. It is shown all the same, until it does or is let go. */
-export interface Unkept {
+export interface UnsavedMark {
   subject: Subject;
-  value: Said;
+  value: MarkValue;
   error: ApiError;
 }
 
 /** By run id and name, as `pending`. */
-export const unkept = signal<ReadonlyMap<string, Unkept>>(new Map());
+export const unsavedMarks = signal<ReadonlyMap<string, UnsavedMark>>(new Map());
 
 /** What was changed here and is on its way, by run id and name. */
-const pending = signal<ReadonlyMap<string, Said>>(new Map());
+const pending = signal<ReadonlyMap<string, MarkValue>>(new Map());
 const queues = new Map<string, Promise<unknown>>();
 let version = 0;
 /** True once what a person added was read for the first time. */
@@ -52,39 +64,48 @@ function itemOf({ kind, run, owner, name }: Subject): StateItem | undefined {
 }
 
 /** What is said of something, changes on their way included. */
-export function said(subject: Subject): Said {
+export function markValue(subject: Subject): MarkValue {
   const waiting = pending.value.get(localKey(subject));
   if (waiting !== undefined) return waiting;
   const item = itemOf(subject);
-  return item === undefined ? null : saidBy(item);
+  return item === undefined ? null : valueOf(item);
 }
 
 export const ofRun = (run: string): Subject => ({ kind: "run", run, owner: "", name: "" });
 export const ofSample = (run: string, id: string): Subject => ({ kind: "sample", run, owner: "", name: id });
 const ofSetting = (name: string): Subject => ({ kind: "setting", run: "", owner: "", name });
 
-export const runMark = (run: string): RunMarkView => (said(ofRun(run)) as RunMarkView | null) ?? NO_RUN_MARK;
-export const sampleMark = (run: string, id: string): SampleMarkView => (said(ofSample(run, id)) as SampleMarkView | null) ?? NO_SAMPLE_MARK;
-export const settingOf = (name: string): Record<string, unknown> | null => said(ofSetting(name)) as Record<string, unknown> | null;
+export const runMark = (run: string): RunMarkView => (markValue(ofRun(run)) as RunMarkView | null) ?? NO_RUN_MARK;
+export const sampleMark = (run: string, id: string): SampleMarkView =>
+  (markValue(ofSample(run, id)) as SampleMarkView | null) ?? NO_SAMPLE_MARK;
+export const settingOf = (name: string): Record<string, unknown> | null =>
+  markValue(ofSetting(name)) as Record<string, unknown> | null;
 
-export const changeRun = async (run: string, change: Partial<RunMarkView>): Promise<void> => put(ofRun(run), { ...runMark(run), ...change });
+export const changeRun = async (run: string, change: Partial<RunMarkView>): Promise<void> =>
+  put(ofRun(run), { ...runMark(run), ...change });
 export const changeSample = async (run: string, id: string, change: Partial<SampleMarkView>): Promise<void> =>
   put(ofSample(run, id), { ...sampleMark(run, id), ...change });
 /**
- * Change a text that was being written for a while: `before` is what it was when the writing began. Where another change
- * came meanwhile, nothing is written over it; both are offered.
+ * Change a text that was being written for a while: `before` is what it was when the writing began. Where another
+ * change came meanwhile, nothing is written over it; both are offered.
  */
-export async function changeText(subject: Subject, field: "name" | "note", before: string, after: string): Promise<void> {
+export async function changeText(
+  subject: Subject,
+  field: "name" | "note",
+  before: string,
+  after: string,
+): Promise<void> {
   if (after === before) return;
   const now = subject.kind === "run" ? runMark(subject.run) : sampleMark(subject.run, subject.name);
   const theirs = itemOf(subject);
   const current = field === "name" && "name" in now ? now.name : now.note;
-  const mine: Said = { ...now, [field]: after };
+  const mine: MarkValue = { ...now, [field]: after };
   if (current === before || current === after || theirs === undefined) await put(subject, mine);
   else conflict.value = { subject, mine, theirs };
 }
 
-export const changeSetting = async (name: string, value: Record<string, unknown>): Promise<void> => put(ofSetting(name), value);
+export const changeSetting = async (name: string, value: Record<string, unknown>): Promise<void> =>
+  put(ofSetting(name), value);
 
 /** The name of a run: the person's own for it, else the run's. */
 export const nameOf = (item: RunItem): string => runMark(item.id).name || item.name;
@@ -126,7 +147,9 @@ async function loadAll(): Promise<void> {
   }
 }
 
-/** Ask for what has changed since, in as many parts as it is told in, and show it at once: a list would move with each. */
+/**
+ * Ask for what has changed since, in as many parts as it is told in, and show it at once: a list would move with each.
+ */
 async function loadSince(): Promise<void> {
   let reply = await getState(version);
   const isOther = reply.version < version; // kept in another file by now
@@ -140,7 +163,7 @@ async function loadSince(): Promise<void> {
   batch(() => {
     items.value = merged(isOther ? new Map() : items.peek(), parts.flat());
     owners.value = reply.owners;
-    trouble.value = reply.trouble;
+    storageProblem.value = reply.trouble;
     statePlace.value = reply.place;
     marksError.value = null;
     areMarksLoaded.value = true;
@@ -148,31 +171,31 @@ async function loadSince(): Promise<void> {
 }
 
 /** Change something, here at once, and there in its turn. */
-export async function put(subject: Subject, value: Said): Promise<void> {
+export async function put(subject: Subject, value: MarkValue): Promise<void> {
   const key = localKey(subject);
-  const wanted = isEmpty(value) ? null : value;
-  unkept.value = without(unkept.peek(), key);
-  pending.value = new Map(pending.peek()).set(key, wanted);
-  const turn = (queues.get(key) ?? Promise.resolve()).then(async () => send(subject, wanted));
+  const target = isEmpty(value) ? null : value;
+  unsavedMarks.value = without(unsavedMarks.peek(), key);
+  pending.value = new Map(pending.peek()).set(key, target);
+  const turn = (queues.get(key) ?? Promise.resolve()).then(async () => send(subject, target));
   queues.set(key, turn);
   await turn;
   if (queues.get(key) !== turn) return;
   queues.delete(key);
-  if (!unkept.peek().has(key)) pending.value = without(pending.peek(), key);
+  if (!unsavedMarks.peek().has(key)) pending.value = without(pending.peek(), key);
 }
 
-export const isUnkept = (subject: Subject): boolean => unkept.value.has(localKey(subject));
+export const isUnsaved = (subject: Subject): boolean => unsavedMarks.value.has(localKey(subject));
 
 /** Send again what did not come through. */
 export async function sendAgain(): Promise<void> {
-  await Promise.all([...unkept.peek().values()].map(async ({ subject, value }) => put(subject, value)));
+  await Promise.all([...unsavedMarks.peek().values()].map(async ({ subject, value }) => put(subject, value)));
 }
 
 /** Let go of what did not come through: all is as it was before. */
-export function letGo(): void {
+export function dropUnsaved(): void {
   const left = new Map(pending.peek());
-  for (const key of unkept.peek().keys()) left.delete(key);
-  unkept.value = new Map();
+  for (const key of unsavedMarks.peek().keys()) left.delete(key);
+  unsavedMarks.value = new Map();
   pending.value = left;
 }
 
@@ -191,14 +214,14 @@ export async function resolve(keep: "mine" | "theirs"): Promise<void> {
   if (keep === "mine") await put(both.subject, both.mine);
 }
 
-async function send(subject: Subject, value: Said): Promise<void> {
+async function send(subject: Subject, value: MarkValue): Promise<void> {
   const { kind, run, owner, name } = subject;
   const known = itemOf(subject);
   const seen = known?.version ?? 0;
   const field = { run: "run_mark", sample: "sample_mark", setting: "setting" }[kind];
   try {
     const item = await changeState({ kind, run, owner, name, seen, ...(value === null ? {} : { [field]: value }) });
-    unkept.value = without(unkept.peek(), localKey(subject));
+    unsavedMarks.value = without(unsavedMarks.peek(), localKey(subject));
     take(item);
     if (run !== "" && ownerOf(owners.peek(), run) === "") await loadMarks();
   } catch (error) {
@@ -206,18 +229,19 @@ async function send(subject: Subject, value: Said): Promise<void> {
     const theirs = failure.status === 409 ? (failure.said as Partial<ConflictReply> | null)?.item : undefined;
     if (theirs === undefined) {
       // Settings are kept in the browser, too.
-      if (kind !== "setting") unkept.value = new Map(unkept.peek()).set(localKey(subject), { subject, value, error: failure });
+      if (kind !== "setting")
+        unsavedMarks.value = new Map(unsavedMarks.peek()).set(localKey(subject), { subject, value, error: failure });
     } else if (kind === "setting") {
       // The last choice of a person counts; what another tab chose beside it stays.
-      const chosen = changes(known === undefined ? null : saidBy(known), value);
+      const chosen = changes(known === undefined ? null : valueOf(known), value);
       take(theirs);
-      await send(subject, { ...saidBy(theirs), ...chosen });
+      await send(subject, { ...valueOf(theirs), ...chosen });
     } else conflict.value = { subject, mine: value, theirs };
   }
 }
 
 /** The fields in which a value differs from what it was. */
-function changes(before: Said, value: Said): object {
+function changes(before: MarkValue, value: MarkValue): object {
   const old = new Map(Object.entries(before ?? {}));
   return Object.fromEntries(Object.entries(value ?? {}).filter(([key, one]) => old.get(key) !== one));
 }

@@ -1,11 +1,9 @@
-/** The runs that the server holds, and the one that is looked at. */
+/** The runs that the server shows: one list for the page, whatever stands on it. */
 
-import { computed, signal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import { type ApiError, getRuns } from "../api";
-import type { NoteView, RunItem, SplitItem } from "../api/types.gen";
-import { choicesOf } from "../lib/splits";
-import { place } from "./place";
-import { asApiError } from "./session";
+import type { NoteView, RunItem } from "../api/types.gen";
+import { asApiError } from "./browser/login";
 
 export const runs = signal<readonly RunItem[] | null>(null);
 export const notes = signal<readonly NoteView[]>([]);
@@ -13,19 +11,12 @@ export const program = signal("");
 export const runsError = signal<ApiError | null>(null);
 
 /** When each run was last told of, by the clock of the page: `changed_s` counts from there. */
-const toldAt = new Map<string, number>();
-
-export const run = computed<RunItem | null>(() => runs.value?.find((one) => one.id === place.value.run) ?? null);
-
-/** The splits of the run that can be looked at, all evaluations together among them. */
-export const splitChoices = computed<readonly SplitItem[]>(() => choicesOf(run.value?.splits ?? []));
-
-export const split = computed<SplitItem | null>(() => splitChoices.value.find((one) => one.name === place.value.split) ?? null);
+const updatedAt = new Map<string, number>();
 
 export async function loadRuns(): Promise<void> {
   try {
     const reply = await getRuns();
-    for (const one of reply.runs) toldAt.set(one.id, performance.now());
+    for (const one of reply.runs) updatedAt.set(one.id, performance.now());
     runs.value = reply.runs;
     notes.value = reply.notes;
     program.value = reply.program;
@@ -36,8 +27,8 @@ export async function loadRuns(): Promise<void> {
 }
 
 /** Take up what the server told of a run. */
-export function told(item: RunItem): void {
-  toldAt.set(item.id, performance.now());
+export function updateRun(item: RunItem): void {
+  updatedAt.set(item.id, performance.now());
   const known = runs.peek();
   if (known === null) return;
   const isKnown = known.some((one) => one.id === item.id);
@@ -46,7 +37,7 @@ export function told(item: RunItem): void {
 
 /** Seconds since the files of a run changed; null where unknown. */
 export function changedS(item: RunItem): number | null {
-  const since = toldAt.get(item.id);
+  const since = updatedAt.get(item.id);
   if (item.changed_s === null) return null;
   return item.changed_s + (since === undefined ? 0 : (performance.now() - since) / 1000);
 }

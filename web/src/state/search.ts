@@ -1,21 +1,33 @@
-/** The search: what the address asks for is asked of the server as it is typed, and what was found is kept until another text is. */
+/**
+ * The search: what the address asks for is asked of the server as it is typed, and what was found is kept until another
+ * text is.
+ */
 
-import { computed, effect, signal, untracked } from "@preact/signals";
+import { computed, signal, untracked } from "@preact/signals";
 import { type ApiError, getHits, getSpans, search } from "../api";
-import type { SearchEvent, SearchHit, SearchRequest, Span, StepFound, TextSearch, TranscriptHit } from "../api/types.gen";
-import type { Place } from "../lib/address";
-import { goTo, searched } from "./highlights";
-import { place } from "./place";
-import { run, runs } from "./runs";
-import { sample } from "./sample";
-import { asApiError } from "./session";
+import type {
+  SearchEvent,
+  SearchHit,
+  SearchRequest,
+  Span,
+  StepFound,
+  TextSearch,
+  TranscriptHit,
+} from "../api/types.gen";
+import type { Place } from "../lib/address/address";
+import { runs } from "./runs";
+import { asApiError } from "./browser/login";
+import { Store } from "./store";
 
 /** So long after a key the search begins; the one before has ended by then. */
 const PAUSE_MS = 150;
+
 const PAGE = 100;
 
 /** Names this tab to the server, which lets it have one search at a time. */
-const TAB = Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+const TAB = Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join(
+  "",
+);
 
 export interface Results {
   /** What was asked, and from where: links back lead there. */
@@ -34,76 +46,31 @@ export interface Results {
   versions: ReadonlyMap<string, string>;
 }
 
-export const results = signal<Results | null>(null);
 /** How far down the results were scrolled, and which hit was opened last. */
 export const left = { scrollTop: 0, hit: "" };
 
-export const isSearching = computed(() => {
-  const held = results.value;
-  return held !== null && held.error === null && (held.now === null || held.now.kind === "progress" || held.now.kind === "waiting");
-});
-
-/** Runs that have grown since they were searched. */
-export const grown = computed(() => {
-  const held = results.value;
-  if (held?.now?.kind !== "over") return [];
-  return (runs.value ?? []).filter((one) => held.versions.has(one.id) && held.versions.get(one.id) !== one.version && one.progress.phase !== "scalars");
-});
-
 /** What a place asks to be searched for; null for nothing. */
-export function askedAt({ search: what, run: runId, split, step, extent, where }: Place): SearchRequest | null {
+export function requestAt({ search: what, run: runId, split, step, extent, where }: Place): SearchRequest | null {
   if (what.text === "") return null;
   const { text, regex, case: isCased, word, role } = what;
   const own: TextSearch = { text, regex, case: isCased, word, roles: role === "" ? [] : [role] };
-  const asked: SearchRequest = { tab: TAB, search: own, runs: [], split: "", step_min: null, step_max: null, where, oldest_first: what.oldest };
+  const asked: SearchRequest = {
+    tab: TAB,
+    search: own,
+    runs: [],
+    split: "",
+    step_min: null,
+    step_max: null,
+    where,
+    oldest_first: what.oldest,
+  };
   if (what.everywhere || runId === null) return asked;
   const [low, high] = extent === "run" ? [null, null] : extent === "step" ? [step, step] : extent;
   if (extent === "step" && (step === null || split === null)) return null; // the page has yet to choose them
   return { ...asked, runs: [runId], split: extent === "run" ? "" : (split ?? ""), step_min: low, step_max: high };
 }
 
-let running: AbortController | null = null;
 let timer: ReturnType<typeof setTimeout> | undefined;
-let isLoading = false;
-
-/** End the search that is under way; what it has found stays. */
-export function stop(): void {
-  clearTimeout(timer);
-  running?.abort();
-  running = null;
-  const held = results.peek();
-  if (held !== null && isSearching.peek()) {
-    results.value = held.now === null ? null : { ...held, now: { ...held.now, kind: "stopped" } };
-  }
-}
-
-/** Search now. */
-export function begin(asked: SearchRequest): void {
-  stop();
-  left.scrollTop = 0;
-  left.hit = "";
-  const own = new AbortController();
-  running = own;
-  const versions = new Map((runs.peek() ?? []).filter(({ id }) => asked.runs.length === 0 || asked.runs.includes(id)).map((one) => [one.id, one.version]));
-  const { run: runId, split, step, extent, where, search: what } = place.peek();
-  const home = { page: "search" as const, run: runId, split, step, extent, where, search: what };
-  let held: Results = { key: JSON.stringify(asked), home, asked, now: null, bySplit: new Map(), hits: [], transcripts: [], error: null, versions };
-  results.value = held;
-  const set = (change: Partial<Results>): void => {
-    if (running === own) results.value = held = { ...(results.peek() ?? held), ...change };
-  };
-  search(asked, own.signal, ({ hits, transcripts, found_since: since, ...now }) => {
-    const before = results.peek() ?? held;
-    set({ now, bySplit: added(before.bySplit, since), hits: joined(before.hits, hits), transcripts: joined(before.transcripts, transcripts) });
-  }).then(
-    () => {
-      if (running !== own) return; // ended by the one that has taken its place
-      if (isSearching.peek()) stop(); // the connection ended before the search did
-      running = null;
-    },
-    (error: unknown) => set({ error: asApiError(error) }),
-  );
-}
 
 function joined<T>(before: readonly T[], since: readonly T[]): readonly T[] {
   return since.length === 0 ? before : [...before, ...since];
@@ -120,81 +87,182 @@ export function added(counts: Results["bySplit"], since: readonly StepFound[]): 
   return sums;
 }
 
-/** Ask for the next hits of those that the server keeps. */
-export async function more(): Promise<void> {
-  const held = results.peek();
-  if (isLoading || held === null || held.now === null || held.hits.length >= held.now.listed) return;
-  isLoading = true;
-  try {
-    const reply = await getHits(held.now.search, held.hits.length, PAGE);
-    const now = results.peek();
-    if (now?.key === held.key && now.hits.length === held.hits.length) results.value = { ...now, hits: [...now.hits, ...reply.hits] };
-  } catch (error) {
-    if (results.peek()?.key === held.key) results.value = { ...(results.peek() ?? held), error: asApiError(error) };
-  } finally {
-    isLoading = false;
-  }
-}
+export class SearchStore extends Store {
+  readonly results = signal<Results | null>(null);
 
-/** Places of the search in the sample on the screen, and whether there are more than are marked. */
-export const marked = signal<{ key: string; spans: readonly Span[]; more: boolean } | null>(null);
+  readonly isSearching = computed(() => {
+    const current = this.results.value;
+    return (
+      current !== null &&
+      current.error === null &&
+      (current.now === null || current.now.kind === "progress" || current.now.kind === "waiting")
+    );
+  });
 
-/** The hit before or after the one on the screen, among those that are listed; null at the ends and where it is none of them. */
-export function besides(difference: number): SearchHit | null {
-  const hits = results.value?.hits ?? [];
-  const here = hits.findIndex((hit) => hit.id === place.value.sample && hit.run === place.value.run);
-  return here < 0 ? null : (hits[here + difference] ?? null);
-}
+  /** Runs that have grown since they were searched. */
+  readonly grown = computed(() => {
+    const current = this.results.value;
+    if (current?.now?.kind !== "over") return [];
+    return (runs.value ?? []).filter(
+      (one) =>
+        current.versions.has(one.id) &&
+        current.versions.get(one.id) !== one.version &&
+        one.progress.phase !== "scalars",
+    );
+  });
 
-export function startSearch(): void {
-  effect(() => {
-    const at = place.value;
-    if (at.page !== "search") {
-      untracked(() => {
-        clearTimeout(timer);
+  #running: AbortController | null = null;
+
+  #isLoading = false;
+
+  /** End the search that is under way; what it has found stays. */
+  readonly stop = (): void => {
+    clearTimeout(timer);
+    this.#running?.abort();
+    this.#running = null;
+    const current = this.results.peek();
+    if (current !== null && this.isSearching.peek()) {
+      this.results.value = current.now === null ? null : { ...current, now: { ...current.now, kind: "stopped" } };
+    }
+  };
+
+  /** Search now. */
+  searchNow(asked: SearchRequest): void {
+    this.stop();
+    left.scrollTop = 0;
+    left.hit = "";
+    const own = new AbortController();
+    this.#running = own;
+    const versions = new Map(
+      (runs.peek() ?? [])
+        .filter(({ id }) => asked.runs.length === 0 || asked.runs.includes(id))
+        .map((one) => [one.id, one.version]),
+    );
+    const { run: runId, split, step, extent, where, search: what } = this.session.place.now.peek();
+    const home = { page: "search" as const, run: runId, split, step, extent, where, search: what };
+    let current: Results = {
+      key: JSON.stringify(asked),
+      home,
+      asked,
+      now: null,
+      bySplit: new Map(),
+      hits: [],
+      transcripts: [],
+      error: null,
+      versions,
+    };
+    this.results.value = current;
+    const set = (change: Partial<Results>): void => {
+      if (this.#running === own) this.results.value = current = { ...(this.results.peek() ?? current), ...change };
+    };
+    search(asked, own.signal, ({ hits, transcripts, found_since: since, ...now }) => {
+      const before = this.results.peek() ?? current;
+      set({
+        now,
+        bySplit: added(before.bySplit, since),
+        hits: joined(before.hits, hits),
+        transcripts: joined(before.transcripts, transcripts),
       });
+    }).then(
+      () => {
+        if (this.#running !== own) return; // ended by the one that has taken its place
+        if (this.isSearching.peek()) this.stop(); // the connection ended before the search did
+        this.#running = null;
+      },
+      (error: unknown) => set({ error: asApiError(error) }),
+    );
+  }
+
+  /** Ask for the next hits of those that the server keeps. */
+  async more(): Promise<void> {
+    const current = this.results.peek();
+    if (this.#isLoading || current === null || current.now === null || current.hits.length >= current.now.listed)
       return;
+    this.#isLoading = true;
+    try {
+      const reply = await getHits(current.now.search, current.hits.length, PAGE);
+      const now = this.results.peek();
+      if (now?.key === current.key && now.hits.length === current.hits.length)
+        this.results.value = { ...now, hits: [...now.hits, ...reply.hits] };
+    } catch (error) {
+      if (this.results.peek()?.key === current.key)
+        this.results.value = { ...(this.results.peek() ?? current), error: asApiError(error) };
+    } finally {
+      this.#isLoading = false;
     }
-    const asked = askedAt(at);
-    const key = asked === null ? null : JSON.stringify(asked);
-    untracked(() => {
-      if (key === (results.peek()?.key ?? null)) return;
-      stop();
-      if (asked === null) results.value = null;
-      else timer = setTimeout(() => begin(asked), PAUSE_MS);
+  }
+
+  /** Places of the search in the sample on the screen, and whether there are more than are marked. */
+  readonly marked = signal<{ key: string; spans: readonly Span[]; more: boolean } | null>(null);
+
+  /**
+   * The hit before or after the one on the screen, among those that are listed; null at the ends and where it is none of
+   * them.
+   */
+  besides(difference: number): SearchHit | null {
+    const hits = this.results.value?.hits ?? [];
+    const here = hits.findIndex(
+      (hit) => hit.id === this.session.place.now.value.sample && hit.run === this.session.place.now.value.run,
+    );
+    return here < 0 ? null : (hits[here + difference] ?? null);
+  }
+
+  start(): void {
+    this.effect(() => {
+      const at = this.session.place.now.value;
+      if (at.page !== "search") {
+        untracked(() => {
+          clearTimeout(timer);
+        });
+        return;
+      }
+      const asked = requestAt(at);
+      const key = asked === null ? null : JSON.stringify(asked);
+      untracked(() => {
+        if (key === (this.results.peek()?.key ?? null)) return;
+        this.stop();
+        if (asked === null) this.results.value = null;
+        else timer = setTimeout(() => this.searchNow(asked), PAUSE_MS);
+      });
     });
-  });
-  effect(() => {
-    const { page, search: what } = place.value;
-    const reply = sample.value;
-    const version = run.value?.version;
-    if (page !== "rollouts" || what.text === "" || reply === null || reply.id !== place.value.sample || version === undefined) {
-      if (what.text === "" || page !== "rollouts") untracked(forget);
-      return;
+    this.effect(() => {
+      const { page, search: what } = this.session.place.now.value;
+      const reply = this.session.sample.now.value;
+      const version = this.session.run.now.value?.version;
+      if (
+        page !== "rollouts" ||
+        what.text === "" ||
+        reply === null ||
+        reply.id !== this.session.place.now.value.sample ||
+        version === undefined
+      ) {
+        if (what.text === "" || page !== "rollouts") untracked(this.#forget);
+        return;
+      }
+      const key = JSON.stringify([reply.run, reply.id, what]);
+      untracked(() => void this.#mark(reply.run, reply.id, key, what));
+    });
+  }
+
+  readonly #forget = (): void => {
+    if (this.marked.peek() !== null) this.marked.value = null;
+    if (this.session.highlights.searched.peek() !== null) this.session.highlights.searched.value = null;
+  };
+
+  async #mark(runId: string, id: string, key: string, what: Place["search"]): Promise<void> {
+    if (this.marked.peek()?.key === key) return;
+    this.#forget();
+    const { text, regex, case: isCased, word, role } = what;
+    try {
+      const reply = await getSpans(runId, id, { text, regex, case: isCased, word, roles: role === "" ? [] : [role] });
+      const { sample: now, search: wanted } = this.session.place.now.peek();
+      if (now !== id || JSON.stringify([runId, id, wanted]) !== key) return;
+      this.marked.value = { key, spans: reply.spans, more: reply.more };
+      this.session.highlights.searched.value = { run: runId, sample: id, spans: reply.spans };
+      const [first] = reply.spans;
+      if (first !== undefined) await this.session.highlights.goTo(first);
+    } catch {
+      // The sample is read without marks; the search itself says what is wrong with it.
     }
-    const key = JSON.stringify([reply.run, reply.id, what]);
-    untracked(() => void mark(reply.run, reply.id, key, what));
-  });
-}
-
-function forget(): void {
-  if (marked.peek() !== null) marked.value = null;
-  if (searched.peek() !== null) searched.value = null;
-}
-
-async function mark(runId: string, id: string, key: string, what: Place["search"]): Promise<void> {
-  if (marked.peek()?.key === key) return;
-  forget();
-  const { text, regex, case: isCased, word, role } = what;
-  try {
-    const reply = await getSpans(runId, id, { text, regex, case: isCased, word, roles: role === "" ? [] : [role] });
-    const { sample: now, search: wanted } = place.peek();
-    if (now !== id || JSON.stringify([runId, id, wanted]) !== key) return;
-    marked.value = { key, spans: reply.spans, more: reply.more };
-    searched.value = { run: runId, sample: id, spans: reply.spans };
-    const [first] = reply.spans;
-    if (first !== undefined) await goTo(first);
-  } catch {
-    // The sample is read without marks; the search itself says what is wrong with it.
   }
 }

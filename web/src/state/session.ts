@@ -1,57 +1,80 @@
-/** Whether the server lets this browser in, and the token that opens it. */
+/**
+ * One view of a run: where it is, and everything that follows from that. Two sessions share nothing but what belongs to
+ * the whole page: the runs of the server, what a person added, settings, the login and the stream of events.
+ */
 
-import { signal } from "@preact/signals";
-import { ApiError, login, onLocked } from "../api";
+import { effect } from "@preact/signals";
+import { type Place, START } from "../lib/address/address";
+import { GroupStore } from "./group";
+import { FilterStore } from "./list/filter";
+import { ListStore } from "./list/list";
+import { ListLoader } from "./list/loadList";
+import { StripsStore } from "./list/strips";
+import { PlaceStore } from "./place/place";
+import { ViewStore } from "./place/view";
+import { ColumnsStore } from "./run/columns";
+import { ChartsStore } from "./run/defaultCharts";
+import { LiveStore } from "./run/live";
+import { OverlaysStore } from "./run/overlays";
+import { RangesStore } from "./run/ranges";
+import { RunStore } from "./run/run";
+import { StepsStore } from "./run/steps";
+import { BlocksStore } from "./sample/blocks";
+import { DifferencesStore } from "./sample/differences";
+import { FindStore } from "./sample/find";
+import { FoldsStore } from "./sample/folds";
+import { HighlightsStore } from "./sample/highlights";
+import { SampleStore } from "./sample/sample";
+import { SearchStore } from "./search";
 
-/** True where the reader is asked for the token: something was asked of the server, which refused it. */
-export const isLocked = signal(false);
-/** True where the server refuses its events, which nobody asked for: what is shown stays. */
-export const isShut = signal(false);
-export const loginError = signal<ApiError | null>(null);
+export class Session {
+  readonly place: PlaceStore;
+  readonly view = new ViewStore(this);
+  readonly run = new RunStore(this);
+  readonly steps = new StepsStore(this);
+  readonly overlays = new OverlaysStore(this);
+  readonly columns = new ColumnsStore(this);
+  readonly ranges = new RangesStore(this);
+  readonly live = new LiveStore(this);
+  readonly charts = new ChartsStore(this);
+  readonly lists = new ListLoader(this);
+  readonly list = new ListStore(this);
+  readonly filter = new FilterStore(this);
+  readonly strips = new StripsStore(this);
+  readonly sample = new SampleStore(this);
+  readonly blocks = new BlocksStore(this);
+  readonly differences = new DifferencesStore(this);
+  readonly highlights = new HighlightsStore(this);
+  readonly find = new FindStore(this);
+  readonly folds = new FoldsStore(this);
+  readonly group = new GroupStore(this);
+  readonly search = new SearchStore(this);
 
-const TOKEN = /^#token=(.+)$/;
+  readonly #ends: (() => void)[] = [];
 
-/** Exchange a token for the session. True when it was the right one. */
-export async function unlock(token: string): Promise<boolean> {
-  loginError.value = null;
-  try {
-    await login(token.trim());
-    isLocked.value = isShut.value = false;
-    return true;
-  } catch (error) {
-    loginError.value = asApiError(error);
-    isLocked.value = true;
-    return false;
+  constructor(at: Place) {
+    this.place = new PlaceStore(this, at);
+  }
+
+  /** Do something now, and again whenever a signal that it read changes, for as long as the session lasts. */
+  effect(work: () => void): void {
+    this.#ends.push(effect(work));
+  }
+
+  /** Stop following signals: nothing of the session is looked at any longer. */
+  end(): void {
+    for (const work of this.#ends.splice(0)) work();
+  }
+
+  /** Forget all that was fetched. */
+  forget(): void {
+    this.list.forget();
+    this.steps.forget();
+    this.sample.forget();
   }
 }
 
-/** Use the token of the printed address; the link may also be opened in a tab that shows this server already. */
-export async function startSession(begin: () => Promise<void>): Promise<void> {
-  onLocked(() => {
-    isLocked.value = true;
-  });
-  addEventListener("hashchange", () => void useToken().then((isNew) => (isNew ? begin() : undefined)));
-  await useToken();
-}
-
-/** Take the token out of the address at once, and exchange it. True where one opened the door. */
-async function useToken(): Promise<boolean> {
-  const given = TOKEN.exec(location.hash)?.[1];
-  if (given === undefined) return false;
-  history.replaceState(history.state, "", location.pathname + location.search);
-  return unlock(decoded(given));
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
-
-/** The error as one that can be shown. */
-export function asApiError(error: unknown): ApiError {
-  if (error instanceof ApiError) return error;
-  return new ApiError(0, "The page could not read the answer.", error instanceof Error ? error.message : "Load the page again.");
+/** A session that begins at a place. It has an address of its own only once `place.start` ties it to the browser's. */
+export function createSession(at: Place = START): Session {
+  return new Session(at);
 }

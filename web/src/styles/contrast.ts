@@ -6,12 +6,16 @@ const OKLCH = /oklch\(\s*([\d.]+)\s+([\d.]+)\s+([\d.]+)(?:\s*\/\s*([\d.]+))?\s*\
 
 /** An `oklch()` colour laid over another, in linear sRGB (Ottosson 2020), what is out of gamut clipped. */
 export function over(colour: string, below: Rgb = [1, 1, 1]): Rgb {
-  const found = OKLCH.exec(colour);
-  if (found === null) throw new Error(`${colour} is not oklch()`);
-  const [light = 0, chroma = 0, hue = 0, alpha = 1] = found.slice(1).map((part) => (part === undefined ? 1 : Number(part)));
+  const match = OKLCH.exec(colour);
+  if (match === null) throw new Error(`${colour} is not oklch()`);
+  const [light = 0, chroma = 0, hue = 0, alpha = 1] = match
+    .slice(1)
+    .map((part) => (part === undefined ? 1 : Number(part)));
   const rgb = linear(light, chroma, (hue * Math.PI) / 180);
   if (alpha === 1) return rgb;
-  return [0, 1, 2].map((i) => decoded(alpha * encoded(rgb[i] ?? 0) + (1 - alpha) * encoded(below[i] ?? 0))) as unknown as Rgb;
+  return [0, 1, 2].map((i) =>
+    decoded(alpha * encoded(rgb[i] ?? 0) + (1 - alpha) * encoded(below[i] ?? 0)),
+  ) as unknown as Rgb;
 }
 
 /** From 1 to 21. */

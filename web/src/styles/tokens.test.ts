@@ -3,7 +3,21 @@ import { contrast, over, type Rgb } from "./contrast";
 import tokens from "./tokens.css?raw";
 
 const SURFACES = ["surface-rail", "surface-pane", "surface-page", "surface-sunk", "surface-float"];
-const INKS = ["ink-1", "ink-2", "ink-3", "accent", "warn", "alarm", "think", "tool", "golden", "role-system", "role-user", "role-assistant", "role-tool"];
+const INKS = [
+  "ink-1",
+  "ink-2",
+  "ink-3",
+  "accent",
+  "warn",
+  "alarm",
+  "think",
+  "tool",
+  "golden",
+  "role-system",
+  "role-user",
+  "role-assistant",
+  "role-tool",
+];
 const SCALES = [0, 1, 2, 3, 4].map((stop) => `reward-ink-${stop}`).concat("advantage-ink-neg", "advantage-ink-pos");
 
 const PAIR = String.raw`light-dark\((oklch\([^)]*\)),\s*(oklch\([^)]*\))\)`;
@@ -11,7 +25,8 @@ const PAIR = String.raw`light-dark\((oklch\([^)]*\)),\s*(oklch\([^)]*\))\)`;
 /** Light and dark of every token in a block of the file. */
 function read(block: string): Map<string, [string, string]> {
   const found = new Map<string, [string, string]>();
-  for (const [, name = "", light = "", dark = ""] of block.matchAll(new RegExp(String.raw`--([\w-]+):\s*${PAIR}`, "g"))) found.set(name, [light, dark]);
+  for (const [, name = "", light = "", dark = ""] of block.matchAll(new RegExp(String.raw`--([\w-]+):\s*${PAIR}`, "g")))
+    found.set(name, [light, dark]);
   return found;
 }
 
@@ -23,7 +38,10 @@ function least(inks: readonly string[], surfaces: readonly string[], from = usua
     inks.flatMap((ink) =>
       surfaces.map((surface): [string, number] => {
         const below = over(usual.get(surface)?.[theme] ?? "");
-        return [`${ink} on ${surface}, ${theme === 0 ? "light" : "dark"}`, contrast(over(from.get(ink)?.[theme] ?? "", below), below)];
+        return [
+          `${ink} on ${surface}, ${theme === 0 ? "light" : "dark"}`,
+          contrast(over(from.get(ink)?.[theme] ?? "", below), below),
+        ];
       }),
     ),
   );
@@ -39,14 +57,19 @@ describe("text on its surface has a contrast of at least 4.5", () => {
     expect(contrast(over("oklch(0.6 0 0)"), over("oklch(1 0 0)"))).toBeCloseTo(3.94, 1);
   });
   it.each(least(INKS, SURFACES))("%s", (_, ratio) => expect(ratio).toBeGreaterThanOrEqual(4.5));
-  it.each(least(SCALES, ["surface-pane", "surface-page"]))("%s", (_, ratio) => expect(ratio).toBeGreaterThanOrEqual(4.5));
-  it.each(least(SCALES.slice(0, 5), ["surface-pane", "surface-page"], safe))("colour-blind safe: %s", (_, ratio) => expect(ratio).toBeGreaterThanOrEqual(4.5));
+  it.each(least(SCALES, ["surface-pane", "surface-page"]))("%s", (_, ratio) =>
+    expect(ratio).toBeGreaterThanOrEqual(4.5),
+  );
+  it.each(least(SCALES.slice(0, 5), ["surface-pane", "surface-page"], safe))("colour-blind safe: %s", (_, ratio) =>
+    expect(ratio).toBeGreaterThanOrEqual(4.5),
+  );
   it.each(least(["ink-1"], ["diff-own", "diff-other"]))("%s", (_, ratio) => expect(ratio).toBeGreaterThanOrEqual(4.5));
   it.each(least(["ink-1", "golden"], ["golden-wash"]))("%s", (_, ratio) => expect(ratio).toBeGreaterThanOrEqual(4.5));
   it.each([0, 1] as const)("in a chosen row, theme %i", (theme) => {
     for (const surface of ["surface-pane", "surface-page"]) {
       const row = laid([surface, "accent-soft"], theme);
-      for (const ink of ["ink-1", "ink-2", "accent", "warn"]) expect(contrast(over(usual.get(ink)?.[theme] ?? "", row), row)).toBeGreaterThanOrEqual(4.5);
+      for (const ink of ["ink-1", "ink-2", "accent", "warn"])
+        expect(contrast(over(usual.get(ink)?.[theme] ?? "", row), row)).toBeGreaterThanOrEqual(4.5);
     }
   });
 });
@@ -56,12 +79,14 @@ describe("colours", () => {
   const drawn = Object.entries(sheets).filter(([path]) => !path.endsWith("tokens.css"));
   it("are named by the tokens and nowhere else", () => {
     expect(drawn.length).toBeGreaterThan(20);
-    for (const [path, sheet] of drawn) expect([path, sheet.match(/#[\da-f]{3,8}\b|\brgba?\(|\bhsla?\(/gi)]).toEqual([path, null]);
+    for (const [path, sheet] of drawn)
+      expect([path, sheet.match(/#[\da-f]{3,8}\b|\brgba?\(|\bhsla?\(/gi)]).toEqual([path, null]);
   });
   it("are tokens that there are", () => {
     const known = new Set([...tokens.matchAll(/--([\w-]+):/g)].map(([, name]) => name));
     for (const [path, sheet] of drawn) {
-      for (const [, name] of sheet.matchAll(/var\(--([\w-]+)\)/g)) expect([path, name, known.has(name)]).toEqual([path, name, true]);
+      for (const [, name] of sheet.matchAll(/var\(--([\w-]+)\)/g))
+        expect([path, name, known.has(name)]).toEqual([path, name, true]);
     }
   });
 });

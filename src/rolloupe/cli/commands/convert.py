@@ -1,4 +1,4 @@
-"""`rolloupe convert`: a run in another layout."""
+"""`rolloupe convert`: write a run in another layout."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,10 +22,10 @@ EXAMPLES = (
 )
 
 SPLITS = 6
-"""So many splits are named with their steps."""
+"""How many splits are listed with their steps."""
 
 SHOWN = 40
-"""So many words of what the layout cannot hold are printed, and how many more there are."""
+"""How many losses are listed; the others are counted."""
 
 
 def layout_of(ctx: click.Context, param: click.Parameter, value: str) -> str:
@@ -48,11 +48,12 @@ def layout_of(ctx: click.Context, param: click.Parameter, value: str) -> str:
     "splits",
     multiple=True,
     metavar="NAME",
-    help="Only this split; eval stands for every eval/... May be given several times.",
+    help="Only this split; eval stands for every eval/... Repeatable.",
 )
 @click.option("--steps", callback=steps_of, metavar="A:B", help="Only these steps, both ends included; or one step.")
-@click.option("--json", "as_json", is_flag=True, help="What was done, as a JSON object.")
-@click.option("--force", is_flag=True, help="Write into DST although it is not empty; files of other names stay.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as a JSON object.")
+@click.option("--overwrite", is_flag=True, help="Write into DST even if it is not empty; files of other names stay.")
+@click.option("--force", "overwrite", is_flag=True, hidden=True, help="The old name of --overwrite.")
 @options.reading
 def convert(
     source: str,
@@ -62,25 +63,24 @@ def convert(
     splits: tuple[str, ...],
     steps: tuple[int | None, int | None] | None,
     as_json: bool,
-    force: bool,
+    overwrite: bool,
     **reading: Any,
 ) -> int:
     """Write a run in another layout.
 
-    SRC is a folder or a file with one run, or with several of which --run names one. The folder DST is made; it must be
-    empty, and apart from SRC, which is only read. At the end the command lists what the layout cannot hold, and of how
-    many samples. A conversion that breaks off leaves nothing behind.
+    SRC is a folder or a file with one run, or with several runs; then --run names one. The command makes the folder
+    DST, which must be empty and must lie apart from SRC; SRC is only read. At the end, the command lists what the
+    layout cannot hold and how many samples that affects. An interrupted conversion leaves nothing behind.
 
-    With --json, an object with run, layout, target, samples, written (how many of them the layout could hold), steps
-    (the steps of each split are counted by themselves) and left: an object that has for each word of what the layout
-    cannot hold a count.
+    With --json, prints an object with run, layout, target, samples, written (how many samples the layout could hold),
+    steps (each split counts separately) and left (a count for each thing that the layout cannot hold).
     """
     if not target:
         raise click.UsageError("An empty DST names nothing.", click.get_current_context())
     from rolloupe.export import check
     from rolloupe.export import convert as write
 
-    check(Path(target), [Path(source)], force=force)
+    check(Path(target), [Path(source)], force=overwrite)
     with options.opened(options.place_of((source,), (), **reading), run_id=run_id) as runs:
         among = options.chosen(runs, run_id)
         if not among:
@@ -93,7 +93,7 @@ def convert(
         with progress.counting("Converting", "samples") as advanced:
             done = write(
                 among[0], Path(target), layout, paths=(Path(source),), splits=splits,
-                steps=steps or (None, None), force=force, advanced=advanced,
+                steps=steps or (None, None), force=overwrite, advanced=advanced,
             )  # fmt: skip
     if as_json:
         tell(
@@ -117,7 +117,7 @@ def _several(count: int, word: str) -> str:
 
 
 def _steps(splits: Mapping[str, int]) -> str:
-    """How many steps there are, by split where there are several."""
+    """Return the number of steps, by split if there are several."""
     whole = _several(sum(splits.values()), "step")
     listed = [f"{count:,} of {split}" for split, count in splits.items()]
     more = [f"{len(listed) - SPLITS} more splits"] if len(listed) > SPLITS else []

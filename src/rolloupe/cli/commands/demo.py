@@ -1,4 +1,4 @@
-"""`rolloupe demo`: the page over runs that come with the package."""
+"""`rolloupe demo`: open the page with the bundled runs."""
 
 from typing import Any
 
@@ -10,18 +10,18 @@ from rolloupe.cli.options import RunPaths
 
 EXAMPLES = (
     Example("rolloupe demo", "Look around"),
-    Example("rolloupe demo --port 8090 --no-browser", "On this port, and print the address only"),
+    Example("rolloupe demo --port 8090 --no-browser", "On this port; only print the address"),
 )
 
 
 @click.command(cls=Command, examples=EXAMPLES)
 @serving
-@click.option("--index-dir", metavar="DIR", help="Where the index lies. Default: the user's cache directory.")
+@click.option("--index-dir", metavar="DIR", help="Folder for the index. Default: the user's cache directory.")
 def demo(index_dir: str | None, **server: Any) -> None:
     """Show runs that come with Rolloupe.
 
-    They are small: some real, some made by the framework's own writer; the README.md beside them says which. The
-    options are those of `rolloupe view`.
+    The runs are small. Some are real, others come from the framework's own writer; the README.md next to them says
+    which. The options are those of `rolloupe view`.
     """
     from rolloupe.demo import FIRST, RUNS, dated
 

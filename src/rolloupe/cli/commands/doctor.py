@@ -1,4 +1,4 @@
-"""`rolloupe doctor`: what was recognised at a path, what was not, and why."""
+"""`rolloupe doctor`: what Rolloupe recognises at a path, what it does not, and why."""
 
 import platform
 from typing import TYPE_CHECKING, Any
@@ -23,24 +23,24 @@ LIBRARIES = ("duckdb", "pyarrow", "msgspec", "starlette", "uvicorn")
 SHOWN = 20
 
 EXAMPLES = (
-    Example("rolloupe doctor RUN_DIR", "Why is a run not there, or not whole?"),
+    Example("rolloupe doctor RUN_DIR", "Why is a run missing or incomplete?"),
     Example("rolloupe doctor RUN_DIR --all", "Every record that could not be read"),
-    Example("rolloupe show RUN_DIR FILE:START-STOP --bytes", "One of these records, as it stands"),
+    Example("rolloupe show RUN_DIR FILE:START-STOP --bytes", "One of these records, byte for byte"),
     Example("rolloupe doctor RUN_DIR --json | jq '.runs[].problems'", "The same for a program"),
 )
 
 
 @click.command(cls=Command, examples=EXAMPLES)
 @options.paths
-@click.option("--all", "show_all", is_flag=True, help=f"Every problem and note; without it the first {SHOWN} of each.")
-@click.option("--json", "as_json", is_flag=True, help="Everything as a JSON object.")
+@click.option("--all", "show_all", is_flag=True, help=f"List all problems and notes. Default: {SHOWN} of each.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as a JSON object.")
 @options.reading
 def doctor(show_all: bool, as_json: bool, **place: Any) -> int:
-    """Say what is read, as what, what is not, and why.
+    """Report what Rolloupe reads, in which format, what it skips, and why.
 
-    Lists the runs that were recognised at PATH, the places that were not, the records that are damaged (with file,
-    range of bytes and reason), the index and its size, and the versions at work here. Answers within ten seconds,
-    whatever PATH holds; what was not looked at by then is listed, and the exit code is 3.
+    Lists the recognised runs at PATH, the places that were skipped, the damaged records (with file, byte range and
+    reason), the index and its size, and the versions in use. Answers within ten seconds, whatever PATH holds; if
+    something was not looked at by then, the command lists it, and the exit code is 3.
     """
     with progress.looking():
         report = examine(options.place_of(**place))
@@ -65,7 +65,7 @@ def doctor(show_all: bool, as_json: bool, **place: Any) -> int:
 
 
 def versions() -> dict[str, str]:
-    """What is at work here."""
+    """Return the versions in use."""
     from importlib.metadata import PackageNotFoundError, version
 
     found = {"rolloupe": __version__, "python": platform.python_version()}
@@ -142,7 +142,7 @@ def _print_run(console: "Console", run: Findings, most: int | None) -> None:
         )
         without = f", {split.reward.excluded} without a finite reward" if split.reward.excluded else ""
         superseded = _count(split.superseded, "sample")
-        again = f"; {superseded} of steps that were recorded again left aside" if split.superseded else ""
+        again = f"; {superseded} of steps that were recorded again left out" if split.superseded else ""
         console.print(line(f"    {split.name}: {counts}{without}{again}"), soft_wrap=True)
         if split.name in judges:
             console.print(line(f"      {_said(judges[split.name])}", "dim"), soft_wrap=True)
@@ -160,7 +160,7 @@ def _print_run(console: "Console", run: Findings, most: int | None) -> None:
 
 
 def _said(judge: "Judge") -> str:
-    """By what right answers are told, and why by that."""
+    """Return which metric grades an evaluation, and why."""
     bar = judge.bar
     value = "at its best" if bar.by_env else f"{bar.value:g} or {'less' if bar.falls else 'more'}"
     return f"right where {judge.metric} is {value}: {bar.reason}"
@@ -172,7 +172,7 @@ def _say_left(console: "Console", count: int, most: int | None) -> None:
 
 
 def place(problem: "Problem") -> str:
-    """Where a problem is, as `rolloupe show --bytes` takes it: file and range of bytes."""
+    """Return where a problem is, in the form of `rolloupe show --bytes`: file and byte range."""
     if problem.start is None:
         return problem.source
     stop = "" if problem.stop is None else f"-{problem.stop}"
@@ -180,7 +180,7 @@ def place(problem: "Problem") -> str:
 
 
 def size(count: float) -> str:
-    """Bytes as a person reads them."""
+    """Return a size in readable units."""
     for unit in ("bytes", "KiB", "MiB"):
         if count < 1024:
             return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"

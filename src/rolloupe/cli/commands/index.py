@@ -1,4 +1,4 @@
-"""`rolloupe index`: make the index now, so that whoever looks later need not wait."""
+"""`rolloupe index`: index runs in advance, so that later commands need not wait."""
 
 import time
 from typing import Any
@@ -25,15 +25,15 @@ EXAMPLES = (
     "--processes",
     type=click.IntRange(1, 256),
     metavar="N",
-    help="How many scan at once. Default: one a core, at most 8.",
+    help="Number of processes. Default: one for each core, at most 8.",
 )
 @options.budget
 @options.reading
 def index(processes: int | None, budget_bytes: int | None, **place: Any) -> int:
     """Index runs: numbers and texts, all steps.
 
-    The other commands index what they need by themselves; this one does it beforehand, for a large run or a shared
-    folder. It may be ended at any time and goes on where it was. Files that did not change are not read again.
+    The other commands index what they need; this one does it in advance, for a large run or a shared folder. You can
+    stop it at any time; the next run continues from there. Unchanged files are not read again.
     """
     began = time.monotonic()
     where = options.place_of(**place)

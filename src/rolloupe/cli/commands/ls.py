@@ -1,4 +1,4 @@
-"""`rolloupe ls`: the runs at a path and their splits."""
+"""`rolloupe ls`: list the runs at a path and their splits."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -20,14 +20,14 @@ EXAMPLES = (
 
 @click.command(cls=Command, examples=EXAMPLES)
 @options.paths
-@click.option("--json", "as_json", is_flag=True, help="A JSON list of runs.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list of runs.")
 @options.reading
 def ls(as_json: bool, **place: Any) -> int:
     """List runs: splits, steps, samples, rewards.
 
-    With --json, a list of objects with id, name, path, format, reason, problems (a count) and splits: an object that
-    has for each split its steps, groups, samples, discarded (how many of the samples were not trained on), reward_mean,
-    reward_min and reward_max. Rewards are over the finite values of what was trained on, and null where there is none.
+    With --json, prints a list of objects with id, name, path, format, reason, problems (a count) and splits. For each
+    split, splits holds steps, groups, samples, discarded (a count), reward_mean, reward_min and reward_max. Rewards
+    cover the finite values of trained samples, and are null without any.
     """
     with options.opened(options.place_of(**place)) as runs:
         if as_json:

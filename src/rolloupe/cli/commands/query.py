@@ -1,4 +1,4 @@
-"""`rolloupe query`: samples by step, split, condition and order."""
+"""`rolloupe query`: list samples by step, split, condition and order."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rolloupe.query import SampleItem, SampleQuery
 
 TABLE_LIMIT = 50
-"""Rows of the table unless `--limit` says otherwise; what is left out is counted below it."""
+"""Rows of the table unless `--limit` changes it; a line below counts the others."""
 
 EXAMPLES = (
     Example("rolloupe query RUN_DIR --step 12", "The samples of one step"),
@@ -29,14 +29,16 @@ EXAMPLES = (
         "rolloupe query RUN_DIR --split train --sort reward --desc --limit 10 --json", "The ten best, for a program"
     ),
     Example("rolloupe query RUN_DIR --where 'reward = 1 and (turns > 3 or not status in (completed))'", "Or, not, in"),
-    Example("rolloupe query RUN_DIR --step 12 --where 'discarded is null'", "Only what was trained on"),
+    Example("rolloupe query RUN_DIR --step 12 --where 'discarded is null'", "Trained samples only"),
     Example("rolloupe query RUN_DIR --step 0:9 --where 'status = truncated' --json | jq -r .id", "Only their ids"),
-    Example("rolloupe query RUN_DIR --where 'reward < 0.1' --to bad.parquet", "Into a file, with their whole texts"),
+    Example(
+        "rolloupe query RUN_DIR --where 'reward < 0.1' --to bad.parquet", "Write them to a file, with their whole texts"
+    ),
 )
 
 
 def steps_of(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int | None, int | None] | None:
-    """Read one step, `12`, or a range with both ends, either of which may be missing: `3:7`, `3:`, `:7`."""
+    """Read one step, `12`, or an inclusive range with one or both ends: `3:7`, `3:`, `:7`."""
     if value is None:
         return None
     low, colon, high = value.partition(":")
@@ -45,15 +47,15 @@ def steps_of(ctx: click.Context, param: click.Parameter, value: str | None) -> t
         last = first if not colon else int(high) if high else None
     except ValueError:
         raise click.BadParameter(
-            f"{value!r} is neither a step nor a range of steps; write such as 12, 3:7, 3: or :7", ctx, param
+            f"{value!r} is neither a step nor a range of steps; examples: 12, 3:7, 3:, :7", ctx, param
         ) from None
     if first is not None and last is not None and first > last:
-        raise click.BadParameter(f"no step lies in {value!r}; write {last}:{first}", ctx, param)
+        raise click.BadParameter(f"the range {value!r} is empty; write {last}:{first}", ctx, param)
     return first, last
 
 
 def file_of(ctx: click.Context, param: click.Parameter, value: str | None) -> Path | None:
-    """Check the ending of a file."""
+    """Check the extension of a file."""
     if value is None:
         return None
     if Path(value).suffix.lower() not in (".jsonl", ".csv", ".parquet"):
@@ -69,26 +71,26 @@ def file_of(ctx: click.Context, param: click.Parameter, value: str | None) -> Pa
     metavar="NAME",
     help="One split, such as train or eval/aime24; eval stands for every eval/... Default: all.",
 )
-@click.option(
-    "--step", "steps", callback=steps_of, metavar="N|A:B", help="One step, or a range with both ends included."
-)
+@click.option("--step", "steps", callback=steps_of, metavar="N|A:B", help="One step, or an inclusive range.")
 @click.option("--group", metavar="ID", help="One group.")
 @click.option("--where", default="", metavar="CONDITIONS", help="Such as 'reward < 0.1 and status = truncated'.")
-@click.option("--sort", default="index", metavar="COLUMN", help="index (the default), reward, any sample metric, ...")
-@click.option("--desc", "descending", is_flag=True, help="The other way round; what has no value stays last.")
+@click.option(
+    "--sort", default="index", metavar="COLUMN", help="index (the default), length, reward or any sample metric."
+)
+@click.option("--desc", "descending", is_flag=True, help="Sort from large to small; missing values stay last.")
 @click.option(
     "--limit",
     type=click.IntRange(0, 2**53),
     metavar="N",
-    help=f"At most so many. Default: all; {TABLE_LIMIT} in the table.",
+    help=f"List at most N. Default: all; {TABLE_LIMIT} in the table.",
 )
-@click.option("--offset", type=click.IntRange(0, 2**53), default=0, metavar="N", help="Pass over so many.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--offset", type=click.IntRange(0, 2**53), default=0, metavar="N", help="Skip the first N.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on each line.")
 @click.option(
     "--to", "file", callback=file_of, metavar="FILE",
     help="Write all columns and the whole texts to FILE, which ends in .jsonl, .csv or .parquet.",
 )  # fmt: skip
-@click.option("--overwrite", is_flag=True, help="With --to: replace FILE where it is there already.")
+@click.option("--overwrite", is_flag=True, help="With --to: replace FILE if it exists.")
 @options.reading
 def query(
     run_id: str | None,
@@ -107,32 +109,33 @@ def query(
 ) -> int:
     """List samples, narrowed and sorted.
 
-    Of several runs at PATH the samples come run by run; --sort orders those of each.
+    If PATH holds several runs, the command lists one run after another; --sort orders the samples within each run.
 
     Conditions are `column operator value`, joined by and, or, not and parentheses; operators are = != < <= > >=,
-    contains (text, in any case), in (a, b) and is null. Columns are reward, advantage, status, split, step, group,
+    contains (text, ignoring case), in (a, b) and is null. Columns are reward, advantage, status, split, step, group,
     index, turns, prompt_tokens, response_tokens, total_tokens, response_chars, env, uid, discarded, number (in its
-    step, from 0), every sample
-    metric and every tag; `metric.NAME` and `tag.NAME` are those that are called like another column. A column of
-    numbers may be compared with another one. length and response_length stand for response_tokens, prompt_length for
-    prompt_tokens, total_length for total_tokens, unless a sample metric or a tag is called so. Names and values with
-    blanks or signs in them stand in quotes. What is missing fulfils no comparison but !=.
+    step, from 0), every sample metric and every tag; `metric.NAME` and `tag.NAME` are metrics and tags that share their
+    name with another column. You can compare two numeric columns. length and response_length mean response_tokens,
+    prompt_length means prompt_tokens, and total_length total_tokens, unless a sample metric or a tag has that name.
+    Quote names and values that contain blanks or symbols. A missing value satisfies no comparison but !=.
 
-    Samples that were not trained on are among them, unless --where 'discarded is null' leaves them out.
+    The result includes discarded samples; --where 'discarded is null' leaves them out.
 
-    With --json, an object has id, run, split, step, group, index, reward, advantage, status, discarded (the reason why
-    it was not trained on, or null), turns, response_tokens and every sample metric under its own name (`metric.NAME`
-    where that is one of these). What is not recorded is null; numbers that JSON lacks are the strings "NaN", "Infinity"
-    and "-Infinity". All samples are written unless --limit is given.
+    With --json, each object has id, run, split, step, group, index, reward, advantage, status, discarded (the reason,
+    or null), turns, response_tokens and every sample metric under its own name (`metric.NAME` if that name is taken).
+    Missing values are null; numbers that JSON lacks are the strings "NaN", "Infinity" and "-Infinity". All samples are
+    written unless you give --limit.
 
-    With --to, a row has the same columns and more: every tag, prompt and response whole, label (the ground truth) and
-    ref_response (the reference model's). In CSV a text that a spreadsheet would take for a formula gets an apostrophe
-    before it. A file that is there already is left as it is, unless --overwrite is given.
+    With --to, each row has these columns and more: every tag, the whole prompt and response, label (the ground truth)
+    and ref_response (of the reference model). In CSV, an apostrophe precedes text that a spreadsheet would read as a
+    formula. The command does not replace an existing file without --overwrite.
     """
     from rolloupe.api import sample_query
 
+    if overwrite and file is None:
+        raise click.UsageError("--overwrite replaces the FILE of --to: add --to FILE, or leave --overwrite out")
     if file is not None and not overwrite and os.path.lexists(file):
-        raise click.UsageError(f"{file} is there already: name another file, or add --overwrite to replace it")
+        raise _exists(file)
     asked = sample_query(split=split, steps=steps, group=group, where=where, sort=sort, descending=descending)
     with options.opened(options.place_of(**place), run_id=run_id) as runs:
         if not len(runs):
@@ -142,7 +145,7 @@ def query(
         most = limit if as_json or file is not None or limit is not None else TABLE_LIMIT
         rows = islice(_samples(among, asked), offset, None if most is None else offset + most)
         if file is not None:
-            shown = _write_file(file, among, rows)
+            shown = _write_file(file, among, rows, overwrite=overwrite)
         elif as_json:
             shown = _write_lines(rows)
         else:
@@ -156,7 +159,7 @@ def query(
 
 
 def _samples(runs: "list[Run]", asked: "SampleQuery") -> "Iterator[tuple[Run, SampleItem]]":
-    """The samples of all runs. A run that lacks a column of the query is left out with a word, unless all lack it."""
+    """Yield the samples of all runs. Skips a run without a column of the query, with a note, unless all lack it."""
     refused = 0
     for run in runs:
         items = iter(run.samples(asked))
@@ -175,7 +178,7 @@ def _samples(runs: "list[Run]", asked: "SampleQuery") -> "Iterator[tuple[Run, Sa
 
 
 def _where_there_are(runs: "list[Run]") -> str:
-    """The splits and steps there are, for who asked for others."""
+    """Return the existing splits and steps as a hint, if the query asked for others."""
     splits = [(run, split) for run in runs[:3] for split in run.splits()[:6]]
     listed = [f"{split.name} (steps {split.first_step} to {split.last_step})" for _, split in splits]
     return f" There are: {', '.join(listed)}." if listed else ""
@@ -191,8 +194,15 @@ def _write_lines(rows: "Iterable[tuple[Run, SampleItem]]") -> int:
     return shown
 
 
-def _write_file(file: Path, among: "list[Run]", rows: "Iterable[tuple[Run, SampleItem]]") -> int:
-    """Write a file beside the target, and move it there when it is whole."""
+def _exists(file: Path) -> NotWritable:
+    return NotWritable(f"{file} exists. Next: name another file, or add --overwrite to replace it")
+
+
+def _write_file(file: Path, among: "list[Run]", rows: "Iterable[tuple[Run, SampleItem]]", *, overwrite: bool) -> int:
+    """Write a file next to the target, and rename it when it is complete.
+
+    Raises `NotWritable`, also if the target appears meanwhile, unless `overwrite` is set.
+    """
     from rolloupe import export
 
     names = [run.value_names() for run in among]
@@ -209,7 +219,11 @@ def _write_file(file: Path, among: "list[Run]", rows: "Iterable[tuple[Run, Sampl
     try:
         with temporary.open("wb") as target:
             target.writelines(export.written(file.suffix[1:].lower(), columns, found()))
+        if not overwrite:
+            file.open("xb").close()  # fails if another process made the file meanwhile
         temporary.replace(file)
+    except FileExistsError:
+        raise _exists(file) from None
     except OSError as error:
         raise NotWritable(f"{file} cannot be written: {error.strerror or error}. Next: name another file") from None
     finally:
@@ -219,7 +233,7 @@ def _write_file(file: Path, among: "list[Run]", rows: "Iterable[tuple[Run, Sampl
 
 
 def _metric(item: "SampleItem", name: str) -> float | None:
-    """A sample metric of a sample."""
+    """Return a sample metric of a sample."""
     from rolloupe.query import value_of
 
     value = value_of(item, name)

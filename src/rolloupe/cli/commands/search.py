@@ -1,4 +1,4 @@
-"""`rolloupe search`: samples whose prompts or responses hold a text, and logged conversations of no sample."""
+"""`rolloupe search`: find samples by their prompts and responses, and logged conversations of no sample."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from rolloupe.query.search import Hit, SearchProgress, Snippet, Transcript
 
 LIMIT = 50
-"""Samples that are listed for a person unless `--limit` says otherwise; all are counted."""
+"""Samples that the terminal lists unless `--limit` changes it; all are counted."""
 
 ROLES = ("prompt", "response", "system", "user", "assistant", "tool")
 
 EXAMPLES = (
-    Example("rolloupe search RUN_DIR 'wait, let me'", "Where the model says so"),
+    Example("rolloupe search RUN_DIR 'wait, let me'", "Responses and prompts with these words"),
     Example("rolloupe search RUN_DIR --regex '\\\\boxed\\{-?\\d+\\}' --step 12", "A pattern, in one step"),
-    Example("rolloupe search RUN_DIR error --word --in tool --where 'reward < 0.5'", "What tools said, of bad samples"),
+    Example("rolloupe search RUN_DIR error --word --in tool --where 'reward < 0.5'", "Tool output in bad samples"),
     Example("rolloupe search RUN_DIR sorry --json --limit 10", "For a program"),
 )
 
@@ -36,28 +36,26 @@ EXAMPLES = (
 @click.option("--data-dir", "data_dirs", multiple=True, metavar="PATH", help="The same as PATH.")
 @options.one_run
 @click.option("--regex", is_flag=True, help="TEXT is a regular expression (RE2).")
-@click.option("--case", is_flag=True, help="Capitals and small letters differ.")
-@click.option("--word", is_flag=True, help="Not within longer words.")
+@click.option("--case", is_flag=True, help="Match case.")
+@click.option("--word", is_flag=True, help="Match whole words only.")
 @click.option(
-    "--in", "roles", multiple=True, type=click.Choice(ROLES), help="Only there; may be repeated. Default: both texts."
+    "--in", "roles", multiple=True, type=click.Choice(ROLES), help="Search only these texts. Repeatable. Default: both."
 )
 @click.option(
     "--split",
     metavar="NAME",
     help="One split, such as train or eval/aime24; eval stands for every eval/... Default: all.",
 )
-@click.option(
-    "--step", "steps", callback=steps_of, metavar="N|A:B", help="One step, or a range with both ends included."
-)
+@click.option("--step", "steps", callback=steps_of, metavar="N|A:B", help="One step, or an inclusive range.")
 @click.option("--group", metavar="ID", help="One group.")
 @click.option("--where", default="", metavar="CONDITIONS", help="Only these samples: see `rolloupe query`.")
 @click.option(
     "--limit",
     type=click.IntRange(0, 2**53),
     metavar="N",
-    help=f"List so many at most; all are counted. Default: {LIMIT}, with --json all.",
+    help=f"List at most N; all are counted. Default: {LIMIT}, with --json all.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on each line.")
 @options.reading
 def search(
     words: tuple[str, ...],
@@ -77,17 +75,16 @@ def search(
 ) -> int:
     """Find a text in prompts and responses, newest step first.
 
-    Capitals and small letters are the same unless --case is given. Where several runs are at PATH all are searched, one
-    after another. --in names who says it: `system`, `user`, `assistant` and `tool` take longer, since samples are read
-    whole for them.
+    The search ignores case unless you give --case, and takes several runs at PATH one after another. --in chooses the
+    speaker: `system`, `user`, `assistant` and `tool` take longer, since the search reads whole samples for them.
 
-    Behind the samples come the conversations that a trainer logged for a step and that no sample shows, unless --where
-    or --group asks for certain samples.
+    After the samples, the command lists logged conversations that no sample shows, unless --where or --group narrows
+    the search to certain samples.
 
-    With --json, an object of a sample has `kind` `sample`, what `rolloupe query` gives of it, `snippets` and `more`,
-    true where the snippets are not all. A snippet has `role` and `pieces`, in turn context and hit. A conversation has
-    `kind` `transcript`, `run`, `split`, `step`, `title`, `snippets`, `more` and `at`: where in the step's report it
-    stands, as numbers of children, `0.3.1`. Exit code 1 says that nothing was found.
+    With --json, the object of a sample has `kind` `sample`, the keys of `rolloupe query`, `snippets` and `more` (true
+    if there are more snippets). A snippet has `role` and `pieces`, which alternate between context and hit. A
+    conversation has `kind` `transcript`, `run`, `split`, `step`, `title`, `snippets`, `more` and `at`: its path in the
+    step's report, as child numbers such as `0.3.1`. Exit code 1: the text was not found.
     """
     *paths, text = words or ("",)
     if not (text and (paths or data_dirs)):
@@ -107,7 +104,7 @@ def search(
         for run in among:
             try:
                 ended, count = _search(run, text, asked, left, as_json=as_json, many=len(among) > 1)
-            except (BadQuery, NotFound) as error:  # a split or a column that only others have
+            except (BadQuery, NotFound) as error:  # a split or a column that only other runs have
                 refused += 1
                 if refused == len(among) or isinstance(error, BadPattern):
                     raise
@@ -127,7 +124,7 @@ def search(
 def _search(
     run: "Run", text: str, asked: dict[str, Any], limit: int | None, *, as_json: bool, many: bool
 ) -> "tuple[SearchProgress, int]":
-    """Search a run, and write what is found. Returns how it ended, and how many were written."""
+    """Search a run, and write the hits. Returns the final progress, and the number of hits written."""
     hits = run.search(text, limit=limit, **asked)
     count, last = 0, None
     with progress.searching() as advanced:
@@ -185,7 +182,7 @@ def _print_transcript(run: "Run", hit: "Transcript", *, many: bool) -> None:
 
 
 def _shown(snippet: "Snippet") -> "Text":
-    """A snippet on one line, what was found marked."""
+    """Return a snippet on one line, with the hits highlighted."""
     shown = line(f"    {snippet.role}: ", "dim") + line("" if snippet.is_start else "…", "dim")
     for place, piece in enumerate(snippet.pieces):
         shown.append_text(line(piece, "bold reverse" if place % 2 else ""))

@@ -1,4 +1,4 @@
-"""`rolloupe show`: one sample, whole."""
+"""`rolloupe show`: print one whole sample."""
 
 import re
 import sys
@@ -25,12 +25,12 @@ EXAMPLES = (
     Example("rolloupe show RUN_DIR train/12#40", "Sample number 40 of a step, from 0"),
     Example("rolloupe show RUN_DIR train/12/3/97 --raw > sample.json", "Its record, as the trainer wrote it"),
     Example("rolloupe show RUN_DIR train/12.jsonl:0-4096 --bytes | less", "A record that could not be read"),
-    Example("rolloupe show RUN_DIR train/12/3/97 --json | jq .turns", "Everything that Rolloupe reads of it"),
+    Example("rolloupe show RUN_DIR train/12/3/97 --json | jq .turns", "Everything that Rolloupe reads from it"),
 )
 
 RANGE = re.compile(r"(?P<file>.+):(?P<start>\d{1,18})-(?P<stop>\d{1,18})", re.DOTALL)
 NUMBERED = re.compile(r"(?P<split>[^#]+)/(?P<step>-?\d{1,18})#(?P<number>\d{1,18})", re.DOTALL)
-"""A sample by its number in its step; in ids a `#` is written %23."""
+"""A sample by its number in its step; ids escape `#` as %23."""
 
 BLOCK_BYTES = 2**20
 
@@ -48,16 +48,14 @@ STYLES = {
 @click.argument("words", nargs=-1, metavar="PATH... ID")
 @click.option("--data-dir", "data_dirs", multiple=True, metavar="PATH", help="The same as PATH.")
 @options.one_run
-@click.option(
-    "--raw", is_flag=True, help="The record as it stands in its file, byte for byte where no terminal reads it."
-)
+@click.option("--raw", is_flag=True, help="The record as its file holds it, byte for byte unless a terminal shows it.")
 @click.option(
     "--bytes",
     "as_bytes",
     is_flag=True,
-    help="ID is FILE:START-STOP, as `rolloupe doctor` has it: these bytes of a file of the run, read or not.",
+    help="ID is FILE:START-STOP, as `rolloupe doctor` prints it: show these bytes of one of the run's files.",
 )
-@click.option("--json", "as_json", is_flag=True, help="The sample with all its turns and fields as a JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print the sample, with all its turns and fields, as JSON.")
 @options.reading
 def show(
     words: tuple[str, ...],
@@ -68,14 +66,14 @@ def show(
     as_json: bool,
     **reading: Any,
 ) -> None:
-    """Show one sample, whole.
+    """Show one whole sample.
 
-    An ID is split/step/group/index, as `rolloupe query` and the address of the page have it; or split/step#N, sample
-    number N of a step, counted from 0 in the order of its files.
+    An ID is split/step/group/index, as in `rolloupe query` and the page's address; or split/step#N, sample number N of
+    a step, counted from 0 in file order.
 
     With --json, the object has id, run and the fields of `rolloupe.Sample`; numbers that JSON lacks are the strings
-    "NaN", "Infinity" and "-Infinity". In the terminal, control characters are shown as signs such as ␛, and several
-    placeholders of a template in a row as one, with their number.
+    "NaN", "Infinity" and "-Infinity". The terminal shows control characters as symbols such as ␛, and repeated template
+    placeholders as one, with their number.
     """
     if raw + as_bytes + as_json > 1:
         raise click.UsageError("--raw, --bytes and --json exclude each other.", click.get_current_context())
@@ -100,7 +98,7 @@ def show(
 
 
 def _holding(runs: "Runs", run_id: str | None, sample_id: str) -> "tuple[Run, str]":
-    """The run that has the sample, and its id. Raises `NotFound` where none has, or several."""
+    """Return the run that has the sample, and its id. Raises `NotFound` if no run has it, or several."""
     among = options.chosen(runs, run_id)
     if not among:
         options.explain_nothing(runs)
@@ -118,7 +116,7 @@ def _holding(runs: "Runs", run_id: str | None, sample_id: str) -> "tuple[Run, st
 
 
 def _by_number(run: "Run", place: re.Match[str]) -> str | None:
-    """The id of a sample by its number in its step; None where the run has no such step, or fewer samples in it."""
+    """Return the id of a sample by its number in its step; None if the run has no such step or sample."""
     try:
         asked = run.samples(split=place["split"], step=int(place["step"]), where=f"number = {place['number']}", limit=1)
         return next((str(item.key) for item in asked), None)
@@ -132,13 +130,13 @@ def _write_raw(run: "Run", sample_id: str) -> None:
 
 
 def _write_bytes(runs: "Runs", run_id: str | None, place: str) -> None:
-    """Write a range of bytes of a file, a block at a time."""
+    """Write a byte range of a file, one block at a time."""
     found = RANGE.fullmatch(place)
     if found is None:
         raise click.UsageError(f"{place!r} is not FILE:START-STOP.", click.get_current_context())
     among = options.chosen(runs, run_id)
     if len(among) != 1:
-        raise NotFound(f"choose the run with --run: {', '.join(run.id for run in among[:20]) or 'there is none'}")
+        raise NotFound(f"choose the run with --run: {', '.join(run.id for run in among[:20]) or 'no run was found'}")
     start, stop = int(found["start"]), int(found["stop"])
     if start >= stop:
         raise click.UsageError(f"{place!r}: the range ends where it begins or before.", click.get_current_context())
@@ -150,7 +148,7 @@ def _write_bytes(runs: "Runs", run_id: str | None, place: str) -> None:
 
 
 def _write(data: bytes) -> None:
-    """Bytes as they are; where a terminal reads them, as text that does not steer it."""
+    """Write bytes as they are; in a terminal, as text without control characters."""
     if sys.stdout.isatty():
         tell(visible(data.decode("utf-8", "replace")))
     else:
@@ -187,6 +185,8 @@ def _page(run: "Run", sample: "Sample") -> "Iterator[Text]":
 
 
 def _facts(sample: "Sample") -> Iterator[tuple[str, str]]:
+    from rolloupe.derive import PREFIX, values_of_sample
+
     row, where = sample.row, sample.locator
     yield "reward", number(row.reward)
     yield "advantage", number(row.advantage)
@@ -200,6 +200,8 @@ def _facts(sample: "Sample") -> Iterator[tuple[str, str]]:
     for name, value in row.metrics.items():
         yield name, number(value)
     yield from row.tags.items()
+    for name, derived in values_of_sample(row).items():
+        yield f"{PREFIX}{name}", derived if isinstance(derived, str) else number(derived)
     for name, fact in sample.facts.items():
         yield name, fact if isinstance(fact, str) else number(fact)
     if sample.series:
@@ -230,6 +232,6 @@ def _body(turn: "Turn") -> "Text":
 
 
 def _part(part: "Part") -> "Text":
-    """A part as it was written, but for placeholders of a template: several in a row are one, with their number."""
+    """Return a part as written, but repeated template placeholders as one, with their number."""
     shown = part.text if part.raw is None or part.kind == "placeholder" else part.raw
     return block(shown, STYLES.get(part.kind, ""))

@@ -1,4 +1,4 @@
-"""`rolloupe steps`: how the reward moved, step by step."""
+"""`rolloupe steps`: list the rewards by step."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -32,17 +32,17 @@ EXAMPLES = (
     metavar="NAME",
     help="One split, such as train or eval/aime24; eval stands for every eval/... Default: all.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on each line.")
 @options.reading
 def steps(run_id: str | None, split: str | None, as_json: bool, **place: Any) -> int:
-    """List the steps of a run: samples, and their rewards.
+    """List the steps of a run: number of samples, and their rewards.
 
-    Splits come one after another, train first. Rewards are over the finite values of what was trained on; how many
-    samples of it have none stands beside them.
+    Splits follow one another, train first. Rewards cover the finite values of trained samples; a column counts the
+    trained samples without one.
 
-    With --json, an object has run, split, step, samples, discarded (how many of the samples were not trained on),
-    reward_mean, reward_std (the population's), without_reward and state ("being written" or "incomplete" where the
-    format can tell, else null). Without any reward, mean and deviation are null.
+    With --json, each object has run, split, step, samples, discarded (a count), reward_mean, reward_std (of the
+    population), without_reward and state ("being written" or "incomplete" if the format can tell, else null). Without
+    any reward, mean and deviation are null.
     """
     with options.opened(options.place_of(**place), run_id=run_id) as runs:
         if not len(runs):
@@ -51,12 +51,12 @@ def steps(run_id: str | None, split: str | None, as_json: bool, **place: Any) ->
         found = _steps(runs, run_id, split)
         shown = _write_lines(found) if as_json else _write_table(found)
         if not shown:
-            complain("No sample is there yet.")
+            complain("There are no samples yet.")
         return OK if shown else NOTHING
 
 
 def _steps(runs: "Runs", run_id: str | None, split: str | None) -> "Found":
-    """The steps of all runs. Raises `NotFound` where no run has the split."""
+    """Return the steps of all runs. Raises `NotFound` if no run has the split."""
     known: dict[str, None] = {}
     is_there = split is None
     for run in options.chosen(runs, run_id):

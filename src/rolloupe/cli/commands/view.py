@@ -1,4 +1,4 @@
-"""`rolloupe view`: the page in the browser."""
+"""`rolloupe view`: open the page in the browser."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -13,14 +13,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 EXAMPLES = (
     Example("rolloupe view RUN_DIR", "One run, or all below a folder"),
     Example("rolloupe view RUN_DIR --format generic --port 8090", "As this format, on this port"),
-    Example("ssh -L 8080:127.0.0.1:8080 gpu-box", "From your own machine, to a viewer that runs on gpu-box"),
+    Example("ssh -L 8080:127.0.0.1:8080 gpu-box", "On your own machine, for a viewer that runs on gpu-box"),
     Example("rolloupe view RUN_DIR --host 0.0.0.0 --allow-host gpu-box", "For a network, with the token"),
-    Example("rolloupe view RUN_DIR --host 0.0.0.0 --no-token --cors '*'", "Open to everybody who reaches the port"),
+    Example("rolloupe view RUN_DIR --host 0.0.0.0 --no-token --cors '*'", "Open to everybody who can reach the port"),
 )
 
 
 def serving(command: F) -> F:
-    """Add the options of the server."""
+    """Add the server's options."""
     for option in reversed(SERVER_OPTIONS):
         command = option(command)
     return command
@@ -29,14 +29,14 @@ def serving(command: F) -> F:
 SERVER_OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="The address to listen on."),
     click.option("--port", type=click.IntRange(0, 65535), metavar="PORT", help="Default: 8080, or the next free one."),
-    click.option("--base-path", default="", metavar="PREFIX", help="Before every address, for a proxy: /rollouts."),
+    click.option("--base-path", default="", metavar="PREFIX", help="Prefix of all addresses, for a proxy: /rollouts."),
     click.option(
         "--cache-memory",
         type=click.IntRange(0, 2**31),
         default=64,
         show_default=True,
         metavar="MB",
-        help="Memory for answers that are kept.",
+        help="Memory for cached answers.",
     ),
     click.option(
         "--cache-entries",
@@ -44,14 +44,14 @@ SERVER_OPTIONS: tuple[Callable[[Any], Any], ...] = (
         default=1000,
         show_default=True,
         metavar="N",
-        help="How many are kept at most.",
+        help="Maximum number of cached answers.",
     ),
     options.budget,
     options.state,
     click.option("--no-browser", is_flag=True, help="Do not open a browser."),
-    click.option("--token", metavar="VALUE", help="Ask for this token. Default: a random one, kept over restarts."),
-    click.option("--no-token", is_flag=True, help="Ask for none: whoever reaches the port can read the runs."),
-    click.option("--rotate-token", is_flag=True, help="Draw a new random token, which ends all sessions."),
+    click.option("--token", metavar="VALUE", help="Require this token. Default: a random one, kept across restarts."),
+    click.option("--no-token", is_flag=True, help="Require no token: anyone who can reach the port can read the runs."),
+    click.option("--rotate-token", is_flag=True, help="Generate a new random token, which ends all sessions."),
     click.option(
         "--allow-host",
         "allow_hosts",
@@ -63,13 +63,13 @@ SERVER_OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--cors",
         multiple=True,
         metavar="ORIGIN",
-        help="An origin whose pages may read the answers; * for any. Repeatable.",
+        help="An origin whose pages may read the server's answers; * for any. Repeatable.",
     ),
 )
 
 
 def start(place: options.RunPaths, *, cache_memory: int, no_browser: bool, **server: Any) -> None:
-    """Serve the runs of a place until interrupted."""
+    """Serve the runs until interrupted."""
     from rolloupe.server.process.serve import serve
 
     serve(
@@ -99,8 +99,8 @@ def view(
 ) -> None:
     """Show runs in the browser, live.
 
-    Prints the address, and opens a browser where there is one. The page follows the runs at PATH while they grow. The
-    server listens on this machine alone and asks for a token, which the address carries. Ctrl-C ends it.
+    Prints the address, and opens a browser if there is one. The page follows the runs at PATH while they grow. The
+    server listens only on this machine and requires a token, which the address contains. Ctrl-C stops it.
     """
     place = options.place_of(
         paths, data_dirs, index_dir, format, follow_symlinks=follow_symlinks, fields=fields, reward_key=reward_key,

@@ -1,7 +1,6 @@
 """Any JSON lines whose rows hold text and a score under usual names: verl, SkyRL, AReaL, verifiers, own scripts.
 
-Where a step, a group or a split is not in the row, it is taken from the names of files and folders, and from equal
-prompts.
+If a row lacks a step, group or split, names of files and folders, and equal prompts, supply it.
 """
 
 import re
@@ -24,13 +23,15 @@ from rolloupe.formats.generic.keys import (
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.field_map import ROLES, Fields, renamed
 from rolloupe.formats.reading.files import FolderEntry, alone, files, folders, links_of, stem
-from rolloupe.formats.reading.jsonl import JsonlFormat, Record, References, Unusable, step_of
+from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import look, look_into
+from rolloupe.formats.reading.records import Record, References, Unusable, step_of
 from rolloupe.formats.unreadable import is_foreign
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source, TokenSeries
+from rolloupe.storage import is_file
 
 MAX_STEP_FOLDERS = 100_000
-"""Folders named by a step below one run; more are not looked at."""
+"""Number of step folders to look at below one run."""
 
 _EVAL_WORDS = {"eval", "evals", "evaluation", "val", "valid", "validation", "test"}
 _SEPARATOR = re.compile(r"[_\-.\s]+")
@@ -48,19 +49,19 @@ class Generic(JsonlFormat):
     name = "generic"
     title = "JSON lines with text and a score"
     series_in_samples = True
+    takes_field_map = True
     recognises = (
         "`.jsonl` or `.ndjson` files whose rows hold a text or a list of messages (prompt: "
         f"{_listed(PROMPTS)}; response: {_listed(RESPONSES)}; or `messages` alone) and a score ({_listed(SCORES)})."
     )
     layout = (
         "One file, a folder of files, or a folder whose folders are named by a step (`global_step_3_evals/`, `12/`) "
-        "and hold such files. Files whose rows hold no sample (`aggregated_results.jsonl`), and those of NeMo-Gym, are "
-        "left aside."
+        "and hold such files. Files without samples (`aggregated_results.jsonl`) and files of NeMo-Gym are left out."
     )
     identity = (
         f"step = {_listed(STEPS)}, else the number in the name of the folder or the file, else 0; group = "
-        f"{_listed(GROUPS)}, `uid` without its last two numbers, `id` where messages are stored "
-        "beside it, else a hash of the prompt; index = `{file}:{byte offset}`. Split `train`, or `eval/{name}` where "
+        f"{_listed(GROUPS)}, `uid` without its last two numbers, `id` if messages are stored "
+        "beside it, else a hash of the prompt; index = `{file}:{byte offset}`. Split `train`, or `eval/{name}` if the "
         "file or folder is named after an evaluation (`val_...`, `global_step_3_evals/gsm8k.jsonl`)."
     )
     reads = (
@@ -76,7 +77,7 @@ class Generic(JsonlFormat):
             ),
         ),
         ("`advantage`", "advantage"),
-        ("`discarded`", "why it was not trained on, a text"),
+        ("`discarded`", "why the trainer discarded it, a text"),
         ("`status`, `finish_reason`, `stop_reason`, `stop_condition`, `is_truncated`, `error`", "status"),
         ("`ground_truth`, `gts`, `label`, `target`, `answer`, ...", "ground truth"),
         ("`response_length`, `completion_tokens`, `prompt_len`, `seqlen`, ...", "token counts"),
@@ -88,14 +89,14 @@ class Generic(JsonlFormat):
     )
     limits = (
         "A row without any of the text and score keys is listed as a problem. Token ids without text are not decoded. "
-        "Rows with other keys are read where `--map FILE` (in Python `fields=`) says which key is what: a TOML file of "
-        f'lines such as `reward = "grade.total"`. Its roles are {_listed(tuple(ROLES))}; a key with dots leads into '
+        "Rows with other keys are read with `--map FILE` (in Python `fields=`), which maps roles to keys: a TOML file "
+        f'of lines such as `reward = "grade.total"`. The roles are {_listed(tuple(ROLES))}; a key with dots leads into '
         "objects, and by numbers into lists."
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
-        if path.is_file():
+        if is_file(path):
             return self._found(path, stem(path.name), [alone(path)], "one file", "", forced=forced)
         root = link_root or str(path.resolve())
         listed = [
@@ -121,7 +122,7 @@ class Generic(JsonlFormat):
         """See `Format`."""
         found = []
         for part in run.parts:
-            if Path(part.path).is_file():
+            if is_file(part.path):
                 found.append(_source(run, Location(part.path, links_of(run))))
                 continue
             listed = files(part.path, links_of(run))
@@ -174,6 +175,7 @@ class Generic(JsonlFormat):
             tags=tags | reward.tags,
             prompt=prompt,
             response=fields.joined(response_value, thoughts=True),
+            messages=fields.chat(response_value),
         )
 
     def references(self, record: Record) -> References:
@@ -193,7 +195,7 @@ class Generic(JsonlFormat):
             prompt_text=row.prompt,
             response_text=row.response,
             prompt_messages=fields.messages(prompt),
-            response_messages=fields.messages(response),
+            response_messages=fields.chat(response),
             label=self.references(record).label,
             series=_series(roles, record),
             extra={key: fields.showable(value) for key, value in record.items() if not roles.shows(key, value, row)},
@@ -216,7 +218,7 @@ def _source(run: RunInfo, location: Location) -> Source:
 
 
 def _split(run: RunInfo, name: str) -> str:
-    """`eval/NAME` where the file, a folder of the run on the way to it, or the run's own folder is an evaluation's."""
+    """`eval/NAME` if the file, a folder between it and the run, or the run's own folder names an evaluation."""
     *above, file = stem(name).split("/")
     words = [word for word in _words(file) if not _NO_NAME.fullmatch(word)]
     if words and words[0] in _EVAL_WORDS:
@@ -236,7 +238,7 @@ _with_samples: set[tuple[str, int, Fields, bool]] = set()
 
 
 def _may_hold_samples(entry: FolderEntry, named: Fields, *, forced: bool) -> bool:
-    """Tell whether rows of a file may be samples. Remembered once some were, as a file may begin with others."""
+    """Return whether rows of a file may be samples. Remembers a yes, as a file may begin with other rows."""
     key = (entry.path, entry.inode, named, forced)
     if key in _with_samples:
         return True
@@ -275,4 +277,4 @@ def _series(roles: Roles, record: Record) -> list[TokenSeries]:
     if roles.score and isinstance(record[roles.score], list):
         found["token_rewards"] = record[roles.score]
     arrays = {key: tokens.read_floats(value) for key, value in found.items()}
-    return [TokenSeries(name=key, values=values.tolist()) for key, values in arrays.items() if values is not None]
+    return [TokenSeries(name=key, values=tokens.packed(values)) for key, values in arrays.items() if values is not None]

@@ -1,10 +1,10 @@
-"""The usual names: which member of a row is its prompt, its response, its score, its step, and so on."""
+"""The usual names: the member of a row that is its prompt, its response, its score, its step, and so on."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.jsonl import Record
+from rolloupe.formats.reading.records import Record
 from rolloupe.model import SampleRow, Status
 
 PROMPTS = ("prompt", "input", "question", "query", "problem", "input_prompt", "instruction", "prompt_text")
@@ -36,13 +36,13 @@ SERIES = (
 
 _TELLING = frozenset((*PROMPTS, *RESPONSES, *MESSAGES, *SCORES))
 _LISTS = _TELLING | {"error"}
-"""The keys whose value may be a list that counts for something."""
+"""The keys whose value may be a meaningful list."""
 
 Test = Callable[[object], bool]
 
 
 class Roles(NamedTuple):
-    """The key in each role, None where there is none."""
+    """The key in each role, None for a role without one."""
 
     prompt: str | None
     response: str | None
@@ -56,12 +56,12 @@ class Roles(NamedTuple):
     counts: dict[str, str]
 
     def described(self) -> str:
-        """For a person: the keys that tell a sample."""
+        """For a person: the keys that identify a sample."""
         keys = [key for key in (self.prompt, self.response, self.messages, self.score) if key]
         return f"rows have {', '.join(keys[:-1])} and {keys[-1]}"
 
     def texts(self, record: Record) -> tuple[Any, Any]:
-        """Prompt and response; where there are only messages, the response begins at the first assistant's."""
+        """Prompt and response; of messages alone, the response begins at the first assistant message."""
         prompt = record.get(self.prompt) if self.prompt else None
         if self.messages is None:
             return prompt, record.get(self.response) if self.response else None
@@ -77,7 +77,7 @@ class Roles(NamedTuple):
         return fields.count(record[key]) if key else None
 
     def status(self, record: Record) -> tuple[Status, str]:
-        """The status, from a word or from what else tells it."""
+        """The status, from a word or from other keys that imply it."""
         if self.status_key:
             return fields.status(record[self.status_key])
         if record.get("error"):
@@ -89,7 +89,7 @@ class Roles(NamedTuple):
         return "unknown", ""
 
     def rest(self, record: Record) -> tuple[dict[str, float], dict[str, str]]:
-        """Sample metrics and tags: what has no role, and is a number or a short text."""
+        """Sample metrics and tags: numbers and short texts without a role."""
         metrics: dict[str, float] = {}
         tags: dict[str, str] = {}
         taken = {*self[:9], *self.counts.values(), "uid", "advantage"}
@@ -106,7 +106,7 @@ class Roles(NamedTuple):
         return metrics, tags
 
     def shows(self, key: str, value: object, row: SampleRow) -> bool:
-        """Tell whether a member is shown outside of the extra fields."""
+        """Whether a member appears outside the extra fields."""
         if key in row.metrics or key in row.tags or key in (self.prompt, self.response, self.messages, self.label):
             return True
         if key == self.score:
@@ -123,7 +123,7 @@ class Roles(NamedTuple):
 
 
 def roles_of(record: Record) -> Roles:
-    """Find the key in each role: the first usual name whose value is of the right type, if there is one."""
+    """Find the key in each role: the first usual name whose value has the right type, if any."""
     prompt = _first(record, PROMPTS, _is_text) or _first(record, PROMPTS, _is_any)
     response = _first(record, RESPONSES, _is_response) or _first(record, RESPONSES, _is_any)
     messages = _first(record, MESSAGES, fields.is_messages)
@@ -145,22 +145,22 @@ def roles_of(record: Record) -> Roles:
 
 
 def has_text(record: Record, roles: Roles) -> bool:
-    """Tell whether a row has a text or messages in one of these roles."""
+    """Whether a row has a text or messages in one of these roles."""
     return any(key and _is_text(record[key]) for key in (roles.prompt, roles.response, roles.messages))
 
 
 def has_sample(record: Record, roles: Roles) -> bool:
-    """Tell whether a row is a sample for certain: it has a text and a score."""
+    """Whether a row is certainly a sample: it has a text and a score."""
     return roles.score is not None and has_text(record, roles)
 
 
 def is_aside(key: str) -> bool:
-    """Tell whether a list under this key is nothing but a token series or an extra field."""
+    """Whether a list under this key is only ever a token series or an extra field."""
     return key not in _LISTS
 
 
 def may_be_sample(record: Record) -> bool:
-    """Tell whether a row has any usual name of a text or a score, of whatever type its value is."""
+    """Whether a row has any usual name of a text or a score, whatever the type of its value."""
     return not _TELLING.isdisjoint(record)
 
 

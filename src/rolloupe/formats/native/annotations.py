@@ -1,6 +1,6 @@
-"""What a native run learns of a sample after it was written: lines of `annotations/`, joined by uid.
+"""Annotations of native runs: lines of `annotations/`, joined by uid.
 
-Their places come from the index. Without it, or where a file no longer holds what the index says, files are searched.
+The index supplies their places. Without it, or if a file no longer holds what the index recorded, files are searched.
 """
 
 import os
@@ -13,27 +13,28 @@ from rolloupe.errors import SourceChanged
 from rolloupe.formats.prime_rl import annotations
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import files, links_of
-from rolloupe.formats.reading.jsonl import Record, Unusable, parse, strip_bom
+from rolloupe.formats.reading.jsonl import parse, strip_bom
+from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.model import Annotation, Location, Locator, RunInfo, SampleRow, Source
 
 FOLDER = "annotations"
 MAX_PLACES = 1000
-"""So many lines about one sample, the newest, are read for it."""
+"""Number of lines to read for one sample, the newest."""
 
 Raw = Callable[[Source, Locator], bytes]
 
 
 class AnnotationLine(NamedTuple):
-    """A line of annotations: its file, as the run calls it, and what it says."""
+    """A line of annotations: its file, named relative to the run, and its content."""
 
     source: str
     record: Record
 
 
 def about(run: RunInfo, uid: str, places: Sequence[Locator] | None, raw: Raw) -> tuple[list[AnnotationLine], list[str]]:
-    """Return the lines about a sample, oldest first, and what could not be read.
+    """Return the lines about a sample, oldest first, and the problems of unreadable lines.
 
-    `places` says where they stand, oldest first; None where nobody knows. `raw` reads the bytes at a place.
+    `places` are their places, oldest first; None if unknown. `raw` reads the bytes at a place.
     """
     held = files(os.path.join(run.root, FOLDER), links_of(run)) if uid and places != [] else []
     held.sort(key=lambda one: text.natural(one.name))
@@ -63,7 +64,7 @@ def _searched(held_at: dict[str, Location], uid: str) -> tuple[list[AnnotationLi
 
 
 def _at(source: Source, places: list[Locator], uid: str, raw: Raw) -> list[AnnotationLine] | None:
-    """The lines at some places of a file; None where one of them is no longer about the sample."""
+    """The lines at some places of a file; None if one of them is no longer about the sample."""
     found = []
     for place in places:
         try:
@@ -77,7 +78,7 @@ def _at(source: Source, places: list[Locator], uid: str, raw: Raw) -> list[Annot
 
 
 def fold(row: SampleRow, said: Annotation) -> None:
-    """Have what was learned of a sample take the place of what was known."""
+    """Let annotations override the values of a sample."""
     row.advantage = row.advantage if said.advantage is None else said.advantage
     row.discarded = row.discarded if said.discarded is None else said.discarded
     row.metrics = row.metrics | said.metrics

@@ -12,10 +12,10 @@ def derived(
     metrics: Mapping[str, float],
     series: Mapping[str, SeriesFacts],
 ) -> dict[str, float]:
-    """Return rewards beside the reward with their gaps, and mean, sum and greatest of log-ratio and KL.
+    """Return other rewards with their gaps to the reward, and mean, sum and maximum of log-ratio and KL.
 
-    The log-ratio is logprobs - ref_logprobs, whose sums a line tells: its sum follows where both are of as many tokens.
-    A KL is told only where a series `kl` was recorded; what was recorded as a metric is left alone.
+    The log-ratio is logprobs - ref_logprobs. A line holds the sum of each series: the sum of the log-ratio follows if
+    both cover as many tokens. KL needs a recorded series `kl`; recorded metrics are never overwritten.
     """
     found = {} if ref_reward is None else {"ref_reward": ref_reward}
     for gap, other in (("reward_gap", ref_reward), ("valid_reward_gap", metrics.get("valid_reward"))):

@@ -1,4 +1,4 @@
-"""Rolloupe's own layout, written by `rolloupe.record`: docs/native-format.md specifies it.
+"""Rolloupe's own layout, written by `rolloupe.record`; docs/native-format.md specifies it.
 
 Text and numbers are JSON lines; token series lie in small Parquet parts, which a line names by number and row.
 """
@@ -20,14 +20,13 @@ from rolloupe.formats.native.token_parts import PartUnreadable, part_path, read_
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading import trainer_files as trainer
 from rolloupe.formats.reading.files import file_of, files, folders, links_of, plain_name, stem
-from rolloupe.formats.reading.jsonl import JsonlFormat, Record, References, Unusable, step_of
+from rolloupe.formats.reading.jsonl import JsonlFormat
+from rolloupe.formats.reading.records import Record, References, Unusable, step_of
 from rolloupe.model import (
     Annotation,
     Checkpoint,
     Location,
     Locator,
-    LoggedTranscript,
-    LogNode,
     MetricRow,
     Problem,
     RunFile,
@@ -40,11 +39,12 @@ from rolloupe.model import (
     Source,
     TokenSeries,
 )
+from rolloupe.storage import is_file, is_folder
 
 MARKER = "rolloupe.json"
 VERSION = 1
 MAX_ERROR_CHARS = 4_000
-"""So much of what a failed rollout raised is shown with it, from its end; all of it is among the extra fields."""
+"""Number of characters shown from the end of a failed rollout's error; the extra fields hold all of it."""
 
 _WHAT = {
     MARKER: "what the run is", "config.json": "configuration", "code.diff": "changes of the code",
@@ -72,7 +72,7 @@ _PLACED = {
     **dict.fromkeys(("tokens", "dropped", "uneven"), _list), "launch": fields.count,
     **dict.fromkeys(("prompt", "response", "ref_response", "label"), fields.as_text),
 }  # fmt: skip
-"""The keys that have a place of their own, and how they are read: what cannot be read so is kept as extra."""
+"""The keys with a place of their own, and their readers: a value that its reader rejects becomes an extra field."""
 
 
 class Native(JsonlFormat):
@@ -80,13 +80,13 @@ class Native(JsonlFormat):
 
     name = "native"
     title = "Rolloupe"
-    recognises = f'A folder with a file `{MARKER}` that says `"layout": "rolloupe"`.'
-    layout = "[docs/native-format.md](native-format.md) specifies it; open the folder, or what lies in it."
+    recognises = f'A folder with a file `{MARKER}` that holds `"layout": "rolloupe"`.'
+    layout = "[docs/native-format.md](native-format.md) specifies it; open the folder, or anything inside it."
     identity = "split, step, group and index as they were recorded; `uid` joins annotations."
     reads = (
         ("`samples/`", "samples"),
-        ("`annotations/`", "what was learned of them afterwards; of each value the newest counts"),
-        ("`tokens/`", "token series, read with the one sample that they belong to"),
+        ("`annotations/`", "annotations of samples; the newest value wins"),
+        ("`tokens/`", "token series, read with their sample"),
         ("`metrics/`, `config.json`, `checkpoints.jsonl`, `code.diff`", "metrics, configuration, checkpoints, code"),
         (
             "derived",
@@ -98,12 +98,13 @@ class Native(JsonlFormat):
         ("any other key", "extra"),
     )
     limits = "Files of a later version are refused, with a message."
+    annotates_by_place = True
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
         links = link_root or str(path.resolve())
         marker = _marker(path, links)
-        if marker is None and forced and (path.is_file() or files(str(path), links)):
+        if marker is None and forced and (is_file(path) or files(str(path), links)):
             marker = {"version": VERSION}
         if marker is None:
             return []
@@ -119,9 +120,14 @@ class Native(JsonlFormat):
             )
         ]  # fmt: skip
 
+    def run_around(self, path: Path) -> Path | None:
+        """See `Format`: the run's folder, or any file in it."""
+        folder = path if is_folder(path) else path.parent
+        return folder.parent if folder.name in FOLDERS and self.detect(folder.parent) else None
+
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`. A file of samples that was named alone is read alone."""
-        if os.path.isfile(run.root):
+        if is_file(run.root):
             return [Source(path=run.root, name=os.path.basename(run.root), root=links_of(run))]
         marker = _marker(Path(run.root), links_of(run))
         if marker is None:
@@ -177,6 +183,7 @@ class Native(JsonlFormat):
             series=series,
             prompt=prompt,
             response=fields.joined(record.get("response"), thoughts=True),
+            messages=fields.chat(record.get("response")),
         )
 
     def references(self, record: Record) -> References:
@@ -195,8 +202,8 @@ class Native(JsonlFormat):
             turns=fields.prompt_turns(record.get("prompt")) + fields.response_turns(record.get("response")),
             prompt_text=row.prompt,
             response_text=row.response,
-            prompt_messages=fields.messages(record.get("prompt")),
-            response_messages=fields.messages(record.get("response")),
+            prompt_messages=fields.chat(record.get("prompt")),
+            response_messages=fields.chat(record.get("response")),
             label=held.label,
             ref_turns=held.turns,
             ref_reward=fields.number(record.get("ref_reward")),
@@ -209,13 +216,17 @@ class Native(JsonlFormat):
         """See `JsonlFormat`: add token series, and what annotations say."""
         self._add(run, record, sample, None)
 
-    def load_with(self, run: RunInfo, source: Source, locator: Locator, said: Sequence[Locator]) -> Sample:
-        """See `TakesPlaces`."""
-        return self.loaded(run, source, locator, lambda run, record, sample: self._add(run, record, sample, said))
+    def load_annotated(self, run: RunInfo, source: Source, locator: Locator, annotations: Sequence[Locator]) -> Sample:
+        """See `Format`."""
 
-    def _add(self, run: RunInfo, record: Record, sample: Sample, said: Sequence[Locator] | None) -> None:
+        def annotate(run: RunInfo, record: Record, sample: Sample) -> None:
+            self._add(run, record, sample, annotations)
+
+        return self.loaded(run, source, locator, annotate)
+
+    def _add(self, run: RunInfo, record: Record, sample: Sample, places: Sequence[Locator] | None) -> None:
         _add_series(run, sample.locator.source, record, sample)
-        lines, notes = annotations.about(run, sample.row.uid, said, self.raw)
+        lines, notes = annotations.about(run, sample.row.uid, places, self.raw)
         sample.notes += notes
         for line in lines:
             annotations.fold(sample.row, _annotation(line.record, 0, 0))
@@ -224,33 +235,33 @@ class Native(JsonlFormat):
         _under_the_mask(sample.series)
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
-        """See `TrainerFiles`."""
+        """See `Format`."""
         rows = [row for one in _metrics_files(run) for row in _latest_sums(trainer.records(one))]
         flat = [{**_named(row.get("values")), "step": row.get("step"), "time": row.get("time")} for row in rows]
         return trainer.merged_metrics([*_summed(rows), *flat])
 
     def times_s(self, run: RunInfo) -> list[float]:
-        """See `TellsTimes`: the lines of metrics say when they were written."""
+        """See `Format`: the lines of metrics carry the time."""
         rows = (row for one in _metrics_files(run) for row in trainer.records(one))
         return [time for row in rows if (time := fields.number(row.get("time"))) is not None]
 
-    def beside(self, run: RunInfo) -> list[Source]:
-        """See `HasBeside`."""
+    def trainer_files(self, run: RunInfo) -> list[Source]:
+        """See `Format`."""
         lines = (_file(run, name) for name in ("checkpoints.jsonl", "attempts.jsonl", "ended.jsonl"))
         return trainer.json_sources(run.root, [*_metrics_files(run), _config_file(run), *lines])
 
     def losses(self, run: RunInfo) -> list[Problem]:
-        """See `TellsLosses`."""
+        """See `Format`."""
         sources = trainer.json_sources(run.root, _metrics_files(run))
         return [problem for source in sources for problem in losses(source)]
 
     def config(self, run: RunInfo) -> dict[str, Any]:
-        """See `TrainerFiles`."""
+        """See `Format`."""
         found = trainer.read_json(_config_file(run))
         return found if isinstance(found, dict) else {"config": found} if found is not None else {}
 
     def checkpoints(self, run: RunInfo) -> list[Checkpoint]:
-        """See `TrainerFiles`."""
+        """See `Format`."""
         found = []
         for row in trainer.records(_file(run, "checkpoints.jsonl")):
             paths, state = row.get("paths"), fields.showable(row.get("loop_state"))
@@ -265,7 +276,7 @@ class Native(JsonlFormat):
         return found
 
     def ending(self, run: RunInfo) -> str:
-        """See `Endings`. Each producer of the last launch must have noted its end after its last attempt."""
+        """See `Format`. Each producer of the last launch must have noted its end after its last attempt."""
         began = {fields.as_text(row.get("producer")): row for row in trainer.records(_file(run, "attempts.jsonl"))}
         ended = {fields.as_text(row.get("producer")): row for row in trainer.records(_file(run, "ended.jsonl"))}
         newest = max((fields.integer(row.get("launch")) or 0 for row in began.values()), default=0)
@@ -278,11 +289,11 @@ class Native(JsonlFormat):
         return "ended" if all(end is not None and end >= (begin or 0.0) for begin, end in times) else "open"
 
     def code_diff(self, run: RunInfo) -> str:
-        """See `TrainerFiles`."""
+        """See `Format`."""
         return trainer.read_text(_file(run, "code.diff"), 4 * 2**20)
 
     def files(self, run: RunInfo) -> list[RunFile]:
-        """See `TrainerFiles`. Of token series, the folders."""
+        """See `Format`. For token series, the folders alone."""
         listed = [(e.path, e.name, _what(plain_name(e.name))) for e in files(run.root, links_of(run), ("",))]
         for folder, what in FOLDERS.items():
             place = os.path.join(run.root, folder)
@@ -293,30 +304,18 @@ class Native(JsonlFormat):
             listed += [(e.path, f"{folder}/{e.name}", what) for e in below]
         return trainer.described_files(listed)
 
-    def logtrees(self, run: RunInfo) -> list[tuple[str, int]]:  # noqa: ARG002
-        """See `TrainerFiles`."""
-        return []
-
-    def logtree(self, run: RunInfo, split: str, step: int) -> LogNode | None:  # noqa: ARG002
-        """See `TrainerFiles`."""
-        return None
-
-    def conversations(self, run: RunInfo, split: str, step: int) -> list[LoggedTranscript]:  # noqa: ARG002
-        """See `TrainerFiles`."""
-        return []
-
 
 def _marker(folder: Path, links: str) -> Record | None:
-    """What the marker of a run says; None where a folder is none."""
+    """The marker of a run; None for any other folder."""
     place = folder / MARKER
-    if not place.is_file():
+    if not is_file(place):
         return None
     found = trainer.read_json(Location(str(place), links))
     return found if isinstance(found, dict) and found.get("layout") == "rolloupe" else None
 
 
 def _time(row: dict[str, Any] | None) -> float:
-    """When a line was written; before everything where there is none."""
+    """The time at which a line was written; a line without one counts as the oldest."""
     time = fields.number(row.get("time")) if row else None
     return -math.inf if time is None or math.isnan(time) else time
 
@@ -360,7 +359,7 @@ def _words(value: object) -> dict[str, str]:
 
 
 def _facts(record: Record) -> dict[str, SeriesFacts]:
-    """What a line says of its token series."""
+    """The token series that a line declares."""
     series = record.get("series")
     told = series.get("facts") if isinstance(series, dict) else None
     found = {}
@@ -374,7 +373,7 @@ def _facts(record: Record) -> dict[str, SeriesFacts]:
 
 
 def _extra(record: Record) -> dict[str, Any]:
-    """Every member that is shown nowhere else, those that are of a wrong type included."""
+    """Every member that appears nowhere else, including members of a wrong type."""
     found = {}
     for key, value in record.items():
         if key in _PLACED:
@@ -413,7 +412,7 @@ def _annotation(record: Record, start: int, length: int) -> Annotation:
 
 
 def _told(source: Source, record: Record, start: int, length: int) -> list[Problem]:
-    """What the recorder found wrong with a line that stands all the same."""
+    """The recorder's complaint about a line that it wrote nevertheless."""
     uneven = record.get("uneven")
     if not isinstance(uneven, list) or not uneven:
         return []
@@ -423,13 +422,13 @@ def _told(source: Source, record: Record, start: int, length: int) -> list[Probl
 
 
 def _means(record: Record, series: Mapping[str, SeriesFacts]) -> dict[str, float]:
-    """What token series come to for a sample: what lists show, sort and filter by, where nothing else tells it."""
+    """Summaries of a sample's token series, which lists show, sort and filter by, unless the line holds them."""
     told = {"loss_mask"} if fields.number(record.get("advantage")) is None else {"loss_mask", "advantages"}
     return {name: one.sum / one.count for name, one in series.items() if name not in told}
 
 
 def _add_series(run: RunInfo, source: str, record: Record, sample: Sample) -> None:
-    """Read the token series that a line names, in place of older ones of the same names."""
+    """Read the token series that a line names; they replace older series of the same names."""
     dropped = record.get("dropped")
     if isinstance(dropped, list) and dropped:
         listed = ", ".join(fields.as_text(name)[:60] for name in dropped[:20])
@@ -454,7 +453,7 @@ def _add_series(run: RunInfo, source: str, record: Record, sample: Sample) -> No
 
 
 def add_arrays(sample: Sample, token_ids: list[int], series: Mapping[str, tokens.Floats]) -> None:
-    """Give a sample that was read from its line alone its token ids and series, as they stand in a part."""
+    """Add token ids and series from a part to a sample that was read from its line alone."""
     _place(sample, token_ids, series)
     _under_the_mask(sample.series)
 
@@ -464,39 +463,39 @@ def _place(sample: Sample, token_ids: list[int], series: Mapping[str, tokens.Flo
     count = len(sample.token_ids)
     held = {one.name: one for one in sample.series}
     for name, values in series.items():
-        held[name] = TokenSeries(name=name, values=values.tolist(), offset=max(0, count - len(values)))
+        held[name] = TokenSeries(name=name, values=tokens.packed(values), offset=max(0, count - len(values)))
     sample.series = list(held.values())
 
 
 def _uneven(sample: Sample) -> list[str]:
-    """Name the series that fit the tokens of a sample only at their end, or not at all."""
+    """Name the series that are neither as long as all tokens of a sample nor as long as its response."""
     count, response = len(sample.token_ids), sample.row.response_tokens
     odd = [one for one in sample.series if count and len(one.values) not in (count, response)]
-    told = ", ".join(f"{one.name[:60]} {len(one.values):,}" for one in odd[:20])
+    lengths = ", ".join(f"{one.name[:60]} {len(one.values):,}" for one in odd[:20])
     if not odd:
         return []
     of_them = "" if response is None else f", {response:,} of them of the response"
-    return [f"token series of another length than the {count:,} tokens{of_them}: {told}; shown at the last tokens"]
+    return [f"token series of another length than the {count:,} tokens{of_them}: {lengths}; shown at the last tokens"]
 
 
 def _under_the_mask(series: list[TokenSeries]) -> None:
-    """Have the series absent where the loss mask is 0: what was not sampled has no logprob that means anything."""
+    """Blank series where the loss mask is 0: a token that was not sampled has no meaningful logprob."""
     mask = next((np.array(one.values) for one in series if one.name == "loss_mask"), None)
     for one in series:
         if mask is not None and one.name != "loss_mask":
             stored = np.array(one.values)
             values = tokens.under_mask(stored, mask)
-            one.stored, one.values = tokens.beside(stored, values), values.tolist()
+            one.stored, one.values = tokens.beside(stored, values), tokens.packed(values)
 
 
 def _named(values: object) -> dict[str, Any]:
-    """Metrics of a line, under names that do not clash with those of the line itself."""
+    """Metrics of a line, renamed where they would clash with the line's own names."""
     named = values.items() if isinstance(values, dict) else ()
     return {f"metric.{name}" if name in ("step", "time") else name: value for name, value in named}
 
 
 def _latest_sums(rows: Iterable[Record]) -> list[Record]:
-    """The lines of a producer; of those with sums for one step the last counts, as where a step was done again."""
+    """The lines of a producer; of several lines with sums for one step the last counts, as when a step ran again."""
     found = list(rows)
     last = {fields.integer(row.get("step")): at for at, row in enumerate(found) if isinstance(row.get("sums"), dict)}
     return [

@@ -1,21 +1,22 @@
-"""What a recorder says that it never wrote: token series for which it had no room."""
+"""Data that a recorder reports as never written: token series for which it had no room."""
 
-import os
 from functools import lru_cache
 
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.jsonl import Unusable, parse
+from rolloupe.formats.reading.jsonl import parse
+from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.reading.trainer_files import lines_of
 from rolloupe.model import Location, Problem, Source
+from rolloupe.storage import path_state
 
 DROPPED = "recorder/token_series_dropped"
-"""A metric of the trainer: how many a process let go of since it began."""
+"""A trainer metric: the number of series that a process has dropped since its start."""
 
 
 def losses(source: Source) -> list[Problem]:
-    """Tell what the producer of a file of metrics let go of."""
+    """Return the losses of the producer of a metrics file."""
     try:
-        state = os.stat(source.path)
+        state = path_state(source.path)
     except OSError:
         return []
     count = _dropped(source.location, state.st_ino, state.st_size, state.st_mtime_ns)
@@ -25,7 +26,7 @@ def losses(source: Source) -> list[Problem]:
 
 @lru_cache(maxsize=1000)
 def _dropped(location: Location, _inode: int, _size: int, _changed_ns: int) -> int:
-    """The sum over the processes: where the count falls another one began."""
+    """Sum the losses of all processes: a falling count marks a new process."""
     total = last = 0
     for line in lines_of(location):
         if DROPPED.encode() in line:

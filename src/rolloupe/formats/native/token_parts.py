@@ -1,4 +1,4 @@
-"""Token series of the native layout: one row of a Parquet part, read without the rest of it."""
+"""Token series of the native layout: reads one row of a Parquet part without the rest."""
 
 import os
 from pathlib import Path
@@ -9,21 +9,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from rolloupe.formats.reading.parquet_footer import RowGroup, row_groups
+from rolloupe.formats.reading.tables.parquet_footer import RowGroup, row_groups
 from rolloupe.model import Location
 from rolloupe.storage import open_file
 
 MAX_ROW_GROUP_BYTES = 512 * 2**20
-"""The writer makes row groups of a few MB; what claims to be much larger is not read."""
+"""The writer makes row groups of a few MB; a part that claims much larger ones is not read."""
 
 MAX_VALUES = 2**26
-"""So many values of a row group are decoded, whatever they take in the file."""
+"""Number of values to decode from a row group, whatever their size in the file."""
 
 MAX_COLUMNS = 4096
 
 
 class PartUnreadable(Exception):
-    """Raised where a part does not hold what a line says it does; its text is the reason."""
+    """Raised if a part does not hold the row that a line names; its text is the reason."""
 
 
 class TokenRow(NamedTuple):
@@ -35,7 +35,7 @@ class TokenRow(NamedTuple):
 
 
 def part_path(run_root: str, producer: str, part: int) -> Path:
-    """Where a part lies."""
+    """The path of a part."""
     return Path(run_root, "tokens", producer, f"{part:06d}.parquet")
 
 
@@ -62,7 +62,7 @@ def _row(table: pa.Table) -> TokenRow:
     ids = arrays.pop("token_ids", None)
     is_whole = ids is not None and bool((np.abs(ids) < 2**53).all())
     uid = columns["uid"][0].as_py() if "uid" in columns else ""
-    return TokenRow(str(uid), [int(one) for one in ids] if ids is not None and is_whole else [], arrays)
+    return TokenRow(str(uid), ids.astype(np.int64).tolist() if ids is not None and is_whole else [], arrays)
 
 
 def _place(groups: list[RowGroup], row: int) -> tuple[int, int]:
@@ -79,7 +79,7 @@ def _place(groups: list[RowGroup], row: int) -> tuple[int, int]:
 
 
 def _array(column: pa.ChunkedArray) -> NDArray[np.float64] | None:
-    """The numbers of a list, None where it is null or holds none; a null among them is NaN."""
+    """The numbers of a list, None for null or a list without numbers; a null element is NaN."""
     (cell,) = column
     values = cell.values
     if values is None or not (pa.types.is_floating(values.type) or pa.types.is_integer(values.type)):

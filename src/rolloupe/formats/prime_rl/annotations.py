@@ -1,8 +1,8 @@
-"""What prime-rl learns of a trace after it was written: annotation streams, found by trace and folded onto its nodes.
+"""prime-rl's later annotations of traces: streams, looked up by trace and folded onto its nodes.
 
-Source: prime-rl #3444 and after. One stream a producer (`orch`, `trainer`), in chunks, with an index of where each
-trace's lines stand. A line has `info` for the trace, and for each branch arrays over its tokens: null off the mask,
-and of the first token. Newest wins.
+Source: prime-rl #3444 and later. Each producer (`orch`, `trainer`) writes one stream, in chunks, with an index of the
+places of each trace's lines. A line has `info` for the trace, and for each branch arrays over its tokens: null off the
+mask and for the first token. The newest line wins.
 """
 
 import re
@@ -15,25 +15,26 @@ from rolloupe import tokens
 from rolloupe.formats.prime_rl.episodes import Compact, EpisodeNode, as_dict, as_list
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import FolderEntry, files, folders, stem
-from rolloupe.formats.reading.jsonl import Record, Unusable, lines, parse
+from rolloupe.formats.reading.jsonl import lines, parse
+from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.model import Location
 
 INDEX: Final = ".index.jsonl"
 BLOCK_BYTES = 2**20
 MAX_SEARCH_BYTES: Final = 2**30
-"""So much of an index, or of a stream without one, is searched for a trace."""
+"""Number of bytes of an index, or of a stream without one, to search for a trace."""
 
 MAX_ANNOTATIONS: Final = 256
-"""So many of a trace, the newest, are read from a file."""
+"""Number of lines about a trace, the newest, to read from a file."""
 
 STRICT: Final = {"advantages", "trainer_logprobs", "entropies"}
-"""Streams that are taken for a message only where every sampled token of it has a value."""
+"""Streams used for a message only if every sampled token of it has a value."""
 
 NAMES: Final = {"entropies": "entropy"}
 FLAG: Final = "is_"
 OF_ALL: Final = "advantages"
-"""The same for all tokens of a sample, and said of it as a whole, too."""
+"""Streams with one value for all tokens of a sample: it becomes a value of the sample, too."""
 
 
 class Stream(NamedTuple):
@@ -41,7 +42,7 @@ class Stream(NamedTuple):
 
     producer: str
     listing: Location | None
-    """Where the index of its chunks lies, if it has one."""
+    """The place of the index of its chunks, if it has one."""
     chunks: dict[int, FolderEntry]
 
 
@@ -59,7 +60,7 @@ def streams(folder: str, link_root: str) -> list[Stream]:
 
 
 def of_trace(some: Iterable[Stream], trace_id: str) -> tuple[list[Record], list[str]]:
-    """Return the annotations of a trace, oldest first within a producer, and what could not be read."""
+    """Return the annotations of a trace, oldest first within a producer, and the problems of unreadable ones."""
     found: list[Record] = []
     notes: list[str] = []
     for stream in some:
@@ -100,7 +101,7 @@ def _searched(stream: Stream, trace_id: str, notes: list[str]) -> list[Record]:
 
 
 def about(location: Location, key: str, value: str) -> tuple[list[Record], list[str]]:
-    """Return the records of a file of JSON lines whose `key` is `value`, oldest first, and what could not be read."""
+    """Return the records of a file of JSON lines whose `key` is `value`, oldest first, and the problems on the way."""
     notes: list[str] = []
     try:
         return _last_rows(location, value, Path(location.path).name, notes, key), notes
@@ -109,7 +110,7 @@ def about(location: Location, key: str, value: str) -> tuple[list[Record], list[
 
 
 def _last_rows(location: Location, value: str, producer: str, notes: list[str], key: str = "trace_id") -> list[Record]:
-    """The newest rows about a trace: a file of nothing else must not fill the memory."""
+    """The newest rows about a trace: a file about nothing else must not fill the memory."""
     kept = deque(_rows_of(location, value, producer, notes, key), maxlen=MAX_ANNOTATIONS)
     if len(kept) == MAX_ANNOTATIONS:
         notes.append(f"annotations of {producer}: of very many the last {MAX_ANNOTATIONS} count")
@@ -127,13 +128,13 @@ def _rows_of(location: Location, value: str, producer: str, notes: list[str], ke
 
 
 def _needle(value: str) -> bytes:
-    """Bytes that stand in every line that says a value, whether JSON has it escaped or not."""
+    """Bytes that occur in every line with a value, whether or not JSON escapes it."""
     plain = max(re.split(r"[^A-Za-z0-9 _.:-]", value), key=len)
     return plain.encode() or b'"'
 
 
 def lines_with(file: Any, needle: bytes) -> Iterator[bytes]:
-    """Yield the lines in which some bytes stand, reading a file once. Lines beyond 16 MiB are passed over."""
+    """Yield the lines that contain some bytes, in one pass over a file. Lines beyond 16 MiB are skipped."""
     rest, read = b"", 0
     while read < MAX_SEARCH_BYTES and (block := file.read(BLOCK_BYTES)):
         read += len(block)
@@ -161,7 +162,7 @@ def _read(line: bytes) -> Record | None:
 
 
 def merged_info(records: Iterable[Record]) -> Record:
-    """Merge what is said of a trace as a whole; of two values for one key the newer counts."""
+    """Merge the annotations of a trace as a whole; the newer of two values for one key wins."""
     found: Record = {}
     for record in records:
         found = _merged(found, as_dict(record.get("info")))
@@ -182,7 +183,7 @@ def arrays_of(branch: Record) -> dict[str, list[Any]]:
 
 
 def metrics_of(branch: Record) -> dict[str, float]:
-    """Return what the streams of one branch come to: means over the tokens that have a value, of flags how many."""
+    """Return summaries of the streams of one branch: the mean of each, or for flags the count."""
     found = {}
     for key, stream in arrays_of(branch).items():
         values = tokens.read_floats(stream)
@@ -195,7 +196,7 @@ def metrics_of(branch: Record) -> dict[str, float]:
 def folded(nodes: list[EpisodeNode], paths: list[list[int]], records: Iterable[Record]) -> Compact:
     """Fold annotations onto the nodes of a trace, whose branches are `paths`: values for tokens under the mask.
 
-    A stream ends at the first node that it does not cover whole: the trainer cut the sequence there.
+    A stream ends at the first node that it does not cover fully: the trainer cut the sequence there.
     """
     found: Compact = {}
     for record in records:

@@ -1,7 +1,8 @@
-"""The Episode record of verifiers 0.4 and of prime-rl's streams: traces, their message graphs, the branches of those.
+"""The Episode record of verifiers 0.4 and prime-rl's streams: traces, their message graphs, and branches.
 
-Source: `verifiers/v1`. A trace holds nodes, each a message with its tokens and its parent; a leaf ends a branch, which
-is a sample. What branches share is stored once, so a small line can stand for very much text: everything is bounded.
+Source: `verifiers/v1`. A trace holds nodes; each node is a message with its tokens and its parent. A leaf ends a
+branch, and a branch is a sample. Branches store their common messages once, so a short line can hold very much text:
+everything is bounded.
 """
 
 from collections.abc import Iterator
@@ -12,27 +13,27 @@ import numpy as np
 
 from rolloupe import text, tokens
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.jsonl import Record
+from rolloupe.formats.reading.records import Record
 from rolloupe.model import Status, TokenSeries, Turn
 
 MAX_NODES: Final = 50_000
-"""Further nodes of a trace are left out."""
+"""Maximum number of nodes of a trace; further ones are left out."""
 
 MAX_VISITS: Final = 1_000_000
-"""So many nodes are visited on the way to all leaves of an episode; branches beyond are left out."""
+"""Maximum number of nodes to visit on the way to all leaves of an episode; branches beyond are left out."""
 
 MAX_BRANCHES: Final = 1_000
-"""So many branches of an episode are listed."""
+"""Maximum number of branches to list for an episode."""
 
 COMPACT: Final = {
     "logprobs": "logprobs", "advantages": "advantages", "reference_logprobs": "ref_logprobs",
     "trainer_logprobs": "trainer_logprobs", "entropies": "entropy",
 }  # fmt: skip
-"""Arrays of a node that hold a value for each token under its mask, and the series that they become."""
+"""Arrays of a node with one value for each token under its mask, and the names of their series."""
 
 
 class EpisodeNode(NamedTuple):
-    """A message of a trace. `ids` and `mask` are of one length; the mask is true for what the model sampled."""
+    """A message of a trace. `ids` and `mask` have one length; the mask is true for tokens that the model sampled."""
 
     record: Record
     parent: int | None
@@ -41,7 +42,7 @@ class EpisodeNode(NamedTuple):
     mask: list[bool]
     sampled_tokens: int
     is_cut: bool
-    """True where ids and mask were of unequal length."""
+    """True if ids and mask had different lengths."""
 
 
 class Branch(NamedTuple):
@@ -54,44 +55,44 @@ class Branch(NamedTuple):
     nodes: list[EpisodeNode]
     path: list[int]
     texts: dict[int, str]
-    """What was made of messages so far, by node: branches of a trace share it."""
+    """Messages converted so far, by node: the branches of a trace share them."""
 
     @property
     def members(self) -> list[EpisodeNode]:
-        """Its nodes in order."""
+        """The branch's nodes in order."""
         return [self.nodes[index] for index in self.path]
 
     @property
     def uid(self) -> str:
-        """What annotations call it; empty where the trace has no id."""
+        """The id that annotations use; empty for a trace without an id."""
         found = fields.name(self.trace.get("id"))
         return f"{found}:{self.number}" if found else ""
 
 
 def as_dict(value: object) -> Record:
-    """Return an object as it is, anything else as an empty one."""
+    """Return an object unchanged, anything else as an empty object."""
     return value if isinstance(value, dict) else {}
 
 
 def as_list(value: object) -> list[Any]:
-    """Return an array as it is, anything else as an empty one."""
+    """Return an array unchanged, anything else as an empty array."""
     return value if isinstance(value, list) else []
 
 
 def is_episode(record: Record) -> bool:
-    """Tell whether a record is an episode."""
+    """Return whether a record is an episode."""
     return isinstance(record.get("traces"), list)
 
 
 class Branches(NamedTuple):
-    """The branches of an episode, and whether there are more than the bounds allow."""
+    """Return the branches of an episode, and whether it has more than the bounds allow."""
 
     found: list[Branch]
     is_cut: bool
 
 
 def branches_of(episode: Record) -> Branches:
-    """Find the branches of all traces; one without nodes stands for a trace, or episode, that has none."""
+    """Find the branches of all traces; a branch without nodes represents a trace, or episode, without nodes."""
     traces = [as_dict(trace) for trace in as_list(episode.get("traces"))[: MAX_BRANCHES + 1]]
     found: list[Branch] = []
     visits = 0
@@ -113,7 +114,7 @@ def _all_branches(traces: list[Record]) -> Iterator[Branch]:
 
 
 def nodes_of(trace: Record) -> list[EpisodeNode]:
-    """Return the nodes of a trace. A parent must stand before its child: what names another is a root."""
+    """Return the nodes of a trace. A parent must precede its child: a node with any other parent is a root."""
     return [_node(as_dict(record), index) for index, record in enumerate(as_list(trace.get("nodes"))[:MAX_NODES])]
 
 
@@ -143,12 +144,12 @@ def _path(nodes: list[EpisodeNode], leaf: int) -> list[int]:
 
 
 def split_at(members: list[EpisodeNode]) -> int:
-    """Return how many nodes stand before the first that the model sampled: the prompt."""
+    """Return the number of nodes before the first sampled one: the prompt."""
     return next((index for index, node in enumerate(members) if node.is_sampled), len(members))
 
 
 def texts_of(branch: Branch) -> tuple[str, str]:
-    """Return a branch as plain text: the prompt, and what follows from the first sampled message on."""
+    """Return a branch as plain text: the prompt, and everything from the first sampled message on."""
     for index in branch.path:
         if index not in branch.texts:
             node = branch.nodes[index]
@@ -159,8 +160,14 @@ def texts_of(branch: Branch) -> tuple[str, str]:
     return prompt, response
 
 
+def answers_of(branch: Branch) -> list[Any] | None:
+    """Return the messages from the first sampled one on; None if one of them is not a message."""
+    messages = [node.record.get("message") for node in branch.members[split_at(branch.members) :]]
+    return messages if all(isinstance(one, dict) for one in messages) else None
+
+
 class Counts(NamedTuple):
-    """Tokens before the first that counts, those that count, and all; None where the branch has no token ids."""
+    """Return the numbers of tokens before the first under the mask, under the mask, and in all; None without ids."""
 
     prompt: int | None
     response: int | None
@@ -168,7 +175,7 @@ class Counts(NamedTuple):
 
 
 def counts_of(branch: Branch) -> Counts:
-    """Count the tokens of a branch; where there are no ids, of an only branch, take the trace's own counts."""
+    """Count the tokens of a branch; an only branch without ids takes the trace's own counts."""
     members = branch.members
     total = sum(len(node.ids) for node in members)
     if total:
@@ -196,7 +203,7 @@ def reward_of(trace: Record) -> tuple[float | None, dict[str, float]]:
 
 
 def status_of(episode: Record, trace: Record) -> tuple[Status, str]:
-    """Return how a trace ended, and the word for it: the error's type, else the stop condition."""
+    """Return how a trace ended, and the framework's word: the error's type, else the stop condition."""
     if errors := [*as_list(trace.get("errors")), *(as_list(episode.get("errors")) if not trace else ())]:
         return "error", fields.tag(as_dict(errors[-1]).get("type")) or "error"
     status, own = fields.status(trace.get("stop_condition"))
@@ -211,7 +218,7 @@ def status_of(episode: Record, trace: Record) -> tuple[Status, str]:
 
 
 def turns_of(branch: Branch) -> list[Turn]:
-    """Return a turn for each node, with its place among the tokens and the call that made it."""
+    """Return a turn for each node, with its place among the tokens and the call that produced it."""
     calls = {call.get("node"): call for call in map(as_dict, as_list(branch.trace.get("calls"))) if _is_node(call)}
     first, at, found = split_at(branch.members), 0, []
     for place, index in enumerate(branch.path):
@@ -243,7 +250,7 @@ Compact = dict[int, dict[str, list[Any]]]
 
 
 def series_of(branch: Branch, folded: Compact) -> list[TokenSeries]:
-    """Return the token series of a branch: what its nodes hold and, over that, what was folded onto them."""
+    """Return the token series of a branch: those of its nodes, overridden by annotations."""
     members = branch.members
     mask = np.array([flag for node in members for flag in node.mask], dtype=np.bool_)
     if not mask.size:
@@ -260,12 +267,12 @@ def series_of(branch: Branch, folded: Compact) -> list[TokenSeries]:
                 column = columns.setdefault(name, np.full(mask.size, np.nan))
                 column[places[: len(values)]] = values[: len(places)]
         at += len(node.ids)
-    found = [TokenSeries(name="loss_mask", values=mask.astype(np.float64).tolist())]
-    return found + [TokenSeries(name=name, values=values.tolist()) for name, values in columns.items()]
+    found = [TokenSeries(name="loss_mask", values=tokens.packed(mask.astype(np.float64)))]
+    return found + [TokenSeries(name=name, values=tokens.packed(values)) for name, values in columns.items()]
 
 
 def notes_of(branch: Branch) -> list[str]:
-    """Say what of a branch's tokens does not fit together."""
+    """Describe where the tokens of a branch contradict each other."""
     found = []
     members = branch.members
     if cut := sum(node.is_cut for node in members):

@@ -1,8 +1,8 @@
-"""prime-rl: the token exports of its trainer (May to August 2026), one packed sequence a line, seven shapes of keys.
+"""prime-rl: its trainer's token exports (May to August 2026), one packed sequence per line, seven shapes of keys.
 
 Source: `trainer/rl/token_export.py` of prime-rl at #2551, #2592, #2596, #2641, #2746, #3189 and main of August 2026.
-`schema_version` stayed 1 throughout, so the keys tell the shape. Arrays describe the token at their index; outside of
-`loss_mask` they hold dummies and garbage, which is never shown and never averaged.
+`schema_version` stayed 1 throughout, so the keys identify the shape. Arrays describe the token at their index; outside
+`loss_mask` they hold dummies and garbage, which Rolloupe never shows and never averages.
 """
 
 import re
@@ -31,8 +31,9 @@ from rolloupe.formats.prime_rl.token_columns import (
 )
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import FolderEntry, alone, entries, files, folders, links_of, plain_name, stem
-from rolloupe.formats.reading.jsonl import JsonlFormat, Record, step_of
+from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import Peek, look, look_into
+from rolloupe.formats.reading.records import Record, step_of
 from rolloupe.model import (
     Location,
     Locator,
@@ -42,11 +43,12 @@ from rolloupe.model import (
     SampleRow,
     Source,
 )
+from rolloupe.storage import is_file, path_state
 
 EXPORTS = "token_exports"
 STABLE = "STABLE"
 QUIET_S = 600.0
-"""A step without `STABLE` in which nothing changed for so long will not be finished any more."""
+"""A step without `STABLE` that has not changed for this long is never going to be finished."""
 
 _RANK = re.compile(r"rank_(?P<rank>\d{1,9})\.jsonl")
 _STEP = re.compile(r"step_(?P<step>\d{1,15})")
@@ -65,8 +67,8 @@ class PrimeRL(JsonlFormat):
         "`micro_step`, `micro_sequence_idx` and `export_sequence_idx`."
     )
     layout = (
-        "`token_exports/rank_{R}.jsonl`, `token_exports/step_{N}/rank_{R}.jsonl`, each also below a folder for each "
-        "run; open the run, `token_exports/` or one file. A step that later versions write is being written until it "
+        "`token_exports/rank_{R}.jsonl`, `token_exports/step_{N}/rank_{R}.jsonl`, also below one folder for each "
+        "run; open the run, `token_exports/` or one file. A step of later versions is being written until it "
         "has `STABLE`, and incomplete where nothing changed for 10 minutes without it."
     )
     identity = (
@@ -76,19 +78,19 @@ class PrimeRL(JsonlFormat):
     )
     reads = (
         ("`token_ids`, `position_ids`", "the tokens, shown as ids: this version reads no tokenizer"),
-        ("`loss_mask`", "what was sampled and trained on: turns are its spans, and all means are over it"),
+        ("`loss_mask`", "the sampled, trained tokens: turns are its spans, and all means are over it"),
         ("`rewards`", "the reward, until June 2026; later versions store none"),
         ("`advantages`", "the advantage, and a token series"),
         (
             ", ".join(f"`{key}`" for key in SERIES if key != "advantages"),
-            f"token series, absent outside of the mask; `{AT_SAMPLING}` is called `logprobs`",
+            f"token series, absent outside the mask; `{AT_SAMPLING}` is called `logprobs`",
         ),
         (", ".join(f"`{key}`" for key in MEANS), "sample metrics: the mean over the mask"),
-        ("`log_importance_ratio`", "sample metric `abs_log_importance_ratio`: the mean of its size over the mask"),
-        (", ".join(f"`{key}`" for key in COUNTS), "sample metrics: how many tokens"),
+        ("`log_importance_ratio`", "sample metric `abs_log_importance_ratio`: the mean of its magnitude over the mask"),
+        (", ".join(f"`{key}`" for key in COUNTS), "sample metrics: numbers of tokens"),
         (
             "`rl_weights`, `ce_weights`, `ref_kl_weights`",
-            "sample metric `ce_only`: how many tokens the cross-entropy alone trains",
+            "sample metric `ce_only`: the number of tokens trained by cross-entropy alone",
         ),
         ("`env_name`", "environment"),
         ("`training_mode`, `run_id`", "tags"),
@@ -97,13 +99,13 @@ class PrimeRL(JsonlFormat):
     )
     limits = (
         "The files hold no text, no group, no reward from June 2026 on, no reference logprobs. Index 0 of a packed "
-        "sequence holds garbage by design; it lies outside of the mask."
+        "sequence holds garbage by design; it lies outside the mask."
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
         links = link_root or str(path.resolve())
-        if path.is_file():
+        if is_file(path):
             fits = forced or _fits([look(alone(path))])
             return [self._run(path, path, f"one file{ROWS}", "")] if fits else []
         for folder in (path, path / EXPORTS):
@@ -117,7 +119,7 @@ class PrimeRL(JsonlFormat):
 
     def _run(self, path: Path, folder: Path, what: str, links: str) -> RunInfo:
         root = path.parent if path.name == EXPORTS else path
-        name = stem(path.name) if path.is_file() else root.name
+        name = stem(path.name) if is_file(path) else root.name
         part = RunPart(str(folder))
         return RunInfo(name=name, root=str(path), format=self.name, reason=what, parts=(part,), link_root=links)
 
@@ -125,7 +127,7 @@ class PrimeRL(JsonlFormat):
         """See `Format`."""
         found = []
         for part in run.parts:
-            if Path(part.path).is_file():
+            if is_file(part.path):
                 found.append(Source(path=part.path, name=Path(part.path).name, root=links_of(run), split="train"))
                 continue
             listed = _rank_files(part.path, links_of(run))
@@ -191,7 +193,7 @@ class PrimeRL(JsonlFormat):
         )
 
     def step_states(self, run: RunInfo) -> dict[tuple[str, int], str]:
-        """See `StepStates`. Only versions that write `STABLE` can lack it."""
+        """See `Format`. Only versions that write `STABLE` can lack it."""
         found: dict[tuple[str, int], str] = {}
         for part in run.parts:
             for folder in folders(part.path, links_of(run)):
@@ -255,6 +257,6 @@ def _state(folder: str, links: str) -> str:
 
 def _changed_s(path: str) -> float:
     try:
-        return Path(path).stat().st_mtime
+        return path_state(path).st_mtime
     except OSError:
         return 0.0

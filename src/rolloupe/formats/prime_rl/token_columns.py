@@ -1,7 +1,7 @@
-"""One record of a prime-rl token export: its arrays as columns, and what follows from them.
+"""One record of a prime-rl token export: its arrays as columns, and derived values.
 
-A value belongs to the token that it stands at, and only where the loss mask is true: elsewhere the trainer leaves
-dummies, and of the first token a probability across a packing boundary. Neither is ever shown or averaged.
+A value belongs to the token at its index, and only under the loss mask: elsewhere the trainer leaves dummies, and for
+the first token a probability across a packing boundary. Neither is ever shown or averaged.
 """
 
 from itertools import pairwise
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from rolloupe import tokens
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.jsonl import Record, Unusable
+from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.model import Part, TokenSeries, Turn
 
 OF_THE_FIRST = {
     "id": "token_ids", "position": "position_ids", "advantage": "advantages", "reward": "rewards",
     "inference_logprob": "inference_logprobs", "trainer_logprob": "trainer_logprobs",
 }  # fmt: skip
-"""Keys of a token in the first shape, a list of objects, by their names in the later ones."""
+"""Keys of a token in the first shape, a list of objects, with their names in later shapes."""
 
 SERIES = (
     "trainer_logprobs", "inference_logprobs", "advantages", "entropy", "importance_ratio", "log_importance_ratio",
@@ -27,16 +27,16 @@ SERIES = (
     "ref_kl_weights",
 )  # fmt: skip
 AT_SAMPLING = "inference_logprobs"
-"""Called `logprobs` everywhere else: those of the policy that sampled."""
+"""Every other format calls these `logprobs`: those of the policy that sampled."""
 
 OF_TRAINER = (
     "trainer_logprobs", "entropy", "importance_ratio", "log_importance_ratio", "mismatch_kl", "prob_delta",
     "is_masked", "is_masked_high", "is_masked_low",
 )  # fmt: skip
-"""What the trainer computes: of the first token of a sequence it is garbage, whatever the mask says."""
+"""Values that the trainer computes: garbage for the first token of a sequence, whatever the mask."""
 
 MAX_TURNS = 5_000
-"""Past so many spans of the mask the rest of a sequence is one turn."""
+"""Maximum number of mask spans that become turns; the rest of a sequence is one turn."""
 
 NO_TEXT = (
     "the file holds token ids and no text: ids are shown, for this version reads no tokenizer; a turn for each span of "
@@ -51,7 +51,7 @@ Mask = NDArray[np.bool_]
 
 
 class TokenColumns:
-    """The arrays of a record, cut to one length, and absent outside of the mask."""
+    """The arrays of a record, cut to one length, and absent outside the mask."""
 
     def __init__(self, record: Record) -> None:
         self._record = record
@@ -75,13 +75,13 @@ class TokenColumns:
         self.mask[: len(flags)] = flags[: self.length]
 
     def floats(self, key: str) -> tokens.Floats | None:
-        """A column as float64, shape (T,), NaN outside of the mask; None where it is no array."""
+        """A column as float64, shape (T,), NaN outside the mask; None if it is not an array."""
         if key not in self._floats:
             self._floats[key] = self._masked(key)
         return self._floats[key]
 
     def stored(self, key: str) -> tokens.Floats | None:
-        """A column as the file has it, shape (T,), garbage included: for who writes it on, never for who shows it."""
+        """A column as stored, shape (T,), garbage included: for writers, never for display."""
         found = tokens.read_floats(self._record.get(key))
         return None if found is None else found[: self.length]
 
@@ -96,7 +96,7 @@ class TokenColumns:
 
 
 def _integers(values: list[object]) -> list[int]:
-    """Token ids; -1 for what is none."""
+    """Token ids; -1 for an entry that is not an id."""
     if set(map(type, values)) == {int}:
         whole = cast("list[int]", values)
         if min(whole) >= -fields.MAX_INT64 and max(whole) <= fields.MAX_INT64:
@@ -105,7 +105,7 @@ def _integers(values: list[object]) -> list[int]:
 
 
 def columns_of(record: Record) -> TokenColumns:
-    """Read the columns of a record. Raises `Unusable` where it is no sample."""
+    """Read the columns of a record. Raises `Unusable` for a record that is not a sample."""
     if "token_ids" not in record and "tokens" not in record:
         raise Unusable("an object without token_ids or tokens is no sample")
     objects = record.get("tokens")
@@ -117,7 +117,7 @@ def columns_of(record: Record) -> TokenColumns:
 
 
 def metrics_of(record: Record, columns: TokenColumns) -> dict[str, float]:
-    """Return the numbers of a record that are sample metrics, and those that follow from its columns."""
+    """Return the numbers of a record that are sample metrics, and metrics derived from its columns."""
     found = {key: float(number) for key in NUMBERS if (number := fields.integer(record.get(key))) is not None}
     found.pop("schema_version", None)
     if record.get("export_step") is not None and (step := fields.number(record.get("step"))) is not None:
@@ -141,23 +141,23 @@ def metrics_of(record: Record, columns: TokenColumns) -> dict[str, float]:
 
 def token_series_of(columns: TokenColumns) -> list[TokenSeries]:
     """The token series of a sample, the loss mask first."""
-    found = [TokenSeries(name="loss_mask", values=columns.mask.astype(np.float64).tolist())]
+    found = [TokenSeries(name="loss_mask", values=tokens.packed(columns.mask.astype(np.float64)))]
     for name, values in series_of(columns).items():
         stored = columns.stored(AT_SAMPLING if name == "logprobs" else name)
         beside = None if stored is None else tokens.beside(stored, values)
-        found.append(TokenSeries(name=name, values=values.tolist(), stored=beside))
+        found.append(TokenSeries(name=name, values=tokens.packed(values), stored=beside))
     return found
 
 
 def series_of(columns: TokenColumns) -> dict[str, tokens.Floats]:
-    """The token series by name: those that have a value somewhere."""
+    """The token series by name, without those that have no value at all."""
     read = ((name, columns.floats(name)) for name in SERIES)
     found = {"logprobs" if name == AT_SAMPLING else name: values for name, values in read if values is not None}
     return {name: values for name, values in found.items() if not np.isnan(values).all()}
 
 
 def _weighted(columns: TokenColumns) -> dict[str, float]:
-    """How many tokens the cross-entropy alone trains. Without weights the RL loss has weight 1, the others none."""
+    """Count the tokens trained by cross-entropy alone. Without weights the RL loss has weight 1, others 0."""
     own, ce, ref = (columns.floats(key) for key in ("rl_weights", "ce_weights", "ref_kl_weights"))
     if ce is None or np.isnan(ce).all():
         return {}
@@ -174,7 +174,7 @@ def first_of(values: tokens.Floats | None) -> float | None:
 
 
 def turns_of(columns: TokenColumns) -> list[Turn]:
-    """A turn for each span of the mask: what was sampled, and what stood around it."""
+    """A turn for each span of the mask: sampled tokens, and the tokens around them."""
     changes = np.flatnonzero(np.diff(columns.mask)) + 1
     edges = [0, *changes[: MAX_TURNS - 1].tolist(), columns.length]
     turns = []
@@ -196,7 +196,7 @@ def turns_of(columns: TokenColumns) -> list[Turn]:
 
 
 def absences_of(columns: TokenColumns) -> list[str]:
-    """Say where there is no value, and why."""
+    """Describe where values are absent, and why."""
     if not columns.mask.any():
         return []
     found = ["outside of the loss mask and at index 0 the trainer leaves dummies: no value is shown there or averaged"]
@@ -214,5 +214,5 @@ def absences_of(columns: TokenColumns) -> list[str]:
 
 
 def shown(ids: list[int]) -> str:
-    """Return token ids as the text that stands for them while no tokenizer is known."""
+    """Return token ids as the text that represents them while no tokenizer is known."""
     return " ".join(map(str, ids))

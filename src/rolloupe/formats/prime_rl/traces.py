@@ -1,8 +1,8 @@
-"""prime-rl from September 2026: `monitors/file/traces/`, a stream of episodes and what is learned of them afterwards.
+"""prime-rl from September 2026: `monitors/file/traces/`, a stream of episodes and their later annotations.
 
-Source: prime-rl #3444, #3465, #3525. An episode is written once, when it arrives; advantages, the step that it was
-shipped in and the trainer's numbers follow as annotations: the index joins what they say of a trace or a branch as a
-whole, and their values per token are folded in when a sample is read.
+Source: prime-rl #3444, #3465, #3525. The trainer writes an episode once, on arrival; annotations add advantages, the
+step in which it was shipped, and the trainer's numbers. The index joins the annotations of a whole trace or branch;
+values per token are folded in when a sample is read.
 """
 
 import os
@@ -18,8 +18,9 @@ from rolloupe.formats.prime_rl.episodes import Branch, as_dict
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading import trainer_files as trainer
 from rolloupe.formats.reading.files import FolderEntry, alone, file_of, files, links_of, stem
-from rolloupe.formats.reading.jsonl import JsonlFormat, Record, Unusable, step_of
+from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import Peek, look, look_into
+from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.model import (
     Annotation,
     Location,
@@ -33,16 +34,17 @@ from rolloupe.model import (
     Scanned,
     Source,
 )
+from rolloupe.storage import is_file, is_folder
 
 MONITORS = "monitors/file"
 TRACES = "traces"
 STREAM = "stream"
 ANNOTATIONS = "annotations"
 MAX_TEXT_CHARS = 64 * 2**20
-"""So much text is made of one line, whose branches share what stands once in it."""
+"""Maximum amount of text for one line, whose branches share text that the line stores once."""
 
 MAX_METRICS = 1_000
-"""So many sample metrics of a trace are taken: each of its branches has them."""
+"""Maximum number of sample metrics of a trace: each of its branches has them."""
 
 _QUIET = {"nodes", "version", "is_completed", "ok", "is_timeout", "mm_token_type_id_map"}
 _NOT_LOGGED = {"message", "token_ids", "mask", "is_content", "sampled", "parent", *episodes.COMPACT}
@@ -72,7 +74,7 @@ class PrimeRLTraces(JsonlFormat):
         ("`nodes` from root to leaf", "turns, with tool calls and thinking; token ids and `loss_mask` (`mask`)"),
         (
             "`logprobs`, `advantages`, `reference_logprobs`, `trainer_logprobs`, `entropies` of nodes",
-            "token series, absent outside of the mask; two are called `ref_logprobs` and `entropy`",
+            "token series, absent outside the mask; two are renamed `ref_logprobs` and `entropy`",
         ),
         ("`rewards`", "the reward: the sum of score times weight; each score is the sample metric `reward.NAME`"),
         ("`metrics`, numbers in `info`, `num_input_tokens`, `num_output_tokens`, `run.work.policy`", "sample metrics"),
@@ -90,7 +92,7 @@ class PrimeRLTraces(JsonlFormat):
         ("any other key", "extra"),
     )
     limits = (
-        "Samples are listed under the step that they were generated for, whatever step they were shipped in. Routed "
+        "Samples are listed under the step they were generated for, whatever step they were shipped in. Routed "
         "experts, sampling masks and multi-modal data are not in the files. Of one line at most "
         f"{episodes.MAX_BRANCHES} branches are listed."
     )
@@ -98,14 +100,14 @@ class PrimeRLTraces(JsonlFormat):
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
         links = link_root or str(path.resolve())
-        if path.is_file():
+        if is_file(path):
             named = path.parent.name == STREAM or stem(path.name) == STREAM
             fits = forced or (named and _fits([look(alone(path))]))
             return [self._run(path, path, "one file, rows have traces", "")] if fits else []
         for folder in (path / MONITORS / TRACES, path):
             found = _stream_files(str(folder), links)
             looks = [seen for _, seen in look_into([entry.location for entry in found])]
-            placed = folder != path or (folder.name == TRACES and Path(folder, ANNOTATIONS).is_dir())
+            placed = folder != path or (folder.name == TRACES and is_folder(Path(folder, ANNOTATIONS)))
             if found and (forced or placed or _fits(looks)):
                 number = f"{len(found)} chunk{'s' if len(found) > 1 else ''} of a stream of episodes"
                 return [self._run(path, folder, number, links)]
@@ -114,16 +116,16 @@ class PrimeRLTraces(JsonlFormat):
 
     def _run(self, root: Path, part: Path, reason: str, links: str) -> RunInfo:
         parts = (RunPart(os.path.realpath(part)),)
-        above = (root, *root.parents) if root.is_dir() else root.parents
+        above = (root, *root.parents) if is_folder(root) else root.parents
         named = (p.name for p in above if p.name not in ("", TRACES, STREAM, "monitors", "file"))
         name = next(named, root.name)
         return RunInfo(name=name, root=str(root), format=self.name, reason=reason, parts=parts, link_root=links)
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`. `Source.split` is left to the episodes."""
+        """See `Format`. Episodes determine the split, not `Source.split`."""
         found = []
         for part in run.parts:
-            if Path(part.path).is_file():
+            if is_file(part.path):
                 found.append(Source(path=part.path, name=Path(part.path).name, root=links_of(run)))
                 continue
             listed = _stream_files(part.path, links_of(run)) or files(part.path, links_of(run))
@@ -174,7 +176,7 @@ class PrimeRLTraces(JsonlFormat):
         )
 
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
-        """See `JsonlFormat`: fold in what annotations say of the sample's trace."""
+        """See `JsonlFormat`: fold in the annotations of the sample's trace."""
         branch = _branch(record, sample.row.part)
         trace_id = fields.name(branch.trace.get("id"))
         folder = _annotation_folder(run)
@@ -197,14 +199,14 @@ class PrimeRLTraces(JsonlFormat):
         sample.notes += notes
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
-        """Return the metrics of all producers: a row a step, later values over earlier ones; wall-clock rows last."""
+        """Return the metrics of all producers: one row for each step, later values win; wall-clock rows come last."""
         found = trainer.merged_metrics(trainer.records(_metrics_file(run)))
         for row in found:
             row.values.pop("time", None)
         return found
 
-    def beside(self, run: RunInfo) -> list[Source]:
-        """See `HasBeside`."""
+    def trainer_files(self, run: RunInfo) -> list[Source]:
+        """See `Format`."""
         return trainer.json_sources(run.root, [_metrics_file(run)])
 
 
@@ -248,7 +250,7 @@ def _branch(record: Record, part: str) -> Branch:
 
 
 def _row_of_trace(episode: Record, trace: Record, start: int, length: int) -> SampleRow:
-    """What the rows of all branches of a trace have in common, metrics and tags shared, not copied."""
+    """Fields that the rows of all branches of a trace have in common; metrics and tags are shared, not copied."""
     status, status_raw = episodes.status_of(episode, trace)
     env = _env(episode)
     reward, parts = episodes.reward_of(trace)
@@ -288,6 +290,7 @@ def _row(source: Source, branch: Branch, of_trace: SampleRow) -> SampleRow:
         trace_id=fields.name(branch.trace.get("id")) or "",
         prompt=prompt,
         response=response,
+        messages=episodes.answers_of(branch),
     )
 
 
@@ -325,7 +328,7 @@ def _tags(episode: Record, trace: Record) -> dict[str, str]:
 
 
 def _inform(row: SampleRow, info: Record) -> None:
-    """Add what is said of a trace as a whole."""
+    """Add the annotations of a trace as a whole."""
     said = _annotation(row.trace_id, row.start, row.length, info)
     row.advantage = row.advantage if said.advantage is None else said.advantage
     row.discarded = row.discarded if said.discarded is None else said.discarded
@@ -333,7 +336,7 @@ def _inform(row: SampleRow, info: Record) -> None:
 
 
 def _annotation(trace_id: str, start: int, length: int, info: Record) -> Annotation:
-    """What is said of a trace as a whole: advantage, whether it was trained on, and numbers."""
+    """Annotations of a trace as a whole: its advantage, whether it was trained on, and numbers."""
     effective = info.get("effective")
     numbers = {key: value for key, value in info.items() if key not in ("advantage", "effective")}
     numbers["ship.step"] = as_dict(info.get("ship")).get("step")
@@ -348,7 +351,7 @@ def _annotation(trace_id: str, start: int, length: int, info: Record) -> Annotat
 
 
 def _extra(episode: Record, branch: Branch) -> dict[str, Any]:
-    """The episode and the trace, without messages and what is empty."""
+    """The episode and the trace, without messages and empty members."""
     of_episode = _filled(episode, {"traces"})
     of_trace = _filled(branch.trace, _QUIET)
     if of_trace.get("task") == of_episode.get("task"):
@@ -361,7 +364,7 @@ def _filled(record: Record, without: set[str]) -> Record:
 
 
 def _said(episode: Record, branch: Branch) -> list[str]:
-    """The messages of errors, and what was left out."""
+    """The messages of errors, and notes about omissions."""
     errors = episodes.as_list(branch.trace.get("errors")) or episodes.as_list(episode.get("errors"))
     found = [
         f"error: {fields.as_text(error.get('type'))[:200]}: {fields.as_text(error.get('message'))[:2000]}"
@@ -377,7 +380,7 @@ def _said(episode: Record, branch: Branch) -> list[str]:
 
 
 def _annotations(record: Record, start: int, length: int) -> Iterator[Annotation]:
-    """What a line says of a trace, and of each of its branches."""
+    """The annotations on a line: of a trace, and of each of its branches."""
     trace_id = fields.name(record.get("trace_id"))
     if trace_id is None:
         raise Unusable("an annotation without trace_id")

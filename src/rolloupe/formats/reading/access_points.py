@@ -1,10 +1,10 @@
-"""What is known of the contents of one compressed file: where decoding can begin, and the blocks decoded last.
+"""Knowledge about the contents of one compressed file: places to start decoding, and recently decoded blocks.
 
-A point of access is the start of a gzip member or a zstd frame (known at once where a seek table ends the file), or a
-decoder's state that was put aside on an earlier pass, which zlib allows and zstd does not.
+An access point is the start of a gzip member or a zstd frame (known at once from a seek table at the end of the file),
+or a decoder's state saved on an earlier pass, which zlib allows and zstd does not.
 
-Where a frame is damaged and a seek table tells where the next one stands, the gap between reads as blank lines, so
-that all offsets stay what they are; it is listed in `gaps`. Everywhere else a stream ends at its damage.
+If a frame is damaged and a seek table locates the next one, the gap between them reads as blank lines, so that all
+offsets stay valid; `gaps` lists it. Without a seek table a stream ends at its damage.
 """
 
 import struct
@@ -28,7 +28,7 @@ from rolloupe.formats.reading.codecs import (
 BLOCK_BYTES = 2**20
 CACHED_BLOCKS = 64
 KEPT_STATES = 128
-"""Decoder states of one gzip file, 40 KiB each. Where there would be more, every second one goes."""
+"""Decoder states of one gzip file, 40 KiB each. When the list is full, every second one is dropped."""
 
 KEPT_STARTS = 16_384
 STATE_SPACING = 4 * 2**20
@@ -42,14 +42,14 @@ _PROBE_BYTES = 4096
 
 
 class StreamExtent(NamedTuple):
-    """How far a stream reaches, up to where one asked, and how many bytes of the file that takes."""
+    """The length of a stream, up to the requested end, and the number of bytes of the file behind it."""
 
     stop: int
     file_bytes: int
 
 
 class Block(NamedTuple):
-    """`BLOCK_BYTES` of a stream, fewer at its end; `damage` says why it ends there, if not by itself."""
+    """`BLOCK_BYTES` of a stream, fewer at its end; `damage` is the reason for an early end."""
 
     data: bytes
     file_stop: int
@@ -57,7 +57,7 @@ class Block(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """A piece of the stream that cannot be decoded, with what follows it readable again."""
+    """A piece of the stream that cannot be decoded, followed by a readable one."""
 
     start: int
     stop: int
@@ -65,14 +65,14 @@ class Gap(NamedTuple):
 
 
 class FileStamp(NamedTuple):
-    """A file at one moment: its size, its time, and which file it is."""
+    """A file at one moment: its size, its time, and its identity."""
 
     size: int
     mtime_ns: int
 
 
 class Contents:
-    """What is known of one file's contents: points of access, a decoder that stands somewhere, the end if seen."""
+    """Knowledge about one file's contents: access points, a decoder at some position, the end once seen."""
 
     _numbers = count()
 
@@ -80,7 +80,7 @@ class Contents:
         self.lock = threading.RLock()
         self._gzip = gzip
         self.ahead_bytes = 0 if gzip else CHUNK_BYTES
-        """By so much `Block.file_stop` may be ahead of the block: a zstd frame is fed in chunks."""
+        """Maximum lead of `Block.file_stop` over the block: a zstd frame is fed in chunks."""
         self._state = FileStamp(-1, 0)
         self._forget()
 
@@ -90,18 +90,18 @@ class Contents:
         self._spacing = STATE_SPACING if self._gzip else START_SPACING
         self._table_text: int | None = None
         self._limit = 0
-        """The number of the point at which the decoder, held to a seek table, arrives next."""
+        """The number of the next point on the decoder's way, according to a seek table."""
         self._decoder: Decoder | _Filler | None = None
         self._buffer = bytearray()
         self._buffer_start = 0
         self._end: tuple[int, Block] | None = None
         self.gaps: dict[int, Gap] = {}
-        """By their starts, as far as they have been met."""
+        """By their starts, as far as decoding has met them."""
         self._head = b""
         self._furthest = (0, b"")
 
     def refresh(self, file: BinaryIO, state: FileStamp) -> None:
-        """Take note of what the file is now: keep what is known where it only grew."""
+        """Update the file's identity: keep earlier knowledge if the file only grew."""
         if state == self._state:
             return
         if state.size <= self._state.size or self._table_text is not None or not self._still_holds(file):
@@ -117,7 +117,7 @@ class Contents:
 
     @property
     def length(self) -> int | None:
-        """The length of the stream where a seek table tells it."""
+        """The length of the stream, if a seek table states it."""
         return self._table_text
 
     def extent(self, file: BinaryIO, stop: int) -> StreamExtent:
@@ -144,7 +144,7 @@ class Contents:
             return block if index == last else Block(b"", block.file_stop, block.damage)
 
     def _approach(self, index: int) -> None:
-        """Have a decoder that stands before a block, as near as can be."""
+        """Position a decoder before a block, as near as possible."""
         wanted = index * BLOCK_BYTES
         nearest = self._nearest(wanted)
         decoder = self._decoder
@@ -162,7 +162,7 @@ class Contents:
         return self._points[bisect_right(self._points, text, key=lambda point: point.text) - 1]
 
     def _decode(self, file: BinaryIO, index: int) -> Block | None:
-        """Decode up to a block; None where the stream ends before it is full."""
+        """Decode up to a block; None if the stream ends before the block is full."""
         while True:
             decoder = self._decoder
             assert decoder is not None
@@ -184,7 +184,7 @@ class Contents:
                 return found
 
     def _last_piece(self, file: BinaryIO, decoder: Decoder, damage: Damage) -> tuple[bytes, Damage]:
-        """Decode again, in small steps, what came before an error in the same call, and was lost with it."""
+        """Decode again, in small steps, the output that an error in the same call discarded."""
         start = self._nearest(decoder.text) if self._table_text is None else self._points[self._limit - 1]
         again = Decoder(self._gzip, start, fine_from=decoder.chunk_start)
         piece = b""
@@ -197,7 +197,7 @@ class Contents:
         return piece, damage
 
     def _goes_on(self, decoder: "Decoder | _Filler", damage: Damage | None) -> bool:
-        """See what can be done where a decoder brings no more: False where the stream ends there."""
+        """Recover from a decoder that stopped: return False if the stream ends there."""
         if isinstance(decoder, _Filler):
             self._begin(decoder.behind)
             return True
@@ -209,9 +209,9 @@ class Contents:
         return not self._note_end(decoder, damage)
 
     def _held_to_table(self, decoder: Decoder, piece: bytes, damage: Damage | None) -> tuple[bytes, Damage | None]:
-        """See that a decoder comes to the next point as a seek table tells it, and else stop it short of that.
+        """Check that a decoder reaches the next point as the seek table states; else stop it before that point.
 
-        So what a block holds does not depend on the points by which it was reached, even where a table lies.
+        The content of a block therefore never depends on the points on the way, even if a table lies.
         """
         while self._limit < len(self._points):
             text, place, _ = self._points[self._limit]
@@ -227,7 +227,7 @@ class Contents:
         return piece, damage
 
     def _cut_blocks(self, decoder: "Decoder | _Filler", index: int) -> Block | None:
-        """Take the full blocks off the buffer; return the one that was asked for, if it is among them."""
+        """Take the full blocks off the buffer; return the requested one if it is among them."""
         wanted = None
         while len(self._buffer) >= (missing := BLOCK_BYTES - self._buffer_start % BLOCK_BYTES):
             number = self._buffer_start // BLOCK_BYTES
@@ -240,18 +240,18 @@ class Contents:
         return wanted
 
     def _note_end(self, decoder: Decoder, damage: Damage | None) -> bool:
-        """Remember how the stream ends. False where its last block has to be decoded from an earlier point first."""
+        """Remember how the stream ends. Return False if its last block needs decoding from an earlier point first."""
         index = decoder.text // BLOCK_BYTES
         if self._buffer_start > index * BLOCK_BYTES:
             self._approach(index)
             return False
         self._end = (index, Block(bytes(self._buffer), decoder.place, damage))
-        if damage and not damage.cut:  # the decoder is of no more use
+        if damage and not damage.cut:  # the decoder has no further use
             self._decoder = None
         return True
 
     def _note(self, file: BinaryIO, decoder: "Decoder | _Filler") -> None:
-        """Remember where the decoder is, if it is the furthest one so far, and far from the one before."""
+        """Save the decoder's state if it is the furthest so far and far from the previous one."""
         if decoder.place > self._furthest[0]:
             length = min(_PROBE_BYTES, decoder.place)
             self._furthest = (decoder.place, read_at(file, decoder.place - length, length))
@@ -267,7 +267,7 @@ class Contents:
 
 
 class _Filler:
-    """Stands in a decoder's place over a gap: blank lines, none of them long."""
+    """A decoder over a gap: it returns blank lines, all of them short."""
 
     def __init__(self, decoder: Decoder, behind: Point) -> None:
         self.text = decoder.text
@@ -285,7 +285,7 @@ class _Filler:
 
 
 class _Blocks:
-    """The blocks that were used last, of all files together."""
+    """The most recently used blocks of all files together."""
 
     def __init__(self) -> None:
         self._held: OrderedDict[tuple[int, int], Block] = OrderedDict()
@@ -309,7 +309,7 @@ _blocks = _Blocks()
 
 
 def _read_seek_table(file: BinaryIO, size: int) -> tuple[list[Point], int] | None:
-    """Read the table that ends a seekable zstd file: points of access, and the length of the stream.
+    """Read the table at the end of a seekable zstd file: access points, and the length of the stream.
 
     Source: contrib/seekable_format/zstd_seekable_compression_format.md of zstd.
     """
@@ -340,6 +340,6 @@ def _unpacked(layout: struct.Struct, data: bytes) -> tuple[Any, ...]:
 
 
 def read_at(file: BinaryIO, start: int, length: int) -> bytes:
-    """Read bytes from a position on: fewer where the file ends."""
+    """Read bytes from a position on: fewer at the end of the file."""
     file.seek(max(0, start))
     return file.read(length)

@@ -1,10 +1,10 @@
-"""Long arrays of numbers, cut out of a line and read by themselves before the rest of it is decoded.
+"""Long arrays of numbers: cuts them out of a line and reads them apart from the rest.
 
-Nearly all of a line with per-token arrays is digits, and to make Python floats of them is nearly all the time of a
-scan. What comes out is what the whole line decodes to, but for arrays in place of lists: every array is checked, and a
-line of which anything is in doubt is decoded whole. An array is cut where it looks like a member, and a mark put in its
-place; only where the decoded object then holds that mark under that key was it a member of the line itself, not of an
-object inside, not a piece of a text, and the last of its name.
+Nearly all of a line with per-token arrays is digits, and turning them into Python floats takes nearly all the time of a
+scan. The result equals decoding the whole line, with arrays in place of lists: every array is checked, and a line with
+anything in doubt is decoded whole. An array is cut where it looks like a member, and a mark replaces it. Only if the
+decoded object holds that mark under that key was the array a member of the line itself, the last of its name, and
+neither a member of an inner object nor a piece of a text.
 """
 
 import json
@@ -21,22 +21,22 @@ import numpy as np
 from rolloupe.tokens import Floats
 
 MIN_LINE_BYTES = 2**15
-"""A shorter line is decoded whole in less time than it takes to look for arrays."""
+"""Shorter lines decode faster whole than by looking for arrays."""
 
 MAX_ARRAY_BYTES = 4 * 2**20
-"""A longer one is decoded with its line: what simdjson takes for it, it keeps."""
+"""Longer arrays are decoded with their line: simdjson keeps the memory that it allocates."""
 
 MIN_ARRAY_BYTES = 2**10
 MAX_LOOKS = 2_000
-"""Brackets looked at in one line: a text may be full of them."""
+"""Maximum number of brackets to examine in one line: a text may be full of them."""
 
 PATIENCE = 3
-"""After so many long lines in a row without an array, a scan looks for no more."""
+"""After this many long lines in a row without an array, a scan stops looking for arrays."""
 
 MAX_KEY_BYTES = 200
 
 _MARK = secrets.token_hex(16)
-"""Nothing that a file holds, as it was made after the file."""
+"""No file contains it, because it is newer than the file."""
 
 _FIRST = frozenset(b"-0123456789NntfI")
 _key = re.compile(rb'"([^"\\\x00-\x1f]+)"[ \t\r]*:[ \t\r]*\Z')
@@ -44,7 +44,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 class Word(NamedTuple):
-    """What stands for a number in an array, and the digits that take its place while the array is read."""
+    """A word in place of a number in an array, and the digits that replace it while the array is read."""
 
     name: bytes
     digits: bytes
@@ -54,7 +54,7 @@ class Word(NamedTuple):
 def _word(name: bytes, value: float, sign: bytes = b"-") -> Word:
     """Give a word digits that no file holds.
 
-    No digit, sign or point beside them makes another number of them: "1-9", "--9", "e3075" and "19e307" are none.
+    A digit, sign or point next to them never yields another number: "1-9", "--9", "e3075" and "19e307" are invalid.
     """
     return Word(name, sign + b"9.%015de307" % secrets.randbelow(10**15), value)
 
@@ -66,7 +66,7 @@ _WORDS = (
 
 
 class Cut(NamedTuple):
-    """Where in a line an array stands, its brackets included, and under which key."""
+    """The place of an array in a line, brackets included, and its key."""
 
     key: str
     start: int
@@ -74,18 +74,20 @@ class Cut(NamedTuple):
 
 
 class Cutter:
-    """Decodes the lines of one scan: `parse` a whole line, `may_cut` tells the keys whose lists may become arrays."""
+    """Decodes the lines of one scan: `parse` decodes a whole line, `may_cut` selects the keys whose lists become
+    arrays.
+    """
 
     def __init__(self, parse: Callable[[bytes], dict[str, Any]], may_cut: Callable[[str], bool]) -> None:
         self._parse = parse
         self._may_cut = may_cut
         self._left: set[str] = set()
-        """Keys that were met elsewhere than in the line itself: they are not tried again."""
+        """Keys met elsewhere than in the line itself: they are not tried again."""
         self._misses = 0
         self._read = _reader()
 
     def parse(self, data: bytes) -> dict[str, Any]:
-        """Decode a line; raises what decoding it whole raises."""
+        """Decode a line; raises whatever decoding it whole raises."""
         if len(data) >= MIN_LINE_BYTES and self._misses < PATIENCE:
             cuts = list(self._cuts(data))
             self._misses = 0 if cuts else self._misses + 1
@@ -94,10 +96,10 @@ class Cutter:
         return self._parse(data)
 
     def _parsed(self, data: bytes, cuts: list[Cut]) -> dict[str, Any] | None:
-        """Decode a line around its arrays; None where that is in doubt."""
+        """Decode a line around its arrays; None in case of doubt."""
         try:
             record = self._parse(_without(data, cuts))
-        except Exception:  # it is decoded whole, and raises what is true of the line
+        except Exception:  # decoding it whole raises the accurate error
             return None
         elsewhere = [cut.key for number, cut in enumerate(cuts) if record.get(cut.key) != f"{_MARK}{number}"]
         self._left.update(elsewhere)
@@ -116,7 +118,7 @@ class Cutter:
             start = data.find(b"[", start + 1)
             if start < 0:
                 return
-            if stop <= start:  # else the next one is known from the look before
+            if stop <= start:  # else the previous look already located the next one
                 stop = data.find(b"]", start) + 1
                 if not stop:
                     return
@@ -129,7 +131,7 @@ class Cutter:
                 start = stop
 
     def _values(self, data: bytes) -> Floats | list[Any] | None:
-        """Read a flat array: as float64, shape (T,), or as a list where something else than such numbers is in it."""
+        """Read a flat array: as float64, shape (T,), or as a list if it holds anything but such numbers."""
         words = [word for word in _WORDS if word.name[0] in data]
         try:
             return self._read_words(data, words) if words else self._read(data)
@@ -137,7 +139,7 @@ class Cutter:
             return _elements(data)
 
     def _read_words(self, data: bytes, words: list[Word]) -> Floats:
-        """Read an array in which words stand between numbers, to what `tokens.read_floats` makes of its list."""
+        """Read an array with words among its numbers, with the result of `tokens.read_floats` on its list."""
         for word in words:
             data = data.replace(word.name, word.digits)
         values = self._read(data).copy()
@@ -149,10 +151,10 @@ class Cutter:
 
 
 def _reader() -> Callable[[bytes], Floats]:
-    """How a flat array of numbers is read. Not for two threads; raises for whatever else is in it."""
+    """Reads a flat array of numbers. Not thread-safe; raises for anything else in the array."""
     try:
         import simdjson
-    except ImportError:  # it has no wheels for every Python
+    except ImportError:  # it lacks wheels for some Pythons
         decode = msgspec.json.Decoder(list[float]).decode
         return lambda data: np.frombuffer(array("d", decode(data)))
     parser = simdjson.Parser()
@@ -175,7 +177,7 @@ def _without(data: bytes, cuts: list[Cut]) -> bytes:
 
 
 def _elements(data: bytes) -> list[Any] | None:
-    """Read an array with integers in it that no float holds; None for one with texts, or that is none."""
+    """Read an array with integers too large for a float; None for an array with texts, or for anything else."""
     if b'"' in data:
         return None
     found: list[Any]

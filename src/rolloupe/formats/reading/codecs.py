@@ -1,7 +1,7 @@
-"""One pass through a compressed file: gzip members or zstd frames, from any point of access, in bounded memory.
+"""One pass through a compressed file: gzip members or zstd frames, from any access point, in bounded memory.
 
-A decoder is given the file at each call and keeps only where it is, so a file that grows is simply read on. Formats:
-RFC 1952 (gzip), RFC 8878 (zstd).
+Every call passes the file to the decoder, which keeps only its position, so a file may grow between calls. Formats: RFC
+1952 (gzip), RFC 8878 (zstd).
 """
 
 import sys
@@ -14,31 +14,32 @@ else:
     from backports import zstd
 
 CHUNK_BYTES = 2**16
-"""Read at a time, to a multiple of it, so that every pass over a file feeds the same chunks."""
+"""Bytes per read. Reads end at its multiples, so that every pass over a file feeds the same chunks."""
 
 PIECE_BYTES = 2**17
-"""Decoded at a time."""
+"""Bytes per decoding step."""
 
 FREE_BYTES = 2**30
 MAX_RATIO = 250
-"""A stream longer than `FREE_BYTES` that is so many times the size of its file is a bomb, and is read no further.
+"""A stream longer than `FREE_BYTES` that exceeds the size of its file by this factor is a bomb: reading stops.
 
 gzip reaches 1,032, zstd 32,768; rollouts, which repeat their prompts, have been seen at 5 to 30.
 """
 
 MAX_EMPTY = 1_000
 MAX_PADDING_BYTES = 2**20
-"""So many members or frames without content, or zeros behind a member, may follow one another: both cost work for
-nothing, and a file of a trillion zeros takes no room on a disk. Writers leave one empty block or a few kB of zeros."""
+"""Maximum number of empty members or frames in a row, or zeros after a member: both cost work for nothing, and a file
+of a trillion zeros takes no room on a disk. Writers leave one empty block or a few kB of zeros.
+"""
 
 MAX_WINDOW_LOG = 27
-"""A zstd frame may ask for a window of 2^27 bytes, as `zstd --long` and `--ultra` make; more is refused."""
+"""Largest window of a zstd frame, 2^27 bytes, as `zstd --long` and `--ultra` use; larger ones are refused."""
 
 
 class Damage(NamedTuple):
-    """Why a stream ends before its end, and at which byte of the compressed file.
+    """The reason why a stream ends early, and the byte of the compressed file.
 
-    `cut` is True where the file merely ends too early, which more bytes would heal.
+    `cut` is True if the file merely ends too early, which more bytes would heal.
     """
 
     offset: int
@@ -47,7 +48,7 @@ class Damage(NamedTuple):
 
 
 class DecodingStopped(Exception):
-    """Raised where a stream cannot be decoded any further; `lossy` where output before the error went with it."""
+    """Raised if a stream cannot be decoded further; `lossy` if the error discarded earlier output."""
 
     def __init__(self, damage: Damage, *, lossy: bool = False) -> None:
         super().__init__(damage.reason)
@@ -70,16 +71,16 @@ class Codec(Protocol):
 
     @property
     def unused_data(self) -> bytes:
-        """What was fed behind the end."""
+        """Input after the end of the member or frame."""
         ...
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        """Feed input, of which what is not needed yet is kept; return output of at most that length."""
+        """Feed input, keeping what is not needed yet; return at most that much output."""
         ...
 
 
 class Gzip:
-    """One gzip member; `held` is what it was fed and has not looked at yet."""
+    """One gzip member; `held` is input that it has not looked at yet."""
 
     def __init__(self, inner: "zlib._Decompress | None" = None) -> None:
         self._inner = inner or zlib.decompressobj(31)
@@ -104,14 +105,14 @@ class Gzip:
         return out
 
     def copy(self) -> "Gzip":
-        """Return the state as it is, without `held`: 40 KiB, from which decoding can go on at any time."""
+        """Return a copy of the state, without `held`: 40 KiB, from which decoding can continue at any time."""
         return Gzip(self._inner.copy())
 
 
 class Point(NamedTuple):
-    """Where decoding can begin: an offset in the uncompressed stream, and the one in the file that belongs to it.
+    """A place to start decoding: an offset in the uncompressed stream, and the matching offset in the file.
 
-    `state` is None where a member or frame begins.
+    `state` is None at the start of a member or frame.
     """
 
     text: int
@@ -125,12 +126,12 @@ class Decoder:
     def __init__(self, gzip: bool, point: Point, fine_from: int | None = None) -> None:
         self.text = point.text
         self.begun = point.file
-        """Where in the file the member or frame begins that is being decoded; the point, if it lies inside one."""
+        """Start in the file of the current member or frame; the access point, if that lies inside one."""
         self.fine_from = fine_from
-        """From this byte of the file on input is fed byte by byte: an error costs the output of its whole call."""
+        """From this byte of the file on, input is fed byte by byte: an error costs the output of its whole call."""
         self._gzip = gzip
         self._empty = 0
-        """Members or frames without content, one after another, up to here."""
+        """Number of consecutive members or frames without content up to here."""
         self._codec: Codec | None = point.state.copy() if point.state else None
         self._input = b""
         self._at = 0
@@ -144,11 +145,11 @@ class Decoder:
 
     @property
     def chunk_start(self) -> int:
-        """The first byte of the file in the chunk that was read last."""
+        """The first byte of the file in the most recent chunk."""
         return self._next - len(self._input)
 
     def point(self) -> Point | None:
-        """Return a point to come back to; None inside a zstd frame, where there is none."""
+        """Return a point to return to; None inside a zstd frame, which has none."""
         if self._codec is None:
             return Point(self.text, self.place)
         return Point(self.text, self.place, self._codec.copy()) if isinstance(self._codec, Gzip) else None
@@ -195,7 +196,7 @@ class Decoder:
         return Damage(self.place, f"the file ends inside a {what}: cut off, or still being written", cut=True)
 
     def _begins(self, file: BinaryIO) -> bool:
-        """Tell whether another member or frame follows. gzip members may end in zeros. Raises `DecodingStopped`."""
+        """Return whether another member or frame follows. gzip members may end in zeros. Raises `DecodingStopped`."""
         padding = 0
         while self._fill(file):
             if self._gzip and self.place:

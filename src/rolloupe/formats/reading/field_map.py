@@ -1,7 +1,7 @@
-"""Which key of a row has which role, where a person says so: `--map FILE`, for the generic format.
+"""The field map of `--map FILE`: a person's mapping of roles to keys of a row, for the generic format.
 
-The file is TOML, a line a role: `prompt = "request.text"`. A key with dots leads into objects, and by numbers into
-lists (`messages.0.content`); one that stands in the row as it is, dots and all, comes first.
+The file is TOML with one role per line: `prompt = "request.text"`. A key with dots leads into objects, and by numbers
+into lists (`messages.0.content`); a key of the row that equals it literally, dots included, takes precedence.
 """
 
 import tomllib
@@ -20,26 +20,26 @@ ROLES: Final[Mapping[str, str]] = {
     "status": "status", "prompt_tokens": "prompt_length", "response_tokens": "response_length",
     "total_tokens": "total_length",
 }  # fmt: skip
-"""A role, and the usual name that a row gets for it."""
+"""A role, and the usual name that its field gets in a row."""
 
 MAX_BYTES = 2**20
 _MISSING = object()
 
 
 def read_fields(path: Path) -> Fields:
-    """Read such a file. Raises `UnreadablePath` for a file that is none, `BadQuery` for what it may not say."""
+    """Read a field map. Raises `UnreadablePath` for a file that is not TOML, `BadQuery` for an invalid entry."""
     try:
         with open(path, "rb") as file:
             said = tomllib.loads(file.read(MAX_BYTES).decode())
     except OSError as error:
         raise UnreadablePath(f"{path} cannot be read: {error.strerror}. Next: name a TOML file") from None
-    except ValueError as error:  # also what is no UTF-8
+    except ValueError as error:  # not valid UTF-8 either
         raise BadQuery(f'{path} is not TOML: {error}. Next: lines such as  prompt = "request.text"') from None
     return checked_fields(said)
 
 
 def checked_fields(said: Mapping[str, Any]) -> Fields:
-    """Roles and keys as pairs. Raises `BadQuery` for a role there is not, or a key that is no text."""
+    """Roles and keys as pairs. Raises `BadQuery` for an unknown role, or a key that is not a text."""
     for role, key in said.items():
         if role not in ROLES:
             raise BadQuery(f"there is no role {role!r}; there are: {', '.join(ROLES)}")
@@ -49,7 +49,7 @@ def checked_fields(said: Mapping[str, Any]) -> Fields:
 
 
 def renamed(record: Record, fields: Fields) -> Record:
-    """The row with what has a role under the usual name of that role; a key that is missing leaves the role empty."""
+    """The row with mapped fields under the usual names of their roles; a missing key leaves the role empty."""
     names = {ROLES[role] for role, _ in fields}
     taken = {key for _, key in fields}
     found = {ROLES[role]: value for role, key in fields if (value := _at(record, key)) is not _MISSING}

@@ -1,6 +1,6 @@
-"""How a single field of a record is read, the same in every format: rewards, statuses, counts, names, texts.
+"""Readers of single fields of a record, common to all formats: rewards, statuses, counts, names, texts.
 
-Every function takes whatever JSON can hold and never raises; what is of the wrong type is absent.
+Every function takes any JSON value and never raises; a value of the wrong type counts as absent.
 """
 
 import json
@@ -12,10 +12,10 @@ from rolloupe import text
 from rolloupe.model import Part, Status, Turn
 
 MAX_TAG_CHARS = 64
-"""Longer texts are no tags: they are shown with the sample alone."""
+"""Longer texts are not tags: only the sample itself shows them."""
 
 MAX_NAME_CHARS = 200
-"""A group or sample name that is longer is replaced by its hash, to keep addresses short."""
+"""Longer names of groups and samples are replaced by their hashes, to keep addresses short."""
 
 digest = text.digest
 
@@ -46,17 +46,17 @@ _STATUSES: dict[str, Status] = {word: common for common, words in _WORDS.items()
 
 
 class Reward(NamedTuple):
-    """A reward, and the sample metrics and tags that were stored as its parts."""
+    """A reward, and the sample metrics and tags stored as its parts."""
 
     value: float | None
     metrics: dict[str, float]
     tags: dict[str, str]
     whole: bool = True
-    """False where some part of a stored object has no place among the metrics and tags."""
+    """False if some part of a stored object is neither a metric nor a tag."""
 
 
 def reason(value: object) -> str | None:
-    """Read why a sample was not trained on; none, or an empty text, means that it was, as far as is known."""
+    """Read why a sample was not trained on; None, or an empty text, means that it was, as far as is known."""
     return value[:MAX_NAME_CHARS] if isinstance(value, str) else None
 
 
@@ -82,20 +82,20 @@ def integer(value: object) -> int | None:
 
 
 def is_too_large(value: object) -> bool:
-    """Tell whether a value is a whole number beyond `MAX_STEP`, stored as a number or as digits."""
+    """Return whether a value is a whole number beyond `MAX_STEP`, stored as a number or as digits."""
     if isinstance(value, str):
         return len(value) > 15 and _DIGITS.fullmatch(value) is not None and abs(int(value[:40])) > MAX_STEP
     return isinstance(value, int | float) and MAX_STEP < abs(value) != math.inf
 
 
 def count(value: object) -> int | None:
-    """Read a number of things: an integer, not negative, stored as a number."""
+    """Read a count: a non-negative integer, stored as a number."""
     found = None if value is None or isinstance(value, str) else integer(value)
     return found if found is not None and found >= 0 else None
 
 
 def name(value: object) -> str | None:
-    """Read what a framework calls something: a text or an integer. A long one becomes its hash."""
+    """Read a framework's name for something: a text or an integer. A long one becomes its hash."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     if isinstance(value, float) and value.is_integer():
@@ -110,7 +110,7 @@ def tag(value: object) -> str | None:
 
 
 def reward(value: object) -> Reward:
-    """Read a reward: a number; or of an object `score`, else `reward`, else the only number, else none.
+    """Read a reward: a number; of an object `score`, else `reward`, else the only number, else None.
 
     Numbers of an object are sample metrics `reward.NAME`, its short texts are tags.
     """
@@ -125,14 +125,14 @@ def reward(value: object) -> Reward:
 
 
 def is_shown_reward(value: object) -> bool:
-    """Tell whether a reward is shown whole as a reward, sample metrics and tags."""
+    """Return whether reward, sample metrics and tags together show all of a reward."""
     return value is None or (reward(value).whole if isinstance(value, dict) else number(value) is not None)
 
 
 def step_in(name: str) -> int | None:
-    """Return the step that a file or folder is named after: `12`, `global_step_12_evals`, `data_step12`, `gen_12`.
+    """Return the step that names a file or folder: `12`, `global_step_12_evals`, `data_step12`, `gen_12`.
 
-    The number behind a word for a step counts; else a last number, unless it numbers something else (`rank_0`).
+    A number after a word for a step counts; otherwise a last number, unless it numbers something else (`rank_0`).
     """
     if match := _STEP.search(name):
         return integer(match["step"])
@@ -141,12 +141,12 @@ def step_in(name: str) -> int | None:
 
 
 def step_of_folder(name: str) -> int | None:
-    """Return the step that a folder is named after: `12`, `global_step_12_evals`. A mere last number is none."""
+    """Return the step that names a folder: `12`, `global_step_12_evals`. A trailing number alone does not count."""
     return step_in(name) if name.isdecimal() or _STEP.search(name) else None
 
 
 def status(value: object) -> tuple[Status, str]:
-    """Read a status or a stop reason; returns the common word and the framework's own."""
+    """Read a status or a stop reason; return the common word and the framework's own."""
     if not isinstance(value, str) or not value:
         return "unknown", ""
     own = value[:MAX_TAG_CHARS]
@@ -154,7 +154,7 @@ def status(value: object) -> tuple[Status, str]:
 
 
 def as_text(value: object) -> str:
-    """Return any value as text: a text as it is, null as nothing, else JSON."""
+    """Return any value as text: a text unchanged, null as nothing, else JSON."""
     if isinstance(value, str):
         return value
     try:
@@ -164,7 +164,7 @@ def as_text(value: object) -> str:
 
 
 def showable(value: object) -> Any:
-    """Return a value of a record as it is, or a word in its place where it is nested too deeply to be passed on."""
+    """Return a value of a record unchanged, or a word in its place if it is nested too deeply."""
     level: list[object] = [value]
     for _ in range(MAX_DEPTH):
         level = [member for entry in level if isinstance(entry, list | dict) for member in _members(entry)]
@@ -181,16 +181,21 @@ def _members(value: list[object] | dict[str, object]) -> list[object]:
 
 
 def is_messages(value: object) -> bool:
-    """Tell whether a value is a list of chat messages, at least one of them."""
+    """Return whether a value is a list of chat messages, at least one."""
     return isinstance(value, list) and bool(value) and all(isinstance(entry, dict) for entry in value)
 
 
 def messages(value: object) -> list[Any] | None:
-    """Return a prompt or response that is stored as a list of messages; None for one that is a text, or anything else.
+    """Return a prompt or response that is stored as a list of messages; None for a text, or anything else.
 
-    What is nested too deeply to be passed on is none.
+    A value nested too deeply to pass on counts as absent.
     """
     return value if isinstance(value, list) and value and showable(value) is value else None
+
+
+def chat(value: object) -> list[Any] | None:
+    """Return a response that is stored as a list of messages, unchanged; None for any other."""
+    return value if isinstance(value, list) else None
 
 
 def joined(value: object, *, thoughts: bool = False) -> str:

@@ -1,9 +1,8 @@
-"""What cannot be read of the files of JSON that lie beside samples: those are read when asked for, never indexed.
+"""Damage in the JSON files beside samples, which are read on request and never indexed.
 
-A last line without an end is being written, and no damage.
+An unfinished last line is still being written, so it is not damage.
 """
 
-import os
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
@@ -11,19 +10,21 @@ from itertools import islice
 import msgspec
 
 from rolloupe.formats.reading.files import JSONL, plain_name
-from rolloupe.formats.reading.jsonl import NOT_DOWNLOADED, JsonlFormat, Record, Unusable, is_lfs_pointer, step_of
+from rolloupe.formats.reading.jsonl import NOT_DOWNLOADED, JsonlFormat, is_lfs_pointer
+from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.reading.stream import is_decoded, open_binary
 from rolloupe.formats.reading.trainer_files import MAX_BYTES, document, read_bytes
 from rolloupe.model import Problem, RunInfo, Scanned, Source
+from rolloupe.storage import path_state
 
 MAX_LISTED = 100
-"""So many problems of one file are listed."""
+"""Maximum number of problems to list for one file."""
 
 KEPT_FILES = 1000
 
 
 class _Lines(JsonlFormat):
-    """Lines that are looked at for what is wrong with them alone."""
+    """Lines to check for damage alone."""
 
     def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:  # noqa: ARG002
         step_of(record.get("step"))
@@ -35,9 +36,9 @@ _NO_RUN = RunInfo(name="", root="", format="", reason="", parts=())
 
 
 def damage(source: Source) -> list[Problem]:
-    """List what cannot be read of a file of JSON lines, or of a JSON document. A file that is gone has nothing."""
+    """List the damage in a file of JSON lines, or in a JSON document. A missing file has none."""
     try:
-        state = os.stat(source.path)
+        state = path_state(source.path)
         return list(_damage(source, state.st_ino, state.st_size, state.st_mtime_ns))
     except FileNotFoundError:
         return []
@@ -46,7 +47,7 @@ def damage(source: Source) -> list[Problem]:
 
 
 def read(source: Source, start: int, length: int) -> bytes:
-    """Return bytes of such a file: fewer where it ends. Raises `SourceChanged`."""
+    """Return bytes of such a file, fewer at its end. Raises `SourceChanged`."""
     return _LINES.read(source, start, length)
 
 

@@ -1,4 +1,4 @@
-"""The files of a folder, with links that lead out of the opened root left aside. Looks at names, opens nothing."""
+"""The files of a folder, without links that lead out of the opened root. Looks at names, opens nothing."""
 
 import os
 from collections.abc import Collection, Iterator
@@ -12,11 +12,11 @@ from rolloupe.storage import folder_entries, is_below, printable
 
 JSONL = (".jsonl", ".ndjson")
 COMPRESSED = (".zst", ".gz")
-"""Endings that may stand behind any other; of two files that differ in them alone, the first of these is taken."""
+"""Suffixes that may follow any other; of two files that differ in nothing else, the first of these counts."""
 
 
 class FolderEntry(NamedTuple):
-    """A file or folder as found; `refused` says why it may not be opened, and is empty where it may."""
+    """A file or folder in a listing; `refused` is the reason not to open it, empty if it may be opened."""
 
     name: str
     path: str
@@ -27,7 +27,7 @@ class FolderEntry(NamedTuple):
 
     @property
     def location(self) -> Location:
-        """Where it is opened."""
+        """The place to open."""
         return Location(self.path, self.root)
 
 
@@ -41,7 +41,7 @@ def links_of(run: RunInfo) -> str:
 
 @contextmanager
 def listing_once() -> Iterator[None]:
-    """List each folder once within this, however many formats ask what is in it."""
+    """List each folder once within this context, however many formats list it."""
     token = _listed.set({})
     try:
         yield
@@ -50,7 +50,7 @@ def listing_once() -> Iterator[None]:
 
 
 def entries(folder: str, link_root: str) -> list[FolderEntry]:
-    """List what is in a folder in the order of the names. Raises OSError where the folder cannot be read."""
+    """List a folder in the order of names. Raises OSError if the folder cannot be read."""
     listed = _listed.get()
     if listed is None:
         return _entries(folder, link_root)
@@ -87,7 +87,7 @@ def _refusal(entry: os.DirEntry[str], path: str, link_root: str) -> str:
 
 
 def is_utf8(path: str) -> bool:
-    """Tell whether a path can be shown, sent and stored as text."""
+    """Return whether a path can be shown, sent and stored as text."""
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -96,15 +96,15 @@ def is_utf8(path: str) -> bool:
 
 
 def alone(path: Path | str) -> Location:
-    """Where a file lies that a person named: it is its own root."""
+    """The location of a file that a person named: it is its own root."""
     return Location(str(path), str(path))
 
 
 def files(folder: str, link_root: str, suffixes: tuple[str, ...] = JSONL) -> list[FolderEntry]:
-    """List the files of a folder by their endings; none where the folder is missing or lies outside.
+    """List the files of a folder by their suffixes; empty if the folder is missing or lies outside the root.
 
-    Compressed ones count by the ending before. Where a file lies there both plain and compressed, as while a writer
-    seals it, the plain one is listed alone.
+    The suffix before a compression suffix counts. If a file exists both plain and compressed, as while a writer seals
+    it, only the plain one is listed.
     """
     try:
         listed = entries(folder, link_root)
@@ -116,7 +116,7 @@ def files(folder: str, link_root: str, suffixes: tuple[str, ...] = JSONL) -> lis
 
 
 def file_of(folder: str, name: str, link_root: str) -> Location | None:
-    """Return where the file of that name lies, compressed or not; None where there is none that may be read."""
+    """Return the location of the file of that name, compressed or not; None without a readable one."""
     return next((one.location for one in files(folder, link_root, (name,)) if plain_name(one.name) == name), None)
 
 
@@ -126,14 +126,14 @@ def _sealed_once(listed: list[FolderEntry]) -> list[FolderEntry]:
 
 
 def is_passed_over(name: str, names: Collection[str]) -> bool:
-    """Tell whether another of the files of a folder counts instead: plain, or compressed in a way that goes before."""
+    """Return whether another file of the folder takes precedence: plain, or compressed with a preferred suffix."""
     kind, plain = compression_of(name), plain_name(name)
     before = COMPRESSED[: COMPRESSED.index(kind)] if kind else ()
     return bool(kind) and any(other in names for other in (plain, *(plain + ending for ending in before)))
 
 
 def folders(folder: str, link_root: str) -> list[FolderEntry]:
-    """List the folders in a folder; none where it is missing."""
+    """List the folders in a folder; empty if it is missing."""
     try:
         listed = entries(folder, link_root)
     except OSError:
@@ -142,18 +142,18 @@ def folders(folder: str, link_root: str) -> list[FolderEntry]:
 
 
 def compression_of(name: str) -> str:
-    """Return the ending that says how a file is compressed, empty where it is not."""
+    """Return the compression suffix, empty for a plain file."""
     return next((ending for ending in COMPRESSED if name.endswith(ending)), "")
 
 
 def plain_name(name: str) -> str:
-    """Return a file's name without the ending that says how it is compressed."""
+    """Return a file's name without its compression suffix."""
     return name.removesuffix(compression_of(name))
 
 
 def stem(name: str) -> str:
     """Return a file's name without `.jsonl`, compressed or not.
 
-    Other endings stay, so that no two files that are listed of a folder share a stem.
+    Other suffixes stay, so that no two listed files of a folder share a stem.
     """
     return plain_name(name).removesuffix(".jsonl")

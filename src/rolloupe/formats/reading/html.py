@@ -1,6 +1,6 @@
-"""A page of HTML read into elements, `{"tag", "attrs", "children"}`, its texts unescaped: plain data, never markup.
+"""A page of HTML read into elements, `{"tag", "attrs", "children"}`, with unescaped texts: plain data, never markup.
 
-Bounded in depth and time whatever the page holds: `html.parser` takes quadratic time on some that are malformed.
+Depth and time are bounded for any page: `html.parser` takes quadratic time on some malformed ones.
 """
 
 import time
@@ -11,12 +11,12 @@ from typing import Any
 Element = dict[str, Any]
 
 MAX_OPEN = 400
-"""Elements that are open at once; what lies deeper becomes part of the last of them."""
+"""Maximum number of open elements; deeper ones become part of the innermost of them."""
 
 MAX_ELEMENTS = 300_000
 
 MAX_PENDING_CHARS = 2**20
-"""So long may a tag or a comment be that has begun and not ended."""
+"""Maximum length of an unfinished tag or comment."""
 
 MAX_S = 10.0
 BLOCK_CHARS = 2**16
@@ -27,13 +27,13 @@ _END = object()
 
 
 def children(element: Element | None) -> list[Any]:
-    """Return what an element holds: elements and texts."""
+    """Return the content of an element: elements and texts."""
     found = element.get("children") if element else None
     return found if isinstance(found, list) else []
 
 
 def tag_of(element: Any) -> str:
-    """Return the tag of an element, nothing for what is none."""
+    """Return the tag of an element, an empty text for anything else."""
     tag = element.get("tag") if isinstance(element, dict) else None
     return tag if isinstance(tag, str) else ""
 
@@ -46,7 +46,7 @@ def words(element: Element) -> list[str]:
 
 
 def plain(element: Element, read: Callable[[Element, str], str] = lambda _, content: content) -> str:
-    """Return all text in an element, whatever its depth; `read` makes text of one piece of it."""
+    """Return all text in an element, at any depth; `read` converts one piece of it to text."""
     found = []
     waiting: list[Iterator[Any]] = [iter(children(element))]
     parents = [element]
@@ -69,14 +69,14 @@ def first_below(element: Element, word: str) -> Element | None:
 
 
 def parse_page(page: str, check: Callable[[], None] = lambda: None) -> Element:
-    """Read a page; returns its body, or all of it where it has none. What could not be read in time is left out.
+    """Read a page; return its body, or all of it without one. Parts that take too long are left out.
 
-    `check` is called again and again; to end it, that raises.
+    The parser calls `check` repeatedly; `check` raises to end it.
     """
     builder = _Builder()
     try:
         is_whole = _fed(builder, page, check)
-    except AssertionError:  # `html.parser` of some Pythons, of a declaration that is malformed
+    except AssertionError:  # some versions of `html.parser`, on a malformed declaration
         is_whole = False
     if not is_whole:
         builder.note("(The rest of the page could not be read.)")
@@ -84,7 +84,7 @@ def parse_page(page: str, check: Callable[[], None] = lambda: None) -> Element:
 
 
 def _fed(builder: "_Builder", page: str, check: Callable[[], None]) -> bool:
-    """Hand over a page; False where that is too much, or takes too long."""
+    """Feed a page; return False if it is too much, or takes too long."""
     stop_s = time.monotonic() + MAX_S
     for at in range(0, len(page), BLOCK_CHARS):
         check()
@@ -98,7 +98,7 @@ def _fed(builder: "_Builder", page: str, check: Callable[[], None]) -> bool:
 
 
 class _Builder(HTMLParser):
-    """Collects elements; never looks at what they mean."""
+    """Collects elements without interpreting them."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)

@@ -1,43 +1,41 @@
 r"""JSON lines: files cut into lines, lines into objects, for every format whose samples are lines.
 
-Lines end at the byte `\n` and nowhere else. What cannot be read is a `Problem` with its byte range; no line, whatever
-it holds, ends a scan. Memory is bounded: a line beyond `MAX_LINE_BYTES` is passed over, not read.
+Lines end at the byte `\n` and nowhere else. An unreadable line is a `Problem` with its byte range; no line, whatever it
+holds, ends a scan. Memory is bounded: a line beyond `MAX_LINE_BYTES` is skipped, not read.
 """
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from io import BufferedReader
-from pathlib import Path
-from typing import Any, BinaryIO, ClassVar, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from rolloupe import text
-from rolloupe.errors import SourceChanged, defect
-from rolloupe.formats.reading import fields
+from rolloupe.formats.base import changed
 from rolloupe.formats.reading.access_points import Gap
 from rolloupe.formats.reading.arrays import Cutter
 from rolloupe.formats.reading.codecs import Damage
+from rolloupe.formats.reading.files import JSONL
+from rolloupe.formats.reading.records import Completion, Record, RecordFormat, Unusable
 from rolloupe.formats.reading.stream import LFS_POINTER, damage_of, gaps_of, is_decoded, open_binary, spent_bytes
-from rolloupe.model import Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source, Texts, Turn
+from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source, Texts
 
 MAX_LINE_BYTES = 64 * 2**20
-"""Longer lines are listed and readable raw, but not parsed."""
+"""Longer lines are listed and can be read raw, but are not parsed."""
 
-TOO_LARGE = "is beyond 2^53: a browser cannot tell such a number from its neighbours"
 BLOCK_BYTES = 2**18
-"""Small enough for the cache of a core: larger blocks were slower."""
+"""Fits the cache of a core: larger blocks were slower."""
 FREE_LINES = 2**14
-"""A compressed file has to pay for its lines: of a range, so many are read, and one more for each byte of the file.
+"""A compressed file must pay for its lines: of a range, this many are read, and one more for each byte of the file.
 
-Real lines, however alike, were measured at 1.5 to 9 bytes once they are packed; a bomb has hundreds for a byte.
+Real lines, however alike, took 1.5 to 9 bytes each once packed; a bomb packs hundreds into a byte.
 """
 MIN_BLOCK_BYTES = 2**16
-"""So much is read where less was asked for: to the end of the line, most often."""
+"""Minimum read if less was requested: usually to the end of the line."""
 RAW_BUFFER_BYTES = 2**13
 SPACE = 0x20
 _NEWLINE = ord("\n")
@@ -52,10 +50,7 @@ TOO_LONG = f"longer than {MAX_LINE_BYTES // 2**20} MiB: not parsed"
 TOO_MANY_LINES = "more lines than the compressed file has bytes: the rest of this range is not read"
 NOT_DOWNLOADED = "a Git LFS pointer: the file itself is not downloaded. Next: git lfs pull"
 
-Record = dict[str, Any]
 Reader = Callable[[bytes], Record]
-Completing = Callable[[Record, SampleRow], None]
-"""Adds to a row what is known of its record from elsewhere."""
 
 _decode = msgspec.json.Decoder().decode
 _surrogate = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -65,14 +60,10 @@ _escape = re.compile(
 )
 
 
-class Unusable(Exception):
-    """Raised for a record that cannot become a sample; its text is the reason, for a person."""
-
-
 class Line(NamedTuple):
     """A line, without its newline; `ended` is False at a file's unfinished end.
 
-    `data` is None where it is not read, and `reason` then says why; such a line may stand for many.
+    `data` is None for a line that is not read, with the `reason`; such a line may represent many.
     """
 
     start: int
@@ -83,15 +74,15 @@ class Line(NamedTuple):
 
     @property
     def stop(self) -> int:
-        """The byte behind it: its newline, if it has ended."""
+        """The byte after the line: its newline, if it has ended."""
         return self.start + self.length
 
 
 def lines(file: BufferedReader, start: int, stop: int) -> Iterator[Line]:
     """Yield every line whose first byte lies in `[start, stop)`; one that begins before `stop` is read to its end.
 
-    Runs of blank lines are passed over at once. Where a compressed stream stops short between two lines, an empty line
-    without an end stands for the next. Of one that holds too many lines for its size, a last one stands for the rest.
+    Runs of blank lines are skipped at once. If a compressed stream stops between two lines, an empty unfinished line
+    represents the next one. If it holds too many lines for its size, a last line represents the rest.
     """
     position = read_to = _line_start(file, start, stop)
     block = bytearray(min(BLOCK_BYTES, max(MIN_BLOCK_BYTES, stop - position)))
@@ -133,9 +124,9 @@ def lines(file: BufferedReader, start: int, stop: int) -> Iterator[Line]:
 
 
 def _behind_blank_lines(block: bytearray, at: int, count: int) -> int:
-    """Return where the run of blank lines that begins at `at` ends: `at` where the line is not blank.
+    """Return the end of the run of blank lines that begins at `at`: `at` itself if the line is not blank.
 
-    Looks at windows that grow, so that a short run costs little and a long one passes at over 1 GB/s.
+    Looks at growing windows, so that a short run costs little and a long one passes at over 1 GB/s.
     """
     held = np.frombuffer(block, dtype=np.uint8, count=count)
     end, width = at, _FIRST_WINDOW
@@ -163,14 +154,14 @@ def _line(start: int, length: int, data: bytes | None, *, ended: bool) -> Line:
 
 
 def _joined(begun: list[bytes], last: bytes | memoryview, length: int) -> bytes | None:
-    """The pieces of a line together; None where they are too long."""
+    """The pieces of a line joined; None if they are too long."""
     if length > MAX_LINE_BYTES:
         return None
     return b"".join([*begun, last]) if begun else bytes(last)
 
 
 def _line_start(file: BinaryIO, start: int, stop: int) -> int:
-    """Go to the first byte at or after `start` at which a line begins, and return it; `stop` where none is before."""
+    """Go to the first byte at or after `start` at which a line begins, and return it; `stop` without one before."""
     if start == 0:
         file.seek(0)
         return 0
@@ -180,7 +171,7 @@ def _line_start(file: BinaryIO, start: int, stop: int) -> int:
 
 
 def _skip_line(file: BinaryIO, at_most: int | None = None) -> tuple[int, bool]:
-    """Pass over the rest of a line; return its bytes, the newline included, and whether there was one."""
+    """Skip the rest of a line; return its bytes, the newline included, and whether it had one."""
     skipped = 0
     while data := file.readline(BLOCK_BYTES if at_most is None else min(BLOCK_BYTES, max(0, at_most - skipped))):
         skipped += len(data)
@@ -190,9 +181,9 @@ def _skip_line(file: BinaryIO, at_most: int | None = None) -> tuple[int, bool]:
 
 
 def parse(data: bytes) -> Record:
-    """Decode one line as a JSON object whose texts can all be encoded as UTF-8. Raises `Unusable`.
+    """Decode one line as a JSON object with texts that UTF-8 can encode. Raises `Unusable`.
 
-    Whatever Python's `json` reads after `errors="replace"` is read: NaN and infinities, invalid UTF-8, lone surrogates,
+    Accepts all that Python's `json` reads after `errors="replace"`: NaN and infinities, invalid UTF-8, lone surrogates,
     huge integers. msgspec refuses some of that, but reads the rest ten times faster and to the same values.
     """
     try:
@@ -209,7 +200,7 @@ def _parse_slowly(data: bytes) -> object:
 
 
 def decoded(data: bytes, where: Callable[[json.JSONDecodeError], str]) -> object:
-    """Decode JSON as Python has it, NaN included. Raises `Unusable`, with what is wrong in words and `where` it is."""
+    """Decode JSON as Python does, NaN included. Raises `Unusable` with the reason, and with `where` it occurs."""
     try:
         found: object = json.loads(_as_json(data))
     except json.JSONDecodeError as error:
@@ -227,7 +218,7 @@ def _as_json(data: bytes) -> str:
 
 
 def replace_lone_surrogates(escaped: str) -> str:
-    """Return JSON text in which every escape of half a surrogate pair stands for U+FFFD instead.
+    """Return JSON text with U+FFFD in place of every escape of half a surrogate pair.
 
     Works on the escapes, not on the decoded value, which may be nested too deeply to walk.
     """
@@ -235,7 +226,7 @@ def replace_lone_surrogates(escaped: str) -> str:
 
 
 def _replaced(data: bytes) -> list[str]:
-    """Say what of a line cannot be shown as it stands."""
+    """Describe the parts of a line that cannot be shown verbatim."""
     if data.isascii() and not _surrogate.search(data):
         return []
     try:
@@ -254,93 +245,34 @@ def _kind(value: object) -> str:
     return names.get(type(value), "a number")
 
 
-def step_of(value: object) -> int | None:
-    """Read a step, None where there is none. Raises `Unusable` for what is no integer, or too large to be shown."""
-    if value is None:
-        return None
-    if fields.is_too_large(value):
-        raise Unusable(f"step {str(value)[:40]} {TOO_LARGE}")
-    found = fields.integer(value)
-    if found is None:
-        shown = repr(value[:40]) if isinstance(value, str) else fields.as_text(value)[:40]
-        raise Unusable(f"step {shown} is no integer")
-    return found
-
-
 def strip_bom(data: bytes, start: int) -> bytes:
-    """Drop a byte order mark, which may stand at the start of a file alone."""
+    """Drop a byte order mark, valid only at the start of a file."""
     return data.removeprefix(BOM) if start == 0 else data
 
 
 def is_lfs_pointer(head: bytes, size: int) -> bool:
-    """Tell whether a file that begins with `head` stands for one that Git LFS has not fetched."""
+    """Return whether a file that begins with `head` is a Git LFS pointer whose content was not fetched."""
     return size < MAX_LFS_POINTER_BYTES and head.startswith(LFS_POINTER)
 
 
-class References(NamedTuple):
-    """What a sample is held against: the ground truth, and the response of the reference model."""
+class JsonlFormat(RecordFormat):
+    """A format of JSON lines: a record is the object of a line, and a sample's place is its byte offset."""
 
-    label: str
-    turns: list[Turn]
+    splittable = True
+    suffixes = JSONL
 
+    def first_records(self, some: Sequence[Location]) -> list[Record]:
+        """See `RecordFormat`."""
+        from rolloupe.formats.reading.peek import look_into
 
-class JsonlFormat:
-    """What formats of JSON lines share: a subclass says what a run is and what becomes of an object."""
-
-    name: ClassVar[str]
-    title: ClassVar[str]
-    splittable: ClassVar[bool] = True
-    recognises: ClassVar[str]
-    """For docs/formats.md, like the four below: what is recognised, in Markdown."""
-    layout: ClassVar[str]
-    identity: ClassVar[str]
-    reads: ClassVar[tuple[tuple[str, str], ...]]
-    """Keys, and what becomes of them."""
-    limits: ClassVar[str]
-
-    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
-        """See `Format`."""
-        raise NotImplementedError
-
-    def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`."""
-        raise NotImplementedError
-
-    def prepared(self, run: RunInfo, record: Record) -> Record:  # noqa: ARG002
-        """The object as `row` and `sample` are to read it, where a person has said how."""
-        return record
-
-    series_keys: ClassVar[frozenset[str]] = frozenset()
-    """Keys whose lists `sample`, too, looks at with `tokens` alone: they are then arrays where a sample is loaded."""
-
-    def may_cut(self, key: str) -> bool:  # noqa: ARG002
-        """Tell whether `rows` looks at a list under this key with `tokens` alone, if at all.
-
-        Long arrays of numbers under such keys are `tokens.Floats` in a scan, in place of lists.
-        """
-        return False
-
-    def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
-        """Make a row of one object. Raises `Unusable` where it is no sample."""
-        raise NotImplementedError
-
-    def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
-        """Make the rows of one object, told apart by `part`: one, unless lines of a format hold several samples."""
-        return [self.row(source, record, start, length)]
-
-    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
-        """Make the whole sample of one object."""
-        raise NotImplementedError
-
-    def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
-        """Add to a sample what other files of its run say of it: nothing, unless a format has such files."""
+        return [record for _, seen in look_into(some) for record in seen.objects]
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
         """See `Format`."""
         return self.scanned(run, source, start, stop, lambda _record, _row: None)
 
-    def scanned(self, run: RunInfo, source: Source, start: int, stop: int, complete: Completing) -> Iterator[Scanned]:
-        """Scan, and have added to each row what other files say of it."""
+    def scanned(self, run: RunInfo, source: Source, start: int, stop: int, complete: Completion) -> Iterator[Scanned]:
+        """Scan, and add to each row what other files say about it."""
         with open_binary(source.location, RAW_BUFFER_BYTES) as file:
             decoded = is_decoded(file)
             head = b"" if decoded else file.read(MAX_LFS_POINTER_BYTES)
@@ -370,7 +302,7 @@ class JsonlFormat:
         damage: Damage | None,
         gaps: list[Gap],
     ) -> Iterator[Scanned]:
-        """Yield what becomes of a line: nothing of a blank one; of one that damage cut, the damage."""
+        """Yield the results of a line: nothing for a blank one; for a line cut by damage, the damage."""
         cut = None if line.ended else damage
         torn = cut or any(gap.start == line.stop or gap.stop == line.start for gap in gaps)
         if line.data is None or strip_bom(line.data, line.start).strip(BLANK):
@@ -380,31 +312,20 @@ class JsonlFormat:
         if cut:
             yield _stopped(source, line, cut)
 
-    def _items(self, run: RunInfo, source: Source, read: Reader, complete: Completing, line: Line) -> list[Scanned]:
+    def _items(self, run: RunInfo, source: Source, read: Reader, complete: Completion, line: Line) -> list[Scanned]:
         try:
             record = self.prepared(run, _record(line, read))
-            found = self._rows(run, source, record, line.start, line.length)
+            found = self.rows_of(run, source, record, line.start, line.length)
             for row in found:
                 if isinstance(row, SampleRow):
                     complete(record, row)
         except Unusable as error:
             reason = str(error) if line.ended else f"the last line has no end yet ({error})"
-        except Exception as error:  # a defect of ours must not cost the lines behind
-            reason = defect(error)
+        except Exception as error:  # a defect of ours must not cost the lines after it
+            reason = self.failure(error)
         else:
             return found
         return [Problem(source=source.name, reason=reason, start=line.start, stop=line.stop, transient=not line.ended)]
-
-    def _rows(self, run: RunInfo, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
-        found = self.rows(source, record, start, length)
-        for row in found:
-            if not isinstance(row, SampleRow):
-                continue
-            if fields.is_too_large(row.step):
-                raise Unusable(f"step {row.step} {TOO_LARGE}")
-            if key := run.reading.reward_key:
-                row.reward = row.metrics.get(f"reward.{key}", row.metrics.get(key))
-        return found
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
         """See `Format`."""
@@ -417,62 +338,42 @@ class JsonlFormat:
         locator: Locator,
         annotate: Callable[[RunInfo, Record, Sample], None],
     ) -> Sample:
-        """Read a sample, and have added to it what other files say."""
+        """Read a sample, and add to it what other files say about it."""
         data, record, row = self._read(run, source, locator)
         sample = self.sample(record, row, locator)
         annotate(run, record, sample)
         sample.notes += _replaced(data)
         return sample
 
-    def references(self, record: Record) -> References | None:  # noqa: ARG002
-        """Return what a sample is held against; None where only `load` knows its texts."""
-        return None
-
     def load_texts(self, run: RunInfo, source: Source, locator: Locator) -> Texts | None:
-        """See `LoadsTexts`."""
-        if type(self).references is JsonlFormat.references:
+        """See `Format`."""
+        if type(self).references is RecordFormat.references:
             return None
         _, record, row = self._read(run, source, locator)
-        held = self.references(record)
-        return held and Texts(
-            key=row.key,
-            prompt=row.prompt,
-            response=row.response,
-            label=held.label,
-            reference="".join(map(text.verbatim, held.turns)),
-        )
+        return self.texts_of(record, row)
 
     def _read(self, run: RunInfo, source: Source, locator: Locator) -> tuple[bytes, Record, SampleRow]:
-        """Read the record at a place: its bytes, what they hold, and the row of the sample."""
+        """Read the record at a place: its bytes, its object, and the row of the sample."""
         data = self.raw(source, locator)
         try:
             read = parse if run.reading.fields else Cutter(parse, self.series_keys.__contains__).parse
             record = self.prepared(run, read(strip_bom(data, locator.start)))
-            rows = self._rows(run, source, record, locator.start, locator.length)
+            rows = self.rows_of(run, source, record, locator.start, locator.length)
         except Unusable as error:
-            raise _changed(source, locator.start, str(error)) from None
+            raise changed(source, locator.start, str(error)) from None
         row = next((row for row in rows if isinstance(row, SampleRow) and row.part == locator.part), None)
         if row is None:
-            raise _changed(source, locator.start, f"its part {locator.part!r} is gone")
+            raise changed(source, locator.start, f"its part {locator.part!r} is gone")
         return data, record, row
 
     def raw(self, source: Source, locator: Locator) -> bytes:
-        """See `Format`. What is returned is uncompressed."""
+        """See `Format`. The bytes are uncompressed."""
         before = 1 if locator.start else 0
         data = self.read(source, locator.start - before, before + locator.length + 1)
         record, after = data[before : before + locator.length], data[before + locator.length :]
         if (before and data[:1] != b"\n") or len(record) < locator.length or after not in (b"", b"\n"):
-            raise _changed(source, locator.start, "the line has other bounds")
+            raise changed(source, locator.start, "the line has other bounds")
         return record
-
-    def read(self, source: Source, start: int, length: int) -> bytes:
-        """See `Format`."""
-        try:
-            with open_binary(source.location, RAW_BUFFER_BYTES) as file:
-                file.seek(start)
-                return _read(file, length)
-        except OSError as error:
-            raise _changed(source, start, error.strerror or str(error)) from None
 
 
 def _record(line: Line, read: Reader) -> Record:
@@ -489,19 +390,6 @@ def _missing(source: Source, gap: Gap) -> Problem:
 
 
 def _stopped(source: Source, line: Line, damage: Damage) -> Problem:
-    """Say why a compressed stream ends in a line, and from where on lines are missing."""
+    """Describe why a compressed stream ends in a line, and where lines begin to be missing."""
     reason = f"{damage.reason}, at byte {damage.offset} of the compressed file; no line behind it is read"
     return Problem(source=source.name, reason=reason, start=line.start, stop=line.stop, transient=True)
-
-
-def _read(file: Any, size: int) -> bytes:
-    """Read so many bytes, or to the end: one call may bring fewer."""
-    blocks = []
-    while size and (data := file.read(size)):
-        blocks.append(data)
-        size -= len(data)
-    return b"".join(blocks)
-
-
-def _changed(source: Source, start: int, reason: str) -> SourceChanged:
-    return SourceChanged(f"{source.path} no longer holds a record at byte {start}: {reason}. Next: reload the step")

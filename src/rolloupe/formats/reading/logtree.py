@@ -1,6 +1,6 @@
-"""What the Tinker cookbook's logtree wrote, as JSON or as a page, read into a typed outline of plain text.
+"""Logtrees of the Tinker cookbook, as JSON or as a page, read into a typed outline of plain text.
 
-Nothing of it is trusted: text is unescaped, markup dropped, and depth and size are bounded. Source: the cookbook's
+Nothing in them is trusted: text is unescaped, markup dropped, and depth and size are bounded. Source: the cookbook's
 `utils/logtree.py` and `utils/logtree_formatters.py`, up to release 0.6.1.
 """
 
@@ -13,17 +13,18 @@ from typing import Any, NamedTuple
 from rolloupe import text
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.html import Element, children, first_below, parse_page, plain, tag_of, words
-from rolloupe.formats.reading.jsonl import MAX_LINE_BYTES, Unusable, parse, strip_bom
+from rolloupe.formats.reading.jsonl import MAX_LINE_BYTES, parse, strip_bom
+from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.model import Location, LogKind, LogNode, Part, ToolCall, Turn
 
 MAX_BYTES = MAX_LINE_BYTES
 MAX_PAGE_BYTES = 16 * 2**20
 MAX_NODES = 200_000
-"""Nodes of one outline, the cells of its tables and the messages of its conversations counted."""
+"""Maximum number of nodes of one outline, including table cells and messages of conversations."""
 
 MAX_DEPTH = 60
-"""What lies deeper is shown as the text that it holds."""
+"""Deeper elements are shown as their text."""
 
 MAX_ATTRS = 20
 MAX_ATTR_CHARS = 200
@@ -33,38 +34,38 @@ MAX_TAG_CHARS = 40
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _BLOCKS = {*_HEADINGS, "section", "div", "details", "table", "p", "pre"}
 _ESCAPED = {*_HEADINGS, "p", "pre", "summary", "th", "td"}
-"""Tags whose text is escaped and never markup."""
+"""Tags with escaped text, never markup."""
 
 ESCAPED = "lt-escaped"
-"""What an exception is marked with whose summary is escaped like all else."""
+"""The mark of an exception whose summary is escaped like everything else."""
 
 _TAG = re.compile(r"<[a-zA-Z/!?][^<>]*>")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 
 
 MESSAGES = 256
-"""So many messages are read between two looks whether to go on."""
+"""Number of messages to read between two calls of `check`."""
 
 _ESCAPED_LETTER = re.compile(rb"\\u00[2-7]")
 _MARKUP = b"lt-conversation"
-"""A conversation that is markup: a word in it may be cut by a tag."""
+"""A conversation stored as markup: a tag may cut a word in it."""
 
 Check = Callable[[], None]
-"""Called again and again while something is read; to end that, it raises."""
+"""Called repeatedly while a file is read; it raises to end the reading."""
 
 
 def unchecked() -> None:
-    """Nobody ends the reading."""
+    """A check that never ends the reading."""
 
 
 class TooLong(Unusable):
-    """Raised for a file of more bytes than are read."""
+    """Raised for a file that exceeds the limit of bytes."""
 
 
 class Logged(NamedTuple):
-    """A conversation of an outline, with the sections that it stands in, from the outermost.
+    """A conversation of an outline, with its sections from the outermost inwards.
 
-    `at` are the numbers of the children that lead to it, from the root on.
+    `at` are the numbers of the children on the way from the root.
     """
 
     path: tuple[LogNode, ...]
@@ -73,12 +74,12 @@ class Logged(NamedTuple):
 
 
 def read_tree(location: Location) -> LogNode:
-    """Read a `_logtree.json`. Raises `Unusable` where it is no such document, and OSError."""
+    """Read a `_logtree.json`. Raises `Unusable` for any other document, and OSError."""
     return tree_in(content(location))
 
 
 def tree_in(data: bytes, check: Check = unchecked) -> LogNode:
-    """Read the bytes of a `_logtree.json`. Raises `Unusable`, and what `check` raises."""
+    """Read the bytes of a `_logtree.json`. Raises `Unusable`, and whatever `check` raises."""
     document = parse(strip_bom(data, 0))
     check()
     root = document.get("root")
@@ -94,20 +95,20 @@ def tree_in(data: bytes, check: Check = unchecked) -> LogNode:
 
 
 def read_page(location: Location) -> LogNode:
-    """Read a page of the cookbook. Raises `Unusable` where it is too long, and OSError."""
+    """Read a page of the cookbook. Raises `Unusable` for one that is too long, and OSError."""
     return page_in(content(location, MAX_PAGE_BYTES))
 
 
 def page_in(data: bytes, check: Check = unchecked) -> LogNode:
-    """Read the bytes of a page. Raises what `check` raises."""
+    """Read the bytes of a page. Raises whatever `check` raises."""
     return _Outline(check, escaped=False).root(parse_page(data.decode("utf-8", "replace"), check))
 
 
 def lacks(tree: bytes, word: bytes) -> bool:
-    """Tell whether the conversations of a `_logtree.json` are, in any case, without a word.
+    """Return whether the conversations of a `_logtree.json` certainly lack a word.
 
-    The word is of ASCII letters and blanks, small letters all. Looks at the bytes alone; False where these do not tell,
-    or end before the document does.
+    The word is lower case, of ASCII letters and blanks. Looks at the bytes alone; returns False if they do not decide
+    the question, or end before the document does.
     """
     is_plain = tree.rstrip().endswith(b"}") and _MARKUP not in tree and not _ESCAPED_LETTER.search(tree)
     return is_plain and word not in tree.lower()
@@ -124,13 +125,26 @@ def conversations(root: LogNode) -> Iterator[Logged]:
         waiting += reversed(below)
 
 
+def texts(root: LogNode) -> Iterator[tuple[Logged, str]]:
+    """Yield every text below a node outside conversations, in document order; of tables, their cells."""
+    waiting: list[Logged] = [Logged((), root)]
+    while waiting:
+        path, node, at = waiting.pop()
+        if node.kind == "conversation":
+            continue
+        cells = map(" | ".join, [node.header, *node.rows])
+        if text := "\n".join([node.text, *cells]).strip():
+            yield Logged(path, node, at), text
+        waiting += reversed([Logged((*path, node), child, (*at, n)) for n, child in enumerate(node.children)])
+
+
 def table_of(node: LogNode) -> dict[str, str]:
     """Return the rows of a table of keys and values."""
     return {row[0]: row[1] for row in node.rows if len(row) == 2}
 
 
 def content(location: Location, limit: int = MAX_BYTES) -> bytes:
-    """Return the bytes of a file. Raises `TooLong` where there are more, and OSError."""
+    """Return the bytes of a file. Raises `TooLong` for a file with more, and OSError."""
     with open_binary(location) as file:
         data = file.read(limit + 1)
     if len(data) > limit:
@@ -143,7 +157,7 @@ def _string(value: object) -> str:
 
 
 class _Outline:
-    """The making of one outline. `escaped`: texts are HTML, as in the JSON, not text, as in a page that was parsed."""
+    """Builds one outline. `escaped`: texts are HTML, as in the JSON, rather than text, as in a parsed page."""
 
     def __init__(self, check: Check, *, escaped: bool) -> None:
         self._check = check
@@ -151,7 +165,7 @@ class _Outline:
         self._left = MAX_NODES
 
     def root(self, body: Element) -> LogNode:
-        """Make the whole outline."""
+        """Build the whole outline."""
         node = LogNode(kind="root", attrs=_attrs(body), tag=_tag(body))
         kept: list[Any] = []
         for child in children(body):
@@ -167,7 +181,7 @@ class _Outline:
         return node
 
     def _nodes(self, elements: Sequence[Any], parent: Element, depth: int) -> list[LogNode]:
-        """Make the nodes of some siblings; a caption belongs to the table behind it."""
+        """Build the nodes of some siblings; a caption belongs to the table after it."""
         found: list[LogNode] = []
         caption: LogNode | None = None
         for element in elements:
@@ -232,11 +246,11 @@ class _Outline:
         return self._filled(node, element, depth, ("summary",), "lt-details-body")
 
     def _filled(self, node: LogNode, element: Element, depth: int, titles: tuple[str, ...], body: str) -> LogNode:
-        """Give a node its title and what stands in it; `body`: the word of the element around its content."""
+        """Give a node its title and its content; `body` is the class of the element around the content."""
         kept: list[Any] = []
         for child in children(element):
             if not node.title and tag_of(child) in titles:
-                # the cookbook writes the summary of an exception as it is, unlike all else
+                # the cookbook writes the summary of an exception unescaped, unlike everything else
                 raw = node.kind == "exception" and ESCAPED not in words(element)
                 node.title = text.clean(plain(child)) if raw else self._all(child)
             elif _is(child, "div", body):
@@ -261,7 +275,7 @@ class _Outline:
         return node
 
     def _data(self, element: Element) -> LogNode:
-        """The node of what a formatter wrote as data, which is not escaped. Messages count as nodes do."""
+        """The node of a formatter's data, which is not escaped. Messages count as nodes do."""
         data = element["data"]
         if isinstance(data, dict) and data.get("type") == "conversation" and isinstance(data.get("messages"), list):
             some = data["messages"][: max(0, self._left)]
@@ -295,7 +309,7 @@ def _tag(element: Element) -> str:
 
 
 def _attrs(element: Element) -> dict[str, str]:
-    """The attributes that are not there for the looks alone."""
+    """The attributes that carry meaning, not looks."""
     own = element.get("attrs")
     kept = {}
     for key, value in own.items() if isinstance(own, dict) else ():
@@ -316,7 +330,7 @@ def _rows_of(table: Element) -> Iterator[Element]:
 
 
 def turns_of(messages: list[Any]) -> list[Turn]:
-    """Read messages as the cookbook stores them; calls that it could not parse are calls with an error."""
+    """Read messages in the cookbook's form; calls that it could not parse are calls with an error."""
     turns = text.from_messages(messages)
     for turn, message in zip(turns, messages, strict=True):
         unparsed = message.get("unparsed_tool_calls") if isinstance(message, dict) else None
@@ -333,7 +347,7 @@ def _is_message(element: Any) -> bool:
 
 
 def _shown_turn(message: Element) -> Turn:
-    """Read a message back from a page; on the cookbook's, calls of tools are not shown."""
+    """Read a message back from a page; the cookbook's pages do not show tool calls."""
     role = next((w.removeprefix("lt-message-") for w in words(message) if w.startswith("lt-message-")), "unknown")
     role = text.clean(role)
     content = first_below(message, "lt-message-content")
@@ -347,7 +361,7 @@ def _shown_turn(message: Element) -> Turn:
 
 
 def _shown_call(element: Element, shown: str) -> Part:
-    """Read a call as our pages show it: the name and the arguments, each an element."""
+    """Read a call from a page written by Rolloupe: the name and the arguments, one element each."""
     name = first_below(element, "lt-tool-call-name")
     arguments = next((child for child in children(element) if tag_of(child) == "code"), None)
     if name is None or arguments is None:

@@ -1,10 +1,9 @@
-"""A look at the beginning of a file: the first objects it holds, cut short, so that a format can say "mine".
+"""A look at the beginning of a file: its first objects, cut short, so that a format can recognise it.
 
-Reads at most `MAX_BYTES`, follows no names, and remembers what it saw until the file changes.
+Reads at most `MAX_BYTES`, follows no names, and caches the result until the file changes.
 """
 
 import json
-import os
 import re
 from collections.abc import Sequence
 from functools import lru_cache
@@ -13,21 +12,21 @@ from typing import Any, NamedTuple
 from rolloupe.formats.reading.jsonl import (
     BLANK,
     NOT_DOWNLOADED,
-    Record,
-    Unusable,
     is_lfs_pointer,
     parse,
     replace_lone_surrogates,
     strip_bom,
 )
+from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.reading.stream import damage_of, open_binary
 from rolloupe.model import Location
+from rolloupe.storage import path_state
 
 FIRST_BYTES = 64 * 2**10
 MAX_BYTES = 2**20
 MAX_OBJECTS = 8
 MAX_FILES = 4
-"""So many files of a folder are looked into, empty ones not counted."""
+"""Number of files to look into for one folder, not counting empty ones."""
 
 _MAX_EMPTY = 256
 _KEPT_CHARS = 256
@@ -39,30 +38,30 @@ _decoder = json.JSONDecoder()
 
 
 class Peek(NamedTuple):
-    """What stands at the beginning of a file. `trouble` says why no object was found; an empty file has neither."""
+    """The beginning of a file. `trouble` is the reason for missing objects; an empty file has neither."""
 
     objects: tuple[Record, ...] = ()
     trouble: str = ""
     whole: bool = True
-    """False where the first line is so long that only its first keys were seen."""
+    """False if the first line is so long that only its first keys were seen."""
 
     @property
     def empty(self) -> bool:
-        """True for a file that holds nothing yet."""
+        """True for an empty file."""
         return not self.objects and not self.trouble
 
 
 def look(location: Location) -> Peek:
-    """Look into a file; what cannot be read is told in `trouble`."""
+    """Look into a file; `trouble` names what cannot be read."""
     try:
-        state = os.stat(location.path)
+        state = path_state(location.path)
         return _look(location, state.st_ino, state.st_size, state.st_mtime_ns)
     except OSError as error:
         return Peek(trouble=f"could not be read: {error.strerror}")
 
 
 def look_into(some: Sequence[Location]) -> list[tuple[Location, Peek]]:
-    """Look into a few of many files, empty ones passed over: from both ends, as old and new files may differ."""
+    """Look into a few of many files, skipping empty ones: from both ends, as old and new files may differ."""
     half = _MAX_EMPTY // 2
     if len(some) > _MAX_EMPTY:
         some = [*some[:half], *some[-half:]]
@@ -84,7 +83,7 @@ def _look(location: Location, _inode: int, size: int, _mtime_ns: int) -> Peek:
             return Peek(trouble=NOT_DOWNLOADED)
         whole = not file.peek(1)
         seen = _objects(data, whole=whole)
-        if not (whole or (seen.objects and seen.whole)):  # the keys that tell may stand behind a long text
+        if not (whole or (seen.objects and seen.whole)):  # the identifying keys may follow a long text
             data += file.read(MAX_BYTES - len(data))
             seen = _objects(data, whole=not file.peek(1))
         damage = damage_of(file)
@@ -94,7 +93,7 @@ def _look(location: Location, _inode: int, size: int, _mtime_ns: int) -> Peek:
 
 
 def _objects(data: bytes, *, whole: bool) -> Peek:
-    """Return the first objects among the lines of `data`, or the first keys of a line that is cut."""
+    """Return the first objects among the lines of `data`, or the first keys of a line that is cut off."""
     found: list[Record] = []
     trouble = ""
     data = strip_bom(data, 0)
@@ -116,7 +115,7 @@ def _objects(data: bytes, *, whole: bool) -> Peek:
 
 
 def first_keys(data: bytes) -> Record:
-    """Read the members of an object whose text is cut off somewhere; of the last one, what kind of value begins."""
+    """Read the members of an object whose text is cut off somewhere; of the last one, the type of its value."""
     text = replace_lone_surrogates(data.decode("utf-8", errors="replace"))
     record: Record = {}
     at = _skip(text, 0)
@@ -151,7 +150,7 @@ def _begun(text: str) -> Any:
 
 
 def _slim(value: Any, depth: int = _KEPT_DEPTH) -> Any:
-    """Cut a value to what tells its kind, so that many looks take little memory."""
+    """Cut a value down to its type, so that many looks take little memory."""
     if isinstance(value, str):
         return value[:_KEPT_CHARS]
     if isinstance(value, list):

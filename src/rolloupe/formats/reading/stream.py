@@ -1,9 +1,9 @@
-"""Files ending in `.gz` or `.zst`, opened as the seekable binary stream of what they hold.
+"""Files ending in `.gz` or `.zst`, opened as a seekable binary stream of their uncompressed content.
 
-Offsets are those of the uncompressed stream. Memory is bounded for the process, not for each file: the contents of
-a few files, and the blocks that were decoded last.
+Offsets are those of the uncompressed stream. Memory is bounded for the process, not for each file: it holds the
+contents of a few files, and the most recently decoded blocks.
 
-A stream that is cut off or damaged reads as one that ends there; `damage_of` tells the two apart.
+A cut-off or damaged stream reads as one that ends there; `damage_of` tells the two apart.
 """
 
 import errno
@@ -27,7 +27,7 @@ _known_lock = threading.Lock()
 
 
 def _contents(file: BinaryIO, gzip: bool) -> Contents:
-    """Return what is known of an open file, brought up to date."""
+    """Return the state of an open file, up to date."""
     state = os.fstat(file.fileno())
     key = (state.st_dev, state.st_ino, gzip)
     with _known_lock:
@@ -48,7 +48,7 @@ class _Raw(io.RawIOBase):
         self.damage: Damage | None = None
         self.file = file
         self.spent_bytes = 0
-        """Bytes of the file that came to be what was read so far."""
+        """Compressed bytes behind what was read so far."""
         self._from: int | None = None
         self._at = 0
 
@@ -86,7 +86,7 @@ class _Raw(io.RawIOBase):
 
 
 def open_binary(location: Location, buffer_bytes: int = BLOCK_BYTES) -> io.BufferedReader:
-    """Open a file to read what it holds, uncompressed if its name says that it is compressed. Raises OSError."""
+    """Open a file to read its content, uncompressed if its name has a compression suffix. Raises OSError."""
     kind = compression_of(location.path)
     if not kind:
         return _open_plain(location, buffer_bytes)
@@ -108,30 +108,30 @@ def _open_plain(location: Location, buffer_bytes: int) -> io.BufferedReader:
 
 
 def is_decoded(file: BinaryIO) -> bool:
-    """Tell whether a file that `open_binary` opened is decoded as it is read."""
+    """Return whether a file from `open_binary` is decoded while reading."""
     return isinstance(getattr(file, "raw", None), _Raw)
 
 
 def spent_bytes(file: BinaryIO) -> int | None:
-    """Return how many bytes of a compressed file came to be what was read of it; None of one that is not decoded."""
+    """Return the number of compressed bytes behind what was read; None for a file that is not decoded."""
     raw = getattr(file, "raw", None)
     return raw.spent_bytes if isinstance(raw, _Raw) else None
 
 
 def damage_of(file: BinaryIO) -> Damage | None:
-    """Return why a stream that was read to its end ends there; None for one that ends by itself."""
+    """Return why a stream that was read to its end ends there; None for a regular end."""
     raw = getattr(file, "raw", None)
     return raw.damage if isinstance(raw, _Raw) else None
 
 
 def gaps_of(file: BinaryIO) -> list[Gap]:
-    """Return the gaps of a stream that have been met so far, in their order."""
+    """Return the gaps of a stream met so far, in their order."""
     raw = getattr(file, "raw", None)
     return sorted(raw.contents.gaps.values()) if isinstance(raw, _Raw) and raw.contents.gaps else []
 
 
 def extent(location: Location, stop: int) -> StreamExtent:
-    """Tell how far a stream reaches, up to `stop`, and how much of the file that is. Raises OSError."""
+    """Return how far a stream reaches, up to `stop`, and how much of the file that is. Raises OSError."""
     with open_binary(location) as file:
         if isinstance(raw := file.raw, _Raw):
             return raw.contents.extent(raw.file, stop)
@@ -140,13 +140,13 @@ def extent(location: Location, stop: int) -> StreamExtent:
 
 
 def known_length(location: Location) -> int | None:
-    """Return the length of a stream if that is known without decoding it. Raises OSError."""
+    """Return the length of a stream if it is known without decoding. Raises OSError."""
     with open_binary(location) as file:
         return raw.contents.length if isinstance(raw := file.raw, _Raw) else os.fstat(file.fileno()).st_size
 
 
 def read_bytes(location: Location, limit: int) -> bytes:
-    """Return all that a file holds, uncompressed. Raises OSError, also for more than `limit` bytes and for damage."""
+    """Return the whole content of a file, uncompressed. Raises OSError, also beyond `limit` bytes and for damage."""
     with open_binary(location) as file:
         data = file.read(limit + 1)
         if len(data) > limit:

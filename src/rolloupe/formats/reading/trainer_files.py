@@ -1,7 +1,7 @@
 """Files that many trainers keep beside their samples: metrics as JSON lines, a config, checkpoints, a diff.
 
-All are read whole when they are asked for, up to `MAX_BYTES` from their start; a line that cannot be read is passed
-over here, and told by `rolloupe.formats.reading.file_damage`.
+They are read whole on request, up to `MAX_BYTES` from their start. Unreadable lines are skipped here and listed by
+`rolloupe.formats.reading.file_damage`.
 """
 
 import contextlib
@@ -10,15 +10,17 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.jsonl import BLANK, BOM, Record, Unusable, decoded, lines, parse, step_of, strip_bom
+from rolloupe.formats.reading.jsonl import BLANK, BOM, decoded, lines, parse, strip_bom
+from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.model import Checkpoint, Location, MetricRow, RunFile, Source
+from rolloupe.storage import is_folder, path_state
 
 MAX_BYTES = 256 * 2**20
 
 
 def read_bytes(location: Location | None, limit: int = MAX_BYTES) -> bytes:
-    """Return the first bytes of a regular file; nothing where there is none that can be read."""
+    """Return the first bytes of a regular file; nothing if none is readable."""
     if location is None:
         return b""
     try:
@@ -34,7 +36,7 @@ def read_text(location: Location | None, limit: int = MAX_BYTES) -> str:
 
 
 def read_json(location: Location | None) -> Any:
-    """Return a JSON document; None where it is none."""
+    """Return a JSON document; None for anything else."""
     try:
         return document(read_bytes(location))
     except Unusable:
@@ -42,7 +44,7 @@ def read_json(location: Location | None) -> Any:
 
 
 def document(data: bytes) -> Any:
-    """Decode a JSON document as Python has it, NaN included. Raises `Unusable`."""
+    """Decode a JSON document as Python does, NaN included. Raises `Unusable`."""
     found = decoded(data.removeprefix(BOM), lambda error: f"{error.msg} (line {error.lineno}, column {error.colno})")
     return fields.showable(found)
 
@@ -55,7 +57,7 @@ def records(location: Location | None) -> Iterator[Record]:
 
 
 def lines_of(location: Location | None) -> Iterator[bytes]:
-    """Yield the lines of a file, blank ones and those that are too long left out, up to `MAX_BYTES` from its start."""
+    """Yield the lines of a file, without blank and overlong ones, up to `MAX_BYTES` from its start."""
     if location is None:
         return
     with contextlib.suppress(OSError), open_binary(location) as file:
@@ -65,10 +67,10 @@ def lines_of(location: Location | None) -> Iterator[bytes]:
 
 
 def merged_metrics(rows: Iterable[Record]) -> list[MetricRow]:
-    """Merge rows of one step, the last value of each metric counting; rows without a step follow, one by one.
+    """Merge rows of one step, the last value of each metric winning; rows without a step follow, one by one.
 
-    What is no number is left out: metrics are drawn. So is a row whose step is no integer, or too large:
-    `rolloupe.formats.reading.file_damage` lists it.
+    Drops values that are not numbers, as metrics are drawn, and rows whose step is too large or not an integer, which
+    `rolloupe.formats.reading.file_damage` lists.
     """
     by_step: dict[int, dict[str, float]] = {}
     loose: list[MetricRow] = []
@@ -88,7 +90,7 @@ def merged_metrics(rows: Iterable[Record]) -> list[MetricRow]:
 
 
 def checkpoints_of(rows: Iterable[Record], own: tuple[str, ...]) -> list[Checkpoint]:
-    """Read checkpoints; `own` are the keys that have a place of their own, all others are extra."""
+    """Read checkpoints; `own` are the keys with a place of their own, all others are extra."""
     return [
         Checkpoint(
             name=fields.as_text(row.get("name")),
@@ -101,11 +103,11 @@ def checkpoints_of(rows: Iterable[Record], own: tuple[str, ...]) -> list[Checkpo
 
 
 def described_files(found: Iterable[tuple[str, str, str]]) -> list[RunFile]:
-    """Describe files, each given by path, name and what it is; those that are gone are left out."""
+    """Describe files, each given by path, name and description; missing files are left out."""
     listed = []
     for path, name, what in found:
         try:
-            state = os.lstat(path)
+            state = path_state(path, follow=False)
         except OSError:
             continue
         listed.append(RunFile(name=name, size_bytes=state.st_size, changed_s=state.st_mtime, what=what))
@@ -113,6 +115,6 @@ def described_files(found: Iterable[tuple[str, str, str]]) -> list[RunFile]:
 
 
 def json_sources(root: str, some: Iterable[Location | None]) -> list[Source]:
-    """Return files as `HasBeside.beside` lists them, under their names below the run; those that are None are not."""
-    folder = root if os.path.isdir(root) else os.path.dirname(root)
+    """Return files in the form of `Format.trainer_files`, with names relative to the run; None is left out."""
+    folder = root if is_folder(root) else os.path.dirname(root)
     return [Source(path=one.path, name=os.path.relpath(one.path, folder), root=one.root) for one in some if one]

@@ -1,8 +1,8 @@
-"""What the environment of a Telescope run sent back after a generation, and which tool calls each message answers.
+"""Messages that a Telescope environment sent back after a generation, and the tool calls that each answers.
 
-`env_responses` holds what was sent, `tool_calls.result` what each tool returned. One message may answer several
-parallel calls, so results tell only which calls a message answers: they are turns themselves only where the archive
-has no message at all.
+`env_responses` holds the messages, `tool_calls.result` the result of each tool. One message may answer several parallel
+calls, so results only identify the calls that a message answers: they become turns themselves only if the archive holds
+no message at all.
 """
 
 from collections.abc import Sequence
@@ -19,11 +19,11 @@ TOOL_RESULT = "tool_result"
 """The `turn_type` of a message that answers tool calls."""
 
 NEAR = 32
-"""A result is looked for in so many messages before and after its own place."""
+"""Number of messages to search for a result, before and after its own place."""
 
 
 class Result(NamedTuple):
-    """A tool call and what the tool returned."""
+    """A tool call and its result."""
 
     call: Row
     text: str
@@ -76,7 +76,7 @@ def _unsent(result: Result) -> Turn:
 
 
 def _answered(turns: Sequence[Turn], results: Sequence[Result]) -> list[list[Result]]:
-    """The results that each message holds: all of them where it stands alone, else by their texts and their order."""
+    """The results in each message: a lone message holds all of them; otherwise texts and order decide."""
     found: list[list[Result]] = [[] for _ in turns]
     tools = [number for number, turn in enumerate(turns) if turn.role == "tool"]
     for number, result in enumerate(results):
@@ -91,7 +91,7 @@ def _answered(turns: Sequence[Turn], results: Sequence[Result]) -> list[list[Res
 
 
 def _near(number: int) -> slice:
-    """Those around a place: messages come in the order of the calls, and a sample may have thousands of both."""
+    """The messages around a place: they follow the order of the calls, and a sample may have thousands of both."""
     return slice(max(0, number - NEAR), number + NEAR)
 
 
@@ -100,7 +100,7 @@ def _said(turn: Turn) -> str:
 
 
 def _tie(turn: Turn, results: Sequence[Result]) -> None:
-    """Name in a turn the calls that it answers, and what else the archive holds of each."""
+    """Record in a turn the calls that it answers, and the archive's other facts about each."""
     names = [text.clean(str(call.get("tool_name") or "")) for call, _ in results]
     turn.name = ", ".join(dict.fromkeys(filter(None, names)))
     turn.tool_call_id = ", ".join(call_id(call) for call, _ in results)

@@ -1,8 +1,8 @@
-"""The archives of a Telescope run, in the order in which they are merged, and which samples each of them adds.
+"""The archives of a Telescope run, in merge order, and the samples that each of them contributes.
 
-Archives overlap: a tail repeats the block that is being filled, events repeat under `_kept` what steps hold. A sample
-belongs to the first archive, in the order below, that holds it. What an archive leaves to earlier ones is told by a
-word that its source carries, so that it is scanned again when that changes, and only then.
+Archives overlap: a tail repeats the block that is being filled, events repeat under `_kept` the samples of steps. A
+sample belongs to the first archive, in the order below, that holds it. The source of an archive carries a word for the
+samples that it leaves to earlier archives: the archive is scanned again whenever the word changes, and only then.
 """
 
 import hashlib
@@ -15,16 +15,17 @@ from typing import NamedTuple
 import numpy as np
 
 from rolloupe.formats.reading.files import FolderEntry, entries, links_of
+from rolloupe.formats.reading.tables.zip_archives import Tables, Unreadable, integers
 from rolloupe.formats.reading.trainer_files import read_json
-from rolloupe.formats.reading.zipped_tables import Tables, Unreadable, integers
 from rolloupe.formats.telescope.tables import KINDS, MAX_SAMPLES, Kind, name_of
 from rolloupe.model import Location, RunInfo, Source
+from rolloupe.storage import is_file, path_state
 
 STEPS, EVENTS, AFTERWARDS = "steps", "events", "evals_after_training"
 FOLDERS = (STEPS, EVENTS, AFTERWARDS)
 SUMMARY = "summary.json"
 MISSING = -(2**62)
-"""Stands for a number that is not there."""
+"""Represents a missing number."""
 
 UNDISPATCHED = -1
 """The sample id of every cancelled sample that was never sent to a server."""
@@ -34,27 +35,27 @@ _AFTERWARDS = re.compile(r"evals_after_training_(?P<stamp>[0-9]{8}_[0-9]{6})\.zi
 _LAST = {"block_live.zip": 10**9, "tail.zip": 10**9 + 1}
 _KEPT_OPEN = 4
 _KEPT_BYTES = 256 * 2**20
-"""Outlines of archives, eight bytes a sample, those that were used last."""
+"""Outlines of the most recently used archives, eight bytes for each sample."""
 
 
 class Archive(NamedTuple):
-    """A file of a run: `name` is its path below it, `state` changes with what it holds."""
+    """A file of a run: `name` is its path below the run, `state` changes with its contents."""
 
     path: str
     root: str
     name: str
     state: tuple[int, int, int]
     stamp: str = ""
-    """Of a later evaluation: when it was."""
+    """The time of a later evaluation."""
 
     @property
     def location(self) -> Location:
-        """Where it is opened."""
+        """The place to open."""
         return Location(self.path, self.root)
 
 
 class Outline(NamedTuple):
-    """What a merge needs to know of an archive: sorted ids of its samples, its last steps, the last one trained."""
+    """An archive's facts for a merge: sorted ids of its samples, its last steps, the last trained step."""
 
     ids: np.ndarray
     steps: np.ndarray
@@ -62,7 +63,7 @@ class Outline(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """What it takes to keep it."""
+        """The memory that it takes."""
         return self.ids.nbytes + self.steps.nbytes
 
 
@@ -72,7 +73,7 @@ class Merged(NamedTuple):
     archives: list[Archive]
     left: dict[str, np.ndarray]
     untrained: list[int]
-    """Steps that have samples and were not trained, as the newest of them may be."""
+    """Steps with samples that were not trained; the newest of them may still be."""
 
     def sources(self) -> list[Source]:
         """The archives as sources."""
@@ -91,7 +92,7 @@ _open: OrderedDict[tuple[str, tuple[int, int, int]], Tables] = OrderedDict()
 
 
 def tables_of(location: Location) -> Tables:
-    """The tables of an archive as it is now; the few that were used last are kept. Raises `Unreadable`."""
+    """The tables of an archive as it is now; a cache keeps the last few. Raises `Unreadable`."""
     path = location.path
     key = (path, _state(path))
     with _lock:
@@ -109,10 +110,10 @@ def tables_of(location: Location) -> Tables:
 
 
 def archives_of(run: RunInfo) -> list[Archive]:
-    """The archives of a run in the order in which they are merged."""
+    """The archives of a run in merge order."""
     found = []
     for part in run.parts:
-        if os.path.isfile(part.path):
+        if is_file(part.path):
             found.append(_archive(Location(part.path, links_of(run)), os.path.basename(part.path)))
             continue
         for folder in FOLDERS:
@@ -122,13 +123,13 @@ def archives_of(run: RunInfo) -> list[Archive]:
 
 
 def stamp_of(source: Source) -> str:
-    """When a later evaluation was, by the name of its archive; nothing for any other."""
+    """The time of a later evaluation, from the name of its archive; nothing for any other archive."""
     match = _AFTERWARDS.fullmatch(os.path.basename(source.path))
     return match["stamp"] if match else ""
 
 
 def zips(folder: str, links: str, kind: str) -> list[FolderEntry]:
-    """The archives in a folder that are named as Telescope names them."""
+    """The archives in a folder that follow Telescope's naming."""
     try:
         listed = entries(folder, links)
     except OSError:
@@ -154,14 +155,14 @@ def _archive(location: Location, name: str) -> Archive:
 
 def _state(path: str) -> tuple[int, int, int]:
     try:
-        state = os.stat(path)
+        state = path_state(path)
     except OSError:
         return 0, 0, 0
     return state.st_ino, state.st_size, state.st_mtime_ns
 
 
 def merged(run: RunInfo) -> Merged:
-    """Merge a run as it is now. Cheap where nothing changed since it was asked last."""
+    """Merge a run as it is now. Cheap if nothing has changed since the last merge."""
     archives = archives_of(run)
     summary = os.path.join(run.root, SUMMARY)
     key = (tuple(archives), _state(summary))
@@ -184,7 +185,7 @@ def _merge(archives: list[Archive], trained: int) -> Merged:
     for archive in archives:
         outline = outline_of(archive)
         left[archive.name] = NOTHING.ids if archive.stamp else np.intersect1d(outline.ids, before, assume_unique=True)
-        if not archive.stamp:  # another process numbers its samples anew
+        if not archive.stamp:  # another process renumbers its samples
             before = np.union1d(before, outline.ids)
         steps = np.union1d(steps, outline.steps)
         trained = max(trained, outline.trained)
@@ -193,13 +194,13 @@ def _merge(archives: list[Archive], trained: int) -> Merged:
 
 
 def _trained(summary: Location) -> int:
-    found = read_json(summary) if os.path.isfile(summary.path) else None
+    found = read_json(summary) if is_file(summary.path) else None
     last = found.get("steps/last_training_step") if isinstance(found, dict) else None
     return last if isinstance(last, int) and not isinstance(last, bool) else MISSING
 
 
 def outline_of(archive: Archive) -> Outline:
-    """What a merge needs to know of an archive; nothing of one that cannot be opened."""
+    """The facts about an archive that a merge needs; empty for one that cannot be opened."""
     with _lock:
         held = _outlines.get(archive.path)
         if held is not None:
@@ -234,12 +235,12 @@ def _outlined(tables: Tables) -> Outline:
 
 
 def marks(samples: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """What tells samples from one another: their ids; those of a group that have none share one of the group's."""
+    """Keys that distinguish samples: their ids; samples of a group without ids share one key of the group."""
     return np.where(samples == UNDISPATCHED, -(groups + 2), samples)
 
 
 def kinds_in(tables: Tables) -> list[Kind]:
-    """The kinds of samples that an archive holds tables of."""
+    """The kinds of samples for which an archive has tables."""
     return [kind for kind in KINDS if tables.has(name_of("samples_data", kind))]
 
 

@@ -1,20 +1,20 @@
-"""Telescope: the zip archives of Parquet tables that its trainer uploads, as a local copy of the run's files.
+"""Telescope: zip archives of Parquet tables that its trainer uploads, as a local copy of the run's files.
 
 Source: Telescope 0.1.2, `orchestrator/loggers/event_logger.py` and `wandb_logger.py` (schema 0.3.0), and archives that
-these wrote. Samples lie in tables of one row each, their turns, tool calls, metrics, tags and golden answers in others.
+they wrote. One table has a row for each sample; other tables hold turns, tool calls, metrics, tags and golden answers.
 """
 
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 
 from rolloupe.errors import SourceChanged, defect
+from rolloupe.formats.base import Format
 from rolloupe.formats.reading.files import alone
-from rolloupe.formats.reading.jsonl import Unusable
-from rolloupe.formats.reading.zipped_tables import Unreadable, integers
+from rolloupe.formats.reading.records import Unusable
+from rolloupe.formats.reading.tables.zip_archives import Unreadable, integers
 from rolloupe.formats.telescope.archives import FOLDERS, MISSING, UNDISPATCHED, kinds_in, marks, merged, tables_of, zips
 from rolloupe.formats.telescope.rows import sampled
 from rolloupe.formats.telescope.run import TelescopeFiles, ranges_of
@@ -22,40 +22,40 @@ from rolloupe.formats.telescope.tables import KINDS, Facts, KindTables, kind_of,
 from rolloupe.formats.telescope.texts import UnpackedTexts
 from rolloupe.formats.telescope.turns import as_json
 from rolloupe.model import Location, Locator, Problem, RunInfo, RunPart, Sample, Scanned, Source
-from rolloupe.storage import open_file
+from rolloupe.storage import is_file, is_folder
 
 CHUNK_ROWS = 4096
-"""So many rows about samples are looked up at a time."""
+"""Number of samples to look rows up for at a time."""
 
 
-class Telescope(TelescopeFiles):
+class Telescope(TelescopeFiles, Format):
     """The archives of a Telescope run."""
 
-    name: ClassVar[str] = "telescope"
-    title: ClassVar[str] = "Telescope"
-    splittable: ClassVar[bool] = False
-    recognises: ClassVar[str] = (
+    name = "telescope"
+    title = "Telescope"
+    endings = (".zip",)
+    recognises = (
         "A folder with `steps/`, `events/` or `evals_after_training/` in which archives named `block_{i}.zip`, "
         "`block_live.zip`, `tail.zip` or `evals_after_training_{time}.zip` hold `samples_data*.parquet`; or one such "
         "archive."
     )
-    layout: ClassVar[str] = (
+    layout = (
         "A local copy of the files that Telescope uploads for a run; `config.json`, `summary.json` and "
-        "`history.jsonl`, as exported from W&B, are read beside the archives where they are there. Archives overlap "
+        "`history.jsonl`, as exported from W&B, are read too if they lie beside the archives. Archives overlap "
         "and are merged: finished blocks, `block_live.zip`, `tail.zip`, first of `steps/`, then of `events/`; a sample "
-        "belongs to the first that holds it. A step is incomplete where it has samples and was not trained."
+        "belongs to the first that holds it. A step with samples that was not trained is incomplete."
     )
-    identity: ClassVar[str] = (
-        "step = `step`, of samples that were not trained on `trainer_step`; group = `group_id`; index = `sample_id`; "
+    identity = (
+        "step = `step`, for discarded samples `trainer_step`; group = `group_id`; index = `sample_id`; "
         "of cancelled samples that were never sent, which have none, `none-{n}`. Evaluations are the split "
         "`eval/{eval_name}`, group = `sample_idx`, index = `completion_idx`; evaluations after training "
         "`eval/{eval_name}_after_training`, index = `{completion_idx}-{time}`."
     )
-    reads: ClassVar[tuple[tuple[str, str], ...]] = (
-        ("`samples_data`, `_kept`", "samples; `_kept` of `events/` only where `steps/` does not have them yet"),
+    reads = (
+        ("`samples_data`, `_kept`", "samples; `_kept` of `events/` only until `steps/` has them"),
         (
             "`samples_data_discarded`, `_cancelled`",
-            "samples with their `discard_reason`; of cancelled ones there is no answer and no reward",
+            "samples with their `discard_reason`; cancelled ones have no answer and no reward",
         ),
         ("`samples_data_eval`", "samples of evaluations; they have metrics and no reward"),
         ("`stop_reason`", "status; of generations the stop reason of the turn"),
@@ -80,9 +80,9 @@ class Telescope(TelescopeFiles):
             "the ranges of rewards, by environment, and of sample metrics",
         ),
     )
-    limits: ClassVar[str] = (
-        "Archives hold no tokens, logprobs or ids of them. Events, timelines and the use of GPUs are not read. "
-        "A tail is rewritten every few seconds: it is read again, and whole. Archives that expand beyond "
+    limits = (
+        "Archives hold no tokens, token ids or logprobs. Events, timelines and GPU usage are not read. "
+        "Telescope rewrites a tail every few seconds: it is read again as a whole. Archives that expand beyond "
         "250-fold and 1 GiB, hold more than 1,000 members, or are packed by an unusual method, and tables "
         "of more than a million rows and 64 for each byte of the archive, are listed as problems."
     )
@@ -90,7 +90,7 @@ class Telescope(TelescopeFiles):
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
         links = link_root or str(path.resolve())
-        if path.is_file():
+        if is_file(path):
             fits = path.suffix == ".zip" and (forced or _fits(alone(path)))
             return [self._run(path, "one archive", "")] if fits else []
         found = {folder: zips(str(path / folder), links, folder) for folder in FOLDERS}
@@ -102,7 +102,7 @@ class Telescope(TelescopeFiles):
 
     def _run(self, path: Path, reason: str, links: str) -> RunInfo:
         named = path if path.name != "files" else path.parent
-        ranges = ranges_of(path if path.is_dir() else path.parent.parent, links)
+        ranges = ranges_of(path if is_folder(path) else path.parent.parent, links)
         return RunInfo(
             name=named.name.removesuffix(".zip"),
             root=str(path),
@@ -116,15 +116,15 @@ class Telescope(TelescopeFiles):
         )
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`. What an archive leaves to others is in `Source.depends`."""
+        """See `Format`. `Source.depends` identifies the samples that an archive leaves to others."""
         return merged(run).sources()
 
     def step_states(self, run: RunInfo) -> dict[tuple[str, int], str]:
-        """See `StepStates`. The last step may have been generated in part, and never trained."""
+        """See `Format`. The last step may have been generated in part, and never trained."""
         return {("train", step): "incomplete" for step in merged(run).untrained}
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
-        """See `Format`. An archive is scanned whole; what has been appended to one is no sample."""
+        """See `Format`. An archive is scanned whole; appended data holds no samples."""
         if start or stop <= start:
             return
         try:
@@ -152,18 +152,9 @@ class Telescope(TelescopeFiles):
             raise _changed(source, locator.start, str(error)) from None
 
     def raw(self, source: Source, locator: Locator) -> bytes:
-        """See `Format`. The rows about a sample as JSON: in the archive they lie in many tables, packed."""
+        """See `Format`. Returns the rows about a sample as JSON: in the archive they are packed into many tables."""
         (facts,) = _kept(source, locator).facts(np.array([locator.start]), raw=True)
         return as_json(facts, UnpackedTexts())
-
-    def read(self, source: Source, start: int, length: int) -> bytes:
-        """See `Format`. The bytes of the archive itself."""
-        try:
-            with open_file(source.location) as file:
-                file.seek(start)
-                return file.read(length)
-        except OSError as error:
-            raise _changed(source, start, error.strerror or str(error)) from None
 
 
 def _fits(location: Location) -> bool:
@@ -175,7 +166,7 @@ def _fits(location: Location) -> bool:
 
 
 def _rows(run: RunInfo, source: Source, kept: KindTables, left: np.ndarray) -> Iterator[Scanned]:
-    """The rows of one kind that an archive adds, in the order of its table."""
+    """The rows of one kind that an archive contributes, in the order of its table."""
     own, repeated = _own(kept, left)
     if repeated:
         table = name_of("samples_data", kept.kind)
@@ -191,7 +182,7 @@ def _rows(run: RunInfo, source: Source, kept: KindTables, left: np.ndarray) -> I
 
 
 def _own(kept: KindTables, left: np.ndarray) -> tuple[np.ndarray, int]:
-    """The numbers of the rows that are an archive's own, not those of earlier ones; and how many repeat one of them."""
+    """The numbers of the rows that belong to this archive, not to earlier ones, and the number of repeats."""
     if kept.samples is None:
         return np.empty(0, dtype=np.int64), 0
     own = marks(kept.ids, integers(kept.samples, "group_id", 0))
@@ -208,14 +199,14 @@ def _row(run: RunInfo, source: Source, kept: KindTables, number: int, facts: Fac
         return sampled(run, source, kept, number, facts).row
     except Unusable as error:
         reason = str(error)
-    except Exception as error:  # a defect of ours must not cost the rows behind
+    except Exception as error:  # a defect of ours must not cost the rows after it
         reason = defect(error)
     table = name_of("samples_data", kept.kind)
     return Problem(source=source.name, reason=f"{table}, row {number}: {reason}")
 
 
 def _kept(source: Source, locator: Locator) -> KindTables:
-    """The tables that a locator is of. Raises `SourceChanged`."""
+    """The tables that a locator refers to. Raises `SourceChanged`."""
     kind = kind_of(locator.part)
     try:
         tables = tables_of(source.location)

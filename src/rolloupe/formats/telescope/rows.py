@@ -1,10 +1,10 @@
-"""What becomes of one sample of Telescope: the row that a list shows, and the sample whole."""
+"""One sample of Telescope: its row for lists, and the whole sample."""
 
 from typing import Any, NamedTuple
 
 from rolloupe import text
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.jsonl import TOO_LARGE, Unusable
+from rolloupe.formats.reading.records import TOO_LARGE, Unusable
 from rolloupe.formats.telescope.archives import UNDISPATCHED, stamp_of
 from rolloupe.formats.telescope.tables import Facts, Kind, KindTables, Row, name_of
 from rolloupe.formats.telescope.texts import UnpackedTexts
@@ -26,9 +26,9 @@ _OF_PROMPT = {
 }  # fmt: skip
 _FINISHED = ("final_answer",)
 _AFTERWARDS = "_after_training"
-"""How the split of an evaluation after training ends: it is no part of the evaluation that its step had in training."""
+"""The suffix of the split of an evaluation after training, absent from the evaluation's name during training."""
 _LAST = 2**40
-"""Samples without a number of their own come after all that have one."""
+"""Samples without a number of their own come after all others."""
 
 
 class Sampled(NamedTuple):
@@ -59,13 +59,14 @@ class Sampled(NamedTuple):
 
 
 def sampled(run: RunInfo, source: Source, kept: KindTables, number: int, facts: Facts) -> Sampled:
-    """Read a sample from its rows. Raises `Unusable` where they do not say which it is."""
+    """Read a sample from its rows. Raises `Unusable` if they do not identify it."""
     texts = UnpackedTexts()
     turns = [*prompt_turns(facts.prompt), *response_turns(facts, texts)]
     row = _identified(source, kept, number, facts.row)
     _fill(row, kept.kind, facts)
     row.metrics, row.tags = _metrics(facts), _tags(facts, kept.kind)
     row.prompt, row.response = _asked(turns), _joined(turns, "response")
+    row.messages = [turn for turn in turns if turn.origin == "response"]
     if key := run.reading.reward_key:
         row.reward = row.metrics.get(f"reward.{key}", row.metrics.get(key))
     return Sampled(row, facts, turns, texts)
@@ -111,7 +112,7 @@ def _fill(row: SampleRow, kind: Kind, facts: Facts) -> None:
     row.prompt_tokens = row.prompt_tokens or _sum(
         [prompt.get(f"tokens_{name}") for name in ("prompt", "system_prompt")]
     )
-    if not kind.is_cancelled:  # those have a reward of 0 that nobody gave
+    if not kind.is_cancelled:  # their reward of 0 comes from no grader
         row.total_tokens = fields.count(own.get("total_tokens"))
         row.reward, row.advantage = (fields.number(own.get(name)) for name in ("reward", "advantage"))
 
@@ -146,7 +147,7 @@ def _tags(facts: Facts, kind: Kind) -> dict[str, str]:
 
 
 def _asked(turns: list[Turn]) -> str:
-    """The prompt as the index holds it: the user's part first, for many prompts of a run begin with one system's."""
+    """The prompt for the index: the user's part first, as many prompts of a run share one system part."""
     return _joined(sorted(turns, key=lambda turn: turn.role == "system"), "prompt")
 
 
@@ -160,7 +161,7 @@ def _joined(turns: list[Turn], origin: str) -> str:
 
 
 def _extra(facts: Facts, row: SampleRow, texts: UnpackedTexts) -> dict[str, Any]:
-    """Every column that has no place of its own, and rows whose values do not fit theirs."""
+    """Every column without a place of its own, and rows with values that do not fit theirs."""
     found = {
         key: texts.of(value) if isinstance(value, bytes) else value
         for key, value in facts.row.items()

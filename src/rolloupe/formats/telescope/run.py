@@ -1,7 +1,6 @@
-"""What a Telescope run holds beside its samples: the trainer's metrics, the configuration, ranges, files."""
+"""Facts about a Telescope run beyond its samples: the trainer's metrics, the configuration, ranges, files."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,9 +9,10 @@ import numpy as np
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading import trainer_files as trainer
 from rolloupe.formats.reading.files import file_of, links_of
-from rolloupe.formats.reading.zipped_tables import Unreadable, taken
+from rolloupe.formats.reading.tables.zip_archives import Unreadable, taken
 from rolloupe.formats.telescope.archives import SUMMARY, archives_of, tables_of
-from rolloupe.model import Checkpoint, Location, LoggedTranscript, LogNode, MetricRow, RunFile, RunInfo, Source
+from rolloupe.model import Location, LoggedTranscript, LogNode, MetricRow, RunFile, RunInfo, Source
+from rolloupe.storage import is_folder
 
 CONFIG, HISTORY = "config.json", "history.jsonl"
 MAX_METRIC_ROWS = 5_000_000
@@ -28,7 +28,7 @@ Range = tuple[str, float, float]
 
 
 class Ranges(NamedTuple):
-    """What a run declares: the reward's range over all environments, by environment, and those of sample metrics."""
+    """The ranges that a run declares: of the reward over all environments, by environment, and of sample metrics."""
 
     reward: tuple[float, float] | None
     rewards: tuple[Range, ...]
@@ -36,10 +36,10 @@ class Ranges(NamedTuple):
 
 
 class TelescopeFiles:
-    """The `TrainerFiles` of Telescope."""
+    """The trainer files of Telescope."""
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
-        """See `TrainerFiles`. Those of the archives, and what W&B's history has beyond them."""
+        """See `Format`. Metrics of the archives, and metrics that only W&B's history has."""
         rows = [*_history(run)]
         for archive in archives_of(run):
             try:
@@ -51,12 +51,12 @@ class TelescopeFiles:
                 rows += [{"step": row.get("step"), _metric_name(row): row.get("value")} for row in found]
         return trainer.merged_metrics(rows)
 
-    def beside(self, run: RunInfo) -> list[Source]:
-        """See `HasBeside`."""
+    def trainer_files(self, run: RunInfo) -> list[Source]:
+        """See `Format`."""
         return trainer.json_sources(run.root, [_file(run, name) for name in (HISTORY, CONFIG, SUMMARY)])
 
     def config(self, run: RunInfo) -> dict[str, Any]:
-        """See `TrainerFiles`. What W&B's summary says beyond numbers stands under `summary`."""
+        """See `Format`. Members of W&B's summary that are not numbers appear under `summary`."""
         found = trainer.read_json(_file(run, CONFIG))
         summary = trainer.read_json(_file(run, SUMMARY))
         config = found if isinstance(found, dict) else {}
@@ -64,32 +64,24 @@ class TelescopeFiles:
             config |= {"summary": {key: _parsed(value) for key, value in summary.items()}}
         return config
 
-    def checkpoints(self, run: RunInfo) -> list[Checkpoint]:  # noqa: ARG002
-        """See `TrainerFiles`. Its checkpoints are not among the files of a run."""
-        return []
-
-    def code_diff(self, run: RunInfo) -> str:  # noqa: ARG002
-        """See `TrainerFiles`. The archives hold the code itself, not a difference."""
-        return ""
-
     def files(self, run: RunInfo) -> list[RunFile]:
-        """See `TrainerFiles`."""
-        if not os.path.isdir(run.root):
+        """See `Format`."""
+        if not is_folder(run.root):
             return trainer.described_files([(run.root, Path(run.root).name, "samples")])
         found = [(archive.path, archive.name, "samples") for archive in archives_of(run)]
         found += [(one.path, name, what) for name, what in _WHAT.items() if (one := _file(run, name))]
         return trainer.described_files(found)
 
     def logtrees(self, run: RunInfo) -> list[tuple[str, int]]:  # noqa: ARG002
-        """See `TrainerFiles`."""
+        """See `Format`."""
         return []
 
     def logtree(self, run: RunInfo, split: str, step: int) -> LogNode | None:  # noqa: ARG002
-        """See `TrainerFiles`."""
+        """See `Format`."""
         return None
 
     def conversations(self, run: RunInfo, split: str, step: int) -> list[LoggedTranscript]:  # noqa: ARG002
-        """See `TrainerFiles`."""
+        """See `Format`."""
         return []
 
 
@@ -126,7 +118,7 @@ def _listed(document: Any, key: str) -> list[dict[str, Any]]:
 
 
 def _parsed(value: Any) -> Any:
-    """What a text that holds JSON stands for; any other value as it is."""
+    """The value of a text that holds JSON; any other value unchanged."""
     if not (isinstance(value, str) and value[:1] in ("[", "{")):
         return value
     try:
@@ -145,8 +137,8 @@ def _metric_name(row: dict[str, Any]) -> str:
 
 
 def _file(run: RunInfo, name: str) -> Location | None:
-    """Where one of the files beside the archives lies, None where there is none that may be read."""
-    return _below(Path(run.root), name, links_of(run)) if os.path.isdir(run.root) else None
+    """The place of one of the files beside the archives, None without a readable one."""
+    return _below(Path(run.root), name, links_of(run)) if is_folder(run.root) else None
 
 
 def _below(folder: Path, name: str, links: str) -> Location | None:

@@ -1,7 +1,7 @@
-"""The tables of Telescope's archives: their names, and of each sample the rows that are about it.
+"""The tables of Telescope's archives: their names, and the rows about each sample.
 
-Source: the loggers of Telescope 0.1.2 (schema 0.3.0). Columns are looked up by name; one that is missing, or of
-another type, is absent.
+Source: the loggers of Telescope 0.1.2 (schema 0.3.0). Columns are looked up by name; a missing one, or one of another
+type, counts as absent.
 """
 
 from collections.abc import Sequence
@@ -10,25 +10,25 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from rolloupe.formats.reading.zipped_tables import Tables, integers, taken
+from rolloupe.formats.reading.tables.zip_archives import Tables, integers, taken
 
 Row = dict[str, Any]
 
 NO_ID: Final = -(2**62)
 
 RAW = frozenset(("raw_string",))
-"""A whole sample in one text, as long as all else together: read when one sample is asked for."""
+"""A whole sample in one text, as long as all other columns together: read only with a single sample."""
 
 MAX_SAMPLES = 2**22
 MAX_PROMPTS = 2**20
-"""A table of more samples or prompts is not read. A block of 500 steps with 1,024 groups of 4 has half of both."""
+"""A table with more samples or prompts is not read. A block of 500 steps with 1,024 groups of 4 has half of both."""
 
 MAX_ROWS = 20_000
-"""So many rows of a table are read for one sample."""
+"""Number of rows of a table to read for one sample."""
 
 
 class Kind(NamedTuple):
-    """One of the five forms in which the tables about samples exist."""
+    """One of the five forms of the tables about samples."""
 
     suffix: str
     is_eval: bool = False
@@ -58,7 +58,7 @@ class Facts(NamedTuple):
     prompt: Row
     about: dict[str, list[Row]]
     cut: list[str]
-    """Tables of which rows were left out, as there are too many."""
+    """Tables with too many rows, of which some were left out."""
 
 
 def name_of(table: str, kind: Kind) -> str:
@@ -84,13 +84,13 @@ class Index(NamedTuple):
         return np.sort(self.order[low : min(high, low + MAX_ROWS)])
 
     def count(self, sample: int) -> int:
-        """How many rows a sample has."""
+        """The number of rows of a sample."""
         low, high = np.searchsorted(self.ids, (sample, sample + 1))
         return int(high - low)
 
 
 class KindTables:
-    """All of one form in one archive, ready to be asked for samples."""
+    """All tables of one form in one archive, ready for look-ups by sample."""
 
     def __init__(self, tables: Tables, kind: Kind) -> None:
         self.kind = kind
@@ -121,13 +121,13 @@ class KindTables:
         return {key: number for number, key in enumerate(zip(*columns, strict=True))}
 
     def nth_without_id(self, number: int) -> int:
-        """The how manieth of its group, from 1 on, a sample without an id is."""
+        """The ordinal, from 1 on, of a sample without an id within its group."""
         assert self.samples is not None
         groups = integers(self.samples, "group_id", 0)
         return int(((groups == groups[number]) & (self.ids < 0))[: number + 1].sum())
 
     def facts(self, numbers: np.ndarray, *, raw: bool = False) -> list[Facts]:
-        """All about some samples, given by the numbers of their rows, ascending."""
+        """All rows about some samples, given by the numbers of their rows, ascending."""
         if self.samples is None:
             return []
         rows = taken(self.samples, numbers)
@@ -142,7 +142,7 @@ class KindTables:
         return [Facts(*four) for four in zip(rows, prompts, about, cut, strict=True)]
 
     def weights(self, numbers: np.ndarray) -> list[int]:
-        """How many rows there are about each of some samples."""
+        """The number of rows about each of some samples."""
         found = np.ones(len(numbers), dtype=np.int64)
         for index in self._about.values():
             low = np.searchsorted(index.ids, self.ids[numbers])
@@ -177,7 +177,7 @@ class KindTables:
 
 
 def texts(table: pa.Table, name: str) -> list[str]:
-    """A column as texts, empty ones where there are none."""
+    """A column as texts; all empty without such a column."""
     if name not in table.column_names:
         return [""] * table.num_rows
     rows = taken(table.select([name]), np.arange(table.num_rows))

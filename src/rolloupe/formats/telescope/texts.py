@@ -11,21 +11,21 @@ else:
     from backports import zstd
 
 MAX_TEXT_BYTES = 64 * 2**20
-"""So much text is made of one sample."""
+"""Maximum amount of text for one sample."""
 
 _FRAME = b"\x28\xb5\x2f\xfd"
 _WINDOW: dict[int, int] = {zstd.DecompressionParameter.window_log_max: MAX_WINDOW_LOG}
 
 
 class UnpackedTexts:
-    """The texts of one sample, unpacked as long as there is room for them."""
+    """The texts of one sample, unpacked as long as the budget lasts."""
 
     def __init__(self) -> None:
         self.left = MAX_TEXT_BYTES
         self.notes: list[str] = []
 
     def of(self, value: object) -> str:
-        """A text, whether it is packed or not."""
+        """A text, packed or not."""
         if isinstance(value, str):
             return text.clean(value)
         if not isinstance(value, bytes) or not value:

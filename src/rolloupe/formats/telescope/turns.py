@@ -1,7 +1,7 @@
-"""A sample of Telescope: the texts of its rows, and the turns that they are.
+"""A sample of Telescope: the texts of its rows, and its turns.
 
-Turns follow `generation_idx`; what the environment answered stands behind the generation that it answers. Tool calls
-are in a table of their own as well as in what the model wrote: where the two can be matched, the card is the table's.
+Turns follow `generation_idx`; the environment's answers follow the generation that they answer. Tool calls occur both
+in a table of their own and in the model's text: if the two match, the card shows the table's call.
 """
 
 import json
@@ -50,7 +50,7 @@ def response_turns(facts: Facts, texts: UnpackedTexts) -> list[Turn]:
                 _inform(turn, infos.get(place, []), metrics.get(place, []))
             found.append(turn)
         found += answer_turns(answers.pop(place, []), answered.pop(place, []), texts)
-    for place in sorted({*answers, *answered}):  # of generations that are not there
+    for place in sorted({*answers, *answered}):  # of missing generations
         found += answer_turns(answers.get(place, []), answered.get(place, []), texts)
     return found
 
@@ -93,7 +93,7 @@ def _generation(row: Row, place: Place, texts: UnpackedTexts, calls: Sequence[Ro
 
 
 def _with_calls(parts: list[Part], calls: Sequence[Row]) -> list[Part]:
-    """The parts of what a model wrote, its calls as the table has them; verbatim all the same."""
+    """The parts of a model's text, with its calls from the table; verbatim all the same."""
     cards = [_card(row) for row in calls]
     written = [number for number, part in enumerate(parts) if part.kind == "tool_call"]
     if len(written) == len(cards):
@@ -126,7 +126,7 @@ def _inform(turn: Turn, infos: Sequence[Row], metrics: Sequence[Row]) -> None:
 
 
 def label_of(answers: Sequence[Row]) -> str:
-    """The golden answer: one text, or a line for each key where they differ."""
+    """The golden answer: one text, or one line for each key if they differ."""
     pairs = {str(row.get("key") or ""): str(row.get("value")) for row in answers if row.get("value") is not None}
     if len(set(pairs.values())) <= 1:
         return text.clean(next(iter(pairs.values()), ""))

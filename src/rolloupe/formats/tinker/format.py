@@ -1,8 +1,8 @@
-"""The Tinker cookbook: the `log_path` of a run, `*_rollout_summaries.jsonl` and what lies beside them.
+"""The Tinker cookbook: the `log_path` of a run, `*_rollout_summaries.jsonl` and the files beside them.
 
 Source: the cookbook's git history and its releases to 0.6.1 (`rl/rollout_logging.py`, `rl/train.py`,
-`stores/training_store.py`), and runs of it. A trajectory is a sample. Its text is there where the environment logged
-it, where a branch of the cookbook (schema 3) stores it, or where the logtree's can be tied to it for certain.
+`stores/training_store.py`), and runs of it. A trajectory is a sample. Its text is available if the environment logged
+it, if a branch of the cookbook (schema 3) stores it, or if a logtree's text certainly belongs to it.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,8 +12,9 @@ from typing import Any
 from rolloupe.formats.generic.keys import has_sample, roles_of
 from rolloupe.formats.reading import fields
 from rolloupe.formats.reading.files import alone, files, links_of, plain_name
-from rolloupe.formats.reading.jsonl import JsonlFormat, Record, Unusable, parse, step_of, strip_bom
+from rolloupe.formats.reading.jsonl import JsonlFormat, parse, strip_bom
 from rolloupe.formats.reading.peek import Peek, look, look_into
+from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.reading.trainer_files import read_bytes
 from rolloupe.formats.tinker import steps
 from rolloupe.formats.tinker import turns as said
@@ -32,12 +33,13 @@ from rolloupe.formats.tinker.names import (
 )
 from rolloupe.formats.tinker.run import TinkerFiles
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Scanned, Source
+from rolloupe.storage import is_file
 
 SUFFIX = (".jsonl",)
 
 _IDENTITY = {"group_idx", "traj_idx", "total_reward"}
 _TELLING = {"traj_idx", "total_reward", "steps", "conversation"}
-"""An object without any of these is no sample, even where a person asked for this format."""
+"""An object without any of these is not a sample, even if a person asked for this format."""
 
 _READ: dict[str, Callable[[Any], object]] = {
     "group_idx": fields.name,
@@ -55,7 +57,7 @@ _READ: dict[str, Callable[[Any], object]] = {
     "label": lambda value: value if isinstance(value, str) else None,
     "split": lambda value: value if _is_split(value) else None,
 }
-"""The keys that have a place of their own, and how they are read: what cannot be read so is kept as extra."""
+"""The keys with a place of their own, and their readers: a value that its reader rejects becomes an extra field."""
 
 _METRICS = {"progress/batch", "progress/done_frac", "training_client/step", "train_mean_nll"}
 _METRICS_BEGIN = ("env/all/", "optim/kl_sample_train")
@@ -83,15 +85,15 @@ class Tinker(TinkerFiles, JsonlFormat):
     identity = (
         "step = `iteration`, else the number in the name; group = `group_idx`; index = `traj_idx`, else the byte "
         "offset. Split `train`, or `eval/{label}`, the label as in the file's name (the cookbook replaces what is not "
-        "`A-Z a-z 0-9 _ . -`). A group is numbered anew in each iteration, after failed and filtered groups were "
-        "removed: it is no problem id. Where both layouts hold a trajectory, that of the newer one is current."
+        "`A-Z a-z 0-9 _ . -`). Each iteration renumbers its groups, after failed and filtered groups were removed: "
+        "the number is not a prompt id. If both layouts hold a trajectory, the newer layout's is current."
     )
     reads = (
         ("`total_reward`", "reward"),
         ("`final_reward`, `sampling_client_step`", "sample metrics"),
         (
             "`trajectory_metrics`, `steps[].metrics`",
-            "sample metrics, true and false as 1 and 0; what is no number is shown as extra or among the step's logs",
+            "sample metrics, true and false as 1 and 0; other values become extra fields or logs of the step",
         ),
         ("`stop/{reason}` among them, or `status` and `stop_reason` (schema 2)", "status, and the turn's stop reason"),
         ("`steps`", "one turn of the assistant each, with `reward`, `ob_len`, `ac_len` and its metrics; their number"),
@@ -109,22 +111,22 @@ class Tinker(TinkerFiles, JsonlFormat):
         ("`tags`", "tag `tags`, joined by commas; the first is the environment"),
         (
             "`discarded`, `advantage`, `label`, `uid`, `trace_id`, `named_tags`",
-            "keys of `rolloupe convert`: why it was not trained on, advantage, ground truth, names, and tags by name",
+            "keys of `rolloupe convert`: why it was discarded, advantage, ground truth, names, and tags by name",
         ),
         ("any other key", "extra (`schema_version`, `final_ob_len`, ...)"),
     )
     limits = (
-        "Rollout files hold no token ids, logprobs, advantages or problem ids, and no text but what the environment "
-        "logged. A conversation of `_logtree.json` is a sample's text, in lists and searches as well, only where it is "
-        "certain to be its own; the others stand in the report and are found by a search. A metric of a sample is the "
-        "mean over its steps, and its `trajectory_metrics`, that have the key, as the cookbook averages: a flag that "
-        "only the last step carries counts whole. Images are not stored."
+        "Rollout files hold no token ids, logprobs, advantages or prompt ids, and no text but what the environment "
+        "logged. A conversation of `_logtree.json` becomes a sample's text, in lists and searches too, only if it "
+        "certainly belongs to the sample; the report and its search show the others. A metric of a sample is the mean "
+        "over its steps, and its `trajectory_metrics`, that have the key, as the cookbook averages: a flag that only "
+        "the last step carries counts whole. Images are not stored."
     )
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         """See `Format`."""
         links = link_root or str(path.resolve())
-        if path.is_file():
+        if is_file(path):
             return self._one_file(path, forced=forced)
         return (
             self._log_path(path, links, forced=forced)
@@ -177,11 +179,11 @@ class Tinker(TinkerFiles, JsonlFormat):
         return RunInfo(name=name, root=str(root), format=self.name, reason=reason, parts=found, link_root=links)
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`. Attempts count in the order of the names: what a newer layout replaced stands first."""
+        """See `Format`. Attempts are ordered by name: files that a newer layout replaced come first."""
         found: list[StepFile] = []
         logs: dict[str, str] = {}
         for part in run.parts:
-            if Path(part.path).is_file():
+            if is_file(part.path):
                 if not part.path.endswith(NOT_SAMPLES):
                     found.append(of_file(Path(part.path), links_of(run)))
             else:
@@ -212,7 +214,8 @@ class Tinker(TinkerFiles, JsonlFormat):
         step = step_of(record.get("iteration"))
         status, status_raw = steps.status(record)
         tags = _tags(record)
-        asked, answered = said.texts_of(said.turns_in(record)[0])
+        turns = said.turns_in(record)[0]
+        asked, answered = said.texts_of(turns)
         return SampleRow(
             split=_split(record) or source.split or "train",
             step=step if step is not None else (source.step or 0),
@@ -237,10 +240,11 @@ class Tinker(TinkerFiles, JsonlFormat):
             tags=_named_tags(record) or ({"tags": short} if (short := fields.tag(", ".join(tags))) else {}),
             prompt=asked,
             response=answered,
+            messages=said.answers_of(turns),
         )
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
-        """See `Format`. The step's log gives a row the texts that its record lacks; its problems are reported once."""
+        """See `Format`. The step's log supplies texts that a record lacks; its problems are reported once."""
         log = StepLog(source)
         yield from self.scanned(run, source, start, stop, log.complete)
         if start == 0:
@@ -265,7 +269,7 @@ class Tinker(TinkerFiles, JsonlFormat):
         )
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
-        """See `Format`. Adds the conversation that was logged beside the rollouts, where it is this sample's."""
+        """See `Format`. Adds the conversation logged beside the rollouts if it belongs to this sample."""
         sample = super().load(run, source, locator)
         record = self.prepared(run, parse(strip_bom(self.raw(source, locator), locator.start)))
         row = sample.row
@@ -274,6 +278,7 @@ class Tinker(TinkerFiles, JsonlFormat):
         if tied and turns is not None:
             sample.turns = turns
             sample.prompt_text, sample.response_text = row.prompt, row.response = said.texts_of(turns)
+            row.messages = said.answers_of(turns)
             what = "the conversation" if tied.whole else "the prompt"
             sample.notes.append(f"{what} is from the step's log: {tied.reason}")
         if not any(turn.parts for turn in sample.turns):
@@ -298,7 +303,7 @@ def _are_metrics(seen: Peek) -> bool:
 
 
 def _are_ours(folder: Path, prefix: str, links: str) -> bool:
-    """Tell whether files beside the metrics are those that the cookbook writes."""
+    """Return whether files beside the metrics are among those that the cookbook writes."""
     names = {entry.name for entry in files(str(folder), links, (CONFIG, CHECKPOINTS, DIFF))}
     if not prefix and not names.isdisjoint((CONFIG, CHECKPOINTS)):
         return True
@@ -335,7 +340,7 @@ def _reason(found: list[StepFile]) -> str:
     return f"{number} named {' or '.join(places)}_rollout_summaries.jsonl"
 
 
-# What a record says
+# What a record holds
 
 
 def _split(record: Record) -> str | None:
@@ -359,13 +364,13 @@ def _named_tags(record: Record) -> dict[str, str]:
 
 
 def _env(record: Record) -> str:
-    """Return the environment: the first tag, unless all of them are written by name as well."""
+    """Return the environment: the first tag, unless all tags are also written by name."""
     tags = _tags(record)
     return fields.name(tags[0]) or "" if len(tags) > len(steps.member(record, "named_tags")) else ""
 
 
 def _sum(values: list[object], *, whole: bool = False) -> int | None:
-    """Sum counts; of those that are there, or none where `whole` is asked for and one is missing."""
+    """Sum the counts that exist; None without any, or if `whole` is set and one is missing."""
     found = [count for value in values if (count := fields.count(value)) is not None]
     return None if not found or (whole and len(found) < len(values)) else fields.count(sum(found))
 
@@ -376,7 +381,7 @@ def _metrics(record: Record) -> dict[str, float]:
 
 
 def _extra(record: Record, row: SampleRow) -> dict[str, Any]:
-    """Every member, or what is left of it, that neither the row nor a turn shows."""
+    """Every member, or the rest of it, that neither the row nor a turn shows."""
     extra = {}
     for key, value in record.items():
         if key == "trajectory_metrics" and isinstance(value, dict):

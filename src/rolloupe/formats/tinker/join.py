@@ -1,14 +1,14 @@
-"""Which conversation of a logtree belongs to which trajectory: only where that is certain.
+"""Ties conversations of a logtree to trajectories, only where the match is certain.
 
 The cookbook names neither group nor trajectory in its outline, logs only the first few groups, and writes the messages
-of a group in the order in which rollouts end. What ties them are the numbers that both files hold:
+of a group in the order in which rollouts end. Numbers that both files hold tie the two:
 
-- A section is a group where its "Trajectory Details" (lengths and rewards of every turn) are those of one group alone.
+- A section is a group if its "Trajectory Details" (lengths and rewards of every turn) are those of one group alone.
 - Within it, a conversation fits a trajectory if reward, `format` and `correct` are the same (for the triples of a
-  single-turn environment), or if what the assistant said is (where that was logged). It is tied if all that fit are
-  the same text, there is one conversation for each trajectory, and its length does not contradict.
-- An outline whose sections carry the indices as attributes needs none of this: they are trusted before all else. Our
-  own outlines do.
+  single-turn environment), or if the assistant's messages are (if they were logged). It is tied if all conversations
+  that fit have the same text, there is one for each trajectory, and its length does not contradict.
+- An outline whose sections carry the indices as attributes needs none of this: they take precedence. Rolloupe's own
+  outlines carry them.
 """
 
 import re
@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.jsonl import Record
-from rolloupe.formats.reading.logtree import Check, Logged, conversations, table_of, unchecked
+from rolloupe.formats.reading.logtree import Check, Logged, conversations, table_of, texts, unchecked
+from rolloupe.formats.reading.records import Record
 from rolloupe.formats.tinker.steps import CONTENT, calls_in, member, steps_of
 from rolloupe.formats.tinker.turns import Tied, shows
 from rolloupe.model import LoggedTranscript, LogNode, Part, Turn
@@ -29,19 +29,19 @@ _Facts = frozenset[tuple[str, tuple[tuple[str, str, str], ...]]]
 """Lengths and reward of every turn of the trajectories of a group, by the names of the trajectories."""
 
 _Act = tuple[str, tuple[str, ...]]
-"""What was said in one step, and the calls."""
+"""The text of one step, and its calls."""
 
 _Text = tuple[tuple[str, str], ...]
 """Roles and texts of turns."""
 
 _FLAGS = {"format_valid": "format", "correct": "correct"}
-"""What a table of rewards says beside the reward, and the metric of a step that holds it."""
+"""Columns of a table of rewards beside the reward, and the metrics of a step that hold them."""
 
 MAX_TOKENS_BEYOND_BYTES = 64
-"""So many tokens more than bytes may an action have that shows a text: the special tokens that the text lacks."""
+"""An action may have this many more tokens than its text has bytes: special tokens that the text lacks."""
 
 MAX_GROUP = 1024
-"""In a larger group no trajectory is looked for by its numbers."""
+"""In a larger group, numbers identify no trajectory."""
 
 _INDICES = {
     "group": ("group", "group-idx", "group-index"),
@@ -49,16 +49,16 @@ _INDICES = {
     "turn": ("turn", "step", "turn-idx", "step-idx", "turn-index"),
 }
 ASIDE = "aside"
-"""What a conversation is marked with that is about a trajectory without being its own, such as a judge's."""
+"""Mark of a conversation about a trajectory that is not its own, such as a judge's."""
 
 _TRAJECTORY = re.compile(r"Trajectory ([0-9]{1,9}) Episode")
 _TURN = re.compile(r"Turn ([0-9]{1,9})")
 
 
 class Joined(NamedTuple):
-    """What an outline holds: conversations by trajectory, and those that no trajectory shows.
+    """The contents of an outline: conversations by trajectory, and those that no trajectory shows.
 
-    A trajectory shows none where it has another prompt of its own, or where its steps contradict.
+    No trajectory shows a conversation if its own prompt differs, or if its steps contradict it.
     """
 
     tied: dict[Place, Tied]
@@ -66,7 +66,7 @@ class Joined(NamedTuple):
 
 
 class _Triple(NamedTuple):
-    """What a single-turn environment logs of one rollout."""
+    """A single-turn environment's log of one rollout."""
 
     prompt: LogNode
     response: LogNode
@@ -79,26 +79,26 @@ class _Triple(NamedTuple):
 
 
 class _Alike(NamedTuple):
-    """The triples of a group whose facts are the same."""
+    """The triples of a group with equal facts."""
 
     facts: dict[str, str]
     turns: list[Turn]
-    """Those of the first of them."""
+    """The facts of the first triple."""
     response: list[Turn]
     is_one: bool
-    """True where all of them have these turns."""
+    """True if all of them have these turns."""
     number: int
     nodes: set[int]
 
 
 def place_of(record: Record) -> Place | None:
-    """Return group and index of a trajectory, None where it has not both."""
+    """Return group and index of a trajectory, None without both."""
     group, index = fields.name(record.get("group_idx")), fields.name(record.get("traj_idx"))
     return None if group is None or index is None else (group, index)
 
 
 def join(root: LogNode, records: Iterable[Record], split: str, step: int, check: Check = unchecked) -> Joined:
-    """Tie the conversations of an outline to the trajectories of its split and step. Raises what `check` raises."""
+    """Tie the conversations of an outline to the trajectories of its split and step. Raises whatever `check` raises."""
     groups: dict[str, dict[str, Record]] = {}
     for record in records:
         check()
@@ -120,16 +120,27 @@ def join(root: LogNode, records: Iterable[Record], split: str, step: int, check:
             used |= seen
     loose = [
         LoggedTranscript(split=split, step=step, title=title, turns=logged.node.turns, at=".".join(map(str, logged.at)))
-        for title, logged in _titled(root)
+        for title, logged in _titled(root, conversations(root))
         if id(logged.node) not in used
     ]
     return Joined(tied, loose)
 
 
-def _titled(root: LogNode) -> Iterator[tuple[str, Logged]]:
-    """Yield conversations with the titles of their sections; equal sections on the top are numbered."""
+def texts_of(root: LogNode, split: str, step: int) -> list[LoggedTranscript]:
+    """Return texts logged outside conversations, each as the one turn of a transcript."""
+    found = list(texts(root))
+    turns = [Turn(role=logged.node.kind, parts=[Part(kind="text", text=words)]) for logged, words in found]
+    titled = _titled(root, (logged for logged, _ in found))
+    return [
+        LoggedTranscript(split=split, step=step, title=title, turns=[turn], at=".".join(map(str, logged.at)))
+        for (title, logged), turn in zip(titled, turns, strict=True)
+    ]
+
+
+def _titled(root: LogNode, pieces: Iterable[Logged]) -> Iterator[tuple[str, Logged]]:
+    """Yield pieces of an outline with the titles of their sections; equal titles at the top are numbered."""
     numbers = {id(section): number for number, section in enumerate(_sections(root), 1)}
-    for logged in conversations(root):
+    for logged in pieces:
         titles = [
             f"{node.title} {numbers[id(node)]}" if id(node) in numbers else node.title
             for node in logged.path[1:]
@@ -168,7 +179,7 @@ def _by_attributes(root: LogNode, groups: dict[str, dict[str, Record]]) -> tuple
 
 
 def _indices(logged: Logged) -> dict[str, str]:
-    """Return what the nodes around a conversation say of its place; within another group nothing else holds on."""
+    """Return the place that the nodes around a conversation declare; a new group resets everything else."""
     found: dict[str, str] = {}
     for node in (*logged.path, logged.node):
         own = {key.lower().removeprefix("data-").replace("_", "-"): value for key, value in node.attrs.items()}
@@ -186,7 +197,7 @@ def _indices(logged: Logged) -> dict[str, str]:
 
 
 def _facts_of_section(section: LogNode) -> _Facts:
-    """Return what an outline shows of a group; nothing, which no group fits, where it shows no trajectory."""
+    """Return an outline's data on a group; an empty value, which no group fits, if it shows no trajectory."""
     details = next((node for node in _sections(section) if node.title == "Trajectory Details"), None)
     found = {}
     for trajectory in _sections(details) if details else []:
@@ -217,9 +228,9 @@ def _shown(value: object) -> str:
 def _in_group(
     section: LogNode, group: dict[str, Record], untied: set[str], check: Check
 ) -> tuple[dict[str, Tied], set[int]]:
-    """Tie what is certain within the section of a group to those of its trajectories that are not tied yet.
+    """Tie the certain matches within a group's section to those of its trajectories that are not tied yet.
 
-    Returns it by index, and which nodes it is made of.
+    Returns them by index, and the nodes that they consist of.
     """
     if len(group) > MAX_GROUP:
         return {}, set()
@@ -234,7 +245,7 @@ def _in_group(
 
 
 def _nodes_of(own: list[Logged], tied: Iterable[Tied]) -> set[int]:
-    """Return which conversations have the turns of one that is tied: those of equal texts alone are compared."""
+    """Return which conversations have the turns of a tied one; only those of equal texts are compared."""
     by_text: dict[_Text, list[list[Turn]]] = {}
     for turns in {id(one.turns): one.turns for one in tied}.values():
         by_text.setdefault(_text_of(turns), []).append(turns)
@@ -246,12 +257,12 @@ def _nodes_of(own: list[Logged], tied: Iterable[Tied]) -> set[int]:
 
 
 def _text_of(turns: Sequence[Turn]) -> _Text:
-    """Return what equal turns have in common, and few others."""
+    """Return a key that equal turns share, and few others."""
     return tuple((turn.role, _said(turn)) for turn in turns)
 
 
 def _triples(section: LogNode) -> list[_Triple] | None:
-    """Read "Prompt", "Policy Response", "Reward" over and over; None where anything else holds messages."""
+    """Read repeated "Prompt", "Policy Response", "Reward"; None if anything else holds messages."""
     found = []
     parts = [node for node in _sections(section) if node.title != "Trajectory Details"]
     if not parts or len(parts) % 3:
@@ -307,7 +318,7 @@ def _tie_triples(
 
 
 def _by_facts(triples: list[_Triple]) -> dict[str | None, list[_Alike]]:
-    """Return the triples by reward, those whose facts are all the same together."""
+    """Return the triples by reward, merging those with equal facts."""
     grouped: dict[tuple[tuple[str, str], ...], list[_Triple]] = {}
     for triple in triples:
         told = tuple((name, triple.facts[name]) for name in ("reward", *_FLAGS) if name in triple.facts)
@@ -333,7 +344,7 @@ def _is_one(one: _Alike, first: _Alike) -> bool:
 
 
 def _fits(facts: dict[str, str], step: Record) -> bool:
-    """Tell whether logged facts can be those of a step; what either lacks rules nothing out but the reward does."""
+    """Return whether logged facts can be those of a step. A missing fact excludes nothing, except the reward."""
     if facts.get("reward") != _shown(step.get("reward")):
         return False
     metrics = member(step, "metrics")
@@ -351,7 +362,7 @@ def _length_fits(response: Sequence[Turn], step: Record) -> bool:
 
 
 def _tie_by_text(logged: list[list[Turn]], group: dict[str, Record], untied: set[str], check: Check) -> dict[str, Tied]:
-    """Tie whole conversations by what the assistant said and called in each step."""
+    """Tie whole conversations by the assistant's text and calls in each step."""
     found = {}
     acted = _Acted(logged)
     for index, record in group.items():
@@ -369,14 +380,14 @@ def _tie_by_text(logged: list[list[Turn]], group: dict[str, Record], untied: set
 
 
 class _Fitting(NamedTuple):
-    """How many conversations end with certain acts; `turns` are None where they are not one and the same."""
+    """The number of conversations that end with certain acts; `turns` are None if they differ."""
 
     number: int
     turns: list[Turn] | None
 
 
 class _Acted:
-    """Conversations by their last acts, looked up once for each number of acts that is asked for."""
+    """Conversations by their last acts, indexed once for each requested number of acts."""
 
     def __init__(self, logged: list[list[Turn]]) -> None:
         self._logged = [(turns, tuple(_acts(turns))) for turns in logged]
@@ -405,7 +416,7 @@ def _logged_act(logs: Record) -> _Act:
 
 
 def _acts(turns: Sequence[Turn]) -> list[_Act]:
-    """Return what the assistant said in each of its turns, and its calls as environments log them."""
+    """Return the assistant's text in each of its turns, and its calls as environments log them."""
     calls = [[p.call for p in turn.parts if p.call and not p.call.error] for turn in turns]
     return [
         (_said(turn), tuple(f"{call.name}({call.arguments})" for call in called))
@@ -415,7 +426,7 @@ def _acts(turns: Sequence[Turn]) -> list[_Act]:
 
 
 def _said(turn: Turn) -> str:
-    """Return the text of a turn, without thinking and calls that were stored apart."""
+    """Return the text of a turn, without separately stored thinking and calls."""
     return "".join(_raw(part) for part in turn.parts if part.raw is not None or part.kind not in ("think", "tool_call"))
 
 

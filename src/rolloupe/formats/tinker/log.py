@@ -1,7 +1,7 @@
-"""The log beside a file of rollouts of the Tinker cookbook: where it lies, and what it adds to the trajectories.
+"""The log beside a file of rollouts of the Tinker cookbook: its place, and the texts that it adds to trajectories.
 
-A sample on the screen is tied to its conversation through a small cache; a scan reads the log once for itself, so that
-indexing never takes from readers what they have read.
+A small cache ties a sample on the screen to its conversation; a scan reads the log once for itself, so that indexing
+never evicts what readers use.
 """
 
 import contextlib
@@ -13,18 +13,18 @@ from rolloupe.errors import defect
 from rolloupe.formats.reading import logtree
 from rolloupe.formats.reading import trainer_files as trainer
 from rolloupe.formats.reading.files import COMPRESSED, links_of, plain_name
-from rolloupe.formats.reading.jsonl import Record, Unusable
+from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.tinker import turns as said
 from rolloupe.formats.tinker.join import Joined, Place, join, place_of
 from rolloupe.formats.tinker.names import ROLLOUTS
 from rolloupe.formats.tinker.turns import Tied
 from rolloupe.model import Location, Problem, RunInfo, SampleRow, Source
-from rolloupe.storage import file_state, is_below
+from rolloupe.storage import file_state, is_below, is_file, path_state
 
 TREE = "_logtree.json"
 PAGE = ".html"
 MAX_JOINED_BYTES = 64 * 2**20
-"""A longer file of rollouts is not held in memory to tie conversations to its trajectories."""
+"""A longer file of rollouts is not loaded to tie conversations to its trajectories."""
 
 _TOO_LONG = f"longer than {MAX_JOINED_BYTES // 2**20} MiB: the conversations of the step's log are tied to none of it"
 
@@ -35,32 +35,32 @@ def tree_of(rollouts: str) -> str:
 
 
 def beside(path: str, own: str, other: str) -> str:
-    """Return the path of the file of the same step and split with another ending, compressed or not."""
+    """Return the path of another file of the same step and split, by its suffix, compressed or not."""
     plain = plain_name(path).removesuffix(own) + other
-    return next((plain + kind for kind in ("", *COMPRESSED) if os.path.isfile(plain + kind)), plain)
+    return next((plain + kind for kind in ("", *COMPRESSED) if is_file(plain + kind)), plain)
 
 
 def log_state(path: str) -> tuple[str, int]:
-    """Return a word that changes with a log, and its size; nothing where there is none.
+    """Return a word that changes with a log, and its size; nothing without a log.
 
-    The word says nothing of inodes, which mounts change.
+    The word does not depend on inodes, which mounts change.
     """
     try:
-        state = os.stat(path)
+        state = path_state(path)
     except OSError:
         return "", 0
     return f"{state.st_size:x}-{state.st_mtime_ns:x}", state.st_size
 
 
 def has_log(run: RunInfo, rollouts: str) -> bool:
-    """True where something that the trainer logged for the step lies beside a file of its rollouts."""
+    """True if a log of the trainer lies beside a file of the step's rollouts."""
     is_named = plain_name(rollouts).endswith(ROLLOUTS)
     found = [beside(rollouts, ROLLOUTS, other) for other in (TREE, PAGE)] if is_named else []
-    return any(os.path.isfile(path) and is_below(os.path.realpath(path), links_of(run)) for path in found)
+    return any(is_file(path) and is_below(os.path.realpath(path), links_of(run)) for path in found)
 
 
 def tied_to(run: RunInfo, rollouts: str, split: str, step: int, record: Record) -> Tied | None:
-    """Return the conversation that the log beside a file of rollouts holds of one trajectory, if that is certain."""
+    """Return the conversation of one trajectory in the log beside a file of rollouts, if the match is certain."""
     place = place_of(record)
     if place is None or not plain_name(rollouts).endswith(ROLLOUTS):
         return None
@@ -69,7 +69,7 @@ def tied_to(run: RunInfo, rollouts: str, split: str, step: int, record: Record) 
 
 
 def joined(run: RunInfo, tree: str, rollouts: str, split: str, step: int) -> Joined | None:
-    """Return a log joined with the trajectories beside it; None where one of both cannot be read."""
+    """Return a log joined with the trajectories beside it; None if one of the two cannot be read."""
     both = Location(tree, links_of(run)), Location(rollouts, links_of(run))
     try:
         states = [file_state(one) for one in both]
@@ -81,7 +81,7 @@ def joined(run: RunInfo, tree: str, rollouts: str, split: str, step: int) -> Joi
 
 
 def trajectories_beside(run: RunInfo, tree: str) -> Iterator[Record]:
-    """Yield the trajectories beside a log; none where there are none, or too many to be held."""
+    """Yield the trajectories beside a log; none if the file is missing or too long."""
     rollouts = Location(beside(tree, TREE, ROLLOUTS), links_of(run))
     with contextlib.suppress(OSError):
         if file_state(rollouts).st_size <= MAX_JOINED_BYTES:
@@ -96,16 +96,16 @@ def _join(
 
 
 class StepLog:
-    """What the log beside a source adds to the rows of one scan: read once, and not before a row needs it."""
+    """The log's additions to the rows of one scan: the log is read once, and not before a row needs it."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
         self._tied: dict[Place, Tied] | None = None if source.texts_from else {}
         self.problems: list[Problem] = []
-        """Why it could not be read, where rows needed it."""
+        """Why the log could not be read, if rows needed it."""
 
     def complete(self, record: Record, row: SampleRow) -> None:
-        """Give a row without a prompt the texts that a person reads when the sample is opened."""
+        """Give a row without a prompt the texts that a person sees on opening the sample."""
         if row.prompt or self._tied == {} or (place := place_of(record)) is None:
             return
         if self._tied is None:
@@ -115,6 +115,7 @@ class StepLog:
         whole = said.with_log(turns, record, tied) if tied else None
         if whole is not None:
             row.prompt, row.response = said.texts_of(whole)
+            row.messages = said.answers_of(whole)
 
     def _read(self) -> dict[Place, Tied]:
         rollouts = self._source.location
@@ -127,7 +128,7 @@ class StepLog:
             if next(logtree.conversations(root), None) is None:
                 return {}
             return join(root, trainer.records(rollouts), "", 0).tied
-        except FileNotFoundError:  # gone since it was listed: the next look sees that
+        except FileNotFoundError:  # gone since it was listed: the next look notices
             return {}
         except (OSError, Unusable) as error:
             reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)

@@ -1,7 +1,7 @@
-"""The names of the files in a `log_path` of the Tinker cookbook, in both layouts, and what each file is.
+"""The names of the files in a `log_path` of the Tinker cookbook, in both layouts, and the meaning of each.
 
 Flat (until March 2026): `{base}_iteration_{step:06d}{suffix}`; since then `iteration_{step:06d}/{base}{suffix}`. `base`
-is `train` or `eval_{label}`. A run that went on after an upgrade has both.
+is `train` or `eval_{label}`. A run that continued after an upgrade has both.
 """
 
 import re
@@ -18,7 +18,7 @@ ROLLOUTS = "_rollout_summaries.jsonl"
 SUFFIXES: dict[str, Kind] = {ROLLOUTS: "rollouts", "_logtree.json": "tree", ".html": "page"}
 ITERATION = re.compile(r"iteration_([0-9]+)")
 MAX_FILES = 50_000
-"""Files of one run that are listed."""
+"""Maximum number of files of one run to list."""
 
 METRICS, CONFIG, CHECKPOINTS, DIFF = "metrics.jsonl", "config.json", "checkpoints.jsonl", "code.diff"
 
@@ -46,7 +46,7 @@ _BEFORE = re.compile(r"metrics\.jsonl\.pre_resume_[0-9]+")
 
 
 class StepFile(NamedTuple):
-    """A file that belongs to a step, told by its name. `name` is the path relative to the folder of the run."""
+    """A file that belongs to a step, as its name declares. `name` is its path relative to the run's folder."""
 
     path: str
     name: str
@@ -72,7 +72,7 @@ def find(folder: str, link_root: str, kinds: Iterable[Kind] = ("rollouts", "tree
 
 
 def of_file(path: Path, root: str) -> StepFile:
-    """Tell what a file of samples is by its name and its folder's."""
+    """Identify a file of samples by its name and its folder's."""
     number = ITERATION.fullmatch(path.parent.name)
     entry = FolderEntry(path.name, str(path), False, 0, root)
     found = _at_top(entry, fields.integer(number[1]) if number else None)
@@ -102,12 +102,12 @@ def _split(match: re.Match[str]) -> str:
 
 
 def prefixes(folder: str, link_root: str) -> list[str]:
-    """Return what stands before the name of each metrics file of a folder: nothing, usually."""
+    """Return the prefixes of the metrics files in a folder: usually one, empty."""
     return [plain_name(entry.name).removesuffix(METRICS) for entry in files(folder, link_root, (METRICS,))]
 
 
 def described(folder: str, link_root: str, prefix: str) -> list[tuple[str, str, str]]:
-    """List the files of a run's folder: path, name, and what it is. With a prefix, the files that have it alone."""
+    """List the files of a run's folder: path, name, and description. With a prefix, only files with that prefix."""
     known = {} if prefix else {named.path: named for named in find(folder, link_root)}
     listed = [
         (e.path, e.name, e.name.removeprefix(prefix))

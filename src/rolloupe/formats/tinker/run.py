@@ -1,4 +1,4 @@
-"""What a run of the Tinker cookbook holds beside its samples, and the conversations that its logs add to them."""
+"""Facts about a run of the Tinker cookbook beyond its samples, and the conversations that its logs add."""
 
 import contextlib
 import os
@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from rolloupe.errors import UnreadablePath
-from rolloupe.formats.base import StepReport, Wanted
+from rolloupe.formats.base import StepReport, TranscriptQuery
 from rolloupe.formats.reading import logtree
 from rolloupe.formats.reading import trainer_files as trainer
 from rolloupe.formats.reading.files import file_of, links_of, plain_name
-from rolloupe.formats.reading.jsonl import Unusable
-from rolloupe.formats.tinker.join import Joined, Place, join
+from rolloupe.formats.reading.records import Unusable
+from rolloupe.formats.tinker.join import Joined, Place, join, texts_of
 from rolloupe.formats.tinker.log import TREE, beside, joined, trajectories_beside
 from rolloupe.formats.tinker.names import CHECKPOINTS, CONFIG, DIFF, METRICS, ROLLOUTS, StepFile, described, find
 from rolloupe.formats.tinker.turns import Tied
@@ -28,73 +28,73 @@ from rolloupe.model import (
     SampleKey,
     Source,
 )
-from rolloupe.storage import is_below
+from rolloupe.storage import is_below, is_folder
 
 FINAL = "final"
 MAX_DIFF_BYTES = 4 * 2**20
 
 MAX_SEARCHED_BYTES = 32 * 2**20
-"""A longer log is searched by nobody: a search must end soon after who asked for it has gone."""
+"""A longer log is not searched: a search must end soon after its requester has gone."""
 
 _Reader = Callable[[Location], LogNode]
 _READERS: dict[str, _Reader] = {"tree": logtree.read_tree, "page": logtree.read_page}
 
 
 class TinkerFiles:
-    """The `TrainerFiles` of the cookbook."""
+    """The trainer files and reports of the cookbook."""
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
-        """See `TrainerFiles`. Late rows of evaluations, and those that a resumed run wrote again, are merged."""
+        """See `Format`. Merges late rows of evaluations, and rows that a resumed run wrote again."""
         return trainer.merged_metrics(trainer.records(_file(run, METRICS)))
 
-    def beside(self, run: RunInfo) -> list[Source]:
-        """See `HasBeside`."""
+    def trainer_files(self, run: RunInfo) -> list[Source]:
+        """See `Format`."""
         return trainer.json_sources(run.root, [_file(run, name) for name in (METRICS, CONFIG, CHECKPOINTS)])
 
     def config(self, run: RunInfo) -> dict[str, Any]:
-        """See `TrainerFiles`."""
+        """See `Format`."""
         found = trainer.read_json(_file(run, CONFIG))
         return found if isinstance(found, dict) else {}
 
     def checkpoints(self, run: RunInfo) -> list[Checkpoint]:
-        """See `TrainerFiles`. The step of a checkpoint is its `batch`, the one that training goes on with."""
+        """See `Format`. The step of a checkpoint is its `batch`, with which training continues."""
         return trainer.checkpoints_of(trainer.records(_file(run, CHECKPOINTS)), ("name", "batch"))
 
     def ending(self, run: RunInfo) -> str:
-        """See `Endings`. The cookbook's loops end with a checkpoint of the name `final`."""
+        """See `Format`. The cookbook's loops end with a checkpoint named `final`."""
         found = self.checkpoints(run)
         return "" if not found else "ended" if found[-1].name == FINAL else "open"
 
     def code_diff(self, run: RunInfo) -> str:
-        """See `TrainerFiles`."""
+        """See `Format`."""
         return trainer.read_text(_file(run, DIFF), MAX_DIFF_BYTES)
 
     def files(self, run: RunInfo) -> list[RunFile]:
-        """See `TrainerFiles`."""
+        """See `Format`."""
         folder, prefix = _place(run)
         if folder is None:
             return trainer.described_files([(run.root, Path(run.root).name, "")])
         return trainer.described_files(described(folder, links_of(run), prefix))
 
     def logtrees(self, run: RunInfo) -> list[tuple[str, int]]:
-        """See `TrainerFiles`."""
+        """See `Format`."""
         found = {(named.split or "", named.step or 0) for named in _logs(run)}
         return sorted(found, key=lambda key: (key[0] != "train", *key))
 
     def logtree(self, run: RunInfo, split: str, step: int) -> LogNode | None:
-        """See `TrainerFiles`. The JSON, else the page; where neither can be read, an outline that says why."""
+        """See `Format`. The JSON, else the page; if neither can be read, an outline with the reason."""
         logs = _logs_of(run, split, step)
         return _read(logs)[1] if logs else None
 
     def reports(self, run: RunInfo) -> list[StepReport]:
-        """See `HasReports`."""
+        """See `Format`."""
         by_step: dict[tuple[str, int], list[StepFile]] = {}
         for named in _logs(run):
             by_step.setdefault((named.split or "", named.step or 0), []).append(named)
         return [StepReport(*key, partial(_loose, run, _best_first(logs))) for key, logs in by_step.items()]
 
     def report_files(self, run: RunInfo, split: str, step: int) -> dict[str, bytes]:
-        """See `HasReports`."""
+        """See `Format`."""
         found: dict[str, bytes] = {}
         for named in _logs_of(run, split, step):
             if named.kind not in found:
@@ -103,12 +103,12 @@ class TinkerFiles:
         return found
 
     def conversations(self, run: RunInfo, split: str, step: int) -> list[LoggedTranscript]:
-        """See `TrainerFiles`."""
+        """See `Format`."""
         found = self._conversations(run, split, step)
         return found.loose if found else []
 
     def all_conversations(self, run: RunInfo, split: str, step: int) -> list[LoggedTranscript]:
-        """See `HasReports`."""
+        """See `Format`."""
         found = self._conversations(run, split, step)
         tied = found.tied.items() if found else ()
         return [*(found.loose if found else ()), *(_told(split, step, place, one) for place, one in tied)]
@@ -133,8 +133,8 @@ def _told(split: str, step: int, place: Place, tied: Tied) -> LoggedTranscript:
 
 
 def _place(run: RunInfo) -> tuple[str | None, str]:
-    """Return the folder of a run, and what its files' names begin with. No folder where one file was opened alone."""
-    if os.path.isdir(run.root):
+    """Return the folder of a run, and the prefix of its files' names. No folder if one file was opened alone."""
+    if is_folder(run.root):
         return run.root, ""
     folder, name = os.path.split(run.root)
     if name.endswith(METRICS) and is_below(folder, links_of(run)):
@@ -143,7 +143,7 @@ def _place(run: RunInfo) -> tuple[str | None, str]:
 
 
 def _file(run: RunInfo, name: str) -> Location | None:
-    """Return where one of the trainer's files lies, None where there is none that may be read."""
+    """Return the place of one of the trainer's files, None without a readable one."""
     folder, prefix = _place(run)
     if folder is None:
         is_it = name == METRICS and plain_name(run.root).endswith(METRICS)
@@ -167,7 +167,7 @@ def _best_first(logs: list[StepFile]) -> list[StepFile]:
 
 
 def _read(logs: list[StepFile]) -> tuple[str, LogNode]:
-    """Read the first of some logs that can be read; returns its path as well."""
+    """Read the first readable log; return its path as well."""
     reasons = []
     for named in logs:
         try:
@@ -177,11 +177,11 @@ def _read(logs: list[StepFile]) -> tuple[str, LogNode]:
     return "", LogNode(kind="root", children=reasons)
 
 
-def _loose(run: RunInfo, logs: list[StepFile], wanted: Wanted) -> list[LoggedTranscript]:
-    """See `StepReport.loose`: the first of some logs that can be read is searched, and joined where it holds something.
+def _loose(run: RunInfo, logs: list[StepFile], query: TranscriptQuery) -> list[LoggedTranscript]:
+    """Search the first readable log, and join it if the search matches: see `StepReport.search`.
 
-    A tree that is too long ends the search of the report. Its page is not searched instead: the samples show what the
-    tree holds, and the places in a page are other places.
+    A tree that is too long ends the search of the report. Its page is not searched instead: samples show the contents
+    of the tree, and positions in a page differ.
     """
     reasons = []
     for named in logs:
@@ -189,19 +189,20 @@ def _loose(run: RunInfo, logs: list[StepFile], wanted: Wanted) -> list[LoggedTra
         try:
             limit = MAX_SEARCHED_BYTES if is_tree else logtree.MAX_PAGE_BYTES
             data = logtree.content(Location(named.path, named.root), limit)
-            wanted.check()
-            if is_tree and wanted.word and logtree.lacks(data, wanted.word):
+            query.check()
+            if is_tree and query.word and logtree.lacks(data, query.word):
                 return []
-            root = (logtree.tree_in if is_tree else logtree.page_in)(data, wanted.check)
+            root = (logtree.tree_in if is_tree else logtree.page_in)(data, query.check)
         except (OSError, Unusable) as error:
             reasons.append(f"{named.name} could not be read: {error}")
             if is_tree and isinstance(error, logtree.TooLong):
                 break
             continue
-        found = {".".join(map(str, one.at)) for one in logtree.conversations(root) if wanted.holds(one.node.turns)}
+        found = {".".join(map(str, one.at)) for one in logtree.conversations(root) if query.matches(one.node.turns)}
+        texts = [one for one in texts_of(root, named.split or "", named.step or 0) if query.matches(one.turns)]
         if not found:
-            return []
+            return texts
         records = trajectories_beside(run, named.path) if is_tree else []
-        whole = join(root, records, named.split or "", named.step or 0, wanted.check)
-        return [one for one in whole.loose if one.at in found]
+        whole = join(root, records, named.split or "", named.step or 0, query.check)
+        return [*(one for one in whole.loose if one.at in found), *texts]
     raise UnreadablePath("; ".join(reasons))

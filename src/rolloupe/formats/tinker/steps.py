@@ -1,7 +1,7 @@
-"""The steps of a trajectory of the Tinker cookbook: their turns, their numbers, and how the trajectory ended.
+"""The steps of a trajectory of the Tinker cookbook: their turns, their numbers, and the trajectory's end.
 
-A step is one action of the model: `{step_idx, ob_len, ac_len, reward, episode_done, metrics, logs}`. Its text is there
-only where the environment logged it.
+A step is one action of the model: `{step_idx, ob_len, ac_len, reward, episode_done, metrics, logs}`. It has a text only
+if the environment logged it.
 """
 
 import re
@@ -10,13 +10,13 @@ from typing import Any
 
 from rolloupe import text
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.jsonl import Record
+from rolloupe.formats.reading.records import Record
 from rolloupe.model import Part, Status, ToolCall, Turn
 from rolloupe.text.tool_calls import from_arguments
 
 CONTENT = "assistant_content"
 PROMPTS = ("prompt", "question", "problem", "observation", "ob_text", "user_content")
-"""Names under which environments log, in the first step, what the model was asked."""
+"""Names under which environments log the prompt, in the first step."""
 
 _CALL = re.compile(r"tool_call_([0-9]{1,6})")
 _RESULT = re.compile(r"tool_result_([0-9]{1,6})")
@@ -28,7 +28,7 @@ _STATUSES: dict[Status, tuple[str, ...]] = {
     "error": ("parse_error", "rollout_timeout", "error", "timeout"),
 }
 _FLAGS = ("context_overflow", "max_tokens_reached", "max_turns", "parse_error", "tool_stopped")
-"""Metrics of environments older than `stop/...` that say how an episode ended."""
+"""Metrics of environments older than `stop/...` that describe the end of an episode."""
 
 
 def steps_of(record: Record) -> list[Record]:
@@ -38,7 +38,7 @@ def steps_of(record: Record) -> list[Record]:
 
 
 def member(step: Record, key: str) -> Record:
-    """Return a member that should be an object, empty where it is none."""
+    """Return a member that should be an object, empty for anything else."""
     value = step.get(key)
     return value if isinstance(value, dict) else {}
 
@@ -54,7 +54,7 @@ def numbers(record: Record) -> dict[str, float]:
 
 
 def status(record: Record) -> tuple[Status, str]:
-    """Return how a trajectory ended: what schema 2 says of it, else the last `stop/{reason}` that is set."""
+    """Return how a trajectory ended: the status of schema 2, else the last `stop/{reason}` that is set."""
     own = record.get("status")
     reason = record.get("stop_reason")
     if isinstance(own, str) and own and own != "ok":
@@ -88,7 +88,7 @@ def _status(reason: str) -> tuple[Status, str]:
 
 
 def logged_turns(steps: list[Record]) -> list[Turn]:
-    """Make the turns of each step from what the environment logged; without text the numbers stand alone."""
+    """Build the turns of each step from the environment's logs; a step without text shows its numbers alone."""
     return [turn for number, step in enumerate(steps) for turn in _step_turns(step, number, len(steps))]
 
 
@@ -124,7 +124,7 @@ def _asked(logs: Record) -> str:
 
 
 def calls_in(logs: Record) -> list[str]:
-    """Return the calls of a step as they are logged."""
+    """Return the calls of a step as logged."""
     return [written for _, written in _numbered(logs, _CALL)]
 
 
@@ -135,7 +135,7 @@ def _numbered(logs: Record, pattern: re.Pattern[str]) -> list[tuple[int, str]]:
 
 
 def call_of(written: str) -> ToolCall:
-    """Read a call as it is logged, `name(arguments as JSON)`."""
+    """Read a call as logged, `name(arguments as JSON)`."""
     match = _WRITTEN_CALL.fullmatch(written)
     if match is None:
         return ToolCall(name="", arguments=written, error="not of the form name(arguments)")
@@ -143,7 +143,7 @@ def call_of(written: str) -> ToolCall:
 
 
 def set_facts(turn: Turn, step: Record, number: int, count: int) -> Turn:
-    """Give a turn the numbers of its step, and of the logs and other members what is shown nowhere else."""
+    """Give a turn the numbers of its step, and those logs and other members that appear nowhere else."""
     metrics = member(step, "metrics")
     turn.tokens = fields.count(step.get("ac_len"))
     turn.reward = fields.number(step.get("reward"))
@@ -159,14 +159,14 @@ def set_facts(turn: Turn, step: Record, number: int, count: int) -> Turn:
 
 
 def _facts(step: Record) -> dict[str, str | float]:
-    """Which step it is, and whether the episode was over after it, in the words of the cookbook."""
+    """Which step it is, and whether the episode ended with it, in the words of the cookbook."""
     number, done = fields.count(step.get("step_idx")), step.get("episode_done")
     facts: dict[str, str | float] = {} if number is None else {"step_idx": number}
     return facts | ({"episode_done": "yes" if done else "no"} if isinstance(done, bool) else {})
 
 
 def _rest(step: Record, number: int, count: int) -> dict[str, Any]:
-    """Members of a step that say more than their place does, and metrics that are no numbers."""
+    """Members of a step that its place does not imply, and metrics that are not numbers."""
     implied = {"step_idx": number, "episode_done": number == count - 1}
     rest: dict[str, Any] = {}
     for key, value in step.items():
@@ -181,16 +181,16 @@ def _rest(step: Record, number: int, count: int) -> dict[str, Any]:
 
 
 def _is_turn(key: str, value: object) -> bool:
-    """Tell whether a log is shown as a turn, or as part of one."""
+    """Return whether a log is shown as a turn, or as part of one."""
     if key == "_conversation":
         return fields.is_messages(value)
     return isinstance(value, str) and (key == CONTENT or bool(_CALL.fullmatch(key) or _RESULT.fullmatch(key)))
 
 
 def aligned(turns: list[Turn], steps: list[Record]) -> bool:
-    """Give the last messages of the assistant in a whole conversation the numbers of the steps, one each.
+    """Give the assistant's last messages in a whole conversation the numbers of the steps, one each.
 
-    What stands before the first of them is the prompt. False, and nothing changed, where there are too few.
+    Everything before the first of them is the prompt. Returns False, and changes nothing, if there are too few.
     """
     spoken = [at for at, turn in enumerate(turns) if turn.role == "assistant"][-len(steps) :] if steps else []
     if not steps or len(spoken) < len(steps):

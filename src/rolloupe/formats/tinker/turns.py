@@ -1,4 +1,4 @@
-"""The turns of a trajectory of the Tinker cookbook, and its texts: as its record has them, and with the step's log."""
+"""The turns of a trajectory of the Tinker cookbook, and its texts: from its record, and with the step's log."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -7,14 +7,14 @@ from msgspec.structs import replace
 
 from rolloupe import text
 from rolloupe.formats.reading import fields
-from rolloupe.formats.reading.jsonl import Record
 from rolloupe.formats.reading.logtree import turns_of
+from rolloupe.formats.reading.records import Record
 from rolloupe.formats.tinker import steps
 from rolloupe.model import Turn
 
 
 class Tied(NamedTuple):
-    """The messages of a trajectory, and in words why they are its own. Without `whole` they are its prompt alone."""
+    """The messages of a trajectory, and the reason for the match. Without `whole` they are its prompt alone."""
 
     turns: list[Turn]
     whole: bool
@@ -36,12 +36,12 @@ def turns_in(record: Record) -> tuple[list[Turn], bool]:
 
 
 def lacks_prompt(turns: Sequence[Turn]) -> bool:
-    """Tell whether a record is without what was asked, which the step's log may hold."""
+    """Return whether a record lacks a prompt, which the step's log may hold."""
     return not any(turn.origin == "prompt" for turn in turns)
 
 
 def with_log(turns: list[Turn], record: Record, tied: Tied) -> list[Turn] | None:
-    """Return the turns of a record with what a step's log holds of it; None where the two contradict."""
+    """Return the turns of a record with the contents of the step's log; None if the two contradict."""
     logged = [_own(turn) for turn in tied.turns]
     if not tied.whole:
         return logged + turns
@@ -49,7 +49,7 @@ def with_log(turns: list[Turn], record: Record, tied: Tied) -> list[Turn] | None
 
 
 def shows(record: Record, tied: Tied) -> bool:
-    """Tell whether a sample shows what a step's log holds of it: from there, or since its record has the same turns."""
+    """Return whether a sample shows the contents of a step's log: from the log, or as its record has the same turns."""
     turns, _ = turns_in(record)
     if lacks_prompt(turns):
         return with_log(turns, record, tied) is not None
@@ -62,13 +62,13 @@ def _is_same(turn: Turn, other: Turn) -> bool:
 
 
 def _own(turn: Turn) -> Turn:
-    """A turn that can be changed while the log that it is of is kept."""
+    """A copy of a turn that may change, while the log's own stays."""
     own = {"parts": [*turn.parts], "metrics": {**turn.metrics}, "logs": {**turn.logs}, "facts": {**turn.facts}}
     return replace(turn, **own)
 
 
 def messages_in(record: Record, turns: list[Turn]) -> tuple[list[Any] | None, list[Any] | None]:
-    """Return the messages of the prompt and of the response, where a conversation has one for each turn."""
+    """Return the messages of the prompt and of the response, if a conversation has one for each turn."""
     conversation = fields.messages(record.get("conversation"))
     if conversation is None or len(conversation) != len(turns):
         return None, None
@@ -82,6 +82,11 @@ def messages_in(record: Record, turns: list[Turn]) -> tuple[list[Any] | None, li
 def texts_of(turns: Sequence[Turn]) -> tuple[str, str]:
     """Return prompt and response as plain text."""
     return _joined(turns, "prompt"), _joined(turns, "response")
+
+
+def answers_of(turns: Sequence[Turn]) -> list[Turn]:
+    """Return the turns of the response."""
+    return [turn for turn in turns if turn.origin == "response"]
 
 
 def _joined(turns: Sequence[Turn], origin: str) -> str:

@@ -1,8 +1,8 @@
-"""Processes that scan parts on request, so that the process which shows them stays quick and all cores are used.
+"""Processes that do jobs on request, so that the process which shows the run stays quick and all cores are used.
 
 Owns both ends of the pipe: `main` reads one job a line from standard input and answers one line each; a `Worker`
-starts such a process, sends jobs and survives its death; `Workers` are those that the runs of a library share. Nothing
-is shared but the index folder, so a worker may be killed at any moment: the part is scanned again.
+starts such a process, sends jobs and survives its death; `ProcessExecutor` has those that the runs of a library share.
+Nothing is shared but the index folder, so a worker may be killed at any moment: its job is done again.
 """
 
 import contextlib
@@ -12,15 +12,10 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 
 import msgspec
-from msgspec import Struct
 
-from rolloupe.index.segments import pack, segment
-from rolloupe.index.segments.pack import Packing
-from rolloupe.index.segments.segment import SegmentMeta
-from rolloupe.model import RunInfo, Source
+from rolloupe.index.execution.jobs import Job, JobReply, perform
 
 ATTEMPTS = 10
 """So often is a part tried while workers die over it, whoever kills them."""
@@ -40,62 +35,22 @@ main()
 """
 
 
-def worker_count() -> int:
+def core_count() -> int:
     """As many workers as there are cores for this process, within reason."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, MAX_WORKERS)
 
 
-class Job(Struct, kw_only=True, tag=True):
-    """Scan a part; with `meta`, write the text of that segment instead."""
-
-    folder: str
-    run: RunInfo
-    source: Source
-    part: int
-    meta: SegmentMeta | None = None
-
-
-class ScanReply(Struct, kw_only=True):
-    """What came of a job: the segment, or nothing where the file was gone; `error` where the scan itself failed."""
-
-    meta: SegmentMeta | None = None
-    error: str = ""
-
-
-def perform(job: Job | Packing) -> ScanReply:
-    """Do a job in this process."""
-    try:
-        if isinstance(job, Packing):
-            pack.write(job)
-            return ScanReply()
-        if job.meta is None:
-            return ScanReply(meta=segment.build(Path(job.folder), job.run, job.source, job.part))
-        done = segment.build_text(Path(job.folder), job.run, job.source, job.meta)
-        return ScanReply(meta=job.meta if done else None)
-    except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else str(error)
-        if isinstance(job, Job) and error.filename == job.source.path:
-            reason = error.strerror or reason
-            step = "" if "Next:" in reason else ". Next: see to that"
-            return ScanReply(error=f"the file could not be read: {reason}{step}")
-        return ScanReply(
-            error=f"the index could not be written: {reason}. Next: see to that, or name another --index-dir"
-        )
-    except Exception as error:  # a defect in a format must cost one part, not the index
-        return ScanReply(error=f"{type(error).__name__}: {error}")
-
-
 def main() -> None:
     """Answer jobs until standard input ends."""
     for line in sys.stdin.buffer:
-        answer = perform(msgspec.msgpack.decode(bytes.fromhex(line.decode()), type=Job | Packing))
+        answer = perform(msgspec.msgpack.decode(bytes.fromhex(line.decode()), type=Job))
         sys.stdout.write(msgspec.msgpack.encode(answer).hex() + "\n")
         sys.stdout.flush()
 
 
-class Workers:
-    """So many worker processes, each started at its first job, for all runs of a library."""
+class ProcessExecutor:
+    """So many worker processes, each started at its first job, for all runs of a library. See `Executor`."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -106,13 +61,13 @@ class Workers:
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="index worker")
         self._closed = False
 
-    def submit(self, job: Job | Packing) -> "Future[ScanReply]":
+    def submit(self, job: Job) -> "Future[JobReply]":
         """Have a job done, in the order of asking; nothing comes of it where the workers are closed."""
         try:
             return self._threads.submit(self._perform, job)
         except RuntimeError:  # closed
-            nothing = Future[ScanReply]()
-            nothing.set_result(ScanReply())
+            nothing = Future[JobReply]()
+            nothing.set_result(JobReply())
             return nothing
 
     def pids(self) -> list[int]:
@@ -126,16 +81,16 @@ class Workers:
             worker.close()
         self._threads.shutdown(wait=True, cancel_futures=True)
 
-    def _perform(self, job: Job | Packing) -> ScanReply:
+    def _perform(self, job: Job) -> JobReply:
         worker = self._idle.get()
         try:
             for _ in range(ATTEMPTS):
                 answer = worker.perform(job)
                 if answer is not None or self._closed:
-                    return answer or ScanReply()
+                    return answer or JobReply()
         finally:
             self._idle.put(worker)
-        return ScanReply(error=f"the process that scanned it died {ATTEMPTS} times")
+        return JobReply(error=f"the process that scanned it died {ATTEMPTS} times")
 
 
 class Worker:
@@ -159,7 +114,7 @@ class Worker:
                 self._process = _started()
             return None if self._closed else self._process
 
-    def perform(self, job: Job | Packing) -> ScanReply | None:
+    def perform(self, job: Job) -> JobReply | None:
         """Have a job done; None where the process died over it (the next call starts another)."""
         process = self.start()
         if process is None:
@@ -170,7 +125,7 @@ class Worker:
             process.stdin.flush()
             line = process.stdout.readline()
             if line.endswith(b"\n"):
-                return msgspec.msgpack.decode(bytes.fromhex(line.decode()), type=ScanReply)
+                return msgspec.msgpack.decode(bytes.fromhex(line.decode()), type=JobReply)
         except (OSError, ValueError):
             pass
         self._end()

@@ -1,17 +1,21 @@
-"""The columns of a segment: rows of a scan as an Arrow table.
+"""The Arrow schema of a segment: rows of a scan as a table, from the table of columns in `rolloupe.columns`.
 
-Owns the names. A sample metric `reward.acc` is the column `m.reward.acc`, a tag `bench` the column `t.bench`. DuckDB
-compares column names without regard to case and metric names come from hostile files, so every character but
-`a-z 0-9 . _ - /` and blank is written as `~` and its UTF-8 bytes in hex, between `~`s: injective, and safe in any case.
+Owns the names in the index. A sample metric `reward.acc` is the column `m.reward.acc`, a tag `bench` the column
+`t.bench`. DuckDB compares column names without regard to case and metric names come from hostile files, so every
+character but `a-z 0-9 . _ - /` and blank is written as `~` and its UTF-8 bytes in hex, between `~`s: injective, and
+safe in any case.
 """
 
 import hashlib
 from collections.abc import Collection, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from rolloupe import text
+from rolloupe.columns import ALIASES, COLUMNS, KNOWN, ColumnType
+from rolloupe.derive import METRICS, PREFIX
 from rolloupe.index.segments.index_row import IndexRow
 from rolloupe.model import Annotation, SampleRow
 
@@ -22,72 +26,39 @@ MAX_NAME_BYTES = 200
 
 PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-/ ")
 
-FIXED: tuple[tuple[str, pa.DataType], ...] = (
-    ("split", pa.dictionary(pa.int32(), pa.string())),
-    ("step", pa.int64()),
-    ("grp", pa.string()),
-    ("idx", pa.string()),
-    ("ordinal", pa.int64()),
-    ("source", pa.dictionary(pa.int32(), pa.string())),
-    ("byte_start", pa.int64()),
-    ("byte_length", pa.int64()),
-    ("part", pa.string()),
-    ("reward", pa.float64()),
-    ("advantage", pa.float64()),
-    ("status", pa.dictionary(pa.int32(), pa.string())),
-    ("status_raw", pa.dictionary(pa.int32(), pa.string())),
-    ("turns", pa.int64()),
-    ("prompt_tokens", pa.int64()),
-    ("response_tokens", pa.int64()),
-    ("total_tokens", pa.int64()),
-    ("response_chars", pa.int64()),
-    ("env", pa.dictionary(pa.int32(), pa.string())),
-    ("uid", pa.string()),
-    ("trace_id", pa.string()),
-    ("discarded", pa.dictionary(pa.int32(), pa.string())),
-    ("launch", pa.int32()),
-    ("problem", pa.int64()),
-    ("prompt_preview", pa.string()),
-    ("response_preview", pa.string()),
-    ("response_end", pa.string()),
-)
-
-NUMERIC = ("reward", "advantage", "prompt_tokens", "response_tokens", "total_tokens", "response_chars", "turns")
-"""The fixed columns that are numbers a person may chart, sort and filter by."""
-
-KNOWN = {
-    "split": "split", "step": "step", "group": "grp", "index": "idx",
-    **{name: name for name in (*NUMERIC, "status", "env", "uid", "discarded")},
+WORD = pa.dictionary(pa.int32(), pa.string())
+ARROW_TYPES: dict[ColumnType, pa.DataType] = {
+    "integer": pa.int64(), "short": pa.int32(), "number": pa.float64(), "text": pa.string(), "word": WORD,
 }  # fmt: skip
-"""The fixed columns that a person knows, by the names they know. The others are nobody's business: names of these are
-free for sample metrics and tags."""
+LARGEST = {"integer": 2**63 - 1, "short": 2**31 - 1}
 
-ALIASES = {
-    **dict.fromkeys(("length", "response_length", "response_token_count", "completion_tokens"), "response_tokens"),
-    **dict.fromkeys(("prompt_length", "prompt_token_count"), "prompt_tokens"),
-    **dict.fromkeys(("total_length", "total_token_count"), "total_tokens"),
-}
-"""Other names of fixed columns, as trainers have them, unless a sample metric or a tag is called so."""
+FIXED = frozenset(column.column for column in COLUMNS)
+"""The columns that every segment has."""
+
+DERIVED_COLUMNS = "d."
+"""What the columns of derived metrics begin with."""
 
 NUMBER = "number"
-"""What a person calls the place of a sample in its step, from 0, unless a sample metric or a tag is called so."""
+"""What a person calls the place of a sample in its step, from 0, unless a sample metric or a tag has that name."""
 
 NUMBER_COLUMN = "~number"
-"""A column that no segment has: it is counted where a question names it."""
+"""A column that no segment has: a question that names it counts."""
 
 
-class Meant(NamedTuple):
-    """What a person means by a name: `kind` is `fixed`, `metric`, `tag` or `number`; `name` is as the kind has it."""
+class ColumnRef(NamedTuple):
+    """What a name refers to: `kind` is `fixed`, `metric`, `tag`, `derived` or `number`, `name` as the kind has it."""
 
     kind: str
     name: str
 
     @property
     def column(self) -> str:
-        """Its column."""
+        """Its column in the index."""
         if self.kind == NUMBER:
             return NUMBER_COLUMN
-        return {"metric": metric_column, "tag": tag_column}.get(self.kind, KNOWN.__getitem__)(self.name)
+        if self.kind == "fixed":
+            return KNOWN[self.name].column
+        return {"metric": metric_column, "tag": tag_column, "derived": derived_column}[self.kind](self.name)
 
 
 def _escape(name: str) -> str:
@@ -107,61 +78,61 @@ def tag_column(name: str) -> str:
     return f"t.{_escape(name)}"
 
 
-def is_taken(name: str) -> bool:
-    """True where a sample metric or tag has a name that means a fixed column: it is `metric.NAME`, `tag.NAME` then."""
+def derived_column(name: str) -> str:
+    """The column of a derived metric."""
+    return f"{DERIVED_COLUMNS}{name}"
+
+
+def derived_metric(name: str) -> str:
+    """The derived metric that a person means by `derived.NAME`; empty where there is none."""
+    bare = name.removeprefix(PREFIX)
+    return bare if bare != name and bare in METRICS else ""
+
+
+def is_reserved(name: str) -> bool:
+    """True where a sample metric or tag has the name of another column: it is `metric.NAME`, `tag.NAME` then."""
     while (bare := name.removeprefix("metric.").removeprefix("tag.")) != name:
         name = bare
-    return name in KNOWN
+    return name in KNOWN or bool(derived_metric(name))
 
 
-def meant(name: str, metrics: Collection[str], tags: Collection[str]) -> Meant | None:
-    """What a person means by `name`: a fixed column, a sample metric, a tag; None if there is none such.
+def resolve(name: str, metrics: Collection[str], tags: Collection[str]) -> ColumnRef | None:
+    """What a person means by `name`: a fixed column, a derived or sample metric, a tag; None if there is none such.
 
-    `metric.NAME` and `tag.NAME` are the metric and the tag NAME, unless one that could be said otherwise is called so.
+    `metric.NAME` and `tag.NAME` are the metric and the tag NAME, unless one that needs no prefix has that name.
     """
     if name in KNOWN:
-        return Meant("fixed", name)
-    there = (("metric", metrics), ("tag", tags))
-    own = [Meant(kind, name) for kind, names in there if name in names]
+        return ColumnRef("fixed", name)
+    if derived := derived_metric(name):
+        return ColumnRef("derived", derived)
+    kinds = (("metric", metrics), ("tag", tags))
+    exact = [ColumnRef(kind, name) for kind, names in kinds if name in names]
     prefixed = [
-        Meant(kind, name.removeprefix(f"{kind}."))
-        for kind, names in there
+        ColumnRef(kind, name.removeprefix(f"{kind}."))
+        for kind, names in kinds
         if name.startswith(f"{kind}.") and name.removeprefix(f"{kind}.") in names
     ]
-    found = [*prefixed, *own] if is_taken(name) else [*own, *prefixed]
-    if not found and name == NUMBER:
-        return Meant(NUMBER, NUMBER)
-    if not found and name in ALIASES:
-        return Meant("fixed", ALIASES[name])
-    return found[0] if found else None
+    matches = [*prefixed, *exact] if is_reserved(name) else [*exact, *prefixed]
+    if not matches and name == NUMBER:
+        return ColumnRef(NUMBER, NUMBER)
+    if not matches and name in ALIASES:
+        return ColumnRef("fixed", ALIASES[name])
+    return matches[0] if matches else None
 
 
 def column_of(name: str, metrics: Collection[str], tags: Collection[str]) -> str | None:
     """The column that a person means by `name`; None if there is none such."""
-    found = meant(name, metrics, tags)
-    return found.column if found else None
+    ref = resolve(name, metrics, tags)
+    return ref.column if ref else None
 
 
-def kind_of(column: str) -> str:
+def sql_type(column: str) -> str:
     """The SQL type of a column that segments may lack; empty for a fixed column, which every segment has."""
     if column == NUMBER_COLUMN:
         return "BIGINT"
+    if column.startswith(DERIVED_COLUMNS):
+        return "VARCHAR" if METRICS[column.removeprefix(DERIVED_COLUMNS)].kind == "tag" else "DOUBLE"
     return {"m.": "DOUBLE", "t.": "VARCHAR"}.get(column[:2], "")
-
-
-def _int64(value: int | None) -> int | None:
-    return value if value is None or -(2**63) <= value < 2**63 else None
-
-
-def _fixed_values(entry: IndexRow, source: str) -> tuple[Any, ...]:
-    row = entry.row
-    return (
-        row.split, row.step, row.group, row.index, row.ordinal, source, row.start, row.length, row.part,
-        row.reward, row.advantage, row.status, row.status_raw, row.turns, _int64(row.prompt_tokens),
-        _int64(row.response_tokens), _int64(row.total_tokens), entry.response_chars, row.env, row.uid, row.trace_id,
-        row.discarded, min(row.launch, 2**31 - 1), entry.problem, entry.prompt_preview, entry.response_preview,
-        entry.response_end,
-    )  # fmt: skip
 
 
 def names_of(rows: Sequence[SampleRow] | Sequence[Annotation]) -> tuple[list[str], list[str], int]:
@@ -174,31 +145,36 @@ def names_of(rows: Sequence[SampleRow] | Sequence[Annotation]) -> tuple[list[str
 
 def table_of(entries: Sequence[IndexRow], source: str) -> pa.Table:
     """Build the scalar table of some entries of one source."""
-    records = [_fixed_values(entry, source) for entry in entries]
-    columns = list(zip(*records, strict=True)) if records else [()] * len(FIXED)
-    arrays = [pa.array(column, type=kind) for column, (_, kind) in zip(columns, FIXED, strict=True)]
-    names = [name for name, _ in FIXED]
-    return _with_names(pa.Table.from_arrays(arrays, names=names), [entry.row for entry in entries])
+    columns: dict[str, pa.Array] = {}
+    for one in COLUMNS:
+        values = [source] * len(entries) if one.source == "source" else list(map(attrgetter(one.source), entries))
+        columns[one.column] = pa.array(_bounded(values, one.type), ARROW_TYPES[one.type])
+    return _with_names(pa.table(columns), [entry.row for entry in entries])
 
 
-SAID = ("advantage", "discarded")
-"""The fixed columns of which annotations may say something newer."""
+def _bounded(values: list[Any], type: ColumnType) -> list[Any]:
+    """Integers that fit: a count that does not is none, a launch is the last that there can be."""
+    largest = LARGEST.get(type)
+    if largest is None or all(value is None or -largest <= value <= largest for value in values):
+        return values
+    beyond = largest if type == "short" else None
+    return [value if value is None or -largest <= value <= largest else beyond for value in values]
 
 
-def annotations_of(found: Sequence[Annotation], source: str) -> pa.Table:
+def annotations_of(annotations: Sequence[Annotation], source: str) -> pa.Table:
     """Build the table of annotations of one source: what is newer has the greater `source`, `byte_start`, `nth`."""
-    place = text.natural(source)
+    count, place = len(annotations), text.natural(source)
     columns = {
-        "uid": pa.array([one.uid for one in found], pa.string()),
-        "source": pa.array([place] * len(found), pa.dictionary(pa.int32(), pa.string())),
-        "file": pa.array([source] * len(found), pa.dictionary(pa.int32(), pa.string())),
-        "byte_start": pa.array([one.start for one in found], pa.int64()),
-        "byte_length": pa.array([one.length for one in found], pa.int64()),
-        "nth": pa.array(range(len(found)), pa.int64()),
-        "advantage": pa.array([one.advantage for one in found], pa.float64()),
-        "discarded": pa.array([one.discarded for one in found], pa.string()),
+        "uid": pa.array([one.uid for one in annotations], pa.string()),
+        "source": pa.array([place] * count, WORD),
+        "file": pa.array([source] * count, WORD),
+        "byte_start": pa.array([one.start for one in annotations], pa.int64()),
+        "byte_length": pa.array([one.length for one in annotations], pa.int64()),
+        "nth": pa.array(range(count), pa.int64()),
+        "advantage": pa.array([one.advantage for one in annotations], pa.float64()),
+        "discarded": pa.array([one.discarded for one in annotations], pa.string()),
     }
-    return _with_names(pa.table(columns), found)
+    return _with_names(pa.table(columns), annotations)
 
 
 def _with_names(table: pa.Table, rows: Sequence[SampleRow] | Sequence[Annotation]) -> pa.Table:
@@ -208,19 +184,3 @@ def _with_names(table: pa.Table, rows: Sequence[SampleRow] | Sequence[Annotation
     arrays += [pa.array([row.tags.get(name) for row in rows], type=pa.string()) for name in tags]
     names = [*map(metric_column, metrics), *map(tag_column, tags)]
     return pa.Table.from_arrays([*table.columns, *arrays], names=[*table.column_names, *names])
-
-
-TEXT_SCHEMA = pa.schema(
-    [("byte_start", pa.int64()), ("part", pa.string()), ("prompt", pa.string()), ("response", pa.string())]
-)
-
-
-def text_table_of(rows: Sequence[SampleRow]) -> pa.Table:
-    """Build the text table of some rows, in the order of the scalar table."""
-    columns = {
-        "byte_start": [row.start for row in rows],
-        "part": [row.part for row in rows],
-        "prompt": [row.prompt for row in rows],
-        "response": [row.response for row in rows],
-    }
-    return pa.Table.from_pydict(columns, schema=TEXT_SCHEMA)

@@ -27,7 +27,7 @@ class IndexRow(NamedTuple):
     response_chars: int
     stamp: int
     """A number that tells a sample from another of the same place: of its numbers, and of the ends of its texts."""
-    problem: int
+    prompt_hash: int
     """A hash of the prompt, the same at every step; of the group's name where there is no prompt."""
 
 
@@ -35,6 +35,7 @@ def entry_of(row: SampleRow) -> IndexRow:
     """Make an entry of a row, which loses its texts."""
     prompt, response = row.prompt, row.response
     row.prompt = row.response = ""
+    row.messages = None
     ends = " ".join(part for one in (prompt, response) for part in (one[:40], one[-40:]))
     told = f"{row.group} {row.index} {row.length} {row.reward!r} {ends}"
     return IndexRow(
@@ -44,11 +45,11 @@ def entry_of(row: SampleRow) -> IndexRow:
         text.one_line(response[-END_CHARS:]) if len(response) > PREVIEW_CHARS else "",
         len(response),
         zlib.crc32(told.encode("utf-8", "replace")),
-        problem_of(prompt, row.group),
+        prompt_hash_of(prompt, row.group),
     )
 
 
-def problem_of(prompt: str, group: str) -> int:
+def prompt_hash_of(prompt: str, group: str) -> int:
     """A number by which samples of one prompt are known across steps, where groups have other names at each."""
     name = prompt if prompt.strip() else f"\0{group}"
     digest = hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).digest()

@@ -7,7 +7,7 @@ of segments that stand now but were made of something else.
 
 import contextlib
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +16,9 @@ import pyarrow.parquet as pq
 from msgspec import Struct
 
 from rolloupe.index.fingerprint import Fingerprint
-from rolloupe.index.segments.segment import PACK, SegmentMeta, is_readable, read_meta, write_parquet
+from rolloupe.index.segments.derived_values import ENDING, derived_of
+from rolloupe.index.segments.files import is_readable, write_parquet
+from rolloupe.index.segments.segment import PACK, SegmentMeta, read_meta
 from rolloupe.index.snapshot import Pack, Piece, Segment
 
 VERSION = "1"
@@ -43,17 +45,9 @@ class PackMember(Struct, array_like=True):
     fingerprint: Fingerprint
 
 
-class Packing(Struct, kw_only=True, tag=True):
-    """Write a pack."""
-
-    path: str
-    members: list[PackMember]
-
-
-def packing_of(path: Path, members: Iterable[Segment]) -> Packing:
-    """The order to write the pack of these segments."""
-    found = [PackMember(s.path.stem, s.meta.scalar_bytes, s.meta.fingerprint) for s in members]
-    return Packing(path=str(path), members=found)
+def members_of(segments: Iterable[Segment]) -> list[PackMember]:
+    """What a pack of these segments is made of."""
+    return [PackMember(s.path.stem, s.meta.scalar_bytes, s.meta.fingerprint) for s in segments]
 
 
 def path_of(folder: Path, members: Iterable[Segment]) -> Path:
@@ -74,24 +68,34 @@ def _word(name: str, meta: SegmentMeta) -> bytes:
     return state.encode() + print_.head + print_.tail + print_.between
 
 
-def write(packing: Packing) -> bool:
+def derived_path_of(path: Path, members: Iterable[Segment]) -> Path | None:
+    """Where the derived metrics of a pack's segments lie; None where some segment has none yet."""
+    versions = [None if one.derived is None else tuple(sorted(one.derived.versions.items())) for one in members]
+    if None in versions:
+        return None
+    digest = hashlib.blake2b(repr(versions).encode(), digest_size=8).hexdigest()
+    return path.with_name(f"{path.name.removesuffix(PACK)}-{digest}{ENDING}")
+
+
+def write(path: Path, members: Sequence[PackMember], *, is_derived: bool) -> bool:
     """Write a pack. False where a segment no longer is what it was; raises `OSError` and `ArrowException`."""
-    path = Path(packing.path)
     tables = []
-    for member in packing.members:
-        table = _rows(path.parent.parent, member)
+    for member in members:
+        table = _rows(path.parent.parent, member, is_derived=is_derived)
         if table is None:
             return False
-        names = pa.array([_own(path, member.name)] * len(table), pa.string())
-        tables.append(table.append_column(PIECE, names.dictionary_encode()))
+        if not is_derived:
+            names = pa.array([_own(path, member.name)] * len(table), pa.string())
+            table = table.append_column(PIECE, names.dictionary_encode())
+        tables.append(table)
     whole = pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
     write_parquet(path, whole, row_group_size=ROW_GROUP)
     return True
 
 
-def _rows(folder: Path, member: PackMember) -> pa.Table | None:
+def _rows(folder: Path, member: PackMember, *, is_derived: bool) -> pa.Table | None:
     path = folder / member.name[:2] / f"{member.name}.parquet"
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(derived_of(path) if is_derived else path) as file:
         table = file.read(use_threads=False)
     meta = read_meta(path.with_suffix(".meta"))  # after the rows: it is written after them
     if meta is None or (meta.scalar_bytes, meta.fingerprint) != (member.scalar_bytes, member.fingerprint):
@@ -104,8 +108,11 @@ def _own(pack: Path, name: str) -> str:
     return f"{pack.name[:12]} {name}"
 
 
-class Ways(NamedTuple):
-    """How pieces are read: segments alone, packs whole, and packs of which only the segments `names` are wanted."""
+class ReadPlan(NamedTuple):
+    """How pieces are read: segments alone, packs whole, and packs of which only the segments `names` are wanted.
+
+    With derived metrics, segments that have some stand behind the others, and packs have them too.
+    """
 
     alone: list[Piece]
     whole: list[Pack]
@@ -115,24 +122,27 @@ class Ways(NamedTuple):
     """The pieces that are read from each pack, as they stand in it."""
 
 
-def ways_of(pieces: Iterable[Piece]) -> Ways:
-    """The cheapest way to read the pieces that are on disk."""
-    ways = Ways([], [], [], [], {})
+def read_plan(pieces: Iterable[Piece], *, derived: bool = False) -> ReadPlan:
+    """The cheapest way to read the pieces that are on disk, with their derived metrics or without."""
+    plan = ReadPlan([], [], [], [], {})
     by_pack: dict[Pack | None, list[Piece]] = {}
     for piece in pieces:
         if piece.path is not None:
             by_pack.setdefault(piece.pack, []).append(piece)
     for pack, members in by_pack.items():
-        if pack is None or not pack.is_good or len(members) < WORTH:
-            ways.alone.extend(members)
+        is_usable = pack is not None and pack.is_good and not (derived and pack.derived is None)
+        if pack is None or not is_usable or len(members) < WORTH:
+            plan.alone.extend(members)
             continue
-        ways.packed[pack] = sorted(members, key=lambda piece: piece.first)
+        plan.packed[pack] = sorted(members, key=lambda piece: piece.first)
         if len(members) == pack.members:
-            ways.whole.append(pack)
+            plan.whole.append(pack)
         else:
-            ways.partly.append(pack)
-            ways.names.extend(_own(pack.path, piece.path.stem) for piece in members if piece.path is not None)
-    return ways
+            plan.partly.append(pack)
+            plan.names.extend(_own(pack.path, piece.path.stem) for piece in members if piece.path is not None)
+    if derived:
+        plan.alone.sort(key=lambda piece: bool(piece.derived))
+    return plan
 
 
 def distrust(packs: Iterable[Pack]) -> bool:
@@ -142,8 +152,10 @@ def distrust(packs: Iterable[Pack]) -> bool:
     """
     known = list(packs)
     for pack in known:
-        if pack.is_good and not is_readable(pack.path):
+        files = [path for path in (pack.path, pack.derived) if path is not None]
+        if pack.is_good and not all(map(is_readable, files)):
             pack.is_good = False
-            with contextlib.suppress(OSError):
-                pack.path.unlink()
+            for path in files:
+                with contextlib.suppress(OSError):
+                    path.unlink()
     return not all(pack.is_good for pack in known)

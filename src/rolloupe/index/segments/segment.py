@@ -9,34 +9,33 @@ segment.
 
 import contextlib
 import hashlib
-import os
-import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 import pyarrow as pa
-import pyarrow.parquet as pq
 from msgspec import Struct
 
 from rolloupe.formats import by_name, compression_of, extent
 from rolloupe.index import fingerprint
 from rolloupe.index.fingerprint import Fingerprint
-from rolloupe.index.segments.columns import annotations_of, names_of, table_of, text_table_of
+from rolloupe.index.segments.columns import annotations_of, names_of, table_of
+from rolloupe.index.segments.files import replacing, write_parquet
 from rolloupe.index.segments.index_row import IndexRow, entry_of
+from rolloupe.index.segments.kind import SegmentKind
 from rolloupe.index.segments.step_stats import Sketch, sketches_of
 from rolloupe.model import Annotation, Location, Problem, RunInfo, SampleRow, Source
 from rolloupe.storage import open_file
 
-VERSION = 18
-"""Raise it when the shape of a segment, or what a format makes of a line, changes: older ones are then rebuilt."""
+LAYOUT = 20
+"""Raise it when the names or places of files change: every index is made anew. Kinds of segments have own versions."""
+
+NUMBERS = SegmentKind("numbers", 1, "scan", 0, ".parquet")
+ANNOTATIONS = SegmentKind("annotations", 1, "scan", 1, ".parquet")
 
 GRID_BYTES = 16 * 2**20
 """Small enough that the newest part of a huge file is on the screen in a blink, large enough for few segments."""
-
-TEXT = ".text.parquet"
-"""How the name of a segment's texts ends."""
 
 PACK = ".pack.parquet"
 """How the name of a pack ends."""
@@ -78,7 +77,7 @@ class SegmentMeta(Struct, kw_only=True):
     """`Source.texts_from` when it was scanned."""
     lacks_prompts: bool = False
     """True where samples of it have no prompt: another file may hold it one day."""
-    says_discarded: bool = False
+    annotates_discarded: bool = False
     """True where annotations in it say of samples whether they were trained on."""
 
 
@@ -108,6 +107,10 @@ class Scan(NamedTuple):
         if not self.source.annotates:
             return table, None
         return table.sort_by([(name, "ascending") for name in ("uid", "byte_start", "nth")]), ANNOTATION_ROWS
+
+
+def _kind(*, annotates: bool) -> SegmentKind:
+    return ANNOTATIONS if annotates else NUMBERS
 
 
 def span_of(splittable: bool, path: str, part: int, size: int) -> tuple[int, int]:
@@ -173,6 +176,11 @@ def base_path(folder: Path, source_name: str, part: int, stop: int, texts_from: 
     return folder / key[:2] / f"{key}-{part:06d}-{stop:x}{f'-{word}' if texts_from else ''}"
 
 
+def numbers_of(folder: Path, meta: SegmentMeta) -> Path:
+    """Where the numbers of a segment lie."""
+    return base_path(folder, meta.source, meta.part, meta.stop, meta.texts_from).with_suffix(".parquet")
+
+
 def build(folder: Path, run: RunInfo, source: Source, part: int) -> SegmentMeta | None:
     """Scan one part of a source and write its scalars. Returns None where the file is gone."""
     splittable = by_name(run.format).splittable
@@ -193,7 +201,7 @@ def build(folder: Path, run: RunInfo, source: Source, part: int) -> SegmentMeta 
     meta.complete = splittable and stop == grid_span(part)[1] and not found.unfinished
     base = base_path(folder, source.name, part, covered, source.texts_from)
     meta.scalar_bytes = write_parquet(base.with_suffix(".parquet"), *found.as_stored())
-    with _replacing(base.with_suffix(".meta")) as temporary:
+    with replacing(base.with_suffix(".meta")) as temporary:
         temporary.write_bytes(msgspec.msgpack.encode(meta))
     return meta
 
@@ -203,18 +211,15 @@ def has_other_texts(source: Source, meta: SegmentMeta) -> bool:
     return source.texts_from != meta.texts_from and bool(meta.texts_from or meta.lacks_prompts)
 
 
-def build_text(folder: Path, run: RunInfo, source: Source, meta: SegmentMeta) -> bool:
-    """Write the text of a segment whose scalars stand. False where its files no longer are what was scanned."""
+def rows_of(run: RunInfo, source: Source, meta: SegmentMeta) -> list[SampleRow] | None:
+    """The rows of a segment with their texts; None where its files no longer are what was scanned."""
     if has_other_texts(source, meta):
-        return False
+        return None
     state = fingerprint.state_of(source.path)
     if state is None or not fingerprint.still_holds(source.location, meta.fingerprint, state):
-        return False
+        return None
     rows = _rows(run, source, meta)
-    if len(rows) == meta.rows:
-        base = base_path(folder, meta.source, meta.part, meta.stop, meta.texts_from)
-        write_parquet(base.with_suffix(TEXT), text_table_of(rows))
-    return len(rows) == meta.rows
+    return rows if len(rows) == meta.rows else None
 
 
 def _rows(run: RunInfo, source: Source, meta: SegmentMeta) -> list[SampleRow]:
@@ -234,12 +239,12 @@ def _meta(run: RunInfo, source: Source, part: int, found: Scan, print_: Fingerpr
         reason = f"{left_out} names of sample metrics or tags more than an index holds: they show in the sample alone"
         problems.append(Problem(source=source.name, reason=reason))
     return SegmentMeta(
-        version=VERSION, format=run.format, source=source.name, part=part, start=0, stop=0, complete=False,
-        rows=len(found.rows), duplicates=has_duplicates(found.rows), fingerprint=print_,
-        sketches=sketches_of(found.rows), metrics=metrics, tags=tags, problems=_listed(problems),
-        problem_count=len(problems), scalar_bytes=0, annotates=source.annotates, depends=source.depends,
-        says_discarded=says_discarded(found.annotations), texts_from=source.texts_from,
-        lacks_prompts=not all(entry.prompt_preview for entry in found.rows),
+        version=_kind(annotates=source.annotates).version, format=run.format, source=source.name, part=part,
+        start=0, stop=0, complete=False, rows=len(found.rows), duplicates=has_duplicates(found.rows),
+        fingerprint=print_, sketches=sketches_of(found.rows), metrics=metrics, tags=tags,
+        problems=_listed(problems), problem_count=len(problems), scalar_bytes=0, annotates=source.annotates,
+        depends=source.depends, annotates_discarded=annotates_discarded(found.annotations),
+        texts_from=source.texts_from, lacks_prompts=not all(entry.prompt_preview for entry in found.rows),
     )  # fmt: skip
 
 
@@ -247,7 +252,7 @@ def _listed(problems: list[Problem]) -> list[Problem]:
     return problems if len(problems) <= MAX_PROBLEMS else [*problems[: MAX_PROBLEMS - 1], problems[-1]]
 
 
-def says_discarded(annotations: Sequence[Annotation]) -> bool:
+def annotates_discarded(annotations: Sequence[Annotation]) -> bool:
     """True where some of the annotations say whether their samples were trained on."""
     return any(one.discarded is not None for one in annotations)
 
@@ -257,34 +262,6 @@ def has_duplicates(entries: Sequence[IndexRow]) -> bool:
     return len({(row.split, row.step, row.group, row.index) for row, *_ in entries}) < len(entries)
 
 
-def write_parquet(path: Path, table: pa.Table, row_group_size: int | None = None) -> int:
-    """Write a file of the index, under a temporary name first. Returns its size."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    few = [field.name for field in table.schema if pa.types.is_dictionary(field.type)]  # values, stored by number
-    with _replacing(path) as temporary:
-        pq.write_table(
-            table,
-            temporary,
-            compression="zstd",
-            compression_level=1,
-            use_dictionary=few or False,
-            row_group_size=row_group_size,
-        )
-        return temporary.stat().st_size
-
-
-@contextlib.contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
-    """Give a name to write to; what was written there takes the path's place at the end, unless something failed."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
-    try:
-        yield temporary
-        os.replace(temporary, path)
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-
-
 def read_meta(path: Path) -> SegmentMeta | None:
     """Read a segment's `.meta`; None for one of another version, torn, or without its Parquet file."""
     try:
@@ -292,22 +269,4 @@ def read_meta(path: Path) -> SegmentMeta | None:
         size = path.with_suffix(".parquet").stat().st_size
     except (OSError, ValueError, msgspec.MsgspecError):  # ValueError: text in it that is no UTF-8
         return None
-    return meta if meta.version == VERSION and meta.scalar_bytes == size else None
-
-
-def is_readable(path: Path) -> bool:
-    """Tell whether the scalars of a segment are there and whole. Reads them."""
-    try:
-        with pq.ParquetFile(path) as file:
-            file.read()
-    except (OSError, pa.ArrowException):
-        return False
-    return True
-
-
-def discard(path: Path) -> None:
-    """Remove the files of a segment, as far as they are there."""
-    base = path.with_suffix("")
-    for ending in (".meta", TEXT, ".parquet"):
-        with contextlib.suppress(OSError):
-            base.with_suffix(ending).unlink()
+    return meta if meta.version == _kind(annotates=meta.annotates).version and meta.scalar_bytes == size else None

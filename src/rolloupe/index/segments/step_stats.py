@@ -1,7 +1,8 @@
 """What a segment remembers of each step, so that a curve over the run reads no rows.
 
-A `Moments` holds count, sum, centred sum of squares (m2), minimum and maximum of the finite values of one column; two
-of them merge exactly as if their values had been seen together (Chan, Golub and LeVeque 1983).
+A `Moments` holds what mean, deviation and extremes of the finite values of one column follow from; two of them merge as
+if their values had been seen together (Chan, Golub and LeVeque 1983). Sums are kept in units of `UNIT`, a power of two:
+that changes no digit, and the sum of a billion numbers near the largest is finite.
 """
 
 import math
@@ -11,13 +12,16 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from msgspec import Struct
 
-from rolloupe.index.segments.columns import NUMERIC, names_of
+from rolloupe.columns import CHARTED
+from rolloupe.index.segments.columns import names_of
 from rolloupe.index.segments.extreme_tokens import Extremes, extremes_of
 from rolloupe.index.segments.index_row import IndexRow
 from rolloupe.model import SeriesFacts
 
 MAX_SERIES = 64
 """Token series that a segment keeps something of; more show in the sample alone."""
+
+UNIT = 2.0**64
 
 STAMPS = 2**48
 """Small enough to be exact in a browser."""
@@ -27,19 +31,31 @@ class Moments(Struct, array_like=True):
     """Moments of the finite values of one column."""
 
     count: int = 0
-    sum: float = 0.0
-    m2: float = 0.0
+    total: float = 0.0
+    """Their sum, in units of `UNIT`."""
+    spread: float = 0.0
+    """The root of the sum of the squared distances from their mean, in units of `UNIT`."""
     min: float = math.inf
     max: float = -math.inf
+
+    @property
+    def mean(self) -> float:
+        """The mean; there must be a value."""
+        return self.total / self.count * UNIT
+
+    @property
+    def std(self) -> float:
+        """The standard deviation of the population; there must be a value."""
+        return self.spread / math.sqrt(self.count) * UNIT
 
     def merge(self, other: "Moments") -> "Moments":
         """The moments of both sets of values together."""
         if not self.count or not other.count:
             return other if other.count else self
         count = self.count + other.count
-        delta = other.sum / other.count - self.sum / self.count
-        m2 = self.m2 + other.m2 + delta * delta * self.count * other.count / count
-        return Moments(count, self.sum + other.sum, m2, min(self.min, other.min), max(self.max, other.max))
+        apart = (other.total / other.count - self.total / self.count) * math.sqrt(self.count / count * other.count)
+        spread = math.hypot(self.spread, other.spread, apart)
+        return Moments(count, self.total + other.total, spread, min(self.min, other.min), max(self.max, other.max))
 
 
 def added_stamps(stamps: Iterable[int]) -> int:
@@ -85,6 +101,8 @@ class Sketch(Struct, array_like=True):
     """By reason, how many of the rows were not trained on."""
     superseded: int = 0
     """Samples of older launches that are not among the rows: the step was recorded again."""
+    derived: dict[str, Moments] = {}
+    """By derived metric, of the parts that have its values; a file of its own holds them."""
 
     @property
     def trained(self) -> int:
@@ -94,14 +112,21 @@ class Sketch(Struct, array_like=True):
 
 def moments_of(values: Iterable[float | int | None]) -> Moments:
     """Moments of the finite values among `values`."""
-    array = np.array([float("nan") if v is None else v for v in values], dtype=np.float64)
+    given = values if isinstance(values, np.ndarray) else [float("nan") if v is None else v for v in values]
+    array = np.asarray(given, dtype=np.float64)
     finite = array[np.isfinite(array)]
     if not len(finite):
         return Moments()
-    with np.errstate(all="ignore"):  # 1e308 + 1e308 is inf, and that is the honest sum
-        total = float(finite.sum())
-        m2 = float(((finite - finite.mean()) ** 2).sum())
-    return Moments(len(finite), total, m2, float(finite.min()), float(finite.max()))
+    scaled = finite / UNIT
+    total, distances = float(scaled.sum()), np.abs(scaled - scaled.mean())
+    largest = float(distances.max())
+    spread = largest * math.sqrt(float(((distances / largest) ** 2).sum())) if largest else 0.0
+    return Moments(len(finite), total, spread, float(finite.min()), float(finite.max()))
+
+
+def moments_from(count: int, mean: float, std: float, least: float, most: float) -> Moments:
+    """The moments that statistics stand for."""
+    return Moments(count, mean / UNIT * count, std / UNIT * math.sqrt(count), least, most)
 
 
 def sketches_of(entries: Sequence[IndexRow]) -> list[Sketch]:
@@ -118,7 +143,7 @@ def _sketch(split: str, step: int, found: list[IndexRow], series: list[str]) -> 
     entries = [entry for entry in found if entry.row.launch in (0, launch)]
     discarded = dict(Counter(entry.row.discarded for entry in entries if entry.row.discarded))
     own = [entry for entry in entries if not entry.row.discarded] if discarded else entries
-    columns = {name: moments_of(_values(own, name)) for name in NUMERIC}
+    columns = {name: moments_of(_values(own, name)) for name in CHARTED}
     names = names_of([entry.row for entry in own])[0]
     metrics = {name: moments_of([entry.row.metrics.get(name) for entry in own]) for name in names}
     groups = len({entry.row.group for entry in entries})
@@ -139,13 +164,14 @@ def merged_moments(some: Sequence[SeriesFacts]) -> Moments:
     """The moments of all values together."""
     if not some:
         return Moments()
-    counts, sums = (np.array(column, dtype=np.float64) for column in ([f.count for f in some], [f.sum for f in some]))
-    with np.errstate(all="ignore"):
-        means = sums / counts
-        apart = counts * (means - sums.sum() / counts.sum()) ** 2
-        m2 = sum(f.m2 for f in some) + float(apart.sum())
-    lowest, highest = min(f.min for f in some), max(f.max for f in some)
-    return Moments(sum(f.count for f in some), float(sums.sum()), m2, lowest, highest)
+    parts = [Moments(f.count, f.sum / UNIT, math.sqrt(max(0.0, f.m2)) / UNIT, f.min, f.max) for f in some]
+    counts = np.array([part.count for part in parts], np.float64)
+    totals = np.array([part.total for part in parts])
+    with np.errstate(all="ignore"):  # the sums of a sample may be infinite already
+        count, total = counts.sum(), float(totals.sum())
+        apart = (totals / counts - total / count) * np.sqrt(counts)
+    spread = math.hypot(*(part.spread for part in parts), *apart.tolist())
+    return Moments(int(count), total, spread, min(f.min for f in some), max(f.max for f in some))
 
 
 def _values(entries: list[IndexRow], name: str) -> list[float | int | None]:

@@ -15,8 +15,7 @@ import pyarrow.parquet as pq
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name
 from rolloupe.index.fingerprint import state_of, still_holds
-from rolloupe.index.segments.columns import text_table_of
-from rolloupe.index.segments.text_segments import text_of
+from rolloupe.index.segments.texts import text_of, text_table_of
 from rolloupe.index.snapshot import Piece
 from rolloupe.model import RunInfo, SampleRow, Source
 

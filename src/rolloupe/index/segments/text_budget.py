@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rolloupe.index.fingerprint import size_of, state_of
-from rolloupe.index.segments.segment import PACK, TEXT
+from rolloupe.index.segments.segment import PACK
+from rolloupe.index.segments.texts import TEXT
 
 LOOK_S = 1.0
 """So long is a sum of sizes taken to hold, what this process itself writes and removes aside."""

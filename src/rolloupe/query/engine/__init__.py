@@ -1,1 +1,1 @@
-"""From a `SampleQuery` to rows: SQL, DuckDB, and the answers that are kept."""
+"""From a `SampleQuery` to rows: SQL, DuckDB, and the cache of answers."""

@@ -1,4 +1,4 @@
-"""Answers that cost a look at a whole run, kept for as long as the run does not change and there is room."""
+"""A cache of answers that cost a look at a whole run, valid until the run changes or the cache is full."""
 
 import threading
 from collections import OrderedDict
@@ -11,9 +11,9 @@ T = TypeVar("T")
 
 
 class AnswerCache(Generic[T]):
-    """The answers of one kind that were asked for lately, of all runs: as many as are `most` in size, one at least.
+    """The recent answers of one kind, of all runs: at least one, at most `most` in total size.
 
-    One is made at a time, since that takes memory; what is being made is waited for.
+    Answers are computed one at a time, since they take memory; other callers wait for an answer in progress.
     """
 
     def __init__(self, most: int, size: Callable[[T], int]) -> None:
@@ -23,7 +23,7 @@ class AnswerCache(Generic[T]):
         self._answers: OrderedDict[str, T] = OrderedDict()
 
     def get(self, run: OpenRun, snapshot: Snapshot, asked: object, make: Callable[[], T]) -> T:
-        """The answer to a question, whose `repr` tells it from others, about a run as it was then."""
+        """Return the answer to a question, identified by its `repr`, about this state of a run."""
         name = repr((run.catalog.folder, snapshot.version, asked))
         held = self._held(name)
         if held is None:

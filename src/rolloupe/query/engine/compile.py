@@ -1,13 +1,14 @@
-"""What of a `SampleQuery` becomes SQL: its conditions, its order, and the rows that are its own."""
+"""A `SampleQuery` in SQL: its conditions, its order, and its rows."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from rolloupe.index import Snapshot, column_of
-from rolloupe.index.segments.columns import kind_of
+from rolloupe.index.segments.columns import sql_type
 from rolloupe.query.engine.names import column, is_annotated, is_number, is_real
-from rolloupe.query.engine.relation import Column, Said
+from rolloupe.query.engine.relation import AnnotationOverlay, Column
 from rolloupe.query.filter.nodes import Condition, leaves
+from rolloupe.query.filter.parser import pointing
 from rolloupe.query.filter.sql import Clause, clause_of, joined
 from rolloupe.query.records import SampleQuery
 
@@ -16,45 +17,50 @@ ATTEMPT_ORDER = f"launch, {FILE_ORDER}"
 """The order of samples that share a key. Each of them counts; the last has the plain id, the others carry numbers."""
 
 
-class Terms(NamedTuple):
+class CompiledQuery(NamedTuple):
     """A query in SQL. `own` defines the table `own`; `named` are the columns of sample metrics and tags in use."""
 
     where: Clause
     own: str
     order: str
     named: list[Column]
-    said: Said
-    """The annotations, and the columns in use of which they may say something."""
+    overlay: AnnotationOverlay
+    """The annotations, and the columns in use that they may override."""
 
 
-def terms_of(
+def compile_query(
     snapshot: Snapshot, query: SampleQuery, *, by_group: bool | None = None, also: Sequence[str] = ()
-) -> Terms:
+) -> CompiledQuery:
     """Translate a query. Raises `BadQuery` for a column that no sample has.
 
-    `by_group`: sorted by `index`, the samples of a group stand together. That takes a look at all rows in question, so
-    it is for one step unless told. `also` are further columns in use, by the names that a person knows.
+    With `by_group` and sorted by `index`, the samples of a group are adjacent. That takes a look at all matching rows,
+    so by default it applies to one step only. `also` are further columns in use, by the names that people use.
     """
-    by_group = is_one_step(query) if by_group is None else by_group
+    with pointing(query.typed):
+        return _compile(snapshot, query, is_one_step(query) if by_group is None else by_group, also)
+
+
+def _compile(snapshot: Snapshot, query: SampleQuery, by_group: bool, also: Sequence[str]) -> CompiledQuery:
     where = _where(snapshot, query)
     names = [*_names(snapshot, query), *also]
     names += [] if query.trained is None else ["discarded"]
     found = {column_of(name, snapshot.metrics, snapshot.tags) for name in names}
-    named = [Column(name, kind) for name in sorted(filter(None, found)) if (kind := kind_of(name))]
+    named = [Column(name, kind) for name in sorted(filter(None, found)) if (kind := sql_type(name))]
     order = _order(snapshot, query, by_group=by_group)
-    return Terms(where, _own(where, by_group=by_group), order, named, said_of(snapshot, names))
+    return CompiledQuery(where, _own(where, by_group=by_group), order, named, overlay_of(snapshot, names))
 
 
-def said_of(snapshot: Snapshot, names: Sequence[str]) -> Said:
-    """The annotations, where they may say something of columns, by the names that a person knows."""
+def overlay_of(snapshot: Snapshot, names: Sequence[str]) -> AnnotationOverlay:
+    """The annotations, if they may override these columns, given by the names that people use."""
     found = (column_of(name, snapshot.metrics, snapshot.tags) for name in dict.fromkeys(names))
     columns = [one for one in found if one]
-    return Said(snapshot.annotations, columns) if is_annotated(snapshot, columns) else Said()
+    return AnnotationOverlay(snapshot.annotations, columns) if is_annotated(snapshot, columns) else AnnotationOverlay()
 
 
-def said_discarded(snapshot: Snapshot) -> Said:
-    """The annotations, where they say which samples were not trained on."""
-    return Said(snapshot.annotations, ["discarded"]) if snapshot.says_discarded else Said()
+def discard_overlay(snapshot: Snapshot) -> AnnotationOverlay:
+    """The annotations, if they record which samples were discarded."""
+    pieces = snapshot.annotations if snapshot.annotates_discarded else ()
+    return AnnotationOverlay(pieces, ["discarded"])
 
 
 def _where(snapshot: Snapshot, query: SampleQuery) -> Clause:
@@ -72,7 +78,7 @@ def _where(snapshot: Snapshot, query: SampleQuery) -> Clause:
 
 
 def _names(snapshot: Snapshot, query: SampleQuery) -> list[str]:
-    """The names of the columns that a query is about."""
+    """The names of the columns in a query."""
     found = [] if query.sort == "index" else [query.sort]
     for one in leaves(query.where):
         found.append(one.column)
@@ -81,8 +87,15 @@ def _names(snapshot: Snapshot, query: SampleQuery) -> list[str]:
     return found
 
 
+def query_names(query: SampleQuery) -> list[str]:
+    """The names that a query sorts and filters by, whether or not they are columns."""
+    values = (getattr(one, "value", None) for one in leaves(query.where))
+    columns = [one.column for one in leaves(query.where)]
+    return [query.sort, *columns, *(value for value in values if isinstance(value, str))]
+
+
 def is_one_step(query: SampleQuery) -> bool:
-    """True where a query is of one step of one split."""
+    """True for a query on one step of one split."""
     return query.step_min is not None and query.step_min == query.step_max and len(query.splits) == 1
 
 
@@ -95,7 +108,7 @@ def _order(snapshot: Snapshot, query: SampleQuery, *, by_group: bool) -> str:
 
 
 def by_value(snapshot: Snapshot, query: SampleQuery) -> str:
-    """The order of samples by the column that a query sorts by: finite numbers first, what is missing last."""
+    """The order of samples by the sort column of a query: finite numbers first, missing values last."""
     way = "DESC" if query.descending else "ASC"
     own = column(snapshot, query.sort)
     value = f"CASE WHEN isfinite({own}) THEN {own} END" if is_real(snapshot, query.sort) else own
@@ -103,7 +116,7 @@ def by_value(snapshot: Snapshot, query: SampleQuery) -> str:
 
 
 def number_of(snapshot: Snapshot, name: str) -> str | None:
-    """A column that holds numbers, in SQL; None for text and for `index`. Raises `BadQuery` where there is none."""
+    """A numeric column in SQL; None for text and for `index`. Raises `BadQuery` for an unknown column."""
     if name == "index":
         return None
     found = column(snapshot, name)

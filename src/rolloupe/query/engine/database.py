@@ -1,7 +1,7 @@
-"""The DuckDB behind the queries: one in-memory database for each index folder, locked before the first question.
+"""The DuckDB behind the queries: one in-memory database for each index folder, locked before the first statement.
 
-It may read Parquet files below the index folders that were named to it and nothing else; its configuration cannot be
-changed again; a question that takes too long is interrupted. Values are always bound, identifiers always quoted.
+It may read Parquet files below its index folder and nothing else; its configuration cannot change again; a statement
+that takes too long is interrupted. Values are always bound, identifiers always quoted.
 """
 
 import threading
@@ -16,7 +16,7 @@ import pyarrow as pa
 from rolloupe.errors import BadQuery, SourceChanged
 from rolloupe.index import OpenRun, Piece
 from rolloupe.index.segments.pack import distrust
-from rolloupe.query.engine.relation import Column, RowPlace, Said, TableReading, definition, literal
+from rolloupe.query.engine.relation import AnnotationOverlay, Column, RowPlace, TableReading, definition, literal
 
 T = TypeVar("T")
 
@@ -47,14 +47,14 @@ def _locked(folder: Path) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-NOTHING_SAID = Said()
+NO_OVERLAY = AnnotationOverlay()
 
 
 class Question(NamedTuple):
-    """One statement over the rows of some pieces, which it names `rows`.
+    """One statement over the rows of some pieces, which it calls `rows`.
 
-    `named` are the columns that it names and that some pieces, or all, may lack; `tables` are others that it names;
-    `said` are annotations of the rows. The rows as they were without these are called `base`.
+    `named` are its columns that some or all pieces may lack; `tables` are other tables in it; `overlay` are annotations
+    of the rows. `base` has the rows without them.
     """
 
     pieces: Sequence[Piece]
@@ -62,16 +62,16 @@ class Question(NamedTuple):
     values: Sequence[Any] = ()
     named: Sequence[Column] = ()
     tables: Mapping[str, pa.Table] = MappingProxyType({})
-    said: Said = NOTHING_SAID
+    overlay: AnnotationOverlay = NO_OVERLAY
     at: Sequence[RowPlace] | None = None
-    """Rows that it asks for: the table `places` has their numbers in `rows`, and `nth`."""
+    """The rows to read: the table `places` has their numbers in `rows`, and `nth`."""
 
 
 def ask(run: OpenRun, question: Question) -> list[tuple[Any, ...]]:
     """Fetch the answer as tuples.
 
-    Raises `BadQuery` where the statement does not fit the columns, or takes more time or memory than it may, and
-    `SourceChanged` where files of the index are gone or damaged; these are then made again.
+    Raises `BadQuery` if the statement does not fit the columns, or exceeds its time or memory, and `SourceChanged` if
+    files of the index are missing or damaged; the index then rebuilds them.
     """
     return _answer(run, question, lambda connection, sql: connection.execute(sql, question.values).fetchall())[0]
 
@@ -82,13 +82,13 @@ def table(run: OpenRun, question: Question) -> pa.Table:
 
 
 def placed(run: OpenRun, question: Question) -> tuple[pa.Table, TableReading]:
-    """Fetch the answer as an Arrow table, and what says which rows the numbers in `PLACE` are of. Raises as `ask`."""
+    """Fetch the answer as an Arrow table, and the mapping of the numbers in `PLACE` to rows. Raises as `ask`."""
     values = list(question.values)
     return _answer(run, question, lambda connection, sql: connection.sql(sql, params=values).to_arrow_table())
 
 
 def reading_of(run: OpenRun, pieces: Sequence[Piece]) -> TableReading:
-    """How pieces are read now."""
+    """The current way of reading pieces."""
     return TableReading(run.catalog.folder.resolve(), pieces)
 
 
@@ -97,7 +97,7 @@ def _answer(
 ) -> tuple[T, TableReading]:
     folder = run.catalog.folder.resolve()
     base = TableReading(folder, question.pieces, question.named)
-    said = TableReading(folder, question.said.pieces, prefix="said")
+    newer = TableReading(folder, question.overlay.pieces, prefix="newer")
     connection = _database(run.catalog.folder.parent)
     timer = threading.Timer(TIMEOUT_S, connection.interrupt)
     timer.start()
@@ -106,9 +106,9 @@ def _answer(
             connection.register(name, other)
         if question.at is not None:
             connection.register("places", base.numbers(question.at))
-        for name, other in (*base.tables().items(), *said.tables().items()):
+        for name, other in (*base.tables().items(), *newer.tables().items()):
             connection.register(name, other)
-        return fetch(connection, f"WITH {definition(base, said, question.said)} {question.sql}"), base
+        return fetch(connection, f"WITH {definition(base, newer, question.overlay)} {question.sql}"), base
     except duckdb.InterruptException as error:
         raise BadQuery(f"the query took longer than {TIMEOUT_S:.0f} s: narrow its steps or splits") from error
     except duckdb.OutOfMemoryException as error:
@@ -117,13 +117,13 @@ def _answer(
         raise BadQuery(str(error).splitlines()[0]) from error
     except duckdb.Error as error:
         with _lock:
-            # some errors leave a database that answers nothing any more
+            # some errors leave a database that no longer answers
             _databases.pop(run.catalog.folder.parent, None)
-        if distrust([*base.ways.packed, *said.ways.packed]):
-            return _answer(run, question, fetch)  # asked again without them
-        alone = [piece.path for piece in (*base.ways.alone, *said.ways.alone) if piece.path is not None]
+        if distrust([*base.plan.packed, *newer.plan.packed]):
+            return _answer(run, question, fetch)  # ask again without them
+        alone = [piece.path for piece in (*base.plan.alone, *newer.plan.alone) if piece.path is not None]
         if run.heal(alone) or isinstance(error, duckdb.IOException):
-            raise SourceChanged("the index changed while it was read, and is made again: ask again") from error
+            raise SourceChanged("the index changed during the query and is being rebuilt: ask again") from error
         raise BadQuery(str(error).splitlines()[0]) from error
     finally:
         timer.cancel()

@@ -1,4 +1,4 @@
-"""A table whose rows are found by the values of some of its columns: 16 bytes a row beside what the table takes."""
+"""A table with an index on some of its columns: it takes 16 bytes for each row beside the table."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow as pa
 
 CHUNK = 65_536
-"""Rows whose keys are held as objects of Python at a time."""
+"""Number of rows whose keys exist as Python objects at a time."""
 
 
-class Keyed:
-    """A table by key. Keys are the values of `columns`, texts, in order; several rows may have one."""
+class KeyedTable:
+    """A table by key. Keys are the values of `columns`, texts, in order; several rows may share one."""
 
     def __init__(self, table: pa.Table, columns: Sequence[str]) -> None:
         self._columns = tuple(columns)
@@ -24,10 +24,10 @@ class Keyed:
         self._hashes = hashes[self._order]
 
     def rows(self, *key: str) -> list[dict[str, Any]]:
-        """The rows of a key, as they stand in the table."""
+        """The rows of a key, in table order."""
         own = hash(key)
         first = stop = int(self._hashes.searchsorted(own))
-        while stop < len(self._hashes) and self._hashes[stop] == own:  # mostly one: quicker than to search for the end
+        while stop < len(self._hashes) and self._hashes[stop] == own:  # usually one: quicker than a search for the end
             stop += 1
         found = [self._row(at) for at in self._order[first:stop].tolist()]
         return [row for row in found if tuple(row[name] for name in self._columns) == key]

@@ -1,111 +1,125 @@
-"""What the names in a query mean: columns of the index, in SQL, and whether they hold numbers."""
+"""Names in a query: the columns of the index that they refer to, in SQL, and their types."""
 
 import difflib
 from collections.abc import Collection, Sequence
 
+from rolloupe.columns import ALIASES, ANNOTATED, KNOWN
+from rolloupe.derive import METRICS, PREFIX
 from rolloupe.errors import BadQuery
-from rolloupe.index import OpenRun, Snapshot, column_of
+from rolloupe.index import OpenRun, Snapshot
 from rolloupe.index.segments.columns import (
-    ALIASES,
-    KNOWN,
     NUMBER,
-    NUMERIC,
-    SAID,
-    Meant,
-    is_taken,
-    kind_of,
-    meant,
+    ColumnRef,
+    derived_metric,
+    is_reserved,
     metric_column,
+    resolve,
+    sql_type,
     tag_column,
 )
+from rolloupe.model import SampleKey
 from rolloupe.query.engine.relation import quote
 from rolloupe.query.records import SampleItem
 
-NUMBERS = frozenset(["step", *NUMERIC])
 NEAR = 3
-"""So many columns are suggested for a name that no column has."""
+"""Maximum number of columns to suggest for an unknown name."""
 
 CERTAIN = 0.9
-"""One that is so much like it is suggested alone."""
+"""A name this similar is the only suggestion."""
 
-WORDS = ("status", "env", "uid", "discarded", "group", "index", "split")
-"""The fixed columns that are text and say something to a person."""
+SQL_TYPES = {"integer": "BIGINT", "short": "BIGINT", "number": "DOUBLE", "text": "VARCHAR", "word": "VARCHAR"}
+DERIVED_NAMES = tuple(f"{PREFIX}{name}" for name in METRICS)
+"""The derived metrics by the names that people use."""
+
+KEY_FIELDS = SampleKey.__struct_fields__
 
 
 def column(snapshot: Snapshot, name: str) -> str:
-    """The column of that name, in SQL. Raises `BadQuery`, naming those there are."""
-    found = column_of(name, snapshot.metrics, snapshot.tags)
-    if found is None:
+    """The column of that name, in SQL. Raises `BadQuery`, which lists the known names."""
+    ref = reference(snapshot, name)
+    if ref is None:
         raise BadQuery(f"no column {name!r}; {_known(snapshot, name)}", column=name)
-    return quote(found)
+    return quote(ref.column)
 
 
-def meaning(snapshot: Snapshot, name: str) -> Meant | None:
-    """What a name means, None where there is none such."""
-    return meant(name, snapshot.metrics, snapshot.tags)
+def reference(snapshot: Snapshot, name: str) -> ColumnRef | None:
+    """Resolve a name; None for an unknown one."""
+    return resolve(name, snapshot.metrics, snapshot.tags)
 
 
-def free(name: str, kind: str, others: Collection[str] = ()) -> str:
-    """The name by which a sample metric or tag is asked for: with its kind before it where it means something else."""
-    return f"{kind}.{name}" if is_taken(name) or name in others else name
+def qualified(name: str, kind: str, others: Collection[str] = ()) -> str:
+    """The name that people use for a sample metric or tag: prefixed with its kind if the plain name means another."""
+    return f"{kind}.{name}" if is_reserved(name) or name in others else name
 
 
-def own_names(snapshot: Snapshot) -> list[tuple[str, str]]:
-    """The sample metrics and the tags by the names by which they are asked for, and `metric` or `tag` of each."""
-    metrics = [(free(name, "metric"), "metric") for name in snapshot.metrics]
-    return [*metrics, *((free(name, "tag", snapshot.metrics), "tag") for name in snapshot.tags)]
+def run_names(snapshot: Snapshot) -> list[tuple[str, str]]:
+    """The sample metrics and the tags by the names that people use, with `metric` or `tag` for each."""
+    metrics = [(qualified(name, "metric"), "metric") for name in snapshot.metrics]
+    return [*metrics, *((qualified(name, "tag", snapshot.metrics), "tag") for name in snapshot.tags)]
 
 
 def is_annotated(snapshot: Snapshot, columns: Collection[str]) -> bool:
-    """True where annotations may say something of one of these columns of the index."""
+    """True if annotations may hold newer values of one of these columns of the index."""
     if not snapshot.annotations:
         return False
-    metrics, tags = snapshot.said_names()
-    return not {*SAID, *map(metric_column, metrics), *map(tag_column, tags)}.isdisjoint(columns)
+    metrics, tags = snapshot.annotated_names()
+    return not {*ANNOTATED, *map(metric_column, metrics), *map(tag_column, tags)}.isdisjoint(columns)
 
 
 def has_column(run: OpenRun, name: str) -> bool:
     """True where the run has a column of that name."""
-    snapshot = run.snapshot()
-    return column_of(name, snapshot.metrics, snapshot.tags) is not None
+    return reference(run.snapshot(), name) is not None
+
+
+def is_derived(name: str) -> bool:
+    """True for the name of a derived metric."""
+    return bool(derived_metric(name))
 
 
 def is_number(snapshot: Snapshot, name: str) -> bool:
-    """True for a column of numbers; False for text, and where there is none such."""
-    found = column_of(name, snapshot.metrics, snapshot.tags) or ""
-    return found in NUMBERS or kind_of(found) in ("DOUBLE", "BIGINT")
+    """True for a column of numbers; False for text, and for an unknown column."""
+    return _type(snapshot, name) in ("DOUBLE", "BIGINT")
 
 
 def is_real(snapshot: Snapshot, name: str) -> bool:
-    """True for numbers that need not be finite."""
-    found = column_of(name, snapshot.metrics, snapshot.tags) or ""
-    return found in ("reward", "advantage") or kind_of(found) == "DOUBLE"
+    """True for numbers that may be infinite or NaN."""
+    return _type(snapshot, name) == "DOUBLE"
+
+
+def _type(snapshot: Snapshot, name: str) -> str:
+    """The SQL type of a column; empty for an unknown column."""
+    ref = reference(snapshot, name)
+    if ref is None or ref.kind != "fixed":
+        return sql_type(ref.column) if ref else ""
+    return SQL_TYPES[KNOWN[ref.name].type]
 
 
 def without_aliases(run: OpenRun, names: Sequence[str]) -> list[str]:
-    """The names, with `response_tokens` for `length` and the like, where the run has no metric or tag of that name."""
+    """The names, with `response_tokens` for `length` and so on, unless the run has a metric or tag of that name."""
     snapshot = run.snapshot()
-    own = {*snapshot.metrics, *snapshot.tags}
-    return [name if name in own else ALIASES.get(name, name) for name in names]
+    taken = {*snapshot.metrics, *snapshot.tags}
+    return [name if name in taken else ALIASES.get(name, name) for name in names]
 
 
 def value_of(item: SampleItem, name: str) -> float | int | str | None:
-    """What a sample has in a column; None where it has none such. Aliases are settled before (`without_aliases`)."""
-    found = meant(name, item.metrics, item.tags)
-    if found is None or found.kind == NUMBER or (found.kind == "fixed" and name in ALIASES):
+    """The value of a sample in a column; None for a column it lacks. The caller resolves aliases."""
+    ref = resolve(name, item.metrics, item.tags)
+    if ref is not None and ref.kind == "derived":
+        return item.derived.get(ref.name)
+    if ref is None or ref.kind == NUMBER or (ref.kind == "fixed" and name in ALIASES):
         return None
-    if found.kind != "fixed":
-        return item.metrics[found.name] if found.kind == "metric" else item.tags[found.name]
-    own = item.key if found.name in ("split", "step", "group", "index") else item
-    value: float | int | str | None = getattr(own, found.name)
+    if ref.kind != "fixed":
+        return item.metrics[ref.name] if ref.kind == "metric" else item.tags[ref.name]
+    record = item.key if ref.name in KEY_FIELDS else item
+    value: float | int | str | None = getattr(record, ref.name)
     return value
 
 
 def _known(snapshot: Snapshot, name: str) -> str:
-    """The columns there are, those that were perhaps meant first."""
-    known = [*KNOWN, NUMBER, *(name for name, _ in own_names(snapshot))]
-    named = [*known, *ALIASES]
-    near = difflib.get_close_matches(name, named, 1, CERTAIN) or difflib.get_close_matches(name, named, NEAR)
-    meant = dict.fromkeys(repr(one if one in known else ALIASES[one]) for one in near)
-    hint = f"is it {' or '.join(meant)}? " if meant else ""
+    """The known columns, with likely meanings first."""
+    known = [*KNOWN, NUMBER, *(name for name, _ in run_names(snapshot)), *DERIVED_NAMES]
+    names = [*known, *ALIASES]
+    near = difflib.get_close_matches(name, names, 1, CERTAIN) or difflib.get_close_matches(name, names, NEAR)
+    guesses = dict.fromkeys(repr(one if one in known else ALIASES[one]) for one in near)
+    hint = f"is it {' or '.join(guesses)}? " if guesses else ""
     return f"{hint}there are: {', '.join(known[:60])}{', ...' if len(known) > 60 else ''}"

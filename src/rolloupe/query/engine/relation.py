@@ -1,6 +1,6 @@
-"""How the rows that a question is asked of come together: segments, packs and tails, and what annotations say of them.
+"""The relation `rows` of a query: segments, packs and tails combined, and overridden by annotations.
 
-Makes SQL and asks nothing. The table is called `rows`.
+Builds SQL and runs nothing. The table is called `rows`.
 """
 
 from bisect import bisect_right
@@ -10,13 +10,16 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from rolloupe.columns import ANNOTATED
 from rolloupe.index import Piece, metric_column, tag_column
-from rolloupe.index.segments.columns import FIXED, NUMBER_COLUMN, SAID
-from rolloupe.index.segments.pack import PIECE, ways_of
+from rolloupe.index.segments.columns import DERIVED_COLUMNS, FIXED, NUMBER_COLUMN
+from rolloupe.index.segments.derived_values import derived_of
+from rolloupe.index.segments.pack import PIECE, read_plan
+from rolloupe.index.snapshot import Pack
 
 
 class Column(NamedTuple):
-    """A column of the index, as it is named there, and its SQL type."""
+    """A column of the index: its name there, and its SQL type."""
 
     name: str
     kind: str
@@ -35,40 +38,52 @@ def literal(value: str) -> str:
 def mean_of(value: str) -> str:
     """The mean of the finite values of an expression, in SQL.
 
-    DuckDB adds before it divides, and the sum of numbers near the largest is infinite; so they are made smaller first,
-    by a power of two, which changes no digit of numbers above 2e-299.
+    DuckDB adds before it divides, and the sum of numbers near the largest is infinite. The expression therefore scales
+    them down by a power of two, which changes no digit of numbers above 2e-299.
     """
     return f"(avg({value} * {2.0**-30!r}) FILTER (isfinite({value})) * {2**30})"
 
 
-class Said(NamedTuple):
-    """Annotations of the rows, and the columns in question: what they say of these takes the place of older values."""
+def deviation_of(value: str) -> str:
+    """The standard deviation of the finite values of an expression, in SQL.
+
+    DuckDB fails on an infinite square. The expression therefore scales numbers above 1e150 down; beside them, smaller
+    ones count for nothing.
+    """
+    finite, large = f"isfinite({value})", f"abs({value}) >= 1e150"
+    scaled = f"stddev_pop({value} * {2.0**-530!r}) FILTER ({finite}) * {2.0**530!r}"
+    plain = f"stddev_pop({value}) FILTER ({finite} AND NOT {large})"
+    return f"(CASE WHEN bool_or({large}) FILTER ({finite}) THEN {scaled} ELSE {plain} END)"
+
+
+class AnnotationOverlay(NamedTuple):
+    """Annotations of the rows, and the columns in question: annotated values override older ones."""
 
     pieces: Sequence[Piece] = ()
     columns: Sequence[str] = ()
     places: bool = False
-    """True where only the rows at the places that the question names need it."""
+    """True if only rows at the places in the query need it."""
 
 
 COUNTED = f"""row_number() OVER (PARTITION BY split, step ORDER BY source, ordinal, byte_start, part) - 1
     AS {quote(NUMBER_COLUMN)}"""
-"""The place of each row in its step, in the order of the files. Pieces hold whole steps."""
+"""The place of each row in its step, in file order. Pieces hold whole steps."""
 
 FILE, ROW = "~file", "~row"
-"""What tells one row of `rows` from any other: the number of the file in the question, and of the row in the file."""
+"""Identifies a row of `rows`: the number of the file in the query, and of the row in the file."""
 
 PLACE = (quote(FILE), quote(ROW))
 
 
 class RowPlace(NamedTuple):
-    """A row of the index, whatever file it is read from."""
+    """A row of the index, whatever file it comes from."""
 
     piece: Piece
     row: int
 
 
 class TableReading:
-    """The pieces of one table, `named` columns that some or all may lack, and how tables in memory are called."""
+    """The pieces of one table, `named` columns that some or all may lack, and the prefix of tables in memory."""
 
     def __init__(
         self, folder: Path, pieces: Sequence[Piece], named: Sequence[Column] = (), prefix: str = "tail"
@@ -76,36 +91,51 @@ class TableReading:
         self.pieces, self.named = pieces, named
         self._folder = folder  # the index of the run, resolved
         self._prefix = prefix
-        self.ways = ways_of(pieces)
-        self._packs = [*self.ways.whole, *self.ways.partly]
+        self._is_derived = any(column.name.startswith(DERIVED_COLUMNS) for column in named)
+        self.plan = read_plan(pieces, derived=self._is_derived)
+        self._packs = [*self.plan.whole, *self.plan.partly]
         self._tails = [piece for piece in pieces if piece.table is not None]
 
     def tables(self) -> dict[str, pa.Table]:
         """The tables in memory that `sql` names."""
-        first = len(self.ways.alone) + len(self._packs)
+        first = len(self.plan.alone) + len(self._packs)
         held = enumerate(piece.table for piece in self._tails if piece.table is not None)
         return {f"{self._prefix}{number}": _numbered(table, first + number) for number, table in held}
 
     def sql(self) -> str:
         """The rows of all pieces."""
-        ways, whole_at = self.ways, len(self.ways.alone)
-        parts = []
-        if ways.alone:
-            paths = [piece.path for piece in ways.alone if piece.path is not None]
-            alike = len({(tuple(piece.metrics), tuple(piece.tags)) for piece in ways.alone}) == 1
-            parts.append(f"SELECT *, {_place(0)} FROM {self._files(paths, alike=alike)}")
-        packed = f"SELECT * EXCLUDE ({quote(PIECE)}), {{}} FROM"
-        if ways.whole:
-            parts.append(f"{packed.format(_place(whole_at))} {self._files([pack.path for pack in ways.whole])}")
-        if ways.partly:
-            own = f"{quote(PIECE)} IN ({', '.join(map(literal, ways.names))})"
-            files = self._files([pack.path for pack in ways.partly])
-            parts.append(f"{packed.format(_place(whole_at + len(ways.whole)))} {files} WHERE {own}")
+        plan, whole_at = self.plan, len(self.plan.alone)
+        bare = [piece for piece in plan.alone if not (self._is_derived and piece.derived)]
+        parts = [self._segments(bare, 0), self._segments(plan.alone[len(bare) :], len(bare), derived=True)]
+        parts.append(self._packed(plan.whole, whole_at))
+        members = f"WHERE {quote(PIECE)} IN ({', '.join(map(literal, plan.names))})"
+        parts.append(self._packed(plan.partly, whole_at + len(plan.whole), members))
         parts += [f"SELECT * FROM {self._prefix}{number}" for number in range(len(self._tails))]
         if self.named:
             nulls = ", ".join(f"NULL::{column.kind} AS {quote(column.name)}" for column in self.named)
             parts.append(f"SELECT {nulls} WHERE false")
-        return " UNION ALL BY NAME ".join(parts)
+        return " UNION ALL BY NAME ".join(filter(None, parts))
+
+    def _segments(self, pieces: Sequence[Piece], first: int, *, derived: bool = False) -> str:
+        """The rows of segments, numbered from `first` on; empty without segments."""
+        paths = [piece.path for piece in pieces if piece.path is not None]
+        alike = len({(tuple(piece.metrics), tuple(piece.tags)) for piece in pieces}) == 1
+        return self._rows(paths, list(map(derived_of, paths)) if derived else [], first, alike=alike)
+
+    def _packed(self, packs: Sequence[Pack], first: int, where: str = "") -> str:
+        """The rows of packs: see `_segments`."""
+        derived = [pack.derived for pack in packs if self._is_derived and pack.derived is not None]
+        rows = self._rows([pack.path for pack in packs], derived, first)
+        return f"SELECT * EXCLUDE ({quote(PIECE)}) FROM ({rows}) {where}" if packs else ""
+
+    def _rows(self, paths: Sequence[Path], derived: Sequence[Path], first: int, *, alike: bool = False) -> str:
+        """The rows of some files; files of derived metrics have the same rows, in the same order."""
+        if not paths:
+            return ""
+        numbers = f"SELECT *, {_place(first)} FROM {self._files(paths, alike=alike)}"
+        if not derived:
+            return numbers
+        return f"SELECT * FROM ({numbers}) POSITIONAL JOIN (SELECT * FROM {self._files(derived)})"
 
     def more(self) -> list[str]:
         """The columns of sample metrics and tags."""
@@ -115,22 +145,22 @@ class TableReading:
 
     def place(self, file: int, row: int) -> RowPlace:
         """The row that `PLACE` names."""
-        alone = len(self.ways.alone)
+        alone = len(self.plan.alone)
         if file < alone:
-            return RowPlace(self.ways.alone[file], row)
+            return RowPlace(self.plan.alone[file], row)
         if file - alone >= len(self._packs):
             return RowPlace(self._tails[file - alone - len(self._packs)], row)
-        members = self.ways.packed[self._packs[file - alone]]
+        members = self.plan.packed[self._packs[file - alone]]
         piece = members[bisect_right(members, row, key=lambda member: member.first) - 1]
         return RowPlace(piece, row - piece.first)
 
     def numbers(self, places: Iterable[RowPlace]) -> pa.Table:
         """The table of `PLACE` for these rows, and `nth`, their order. Raises `KeyError` for a row of another piece."""
-        alone = {id(piece): (number, 0) for number, piece in enumerate(self.ways.alone)}
+        alone = {id(piece): (number, 0) for number, piece in enumerate(self.plan.alone)}
         packed = {
             id(piece): (len(alone) + number, piece.first)
             for number, pack in enumerate(self._packs)
-            for piece in self.ways.packed[pack]
+            for piece in self.plan.packed[pack]
         }
         tails = {id(piece): (len(alone) + len(self._packs) + n, 0) for n, piece in enumerate(self._tails)}
         first = {**alone, **packed, **tails}
@@ -142,9 +172,9 @@ class TableReading:
         })  # fmt: skip
 
     def _files(self, paths: Iterable[Path], *, alike: bool = False) -> str:
-        """Files of an index; all lie two levels below its folder, and to resolve thousands of names takes long.
+        """Files of an index; all lie two levels below its folder, and resolving thousands of names takes long.
 
-        Where they have the same columns DuckDB need not look into all of them first.
+        If they have the same columns, DuckDB need not inspect all of them first.
         """
         names = ", ".join(literal(f"{self._folder}/{path.parent.name}/{path.name}") for path in paths)
         return f"read_parquet([{names}], union_by_name = {str(not alike).lower()})"
@@ -159,10 +189,11 @@ def _numbered(table: pa.Table, file: int) -> pa.Table:
     return table.append_column(FILE, files).append_column(ROW, pa.array(range(len(table)), pa.int64()))
 
 
-def definition(base: TableReading, said: TableReading, asked: Said) -> str:
-    """The definition of `rows`, and of `base`: without annotations, and with what was recorded again since."""
-    there = {*dict(FIXED), *base.more(), *(column.name for column in base.named)}
-    columns = [column for column in (*SAID, *said.more()) if column in set(asked.columns)] if said.pieces else []
+def definition(base: TableReading, annotations: TableReading, overlay: AnnotationOverlay) -> str:
+    """The definition of `rows`, and of `base`: without annotations, and including re-recorded steps."""
+    there = {*FIXED, *base.more(), *(column.name for column in base.named)}
+    annotated = set(overlay.columns) if annotations.pieces else set()
+    columns = [column for column in (*ANNOTATED, *annotations.more()) if column in annotated]
     counted = f" REPLACE ({COUNTED})" if any(column.name == NUMBER_COLUMN for column in base.named) else ""
     current = f"SELECT *{counted} FROM base{_current(base.pieces)}"
     if not columns:
@@ -170,10 +201,10 @@ def definition(base: TableReading, said: TableReading, asked: Said) -> str:
     newest = ", ".join(f"arg_max({quote(one)}, row(source, byte_start, nth)) AS {quote(one)}" for one in columns)
     replaced = ", ".join(_newer(one, known=True) for one in columns if one in there)
     added = "".join(f", {_newer(one, known=False)}" for one in columns if one not in there)
-    wanted = f"FROM ({current}) SEMI JOIN places USING ({', '.join(PLACE)})" if asked.places else current
-    return f"""base AS ({base.sql()}), said AS ({said.sql()}), wanted AS ({wanted}),
+    wanted = f"FROM ({current}) SEMI JOIN places USING ({', '.join(PLACE)})" if overlay.places else current
+    return f"""base AS ({base.sql()}), annotations AS ({annotations.sql()}), wanted AS ({wanted}),
     newest AS (
-        SELECT uid, {newest} FROM said
+        SELECT uid, {newest} FROM annotations
         WHERE uid IN (SELECT uid FROM wanted UNION SELECT trace_id FROM wanted) AND uid <> '' GROUP BY uid
     ),
     rows AS (
@@ -183,7 +214,7 @@ def definition(base: TableReading, said: TableReading, asked: Said) -> str:
 
 
 def _current(pieces: Sequence[Piece]) -> str:
-    """The condition that leaves aside what older launches recorded of steps that were recorded again."""
+    """The condition that drops an older launch's records of steps that a later launch recorded again."""
     steps = dict.fromkeys(aside for piece in pieces for aside in piece.aside)
     older = (
         f"(split = {literal(split)} AND step = {step} AND launch BETWEEN 1 AND {launch - 1})"

@@ -1,1 +1,1 @@
-"""Evaluations: which answers are correct, how often, by step and by prompt."""
+"""Evaluations: which answers are correct, and how often, by step and by prompt."""

@@ -1,8 +1,8 @@
-"""By what it is told whether an answer is right: a number of the sample, and what it has to reach.
+"""Decides which metric, at which threshold, counts as a correct answer.
 
-That is the reward, unless the run has a number made for it: one that is called so, whose range the run declares or
-which holds nothing but 0 and 1. A reward pays for other things too, so that its best value may be out of reach of an
-answer that is right.
+The default is the reward, unless the run has a metric for correctness: its name means correctness, and either the run
+declares its range or it holds nothing but 0 and 1. A reward pays for other things as well, so a correct answer may miss
+the best reward.
 """
 
 from collections.abc import Sequence
@@ -13,18 +13,18 @@ from rolloupe.index.segments.step_stats import Moments
 from rolloupe.query.engine.relation import literal
 
 ANSWERS = ("correct", "solved", "success", "accuracy", "acc")
-"""The names of what says whether an answer is right; no others that hold these words: `format_correct` is another."""
+"""Names that mean correctness. Longer names that contain them mean something else, as `format_correct` does."""
 
 LIKELY = ("equation", "correct", "solved", "success", "acc", "score", "reward", "pass")
 
 TOLERANCE = 1e-9
-"""Sums of rewards miss the best one by what floating point loses; so do the sums of a sketch."""
+"""Sums of rewards miss the best one by rounding errors; so do the sums of a sketch."""
 
 NOTHING = Moments()
 
 
 class Bar(NamedTuple):
-    """What an answer must reach: `by_env` where environments declare other ranges. `falls` where less is better."""
+    """The value that an answer must reach: `by_env` if environments declare other ranges. `falls` if less is better."""
 
     value: float
     by_env: tuple[tuple[str, float], ...] = ()
@@ -40,17 +40,17 @@ class Bar(NamedTuple):
 
 
 class Judge(NamedTuple):
-    """By what the right answers of a split are told; `bar.reason` says why."""
+    """The metric and the threshold that grade the answers of a split; `bar.reason` justifies the choice."""
 
     split: str
     metric: str
     bar: Bar
     metrics: list[str]
-    """What else may tell them, the likeliest first."""
+    """Other possible metrics, the likeliest first."""
 
 
 def judges(run: OpenRun) -> list[Judge]:
-    """By what each evaluation is told, as long as nobody asks for anything else. No sample is looked at."""
+    """Return the default grading of each evaluation. Reads no sample."""
     return [judge_of(run, split) for split in evaluations(run)]
 
 
@@ -60,7 +60,7 @@ def evaluations(run: OpenRun) -> list[str]:
 
 
 def judge_of(run: OpenRun, split: str, metric: str = "", threshold: float | None = None) -> Judge:
-    """By what a split is told: the metric and the threshold that are named, as far as it has such a metric."""
+    """Return the grading of a split: by the given metric and threshold, if the split has such a metric."""
     found = _sketches(run, split)
     names = list(dict.fromkeys(name for sketch in found for name in sketch.metrics))
     declared = [name for name, _, _ in run.info.metric_ranges if name in names]
@@ -78,7 +78,7 @@ def judge_of(run: OpenRun, split: str, metric: str = "", threshold: float | None
 
 
 def bar_of(run: OpenRun, metric: str, threshold: float | None) -> Bar:
-    """What an answer must reach to be right: the given threshold, else the best value that the run declares, else 1."""
+    """Return the bar of a correct answer: the given threshold, else the best value that the run declares, else 1."""
     worst, best = next(((low, high) for name, low, high in run.info.metric_ranges if name == metric), (0.0, 1.0))
     falls = worst > best
     if threshold is not None:
@@ -108,32 +108,32 @@ def _likelihood(name: str) -> int:
 
 
 def _of_answers(run: OpenRun, found: Sequence[Sketch], names: Sequence[str]) -> tuple[str, str]:
-    """The metric made to say whether an answer is right, and why it is taken for that; empty where there is none.
+    """The metric for correctness, and the reason for choosing it; empty without one.
 
-    At each step it is told of as many samples as the reward is: of others nobody would know.
+    At each step, as many samples have it as have a reward; otherwise some answers would stay ungraded.
     """
     declared = {name for name, _, _ in run.info.metric_ranges}
-    annotated = run.snapshot().annotated()  # what is said of samples later is not in the sketches
+    annotated = run.snapshot().annotated()  # the sums per step do not include annotations
     for name in sorted((name for name in names if _bare(name) in ANSWERS), key=lambda one: ANSWERS.index(_bare(one))):
         pairs = [(sketch.metrics.get(name, NOTHING), sketch.columns.get("reward", NOTHING)) for sketch in found]
         if any(own.count < reward.count for own, reward in pairs) or not any(own.count for own, _ in pairs):
             continue
         if name in declared:
-            return name, "named for right answers, its range is declared"
+            return name, "its name means correctness, and the run declares its range"
         if name not in annotated and all(_is_yes_or_no(own) for own, _ in pairs):
-            return name, "named for right answers, and it holds nothing but 0 and 1"
+            return name, "its name means correctness, and it holds nothing but 0 and 1"
     return "", ""
 
 
 def _bare(name: str) -> str:
-    """The name without what is often before it: it is a part of the reward, or a question."""
+    """The name without common prefixes: those of parts of the reward, or of questions."""
     return name.lower().removeprefix("reward.").removeprefix("is_")
 
 
 def _is_yes_or_no(moments: Moments) -> bool:
-    """True where all values are 0 or 1: among numbers from 0 to 1 these alone are their own squares."""
+    """True if all values are 0 or 1: among numbers from 0 to 1, only these equal their squares."""
     if not moments.count:
         return True
-    squares = moments.m2 + moments.sum**2 / moments.count
+    mean, variance = moments.mean, moments.std**2
     is_within = moments.min >= 0 and moments.max <= 1
-    return is_within and abs(moments.sum - squares) <= TOLERANCE * moments.count
+    return is_within and abs(mean - variance - mean**2) <= TOLERANCE

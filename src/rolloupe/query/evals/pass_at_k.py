@@ -1,7 +1,7 @@
-"""Estimators over repeated answers to one problem: `n` were drawn, `c` of them are right.
+"""Estimators over repeated answers to one prompt: `n` samples, `c` of them correct.
 
 Source: Chen et al. 2021, "Evaluating Large Language Models Trained on Code" (pass@k); Yao et al. 2024, "tau-bench"
-(pass^k). Both are unbiased for answers that are drawn independently; with n < k there is no estimate.
+(pass^k). Both are unbiased for independent samples; with n < k there is no estimate.
 """
 
 from collections.abc import Iterable
@@ -9,22 +9,22 @@ from math import comb, fsum
 
 
 def pass_at(n: int, c: int, k: int) -> float | None:
-    """The chance that at least one of k answers is right: 1 - C(n-c, k) / C(n, k)."""
+    """The probability that at least one of k answers is correct: 1 - C(n-c, k) / C(n, k)."""
     return None if n < k else 1.0 - comb(n - c, k) / comb(n, k)
 
 
 def pass_all(n: int, c: int, k: int) -> float | None:
-    """The chance that all of k answers are right (pass^k): C(c, k) / C(n, k)."""
+    """The probability that all of k answers are correct (pass^k): C(c, k) / C(n, k)."""
     return None if n < k else comb(c, k) / comb(n, k)
 
 
 def ks_of(most: int) -> tuple[int, ...]:
-    """The values of k that are worth a column, where the most answers to a problem are so many: 1, 2, 4, ..., all."""
+    """The values of k worth a column, given the largest number of answers to a prompt: 1, 2, 4, ..., all."""
     powers = [1 << bit for bit in range(most.bit_length()) if 1 << bit <= most]
     return tuple(dict.fromkeys([*powers, most] if most else []))
 
 
 def mean(values: Iterable[float]) -> float | None:
-    """The mean, None of nothing."""
+    """The mean, None for an empty list."""
     found = list(values)
     return fsum(found) / len(found) if found else None

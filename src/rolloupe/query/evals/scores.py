@@ -1,6 +1,6 @@
-"""Evaluations by step, and how each problem fared: score, pass@k, pass^k, and the grid of problems by steps.
+"""Scores of evaluations by step and by prompt: mean, pass@k, pass^k, and the grid of prompts by steps.
 
-The grid serves every split: of training prompts those are problems that come again at other steps.
+The grid serves every split: of training prompts it has those that recur at other steps.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
 from rolloupe.query.engine import database
-from rolloupe.query.engine.compile import FILE_ORDER, said_of
+from rolloupe.query.engine.compile import FILE_ORDER, overlay_of
 from rolloupe.query.engine.database import Question
 from rolloupe.query.evals.correctness import Cells, cells_of, value_of
 from rolloupe.query.evals.grader import Bar, evaluations, judge_of
@@ -29,25 +29,25 @@ MAX_KS = 16
 
 
 class EvalStep(NamedTuple):
-    """One step of an evaluation. `score` is the mean value, `right` the share of right answers.
+    """One step of an evaluation. `score` is the mean value, `right` the share of correct answers.
 
-    `pass_at` and `pass_all` are means over the problems with at least k answers, `problems_at` how many these are.
+    `pass_at` and `pass_all` are means over the prompts with at least k answers, `prompts_at` their number.
     """
 
     step: int
-    problems: int
+    prompts: int
     samples: int
     without: int
-    """Samples without a finite value: in no number here."""
+    """Samples without a finite value: no other number counts them."""
     score: float | None
     right: float | None
     pass_at: list[float | None]
     pass_all: list[float | None]
-    problems_at: list[int]
+    prompts_at: list[int]
 
 
 class EvalSummary(NamedTuple):
-    """One evaluation: which number told right answers, from where on, and what came out by step, for each of `ks`."""
+    """One evaluation: the metric and threshold that grade it, and the scores by step, for each of `ks`."""
 
     split: str
     metric: str
@@ -60,9 +60,9 @@ class EvalSummary(NamedTuple):
 
 
 class PromptScores(NamedTuple):
-    """A row of the grid: `n` answers and `c` right ones at each step, -1 and 0 where it was not asked.
+    """A row of the grid: `n` answers and `c` correct ones at each step, -1 and 0 for a step without the prompt.
 
-    `beat` says whether its best reward was ever above the reference's, None where there is no reference.
+    `beat` is true if its best reward ever exceeded the reference's, None without a reference.
     """
 
     name: str
@@ -74,22 +74,22 @@ class PromptScores(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A page of the grid: `total` problems there are of the kind asked for; `counts` of each kind."""
+    """A page of the grid: `total` prompts of the requested kind; `counts` of each kind."""
 
     steps: list[int]
     total: int
     offset: int
-    problems: list[PromptScores]
+    prompts: list[PromptScores]
     counts: dict[str, int]
     once: int
-    """Problems that came at one step alone, where only those that recur were asked for."""
+    """Prompts at one step alone, if the query asks for recurring ones only."""
     metric: str
     metrics: list[str]
     bar: Bar
 
 
 class Answer(NamedTuple):
-    """A sample of a cell; `right` is None where it has no finite value."""
+    """A sample of a cell; `right` is None without a finite value."""
 
     key: SampleKey
     value: float | None
@@ -100,18 +100,19 @@ class Answer(NamedTuple):
 
 
 def evals(run: OpenRun, metric: str = "", threshold: float | None = None, ks: Sequence[int] = ()) -> list[EvalSummary]:
-    """The evaluations of a run. Without a metric each is told by its own judge: see `judge_of`.
+    """The evaluations of a run. Without a metric, each has its own judge: see `judge_of`.
 
-    Raises `BadQuery` for a metric that no sample has, or a k that is no positive number.
+    Raises `BadQuery` for a metric that no sample has, or a k that is not a positive number.
     """
     if any(k < 1 for k in ks) or len(ks) > MAX_KS:
-        raise BadQuery(f"k is a positive number, and at most {MAX_KS} of them are asked for")
+        raise BadQuery(f"each k must be positive, and there may be {MAX_KS} of them")
     if metric:
         value_of(run.snapshot(), metric)
-    return [_summary(run, split, metric, threshold, tuple(ks)) for split in evaluations(run)]
+    return [eval_summary(run, split, metric, threshold, tuple(ks)) for split in evaluations(run)]
 
 
-def _summary(run: OpenRun, split: str, metric: str, threshold: float | None, ks: tuple[int, ...]) -> EvalSummary:
+def eval_summary(run: OpenRun, split: str, metric: str, threshold: float | None, ks: tuple[int, ...]) -> EvalSummary:
+    """One evaluation by step. Raises as `evals` does."""
     judge = judge_of(run, split, metric, threshold)
     cells, bar = cells_of(run, judge), judge.bar
     ks = ks or ks_of(int(cells.n.max(initial=0)))
@@ -149,17 +150,14 @@ def grid(
     offset: int = 0,
     limit: int = 100,
 ) -> Grid:
-    """A page of the problems of a split by its steps; of `train` those alone that came at several steps.
+    """A page of the prompts of a split by its steps; of `train`, only prompts that occur at several steps.
 
-    Verdicts are of the steps from `step_min` to `step_max`, of all where these are not given.
-
-    `only` is a verdict, or `unbeaten`: problems whose best reward never was above the reference's. `sort` is one of
-    `SORTS`. Raises `BadQuery`, and `NotFound` for a split that there is not.
+    Verdicts cover the steps from `step_min` to `step_max`, or all without these. `only` is a verdict, or `unbeaten`:
+    prompts whose best reward never exceeded the reference's. `sort` is one of `SORTS`. Raises `BadQuery`, and
+    `NotFound` for an unknown split.
     """
     if only not in ("", "unbeaten", *VERDICTS) or sort not in SORTS:
-        raise BadQuery(
-            f"a grid is narrowed to one of {', '.join(VERDICTS)}, unbeaten, and sorted by {', '.join(SORTS)}"
-        )
+        raise BadQuery(f"only= is one of {', '.join(VERDICTS)}, unbeaten; sort= is one of {', '.join(SORTS)}")
     judge = judge_of(run, split, metric, threshold)
     cells = _between(cells_of(run, judge), step_min, step_max)
     kinds, beat, asked = _fared(cells)
@@ -173,14 +171,14 @@ def grid(
     )
     rows = _sorted(cells, np.flatnonzero(wanted), sort)
     page = rows[offset : offset + limit]
-    problems = _problems(run, split, cells, page, kinds, beat)
+    prompts = _prompts(run, split, cells, page, kinds, beat)
     once = int((asked == 1).sum()) if split == "train" else 0
     steps = cells.steps.tolist()
-    return Grid(steps, len(rows), offset, problems, counts, once, judge.metric, judge.metrics, judge.bar)
+    return Grid(steps, len(rows), offset, prompts, counts, once, judge.metric, judge.metrics, judge.bar)
 
 
 def _between(cells: Cells, step_min: int | None, step_max: int | None) -> Cells:
-    """The cells of some steps; problems keep their numbers."""
+    """The cells of some steps; prompts keep their numbers."""
     kept = np.ones(len(cells.steps), dtype=bool)
     if step_min is not None:
         kept &= cells.steps >= step_min
@@ -199,97 +197,97 @@ def _verdict(word: str) -> Verdict:
 
 
 def _fared(cells: Cells) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """By problem: the number of its verdict, whether it beat the reference (-1 unknown), and at how many steps it was.
+    """By prompt: the number of its verdict, whether it beat the reference (-1 unknown), and its number of steps.
 
-    At a step a problem stands well where more than half of its answers are right.
+    A prompt does well at a step if more than half of its answers are correct.
     """
     count = len(cells.names)
     told = cells.n > 0
-    problem, good = cells.problem[told], (2 * cells.c > cells.n)[told]
-    asked = np.bincount(problem, minlength=count)
-    well = np.bincount(problem, weights=good, minlength=count)
-    right = np.bincount(problem, weights=cells.c[told], minlength=count)
+    prompt, good = cells.prompt[told], (2 * cells.c > cells.n)[told]
+    asked = np.bincount(prompt, minlength=count)
+    well = np.bincount(prompt, weights=good, minlength=count)
+    right = np.bincount(prompt, weights=cells.c[told], minlength=count)
     last = np.zeros(count, dtype=bool)
-    last[problem] = good  # cells stand by step: the last one counts
+    last[prompt] = good  # cells are in order of steps: the last one counts
     kinds = np.full(count, VERDICTS.index("mixed"))
     kinds[~last & (well > 0)] = VERDICTS.index("lost")
     kinds[last] = VERDICTS.index("solved")
     kinds[right == 0] = VERDICTS.index("never")
     kinds[(well == asked) & (asked > 0)] = VERDICTS.index("always")
     best, reference = np.full(count, -np.inf), np.full(count, -np.inf)
-    np.fmax.at(best, cells.problem, cells.best)
-    np.fmax.at(reference, cells.problem, cells.reference)
+    np.fmax.at(best, cells.prompt, cells.best)
+    np.fmax.at(reference, cells.prompt, cells.reference)
     beat = np.where(np.isfinite(reference), (best > reference).astype(np.int64), -1)
     return kinds, beat, asked
 
 
 def _sorted(cells: Cells, rows: NDArray[np.int64], sort: str) -> NDArray[np.int64]:
-    """Problems in order: by the share of right answers, by that at the last step, or by how much it changed."""
+    """Prompts in order: by the share of correct answers, by that at the last step, or by its change."""
     if sort == "index":
         return rows
     told = cells.n > 0
-    problem = cells.problem[told]
+    prompt = cells.prompt[told]
     shares = cells.c[told] / cells.n[told]
     count = len(cells.names)
     last, first = np.zeros(count), np.zeros(count)
-    last[problem] = shares
-    first[problem[::-1]] = shares[::-1]
-    drawn = np.bincount(problem, weights=cells.n[told], minlength=count)
-    whole = np.bincount(problem, weights=cells.c[told], minlength=count) / np.maximum(drawn, 1)
+    last[prompt] = shares
+    first[prompt[::-1]] = shares[::-1]
+    drawn = np.bincount(prompt, weights=cells.n[told], minlength=count)
+    whole = np.bincount(prompt, weights=cells.c[told], minlength=count) / np.maximum(drawn, 1)
     by = {"last": last, "change": last - first, "share": whole}[sort]
     found: NDArray[np.int64] = rows[np.argsort(by[rows], kind="stable")]
     return found
 
 
-def _problems(
+def _prompts(
     run: OpenRun, split: str, cells: Cells, page: NDArray[np.int64], kinds: NDArray[np.int64], beat: NDArray[np.int64]
 ) -> list[PromptScores]:
-    prompts = _prompts(run, split, cells.names[page])
+    texts = _prompt_texts(run, split, cells.names[page])
     found = []
     for number in page.tolist():
-        low, high = np.searchsorted(cells.problem, (number, number + 1))
+        low, high = np.searchsorted(cells.prompt, (number, number + 1))
         n, c = np.full(len(cells.steps), -1), np.zeros(len(cells.steps), dtype=np.int64)
         n[cells.step[low:high]], c[cells.step[low:high]] = cells.n[low:high], cells.c[low:high]
         name = int(cells.names[number])
         word = f"{name & (2**64 - 1):016x}"
         told = None if beat[number] < 0 else bool(beat[number])
-        found.append(PromptScores(word, prompts.get(name, ""), VERDICTS[kinds[number]], n.tolist(), c.tolist(), told))
+        found.append(PromptScores(word, texts.get(name, ""), VERDICTS[kinds[number]], n.tolist(), c.tolist(), told))
     return found
 
 
-def _prompts(run: OpenRun, split: str, names: NDArray[np.int64]) -> dict[int, str]:
+def _prompt_texts(run: OpenRun, split: str, names: NDArray[np.int64]) -> dict[int, str]:
     pieces = run.snapshot().holding([split])
     if not len(names) or not pieces:
         return {}
-    wanted = pa.table({"problem": names})
-    sql = """SELECT problem, any_value(prompt_preview) FROM rows SEMI JOIN wanted USING (problem)
-        WHERE split = ? GROUP BY problem"""
+    wanted = pa.table({"prompt_hash": names})
+    sql = """SELECT prompt_hash, any_value(prompt_preview) FROM rows SEMI JOIN wanted USING (prompt_hash)
+        WHERE split = ? GROUP BY prompt_hash"""
     return dict(database.ask(run, Question(pieces, sql, [split], tables={"wanted": wanted})))
 
 
 def answers(
-    run: OpenRun, split: str, step: int, problem: str, metric: str = "", threshold: float | None = None
+    run: OpenRun, split: str, step: int, prompt: str, metric: str = "", threshold: float | None = None
 ) -> list[Answer]:
-    """The samples of a cell, at most 1,000. Raises `NotFound` where there are none."""
+    """The samples of a cell, at most 1,000. Raises `NotFound` for an empty cell."""
     snapshot = run.snapshot()
     pieces = snapshot.holding([split], step, step)
     try:
-        name = int.from_bytes(bytes.fromhex(problem), "big", signed=True) if len(problem) == 16 else None
+        name = int.from_bytes(bytes.fromhex(prompt), "big", signed=True) if len(prompt) == 16 else None
     except ValueError:
         name = None
     if name is None or not pieces:
-        raise NotFound(f"no problem {problem[:40]!r} at step {step} of {split!r}")
+        raise NotFound(f"no prompt {prompt[:40]!r} at step {step} of {split!r}")
     judge = judge_of(run, split, metric, threshold)
     value, named = value_of(snapshot, judge.metric)
     sql = f"""
     SELECT (row_number() OVER (ORDER BY {FILE_ORDER})) - 1 AS nth, {", ".join((*KEY, *ORDER))}, {value} AS judged,
            CASE WHEN isfinite({value}::DOUBLE) THEN {judge.bar.sql(value)} END AS is_right, discarded, status,
            response_preview
-    FROM rows WHERE split = ? AND step = ? AND problem = ? ORDER BY nth LIMIT 1000"""
-    said = said_of(snapshot, [judge.metric, "discarded"])
-    rows = database.table(run, Question(pieces, sql, [split, step, name], named, said=said))
+    FROM rows WHERE split = ? AND step = ? AND prompt_hash = ? ORDER BY nth LIMIT 1000"""
+    said = overlay_of(snapshot, [judge.metric, "discarded"])
+    rows = database.table(run, Question(pieces, sql, [split, step, name], named, overlay=said))
     if not len(rows):
-        raise NotFound(f"no problem {problem!r} at step {step} of {split!r}")
+        raise NotFound(f"no prompt {prompt!r} at step {step} of {split!r}")
     attempts = attempts_of(run, snapshot, rows)
     shown = ("nth", "grp", "idx", "judged", "is_right", "discarded", "status", "response_preview")
     return [

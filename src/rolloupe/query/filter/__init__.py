@@ -1,1 +1,1 @@
-"""Filters: parsed from what a person types, as a tree, as SQL, and completed while they are typed."""
+"""Filters: parsed from text to a tree, translated to SQL, and completed while a person types."""

@@ -1,4 +1,4 @@
-"""What may come next in a filter that is being typed: columns, operators, values, words."""
+"""Completions of an unfinished filter: columns, operators, values, words."""
 
 import re
 from collections.abc import Iterable
@@ -10,16 +10,16 @@ from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun, Snapshot
 from rolloupe.index.segments.columns import NUMBER
 from rolloupe.query.engine import database
-from rolloupe.query.engine.compile import terms_of
+from rolloupe.query.engine.compile import compile_query
 from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.names import column, is_number, own_names
+from rolloupe.query.engine.names import column, is_number, run_names
 from rolloupe.query.filter.parser import FilterToken, quoted, tokens_of
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.run.columns import catalogue
 from rolloupe.query.samples.pages import in_known_splits
 
 MAX_ROWS = 200_000
-"""So many samples are looked at for the values of a column: more would keep who types waiting."""
+"""Number of samples to scan for the values of a column: more would keep a typing person waiting."""
 MAX_FOUND = 30
 MAX_VALUE_CHARS = 200
 
@@ -31,7 +31,7 @@ _PARTIAL = re.compile(r"""(?P<quoted>"(?:[^"]|"")*|'(?:[^']|'')*)\Z|(?P<word>[^\
 
 
 class Suggestion(NamedTuple):
-    """What may stand there. `kind` is `column`, `operator`, `value` or `word`; `note` says more for a person."""
+    """A completion. `kind` is `column`, `operator`, `value` or `word`; `note` is a remark for people."""
 
     text: str
     kind: str
@@ -39,7 +39,7 @@ class Suggestion(NamedTuple):
 
 
 class Completion(NamedTuple):
-    """What may replace the characters from `start` to where the cursor stands."""
+    """Candidates to replace the characters from `start` to the cursor."""
 
     start: int
     found: list[Suggestion]
@@ -54,7 +54,7 @@ class Expected(NamedTuple):
 
 
 def complete(run: OpenRun, query: SampleQuery, text: str) -> Completion:
-    """What may come at the end of `text`, the filter up to the cursor. Values are those of the query's samples."""
+    """Completions at the end of `text`, the filter up to the cursor. Values are those of the query's samples."""
     start, partial = _cut(text)
     try:
         expected = _expected(tokens_of(text[:start]))
@@ -68,7 +68,7 @@ def complete(run: OpenRun, query: SampleQuery, text: str) -> Completion:
 
 
 def _cut(text: str) -> tuple[int, str]:
-    """Where the piece begins that is being typed, and what it says so far."""
+    """The start of the unfinished piece, and its text so far."""
     place = 0
     for token in re.finditer(r""""(?:[^"]|"")*"|'(?:[^']|'')*'|[^"']+""", text):
         place = token.end() if token.group()[0] in "\"'" else place
@@ -80,7 +80,7 @@ def _cut(text: str) -> tuple[int, str]:
 
 
 def _expected(tokens: list[FilterToken]) -> Expected | None:
-    """What the grammar expects after some tokens; None where they make no sense."""
+    """What the grammar expects after some tokens; None if they are invalid."""
     state = Expected("name")
     for token in tokens:
         after = _after(state, token, token.text.lower() if token.kind == "word" else "")
@@ -126,7 +126,7 @@ def _found(run: OpenRun, snapshot: Snapshot, query: SampleQuery, at: Expected, p
         named = [Suggestion(quoted(one.name), "column", one.source if one.source != "fixed" else "") for one in columns]
         listed = {one.name for one in columns}
         named += [] if NUMBER in listed else [Suggestion(NUMBER, "column", "in its step, from 0")]
-        named += [Suggestion(quoted(name), "column", kind) for name, kind in own_names(snapshot) if name not in listed]
+        named += [Suggestion(quoted(name), "column", kind) for name, kind in run_names(snapshot) if name not in listed]
         return [*_matching(named, partial), *_words(("not", "("), partial)]
     if at.what == "operator":
         try:
@@ -149,7 +149,7 @@ def _words(words: Iterable[str], partial: str) -> list[Suggestion]:
 
 
 def _matching(found: list[Suggestion], partial: str) -> list[Suggestion]:
-    """Those that begin so, then those that hold it; as they stand where nothing is typed."""
+    """Candidates that begin with the text, then those that contain it; all in their order without a text."""
     low = partial.lower()
     kept = [one for one in found if low in one.text.lower()]
     return sorted(kept, key=lambda one: not one.text.lower().lstrip('"').startswith(low)) if low else kept
@@ -165,7 +165,7 @@ def _values(run: OpenRun, snapshot: Snapshot, query: SampleQuery, name: str, par
     pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
     if not pieces:
         return []
-    terms = terms_of(snapshot, query, by_group=False, also=[name])
+    terms = compile_query(snapshot, query, by_group=False, also=[name])
     text = f"{own}::VARCHAR"
     sql = f"""
     , looked AS (SELECT {text} AS value FROM rows WHERE {terms.where.sql} LIMIT {MAX_ROWS})
@@ -173,7 +173,7 @@ def _values(run: OpenRun, snapshot: Snapshot, query: SampleQuery, name: str, par
     AND length(value) <= {MAX_VALUE_CHARS} GROUP BY value
     ORDER BY starts_with(lower(value), lower(?)) DESC, count(*) DESC, value LIMIT {MAX_FOUND}"""
     values = [*terms.where.values, partial, partial]
-    answer = database.ask(run, Question(pieces, sql, values, terms.named, said=terms.said))
+    answer = database.ask(run, Question(pieces, sql, values, terms.named, overlay=terms.overlay))
     if is_number(snapshot, name):
         return [Suggestion(_number(value), "value", f"{count:,}") for value, count in answer[:8] if count > 1]
     return [Suggestion(quoted(value), "value", f"{count:,}") for value, count in answer if value]

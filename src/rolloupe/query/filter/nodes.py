@@ -1,7 +1,7 @@
-"""What a filter is made of: conditions on single columns, joined by and, or and not.
+"""The syntax tree of a filter: conditions on single columns, joined by and, or and not.
 
-A sample fulfils a filter or it does not; there is no third way. What is missing fulfils no comparison but `!=`, so that
-`=` and `!=`, and a filter and its `not`, always part the samples in two.
+A sample fulfils a filter or it does not; there is no third state. A missing value fulfils no comparison but `!=`, so
+that `=` and `!=`, and a filter and its `not`, always divide the samples in two.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,45 +15,45 @@ Value: TypeAlias = float | int | str
 class Condition(Struct, frozen=True):
     """`column operator value`: operator is one of = != < <= > >= (numbers, text), or contains (text, in any case).
 
-    Beside a column of numbers a text is the name of another such column, whose value is compared.
+    With a numeric column, a text is the name of another numeric column, for comparison of the two.
     """
 
     column: str
     operator: str
     value: Value
     typed: str = ""
-    """A number as it was typed (`007`), where it is written otherwise: columns of text are compared with that."""
+    """The spelling of a number as typed (`007`), if it differs from the usual one: columns of text compare with it."""
 
 
 class Among(Struct, frozen=True):
-    """`column in (values)`: it has one of these."""
+    """`column in (values)`: the column has one of these values."""
 
     column: str
     values: tuple[Value, ...]
     typed: tuple[str, ...] = ()
-    """As in `Condition`, for each value; empty where none has such."""
+    """As in `Condition`, for each value; empty if no value has one."""
 
 
 class Missing(Struct, frozen=True):
-    """`column is null`: there is no value, or an empty text."""
+    """`column is null`: the column has no value, or an empty text."""
 
     column: str
 
 
 class Not(Struct, frozen=True):
-    """What does not fulfil `of`."""
+    """Fulfilled by samples that do not fulfil `of`."""
 
     of: "Filter"
 
 
 class And(Struct, frozen=True):
-    """What fulfils each of them."""
+    """Fulfilled by samples that fulfil each of them."""
 
     of: tuple["Filter", ...]
 
 
 class Or(Struct, frozen=True):
-    """What fulfils one of them or more."""
+    """Fulfilled by samples that fulfil at least one of them."""
 
     of: tuple["Filter", ...]
 

@@ -8,9 +8,9 @@
                | name [ "not" ] "in" "(" value { "," value } ")"
                | name "is" [ "not" ] "null"
 
-A name or value with blanks or signs in it stands in quotes, single or double, a quote inside doubled. A value that
-reads as a number is one, and beside a column of text the text that it is; in quotes it is text. Words are read in any
-case.
+Quote a name or value that contains blanks or signs, with single or double quotes, and double a quote inside. An
+unquoted value that reads as a number is a number, or beside a column of text the same text; a quoted value is text.
+Keywords match in any case.
 """
 
 import re
@@ -40,7 +40,7 @@ MAX_DEPTH = 50
 
 
 class FilterToken(NamedTuple):
-    """A piece of a filter's text; `text` is without quotes, `place` counts characters from 0."""
+    """A piece of a filter's text; `text` has no quotes, `place` counts characters from 0."""
 
     kind: str
     """`operator`, `sign`, `quoted` or `word`."""
@@ -49,9 +49,9 @@ class FilterToken(NamedTuple):
 
 
 def conditions(text: str) -> tuple[Filter, ...]:
-    """Read a filter, as what must all be fulfilled; blank is nothing.
+    """Read a filter as a list of conditions that must all hold; empty for a blank text.
 
-    Raises `BadQuery`, which says where reading stopped, and why.
+    Raises `BadQuery`, with the place where reading stopped, and the reason.
     """
     if not text.strip():
         return ()
@@ -62,7 +62,7 @@ def conditions(text: str) -> tuple[Filter, ...]:
 
 
 def tokens_of(text: str) -> list[FilterToken]:
-    """The pieces of a filter. Raises `BadQuery` where there is none."""
+    """The pieces of a filter. Raises `BadQuery` for text that is not a piece."""
     found, place, end = [], 0, len(text.rstrip())
     while place < end:
         match = _TOKEN.match(text, place)
@@ -76,7 +76,7 @@ def tokens_of(text: str) -> list[FilterToken]:
 
 
 def place_of(text: str, column: str) -> int | None:
-    """Where in a filter the name of a column stands first; None where the filter cannot be read, or has none such."""
+    """The first place of a column's name in a filter; None if the filter is invalid, or does not contain the name."""
     try:
         if all(column not in (one.column, getattr(one, "value", None)) for one in leaves(conditions(text))):
             return None
@@ -87,7 +87,7 @@ def place_of(text: str, column: str) -> int | None:
 
 @contextmanager
 def pointing(text: str) -> Iterator[None]:
-    """Tell of a column that is not there where in the text of the filter it stands."""
+    """Add to the error for an unknown column its place in the text of the filter."""
     try:
         yield
     except BadQuery as error:
@@ -97,14 +97,14 @@ def pointing(text: str) -> Iterator[None]:
 
 
 def quoted(text: str) -> str:
-    """A name or a value as it must be typed so that it is read as that text."""
+    """Quote a name or a value so that the parser reads it back as that text."""
     is_plain = _TOKEN.fullmatch(text) is not None and not text[:1].isspace() and text[:1] not in "\"'(),<>=!"
     is_word = text.lower() in ("and", "or", "not", "in", "is", "contains", "null")
     return text if is_plain and not is_word and not _NUMBER.fullmatch(text) else '"' + text.replace('"', '""') + '"'
 
 
 class _Reader:
-    """Reads the tokens of a text from left to right, each of them once."""
+    """Reads the tokens of a text from left to right, each once."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -187,7 +187,7 @@ class _Reader:
         return token is not None and token.kind in ("word", "sign") and token.text.lower() == word
 
     def _is_name(self) -> bool:
-        """True where the word, whatever it is, is the name of a column: an operator follows."""
+        """True if the word, whatever it is, is the name of a column: an operator follows."""
         after = self._tokens[self._at + 1] if self._at + 1 < len(self._tokens) else None
         return after is not None and after.kind == "operator"
 
@@ -216,7 +216,7 @@ class _Reader:
 
 
 def value_of(token: FilterToken) -> Value:
-    """The value that a word or a quoted text stands for."""
+    """The value of a word or a quoted text."""
     if token.kind == "quoted" or not _NUMBER.fullmatch(token.text):
         return token.text
     try:
@@ -227,7 +227,7 @@ def value_of(token: FilterToken) -> Value:
 
 
 def typed_of(token: FilterToken) -> str:
-    """What was typed, where it is a number that is written otherwise; else empty."""
+    """The text as typed, for a number in an unusual spelling; else empty."""
     value = value_of(token)
     return "" if isinstance(value, str) or str(value) == token.text else token.text
 

@@ -1,7 +1,7 @@
 """Filters in SQL, with every value bound.
 
-A comparison with what is missing is NULL, which AND and OR treat as they treat false; NOT alone would not, and so it
-is never written: `IS NOT TRUE` parts rows in two.
+A comparison with a missing value is NULL, which AND and OR treat like false, but NOT does not. So NOT never appears:
+`IS NOT TRUE` divides rows in two.
 """
 
 import math
@@ -28,13 +28,13 @@ class Clause(NamedTuple):
 
 
 def joined(clauses: Sequence[Clause], word: str = "AND") -> Clause:
-    """Clauses joined by AND or OR; without any, true."""
+    """Clauses joined by AND or OR; true without any."""
     sql = f" {word} ".join(one.sql if word == "AND" else f"({one.sql})" for one in clauses)
     return Clause(sql or "true", [value for one in clauses for value in one.values])
 
 
 def clause_of(snapshot: Snapshot, one: Filter) -> Clause:
-    """A filter in SQL. Raises `BadQuery` for a column that no sample has, or a value that is none of its kind."""
+    """A filter in SQL. Raises `BadQuery` for a column that no sample has, or a value of the wrong type."""
     if isinstance(one, And):
         return joined([clause_of(snapshot, part) for part in one.of])
     if isinstance(one, Not):
@@ -77,11 +77,11 @@ def _compared(snapshot: Snapshot, one: Condition) -> Clause:
 
 
 def _bound(snapshot: Snapshot, name: str, value: Value, typed: str) -> Value:
-    """The value as it is bound: text with text, numbers with numbers."""
+    """The value to bind: text for text columns, numbers for numeric ones."""
     if not is_number(snapshot, name):
         return typed or str(value)
     if isinstance(value, str) and value.lower() in TRUTH:
         return TRUTH[value.lower()]
     if isinstance(value, str):
-        raise BadQuery(f"{name} holds numbers, and {value!r} is none, nor a column of numbers", column=name)
+        raise BadQuery(f"{name} is numeric; {value!r} is neither a number nor a numeric column", column=name)
     return value

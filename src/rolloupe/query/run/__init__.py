@@ -1,1 +1,1 @@
-"""Questions about a run as a whole: its columns, its configuration, its problems, what lies beside its samples."""
+"""Queries on a run as a whole: its columns, its configuration, its problems, its trainer files."""

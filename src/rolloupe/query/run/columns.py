@@ -1,48 +1,60 @@
-"""The columns that a run's samples have: what a person may show, sort and filter by, and what values it may have."""
+"""The columns of a run's samples, to show, sort and filter by, with the ranges of their values."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from rolloupe.index import OpenRun
-from rolloupe.index.segments.columns import NUMERIC, SAID
+from rolloupe.columns import ANNOTATED, CHARTED, KNOWN
+from rolloupe.derive import METRICS, PREFIX
+from rolloupe.index import OpenRun, Sketch
 from rolloupe.index.segments.step_stats import Moments
-from rolloupe.query.engine.names import WORDS, free
+from rolloupe.query.engine.names import qualified
 from rolloupe.query.splits import is_asked
 
 Range: TypeAlias = tuple[float, float]
 
+ALWAYS = ("reward", "step", "advantage")
+"""Columns in every list, with or without values."""
+
+TEXTUAL = sorted(
+    (name for name, one in KNOWN.items() if not one.is_number), key=lambda name: KNOWN[name].group == "identity"
+)
+"""Facts about a sample first, then its names."""
+
 
 class ColumnInfo(NamedTuple):
-    """A column of samples. `low` and `high` are of the finite values seen; None where there is none, or it is text."""
+    """A column of samples. `low` and `high` cover the finite values; None for text, or without such a value."""
 
     name: str
     kind: str
     """`number` or `text`."""
     source: str
-    """`fixed`, `metric` or `tag`."""
+    """`fixed`, `metric`, `tag` or `derived`."""
     low: float | None = None
     high: float | None = None
     worst: float | None = None
-    """As the run declares it, with `best`; the greater of both where less is better."""
+    """The declared range, with `best`; the greater of both if less is better."""
     best: float | None = None
+    label: str = ""
+    """A label for people; empty if it would add nothing to the name."""
+    unit: str = ""
 
 
 class Catalogue(NamedTuple):
-    """The columns, and how many samples a group has where groups are whole; 0 where that is not known."""
+    """The columns, and the number of samples in a group if groups are complete; 0 if unknown."""
 
     columns: list[ColumnInfo]
     group_size: int
 
 
 def catalogue(run: OpenRun, split: str | None = None) -> Catalogue:
-    """The columns of a split, or of all, by the names by which they are asked for.
+    """The columns of a split, or of all splits, by the names that people use.
 
-    What annotations say is among the names, but not in the ranges.
+    Annotations add names, but do not extend the ranges.
     """
     snapshot = run.snapshot()
     sketches = [sketch for sketch in snapshot.steps.values() if is_asked(sketch.split, split)]
-    of_columns = _ranges((sketch.columns for sketch in sketches), SAID if snapshot.annotations else ())
-    of_metrics = _ranges((sketch.metrics for sketch in sketches), snapshot.said_names()[0])
+    of_columns = _ranges((sketch.columns for sketch in sketches), ANNOTATED if snapshot.annotations else ())
+    of_metrics = _ranges((sketch.metrics for sketch in sketches), snapshot.annotated_names()[0])
     declared = {name: (worst, best) for name, worst, best in run.info.metric_ranges}
     reward = run.info.reading.reward_range or run.info.reward_range
     if reward is not None:
@@ -51,21 +63,45 @@ def catalogue(run: OpenRun, split: str | None = None) -> Catalogue:
     def number(name: str, source: str, known: Mapping[str, Range], own: str) -> ColumnInfo:
         return ColumnInfo(name, "number", source, *known.get(own, (None, None)), *declared.get(name, (None, None)))
 
-    fixed = [name for name in (*NUMERIC, "step") if name in ("reward", "step", "advantage") or name in of_columns]
+    fixed = [name for name in (*CHARTED, "step") if name in ALWAYS or name in of_columns]
     found = [number(name, "fixed", of_columns, name) for name in fixed]
-    found += [ColumnInfo(name, "text", "fixed") for name in WORDS]
-    found += [number(free(name, "metric"), "metric", of_metrics, name) for name in snapshot.metrics]
-    found += [ColumnInfo(free(name, "tag", snapshot.metrics), "text", "tag") for name in snapshot.tags]
+    found += [ColumnInfo(name, "text", "fixed") for name in TEXTUAL]
+    found += [number(qualified(name, "metric"), "metric", of_metrics, name) for name in snapshot.metrics]
+    found += [ColumnInfo(qualified(name, "tag", snapshot.metrics), "text", "tag") for name in snapshot.tags]
+    found = [_labelled(one) for one in found] + _derived(sketches)
     sizes = [round(sketch.rows / sketch.groups) for sketch in sketches if sketch.groups > 0]
     return Catalogue(found, max(sizes, default=0))
 
 
-def _ranges(held: Iterable[Mapping[str, Moments]], said: Collection[str]) -> dict[str, Range]:
-    """The lowest and the highest finite value that was seen of each name, but of those that annotations say."""
+def _labelled(info: ColumnInfo) -> ColumnInfo:
+    """A column with its label and its unit, if the table of columns has it."""
+    column = KNOWN.get(info.name) if info.source == "fixed" else None
+    return info if column is None else info._replace(label=column.label, unit=column.unit)
+
+
+def _derived(sketches: Sequence[Sketch]) -> list[ColumnInfo]:
+    """The derived metrics, with the ranges of their computed values."""
+    ranges = _ranges((sketch.derived for sketch in sketches), ())
+    return [
+        ColumnInfo(
+            f"{PREFIX}{name}",
+            "text" if metric.kind == "tag" else "number",
+            "derived",
+            low=ranges[name][0] if name in ranges else None,
+            high=ranges[name][1] if name in ranges else None,
+            label=metric.label,
+            unit=metric.unit,
+        )
+        for name, metric in METRICS.items()
+    ]
+
+
+def _ranges(sketches: Iterable[Mapping[str, Moments]], annotated: Collection[str]) -> dict[str, Range]:
+    """The lowest and the highest finite value of each name, except those that annotations may override."""
     found: dict[str, Range] = {}
-    for one in held:
+    for one in sketches:
         for name, moments in one.items():
-            if moments.count and name not in said:
+            if moments.count and name not in annotated:
                 low, high = found.get(name, (moments.min, moments.max))
                 found[name] = (min(low, moments.min), max(high, moments.max))
     return found

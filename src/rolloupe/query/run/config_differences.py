@@ -1,7 +1,8 @@
-"""What differs between the configurations of runs: few keys, the most telling first.
+"""Differences between the configurations of runs: few keys, the most telling first.
 
-A key tells more if it is one of those that people change from run to run, and the more runs have it; less where it
-names the run itself: a path, a name, a text that no two runs share. Both the runs and what is read of each are bounded.
+A key ranks higher if people usually change it from run to run, and the more runs have it; it ranks lower if it
+identifies the run itself: a path, a name, a text that no two runs share. The number of runs and the size of each
+configuration are bounded.
 """
 
 import json
@@ -14,7 +15,7 @@ from rolloupe.index import OpenRun
 from rolloupe.query.run.trainer_files import config
 
 MAX_VALUES = 5_000
-"""Of one configuration; what comes after them is not compared."""
+"""Maximum number of values of one configuration to compare."""
 MAX_DEPTH = 20
 MAX_KEYS = 24
 MAX_CHARS = 80
@@ -22,9 +23,9 @@ MAX_CHARS = 80
 LONG_CHARS = 40
 MAX_KEY_CHARS = 200
 FEW = 3
-"""Among more runs, a text that is another in each is a name."""
+"""Among more runs, a text that differs in each is a name."""
 MAX_S = 3.0
-"""After so long no further configuration is read."""
+"""Time after which no further configuration is read."""
 
 
 TELLING = re.compile(
@@ -32,22 +33,22 @@ TELLING = re.compile(
     r"|group_size|n_samples\w*|dataset|env(_name)?|max_tokens|lora_rank)$",
     re.IGNORECASE,
 )
-"""The ends of keys by which people tell their runs apart."""
+"""The last parts of keys by which people distinguish their runs."""
 
 
 class ConfigDifferences(NamedTuple):
-    """The keys that differ, and for each run that has a configuration its values; None where it has no such key."""
+    """The keys that differ, and for each run with a configuration its values; None for a missing key."""
 
     keys: list[str]
     telling: int
-    """So many of them, the first, say more of a run than its name does."""
+    """This many of them, the first, say more about a run than its name does."""
     values: dict[str, list[str | None]]
     left: int
-    """Runs that were not looked at."""
+    """Runs that were not compared."""
 
 
 def config_differences(runs: Sequence[OpenRun], max_s: float = MAX_S) -> ConfigDifferences:
-    """Compare the configurations of runs, as many as can be read in `max_s`."""
+    """Compare the configurations of runs, as many as it can read in `max_s`."""
     began, found, names = time.monotonic(), dict[str, dict[str, str]](), dict[str, str]()
     looked = 0
     for run in runs:
@@ -65,7 +66,7 @@ def config_differences(runs: Sequence[OpenRun], max_s: float = MAX_S) -> ConfigD
 
 
 def flat(tree: Any) -> dict[str, str]:
-    """The values of a configuration as text, by the way to each; lists of plain values are one value."""
+    """The values of a configuration as text, by path; lists of plain values are one value."""
     found: dict[str, str] = {}
     for path, value in _values(tree, "", 0):
         if len(found) >= MAX_VALUES:
@@ -96,7 +97,7 @@ def _text(value: Any) -> str:
 
 
 def _differing(found: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """The keys that do not have one value in all of the configurations."""
+    """The keys without one common value in all configurations."""
     seen: dict[str, set[str]] = {}
     count: dict[str, int] = {}
     for own in found.values():
@@ -107,12 +108,12 @@ def _differing(found: Mapping[str, Mapping[str, str]]) -> list[str]:
 
 
 class Rank(NamedTuple):
-    """How much a key tells; the lower, the more."""
+    """The rank of a key; lower means more telling."""
 
     is_name: bool
-    """It names the run, or says where its files are."""
+    """The value names the run, or the place of its files."""
     is_constant: bool
-    """Runs have one value, or no such key."""
+    """All runs with the key share one value."""
     is_unusual: bool
     missing: int
     is_text: bool
@@ -126,7 +127,7 @@ def _rank(key: str, found: Mapping[str, Mapping[str, str]], names: Mapping[str, 
     is_text = not all(map(_is_number, values.values()))
     is_telling = TELLING.search(key) is not None
     is_long = any(names[run_id] in value or len(value) > LONG_CHARS for run_id, value in values.items())
-    is_path = not is_telling and any("/" in value for value in values.values())  # a model is named org/model
+    is_path = not is_telling and any("/" in value for value in values.values())  # a model name has the form org/model
     is_other = is_text and not is_telling and distinct == len(values) > FEW
     is_name = is_long or is_path or is_other
     return Rank(is_name, distinct == 1, not is_telling, len(found) - len(values), is_text, len(key), key)

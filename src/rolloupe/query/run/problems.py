@@ -1,4 +1,4 @@
-"""What is wrong with a run: what its files say of themselves, those beside them too, and annotations of no sample."""
+"""Problems of a run: those of its files, those of files beside them, and annotations of unknown samples."""
 
 import threading
 import time
@@ -7,26 +7,26 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from rolloupe.errors import RolloupeError
-from rolloupe.formats.base import Format, HasBeside, TellsLosses
+from rolloupe.formats.base import Format
 from rolloupe.formats.reading.file_damage import damage
 from rolloupe.index import OpenRun
 from rolloupe.model import Problem, RunInfo
 from rolloupe.query.engine import database
 from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.relation import Said
+from rolloupe.query.engine.relation import AnnotationOverlay
 
 UNMATCHED = """
-SELECT file, count(*), min(byte_start), arg_min(byte_length, byte_start) FROM said
+SELECT file, count(*), min(byte_start), arg_min(byte_length, byte_start) FROM annotations
 ANTI JOIN (SELECT uid FROM base UNION ALL SELECT trace_id FROM base) AS known USING (uid)
 GROUP BY file ORDER BY file
 """
 
 SHARE = 20
-"""Where a look took t, the next one is not before so many t: a run that grows must not be busy with this."""
+"""After a check that took t, the next one waits this many t: a growing run must not be busy with checks."""
 
 
 class ProblemsFound(NamedTuple):
-    """What was found, in which version of the index (none where it does not go by that), when, how long it took."""
+    """The problems of a check, the index version (None if independent of it), its time, and its duration."""
 
     found: Sequence[Problem]
     version: str
@@ -39,32 +39,31 @@ _lock = threading.Lock()
 
 
 def problems(run: OpenRun) -> list[Problem]:
-    """Every record that could not be read, what lies beside samples too, and annotations of no sample."""
-    return [*run.failures(texts=True), *unmatched(run), *beside(run), *run.snapshot().problems]
+    """Every unreadable record, including those of files beside the samples, and annotations of unknown samples."""
+    return [*run.failures(texts=True), *unmatched(run), *file_problems(run), *run.snapshot().problems]
 
 
 def problem_count(run: OpenRun) -> int:
-    """How many problems there are, those beyond what a segment lists included."""
-    return run.problem_count() + len(unmatched(run)) + len(beside(run))
+    """The number of problems, including those beyond a segment's list."""
+    return run.problem_count() + len(unmatched(run)) + len(file_problems(run))
 
 
 def unmatched(run: OpenRun) -> Sequence[Problem]:
-    """A problem for each file of annotations with lines about samples that are nowhere: the sample may yet come.
+    """A problem for each file of annotations with lines about unknown samples, which may still arrive.
 
-    Nothing is said before all was indexed once. Of a run that grows the answer may be a moment old.
+    The list is empty before the first complete index. For a growing run the answer may be a moment old.
     """
     return _looked(run, "unmatched", run.version, lambda last: _unmatched(run, last))
 
 
-def beside(run: OpenRun) -> Sequence[Problem]:
-    """What cannot be read of the files beside the samples, and what they say was never written. As `unmatched`."""
-    return _looked(run, "beside", "", lambda _: _beside(run.format, run.info))
+def file_problems(run: OpenRun) -> Sequence[Problem]:
+    """Damage in files beside the samples, and reports of records never written. Cached like `unmatched`."""
+    return _looked(run, "files", "", lambda _: _file_problems(run.format, run.info))
 
 
-def _beside(reader: Format, info: RunInfo) -> list[Problem]:
-    listed = reader.beside(info) if isinstance(reader, HasBeside) else []
-    found = [problem for source in listed for problem in damage(source)]
-    return found + (reader.losses(info) if isinstance(reader, TellsLosses) else [])
+def _file_problems(reader: Format, info: RunInfo) -> list[Problem]:
+    found = [problem for source in reader.trainer_files(info) for problem in damage(source)]
+    return found + reader.losses(info)
 
 
 def _looked(
@@ -88,8 +87,9 @@ def _unmatched(run: OpenRun, last: ProblemsFound | None) -> Sequence[Problem]:
     if not snapshot.annotations or not pieces:
         return []
     try:
-        answer = database.ask(run, Question(pieces, UNMATCHED, said=Said(snapshot.annotations, ["advantage"])))
-    except RolloupeError:  # too large for a question, or the index is being made again
+        overlay = AnnotationOverlay(snapshot.annotations, ["advantage"])
+        answer = database.ask(run, Question(pieces, UNMATCHED, overlay=overlay))
+    except RolloupeError:  # too large for a query, or the index is being rebuilt
         return last.found if last else []
     return [
         Problem(

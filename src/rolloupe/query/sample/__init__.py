@@ -1,1 +1,1 @@
-"""Questions about one sample: itself, its annotations, its siblings, its prompt at other steps."""
+"""Queries on one sample: itself, its annotations, its siblings, its prompt at other steps."""

@@ -1,7 +1,7 @@
-"""The answers of a group beside each other: what all of them begin with, and where each parts from one of them.
+"""The answers of a group side by side: their common beginning, and where each departs from a reference answer.
 
-An answer is what follows the prompt, turn by turn, as pieces of one kind. Two answers part at the first piece that
-differs in role, kind or text. What an answer has beyond `ANSWER_CHARS` is not compared, and the member says so.
+An answer is everything after the prompt, turn by turn, as pieces of one kind. Two answers part at the first piece that
+differs in role, kind or text. Text of an answer beyond `ANSWER_CHARS` is not compared, and the member records that.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,11 +18,11 @@ from rolloupe.query.sample import annotations
 from rolloupe.query.sample.load import GroupRow, counted, group_keys, group_rows
 
 MOST = 64
-"""Answers that are read at a time."""
+"""Number of answers to read at a time."""
 
 ALL_CHARS = 16_000_000
 ANSWER_CHARS = 2_000_000
-"""So much of one answer is compared at most; of many only so much that all of them stay below `ALL_CHARS`."""
+"""Maximum length of one answer to compare; with many answers less, so that all stay below `ALL_CHARS`."""
 
 PROMPT_CHARS = 100_000
 PIECES = 5000
@@ -46,12 +46,12 @@ class Spot(NamedTuple):
 
 
 class GroupAnswer(NamedTuple):
-    """One answer. `parts_at` is None where it says the same, is the one compared with, or has no answer."""
+    """One answer. `parts_at` is None if it equals the reference, is the reference, or has no answer."""
 
     key: SampleKey
     pieces: list[TextPiece]
     chars: int
-    """How long the answer is, all of it."""
+    """The full length of the answer."""
     left_out: int
     """Characters at its end that were not compared."""
     parts_at: Spot | None = None
@@ -62,7 +62,7 @@ class GroupAnswer(NamedTuple):
 class Compared(NamedTuple):
     """`members` from `offset` of `total`, each compared with `against`.
 
-    `common` is where the first of them parts: the beginning where none does.
+    `common` is the first place at which any of them parts: the beginning if none does.
     """
 
     total: int
@@ -72,7 +72,7 @@ class Compared(NamedTuple):
     """The one with the greatest reward, the first of several."""
     members: list[GroupAnswer]
     reference: GroupAnswer
-    """`against`, which need not be one of the page."""
+    """The reference, which need not be on the page."""
     common: Spot
     prompt: list[TextPiece]
     prompt_chars: int
@@ -91,7 +91,7 @@ def compared(
 ) -> Compared:
     """Read the members of a sample's group, `MOST` around it or those of `only`, and compare them.
 
-    They are compared with `against`, else with the best by reward. Raises `NotFound` where there is no such sample.
+    The reference is `against`, else the best by reward. Raises `NotFound` for an unknown sample.
     """
     rows = group_rows(run, key)
     pairs = list(zip(group_keys(run, key, rows), rows, strict=True))
@@ -154,7 +154,7 @@ def _divided(key: SampleKey, sample: Sample, limit: int) -> _Read:
 
 
 def pieces_of(turns: Sequence[Turn], first: int, limit: int) -> tuple[list[TextPiece], int]:
-    """The texts of some turns, up to a length and `PIECES`, and how long all are. `first` numbers the first turn."""
+    """The texts of some turns, up to a length and `PIECES`, and the length of all. `first` numbers the first turn."""
     found: list[TextPiece] = []
     chars = 0
     for number, turn in enumerate(turns, first):
@@ -180,7 +180,7 @@ def _placed(member: GroupAnswer, other: GroupAnswer) -> GroupAnswer:
 
 
 def parting(a: Sequence[TextPiece], b: Sequence[TextPiece]) -> Spot | None:
-    """Where two answers part, the same place in both; None where they do not."""
+    """The place where two answers part, the same in both; None if they do not."""
     for number, (own, other) in enumerate(zip(a, b, strict=False)):
         if (own.role, own.kind) != (other.role, other.kind):
             return Spot(number, 0)
@@ -190,5 +190,5 @@ def parting(a: Sequence[TextPiece], b: Sequence[TextPiece]) -> Spot | None:
 
 
 def chars_before(pieces: Sequence[TextPiece], spot: Spot) -> int:
-    """How many characters of an answer stand in front of a place."""
+    """The number of characters of an answer before a place."""
     return sum(len(piece.text) for piece in islice(pieces, spot.piece)) + spot.char

@@ -1,4 +1,4 @@
-"""One sample: found in the index, read whole from its source."""
+"""One sample: looked up in the index, read whole from its source."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rolloupe.errors import NotFound
-from rolloupe.formats.base import HasBeside
 from rolloupe.formats.reading import file_damage
 from rolloupe.index import OpenRun
 from rolloupe.model import Locator, Sample, SampleKey
@@ -17,6 +16,7 @@ from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import FILE_ORDER
 from rolloupe.query.engine.database import Question
 from rolloupe.query.sample import annotations
+from rolloupe.query.samples.former_ids import by_former_id
 
 OF_GROUP = """
 SELECT idx, launch, source, byte_start, byte_length, part, uid, reward FROM base
@@ -28,7 +28,7 @@ OWN = f"{OF_GROUP} AND idx = ? ORDER BY {FILE_ORDER}"
 
 @dataclass(frozen=True)
 class GroupRow:
-    """What the index says of a sample of a group."""
+    """The index's facts about a sample of a group."""
 
     index: str
     launch: int
@@ -38,7 +38,7 @@ class GroupRow:
 
 
 def group_rows(run: OpenRun, key: SampleKey) -> list[GroupRow]:
-    """The rows of a group as they stand in the files, earlier attempts included."""
+    """The rows of a group in file order, earlier attempts included."""
     return _rows(run, key, GROUP, [key.split, key.step, key.group])
 
 
@@ -54,13 +54,13 @@ def _row(
 
 
 def _question(run: OpenRun, key: SampleKey, sql: str, values: list[object]) -> Question | None:
-    """A question of the step of a key; None where there is no such step."""
+    """A query on the step of a key; None if there is no such step."""
     pieces = run.snapshot().holding([key.split], key.step, key.step)
     return Question(pieces, sql, values) if pieces and -(2**63) <= key.step < 2**63 else None
 
 
 def _table(run: OpenRun, key: SampleKey) -> pa.Table:
-    """The rows of a group as `group_rows` has them, as a table. Raises `NotFound` where there is no such step."""
+    """The rows of a group as in `group_rows`, as a table. Raises `NotFound` for an unknown step."""
     question = _question(run, key, GROUP, [key.split, key.step, key.group])
     if question is None:
         raise NotFound(f"no sample {key} in run {run.id!r}. Next: see the list of its samples")
@@ -72,7 +72,7 @@ def _made(table: pa.Table) -> list[GroupRow]:
 
 
 def _is_plain(run: OpenRun, key: SampleKey, table: pa.Table) -> bool:
-    """True where each sample of a group has an index of its own, and none is of an older launch."""
+    """True if each sample of a group has an index of its own, and none is of an older launch."""
     launches = pc.unique(table["launch"]).to_pylist()
     return {*launches} <= {0, _newest(run, key)} and pc.count_distinct(table["idx"]).as_py() == len(table)
 
@@ -91,19 +91,19 @@ def group_keys(run: OpenRun, key: SampleKey, rows: list[GroupRow]) -> list[Sampl
 
 
 def counted(run: OpenRun, key: SampleKey, rows: list[GroupRow]) -> list[bool]:
-    """Of each row of a group, whether it counts: what older launches recorded of the step does not."""
+    """For each row of a group, whether it counts: an older launch's records of the step do not."""
     newest = _newest(run, key)
     return [row.launch in (0, newest) for row in rows]
 
 
 def _newest(run: OpenRun, key: SampleKey) -> int:
-    """The launch that recorded a step last; 0 where none is told."""
+    """The launch that recorded a step last; 0 if the run names none."""
     sketch = run.snapshot().steps.get((key.split, key.step))
     return sketch.launch if sketch else 0
 
 
 def _chosen(run: OpenRun, key: SampleKey, rows: list[GroupRow]) -> GroupRow:
-    """Of rows in the order of their files the attempt that a key names. Raises `NotFound`."""
+    """Of rows in file order, the attempt that a key names. Raises `NotFound`."""
     own = sorted((row for row in rows if row.index == key.index), key=lambda row: row.launch)
     if not own or key.attempt > len(own):
         raise NotFound(f"no sample {key} in run {run.id!r}. Next: see the list of its samples")
@@ -111,12 +111,13 @@ def _chosen(run: OpenRun, key: SampleKey, rows: list[GroupRow]) -> GroupRow:
 
 
 def _alone(run: OpenRun, key: SampleKey) -> GroupRow:
-    """The row of a sample, found without its group, which may be large. Raises `NotFound`."""
+    """The row of a sample, looked up without its group, which may be large. Raises `NotFound`."""
     return _chosen(run, key, _rows(run, key, OWN, [*key.shared]))
 
 
+@by_former_id
 def locate(run: OpenRun, key: SampleKey) -> Locator:
-    """Where a sample lies. Raises `NotFound`, and `SourceChanged` where its file is gone."""
+    """The place of a sample. Raises `NotFound`, and `SourceChanged` if its file is gone."""
     locator = _alone(run, key).locator
     annotations.source_of(run, key, locator)
     return locator
@@ -126,13 +127,14 @@ def _loaded(run: OpenRun, key: SampleKey, row: GroupRow) -> Sample:
     return annotations.load(run, key, row.locator, annotations.places(run, [row.uid]).get(row.uid, []))
 
 
+@by_former_id
 def sample(run: OpenRun, key: SampleKey) -> Sample:
-    """One sample, whole, read from its source. Raises `NotFound`, and `SourceChanged` where the file was rewritten."""
+    """One whole sample, read from its source. Raises `NotFound`, and `SourceChanged` if the file was rewritten."""
     return _loaded(run, key, _alone(run, key))
 
 
 class Keys(Sequence[SampleKey]):
-    """The keys of a group in which no sample is an earlier attempt, made as they are asked for."""
+    """The keys of a group without earlier attempts, created on access."""
 
     def __init__(self, of: SampleKey, indices: pa.Array) -> None:
         self._of, self._indices = of, indices
@@ -154,23 +156,24 @@ class Keys(Sequence[SampleKey]):
         return isinstance(key, SampleKey) and self.place(key) >= 0
 
     def index(self, value: SampleKey, start: int = 0, stop: int | None = None) -> int:
-        """The place of a key. Raises `ValueError` where it has none from `start` on and before `stop`."""
+        """The place of a key. Raises `ValueError` if it is not between `start` and `stop`."""
         place = self.place(value)
         if not start <= place < (len(self) if stop is None else stop):
             raise ValueError(f"{value} is not in the group")
         return place
 
     def place(self, key: SampleKey) -> int:
-        """The place of a key, -1 where it has none."""
+        """The place of a key, -1 for an unknown one."""
         own = self._of
         is_of = (key.split, key.step, key.group, key.attempt) == (own.split, own.step, own.group, 0)
         return int(pc.index(self._indices, key.index).as_py()) if is_of else -1
 
 
+@by_former_id
 def sample_and_group(run: OpenRun, key: SampleKey) -> tuple[Sample, Sequence[SampleKey]]:
-    """One sample as `sample`, and its group as lists have it, in order, itself among them.
+    """One sample as in `sample`, and its group as in lists, in order, including the sample.
 
-    Of a group without earlier attempts, which may be very large, no more than the sample's own row is made an object.
+    Of a group without earlier attempts, which may be very large, only the sample's own row becomes an object.
     """
     table = _table(run, key)
     if _is_plain(run, key, table):
@@ -184,22 +187,22 @@ def sample_and_group(run: OpenRun, key: SampleKey) -> tuple[Sample, Sequence[Sam
     return _loaded(run, key, row), [one for one, of, counts in keys if counts or of is row]
 
 
+@by_former_id
 def raw(run: OpenRun, key: SampleKey) -> tuple[Locator, bytes]:
-    """Where a sample stands and its record's bytes, verbatim. Raises as `sample`."""
+    """The place of a sample and its record's bytes, verbatim. Raises as `sample`."""
     locator = _alone(run, key).locator
     return locator, run.format.raw(annotations.source_of(run, key, locator), locator)
 
 
 def read(run: OpenRun, file: str, start: int, length: int) -> bytes:
-    """Bytes of one of the run's files from `start` on, whatever they are; fewer where the file ends.
+    """Bytes of one of the run's files from `start` on, whatever they are; fewer at the end of the file.
 
-    `file` is a name as `Problem.source` and `Locator.source` have it. Raises `NotFound` for any other.
+    `file` is a name as in `Problem.source` and `Locator.source`. Raises `NotFound` for any other.
     """
     source = run.source(file)
     if source is not None:
         return run.format.read(source, max(0, start), max(0, length))
-    listed = run.format.beside(run.info) if isinstance(run.format, HasBeside) else []
-    found = next((one for one in listed if one.name == file), None)
+    found = next((one for one in run.format.trainer_files(run.info) if one.name == file), None)
     if found is None:
         raise NotFound(f"run {run.id!r} has no file {file!r}; `rolloupe doctor` names the files that have problems")
     return file_damage.read(found, max(0, start), max(0, length))

@@ -1,4 +1,4 @@
-"""Many samples, whole, one after another: for what copies a run, or takes samples out of it."""
+"""Many whole samples, one after another: for copying a run, or extracting samples."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias, TypeVar
@@ -11,14 +11,14 @@ from rolloupe.model import Locator, Sample, SampleKey, Texts
 from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import ATTEMPT_ORDER
 from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.keyed_table import Keyed
+from rolloupe.query.engine.keyed_table import KeyedTable
 from rolloupe.query.records import SampleItem, SampleQuery
 from rolloupe.query.sample import annotations
 from rolloupe.query.sample.load import sample
 from rolloupe.query.samples.pages import samples
 
 PAGE = 500
-"""Samples that are looked up at a time; one alone is held whole."""
+"""Number of samples to look up at a time; only one is in memory as a whole."""
 
 PLACES = f"""
 , numbered AS (SELECT base.*, row_number() OVER (of_key ORDER BY {ATTEMPT_ORDER}) AS n, count(*) OVER of_key AS most
@@ -28,7 +28,7 @@ SELECT nth, source, byte_start, byte_length, part, uid
 FROM asked JOIN numbered ON grp = own_group AND idx = own_index AND n = if(own_attempt = 0, most, own_attempt)
 ORDER BY nth
 """
-"""Where the samples of a page lie."""
+"""The places of the samples of a page."""
 
 
 OF_STEP = f"""
@@ -36,29 +36,29 @@ SELECT grp, idx, byte_length, uid, {ATTEMPT_ORDER} FROM rows WHERE split = ? AND
 """
 
 MOST = 2**20
-"""Places that are held, some hundred bytes each: of a larger step each sample is asked for by itself."""
+"""Number of places to hold, some hundred bytes each: a larger step is looked up sample by sample."""
 
 
 T = TypeVar("T")
 Load: TypeAlias = Callable[[OpenRun, SampleKey, Locator, Sequence[Locator]], T]
-"""Reads something of a sample at a place, with the places of its annotations."""
+"""Reads some data of a sample at a place, given the places of its annotations."""
 
 ATTEMPTS = tuple(ATTEMPT_ORDER.split(", "))
 NO_PLACES = pa.table({"grp": pa.array([], pa.string()), "idx": pa.array([], pa.string())})
 
 
 class _Step(NamedTuple):
-    """What a reader knows of the step that it was asked for last."""
+    """A reader's knowledge about the step that it read last."""
 
     of: tuple[str, int, str]
     """Split, step, and the version of the run."""
-    places: Keyed | None = None
-    """By group and index: where a sample lies, and its uid. None until a second sample is asked for."""
-    noted: Keyed | None = None
-    """By uid: where annotations stand, oldest first. None where there are none."""
+    places: KeyedTable | None = None
+    """By group and index: the place of a sample, and its uid. None until a second sample is requested."""
+    noted: KeyedTable | None = None
+    """By uid: the places of annotations, oldest first. None without annotations."""
 
     def place(self, key: SampleKey) -> tuple[Locator, str] | None:
-        """Where the sample of a key lies, and its uid; of several attempts the last. None where that is not known."""
+        """The place of a key's sample, and its uid; the last of several attempts. None if unknown."""
         rows = self.places.rows(key.group, key.index) if self.places and not key.attempt else []
         if not rows:
             return None
@@ -67,13 +67,13 @@ class _Step(NamedTuple):
         return found, last["uid"]
 
     def notes(self, uid: str) -> list[Locator]:
-        """Where the annotations of a sample stand."""
+        """The places of a sample's annotations."""
         rows = self.noted.rows(uid) if self.noted and uid else []
         return [Locator(source=row["file"], start=row["byte_start"], length=row["byte_length"]) for row in rows]
 
 
 class Reader:
-    """Reads samples as `query.sample` does; where two of a step are asked for in turn, the step is looked up once.
+    """Reads samples like `query.sample`; for consecutive samples of one step, it looks the step up once.
 
     Threads may share a reader.
     """
@@ -83,15 +83,15 @@ class Reader:
         self._last: _Step | None = None
 
     def __call__(self, key: SampleKey) -> Sample:
-        """One sample. Raises `NotFound`, and `SourceChanged` where its file was rewritten."""
+        """One sample. Raises `NotFound`, and `SourceChanged` if its file was rewritten."""
         return self._read(key, annotations.load, lambda: sample(self._run, key))
 
     def texts(self, key: SampleKey) -> Texts:
-        """The texts of one sample, which takes less than all of it. Raises as a call of the reader."""
+        """The texts of one sample, which is cheaper than the whole sample. Raises as a call of the reader."""
         return self._read(key, annotations.load_texts, lambda: annotations.texts_of(sample(self._run, key)))
 
     def _read(self, key: SampleKey, load: Load[T], alone: Callable[[], T]) -> T:
-        """Read by the places of a step that is known, else by `alone`."""
+        """Read by the places of a known step, else by `alone`."""
         of = (key.split, key.step, self._run.version)
         last = self._last
         if last is None or last.of != of:
@@ -106,24 +106,24 @@ class Reader:
         try:
             return load(self._run, key, locator, last.notes(uid))
         except SourceChanged:
-            return alone()  # the file was written again since it was looked up
+            return alone()  # the file was rewritten since the look-up
 
     def _looked_up(self, of: tuple[str, int, str]) -> _Step:
         split, step, _ = of
         snapshot = self._run.snapshot()
         sketch = snapshot.steps.get((split, step))
         if sketch is None or sketch.rows > MOST:
-            return _Step(of, Keyed(NO_PLACES, ("grp", "idx")))
+            return _Step(of, KeyedTable(NO_PLACES, ("grp", "idx")))
         rows = database.table(self._run, Question(snapshot.holding([split], step, step), OF_STEP, [split, step]))
         noted = annotations.noted(self._run, rows["uid"])
-        return _Step(of, Keyed(rows, ("grp", "idx")), None if noted is None else Keyed(noted, ("uid",)))
+        return _Step(of, KeyedTable(rows, ("grp", "idx")), None if noted is None else KeyedTable(noted, ("uid",)))
 
 
 def whole(run: OpenRun, split: str, step: int) -> Iterator[Sample]:
-    """Yield the samples of a step, read from their files, those of a group side by side: all that its means count.
+    """Yield the samples of a step, read from their files, group by group: all samples in its means.
 
-    What annotations say of a sample (advantage, why it was discarded, metrics, tags) is in its row. Raises
-    `SourceChanged` where a file was rewritten meanwhile.
+    A sample's row includes its annotations (advantage, why it was discarded, metrics, tags). Raises `SourceChanged` if
+    a file was rewritten meanwhile.
     """
     offset = 0
     while True:

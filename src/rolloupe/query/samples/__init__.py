@@ -1,1 +1,1 @@
-"""Lists of samples and of groups: what is in them, in which order, and what each row shows."""
+"""Lists of samples and of groups: their contents, their order, and the fields of each row."""

@@ -1,7 +1,7 @@
 """Lists of groups: a page of them, each with its samples and chosen columns of these.
 
-Which groups there are, and in what order, is asked once for several steps and kept (`Heads`); what is shown of a page
-is asked of its own steps alone.
+One query determines the groups of several steps and their order, and a cache keeps it (`Heads`); the fields of a page
+come from its own steps alone.
 """
 
 from collections.abc import Sequence
@@ -16,16 +16,16 @@ from rolloupe.index import OpenRun, Piece, Snapshot
 from rolloupe.model import SampleKey
 from rolloupe.query.engine import database
 from rolloupe.query.engine.cache import AnswerCache
-from rolloupe.query.engine.compile import FILE_ORDER, by_value, terms_of
+from rolloupe.query.engine.compile import FILE_ORDER, by_value, compile_query
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import column, is_number
 from rolloupe.query.engine.relation import PLACE, mean_of
 from rolloupe.query.records import SampleQuery, Stats
 from rolloupe.query.samples.list_items import KEY, ORDER, attempts_of
-from rolloupe.query.samples.pages import in_known_splits, stamp_of
+from rolloupe.query.samples.pages import in_known_splits, pending, stamp_of
 
 MAX_MEMBERS = 1000
-"""Samples of a group that a page names; of more it tells how many there are."""
+"""Maximum number of samples of a group that a page names; of larger groups it gives the size."""
 
 KEPT_BYTES = 64 * 2**20
 
@@ -33,7 +33,7 @@ Cell = float | int | str | None
 
 
 class Group(NamedTuple):
-    """Samples of a query that share a prompt at a step. `first` samples of the list stand before it."""
+    """Samples of a query that share a prompt at a step. `first` samples of the list precede it."""
 
     key: tuple[str, int, str]
     """Split, step and group."""
@@ -49,21 +49,23 @@ class Group(NamedTuple):
     cells: list[list[Cell]]
     """By column, a value for each member."""
     discarded: str = ""
-    """Why samples of it were not trained on, the most frequent reason; empty where all were."""
+    """The most frequent reason why its samples were discarded; empty if all were trained on."""
 
 
 class GroupPage(NamedTuple):
-    """A page of groups: `total` groups there are, of `samples` samples."""
+    """A page of groups: `total` groups, of `samples` samples."""
 
     total: int
     samples: int
     offset: int
     groups: list[Group]
     stamp: int = 0
+    pending: int = 0
+    """As of `SamplePage`."""
 
 
 class Heads(NamedTuple):
-    """The groups of a query in order, without what is shown of them: parallel arrays."""
+    """The groups of a query in order, without their fields: parallel arrays."""
 
     steps: NDArray[np.int64]
     names: NDArray[np.uint64]
@@ -73,7 +75,7 @@ class Heads(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """What it takes to keep it."""
+        """The memory that it takes."""
         return sum(column.nbytes for column in self)
 
 
@@ -85,8 +87,8 @@ def groups_page(
 ) -> GroupPage:
     """A page of groups; offset and limit count groups. Raises as `samples`.
 
-    `sort` orders the groups by the mean of a column, and the samples of each by the column itself. With `around`, the
-    page on which the group of this sample is (the asked-for one where it is on none).
+    `sort` orders the groups by the mean of a column, and the samples of each by the column itself. `around` selects the
+    page with the group of this sample (the requested page if none has it).
     """
     snapshot = run.snapshot()
     query = in_known_splits(snapshot, query)
@@ -101,14 +103,21 @@ def groups_page(
     page = slice(query.offset, stop)
     own = Heads(heads.steps[page], heads.names[page], heads.sizes[page], heads.firsts[page])
     found = _shown(run, snapshot, query, columns, own)
-    return GroupPage(len(heads.steps), int(heads.sizes.sum()), query.offset, found, stamp_of(snapshot, query))
+    return GroupPage(
+        len(heads.steps),
+        int(heads.sizes.sum()),
+        query.offset,
+        found,
+        stamp_of(snapshot, query),
+        pending(snapshot, query),
+    )
 
 
 HASH = "hash(split, step, grp)"
 
 
 def _place_of(run: OpenRun, snapshot: Snapshot, heads: Heads, key: SampleKey) -> int | None:
-    """The place of a sample's group; None where it has none."""
+    """The place of a sample's group; None if it has none."""
     pieces = snapshot.holding([key.split], key.step, key.step)
     if not pieces or not -(2**63) <= key.step < 2**63:
         return None
@@ -121,7 +130,7 @@ def _place_of(run: OpenRun, snapshot: Snapshot, heads: Heads, key: SampleKey) ->
 def _made(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Heads:
     by_index = query.sort == "index"
     pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
-    terms = terms_of(snapshot, query, by_group=False)
+    terms = compile_query(snapshot, query, by_group=False)
     if not pieces:
         none = np.empty(0, np.int64)
         return Heads(none, np.empty(0, np.uint64), none, none)
@@ -129,7 +138,7 @@ def _made(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Heads:
     is_text = not by_index and not is_number(snapshot, query.sort)
     value = f"min({own})" if is_text or by_index else mean_of(f"{own}::DOUBLE")
     way = "DESC" if query.descending else "ASC"
-    # within a step files are numbered in their order; a group begins where its first sample stands
+    # within a step files are numbered in order; a group begins at its first sample
     lead = f"min(({PLACE[0]} << 32) | {PLACE[1]})"
     one_step = query.step_min is not None and query.step_min == query.step_max
     lead = f"min(row({FILE_ORDER}))" if one_step else lead
@@ -138,7 +147,7 @@ def _made(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Heads:
     SELECT any_value(step), {HASH}, count(*), {value} AS value, {lead} AS lead, any_value(split) AS side
     FROM own GROUP BY {HASH} ORDER BY value {way} NULLS LAST,
     side <> 'train' {index_way}, side {index_way}, any_value(step) {index_way}, lead {index_way}"""
-    table = database.table(run, Question(pieces, sql, terms.where.values, terms.named, said=terms.said))
+    table = database.table(run, Question(pieces, sql, terms.where.values, terms.named, overlay=terms.overlay))
     steps, names, sizes = (table.columns[n].combine_chunks().to_numpy(zero_copy_only=False) for n in range(3))
     sizes = sizes.astype(np.int64)
     return Heads(steps.astype(np.int64), names.astype(np.uint64), sizes, np.cumsum(sizes) - sizes)
@@ -148,9 +157,9 @@ def _shown(run: OpenRun, snapshot: Snapshot, query: SampleQuery, columns: Sequen
     if not len(heads.steps):
         return []
     own = replace(query, step_min=int(heads.steps.min()), step_max=int(heads.steps.max()), sort="index")
-    said = ["discarded"] if snapshot.says_discarded else []
+    said = ["discarded"] if snapshot.annotates_discarded else []
     sort = [] if query.sort == "index" else [query.sort]
-    terms = terms_of(snapshot, own, by_group=False, also=[*columns, *said, *sort])
+    terms = compile_query(snapshot, own, by_group=False, also=[*columns, *said, *sort])
     inside = ", ".join([*([by_value(snapshot, query)] if sort else []), FILE_ORDER])
     pieces = _pieces(snapshot, query, set(heads.steps.tolist()))
     wanted = pa.table({"nth_group": pa.array(range(len(heads.names)), pa.int64()), "head": heads.names})
@@ -161,7 +170,7 @@ def _shown(run: OpenRun, snapshot: Snapshot, query: SampleQuery, columns: Sequen
 
     def asked(sql: str) -> pa.Table:
         question = Question(
-            pieces, f"{base} {sql}", terms.where.values, terms.named, tables={"heads": wanted}, said=terms.said
+            pieces, f"{base} {sql}", terms.where.values, terms.named, tables={"heads": wanted}, overlay=terms.overlay
         )
         return database.table(run, question)
 

@@ -1,32 +1,32 @@
-"""What lists show of samples whose places are known: columns of the index, annotations, and which attempt each is."""
+"""Items of lists, for samples with known places: columns of the index, annotations, and the attempt of each."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from rolloupe.index import OpenRun, Snapshot, metric_column, tag_column
-from rolloupe.index.segments.columns import SAID
+from rolloupe.columns import ANNOTATED, LISTED
+from rolloupe.derive import PREFIX
+from rolloupe.index import OpenRun, Piece, Snapshot, metric_column, tag_column
+from rolloupe.index.segments.columns import derived_column, derived_metric, sql_type
 from rolloupe.model import SampleKey
 from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import ATTEMPT_ORDER
 from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.relation import PLACE, RowPlace, Said, quote
+from rolloupe.query.engine.relation import PLACE, AnnotationOverlay, Column, RowPlace, quote
 from rolloupe.query.records import SampleItem
 
 KEY = ("split", "step", "grp", "idx")
 ORDER = tuple(ATTEMPT_ORDER.split(", "))
 
-ITEM = (
-    *KEY, "uid", "reward", "advantage", "status", "turns", "prompt_tokens",
-    "response_tokens", "total_tokens", "response_chars", "env", "discarded", "prompt_preview", "response_preview",
-    "response_end",
-)  # fmt: skip
+ITEM = tuple(column.column for column in LISTED)
+FIELDS = {column.column: column.name for column in LISTED if column.column not in KEY}
+"""The fields of `SampleItem` by the columns of the index."""
 
-FACES = {"grp": "group", "idx": "index", "prompt_preview": "prompt", "response_preview": "response"}
-NAMES = tuple(FACES.get(name, name) for name in ITEM if name != "response_end")
-"""The columns of `ITEM` by the names that a person knows; how a response ends is for lists alone."""
+NAMES = {column.column: column.name for column in LISTED if column.is_exported}
+"""The names of columns in tables."""
 
 
 class ListRows(NamedTuple):
@@ -36,30 +36,53 @@ class ListRows(NamedTuple):
     metrics: tuple[str, ...]
     tags: tuple[str, ...]
     attempts: dict[int, int]
-    """By `nth`, for what is an earlier attempt: its number, from 1."""
+    """By `nth`, for earlier attempts: the number of the attempt, from 1."""
+    derived: tuple[str, ...] = ()
+    """The derived metrics in `rows`."""
 
 
-def shown(run: OpenRun, snapshot: Snapshot, places: Sequence[RowPlace]) -> Iterator[ListRows]:
-    """Look up what is shown of samples, wide rows apart from narrow ones. `nth` is the place in `places`."""
-    said, said_tags = snapshot.said_names()
-    told = Said(snapshot.annotations, [*SAID, *map(metric_column, said), *map(tag_column, said_tags)], places=True)
+def list_rows(
+    run: OpenRun, snapshot: Snapshot, places: Sequence[RowPlace], names: Iterable[str] = ()
+) -> Iterator[ListRows]:
+    """Look up the items of samples, wide rows apart from narrow ones. `nth` is the place in `places`.
+
+    `names` are requested columns: the result has no other derived metrics.
+    """
+    derived = tuple(dict.fromkeys(filter(None, map(derived_metric, names))))
+    newer_metrics, newer_tags = snapshot.annotated_names()
+    newer = [*ANNOTATED, *map(metric_column, newer_metrics), *map(tag_column, newer_tags)]
+    overlay = AnnotationOverlay(snapshot.annotations, newer, places=True)
     alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[int]] = defaultdict(list)
     for nth, (piece, _) in enumerate(places):
-        alike[tuple(sorted({*piece.metrics, *said})), tuple(sorted({*piece.tags, *said_tags}))].append(nth)
-    for (metrics, tags), own in alike.items():
-        at = [places[nth] for nth in own]
+        kinds = tuple(sorted({*piece.metrics, *newer_metrics})), tuple(sorted({*piece.tags, *newer_tags}))
+        alike[kinds].append(nth)
+    for (metrics, tags), numbers in alike.items():
+        at = [places[nth] for nth in numbers]
         pieces = list({id(piece): piece for piece, _ in at}.values())
         columns = ", ".join(map(quote, (*ORDER, *ITEM, *map(metric_column, metrics), *map(tag_column, tags))))
         sql = f"SELECT nth, {columns} FROM rows JOIN places USING ({', '.join(PLACE)})"
-        rows = database.table(run, Question(pieces, sql, said=told, at=at))
-        rows = rows.set_column(0, "nth", pa.array(own, pa.int64()).take(rows["nth"].combine_chunks()))
-        yield ListRows(rows, metrics, tags, attempts_of(run, snapshot, rows))
+        rows = database.table(run, Question(pieces, sql, overlay=overlay, at=at))
+        rows = rows.set_column(0, "nth", pa.array(numbers, pa.int64()).take(rows["nth"].combine_chunks()))
+        attempts = attempts_of(run, snapshot, rows)
+        if derived:
+            values = _derived(run, pieces, at, derived).take(pc.index_in(rows["nth"], pa.array(numbers, pa.int64())))
+            for name in values.column_names:
+                rows = rows.append_column(name, values[name])
+        yield ListRows(rows, metrics, tags, attempts, derived)
+
+
+def _derived(run: OpenRun, pieces: Sequence[Piece], at: Sequence[RowPlace], names: Sequence[str]) -> pa.Table:
+    """The derived metrics of some rows, in their order."""
+    columns = [Column(name, sql_type(name)) for name in map(derived_column, names)]
+    sql = f"""SELECT {", ".join(quote(one.name) for one in columns)}
+        FROM base JOIN places USING ({", ".join(PLACE)}) ORDER BY nth"""
+    return database.table(run, Question(pieces, sql, named=columns, at=at))
 
 
 def attempts_of(run: OpenRun, snapshot: Snapshot, rows: pa.Table) -> dict[int, int]:
-    """Of samples that share a key all but the last are earlier attempts. Their numbers, by `nth`.
+    """Number the earlier attempts, by `nth`: of samples that share a key, all but the last.
 
-    `rows` has `nth`, `KEY` and `ORDER`. What older launches recorded is none of the rows, and counts in the numbers.
+    `rows` has `nth`, `KEY` and `ORDER`. An older launch's records are not among the rows, but count in the numbers.
     """
     keys = zip(rows["split"].to_pylist(), rows["step"].to_pylist(), strict=True)
     steps = dict(zip(rows["nth"].to_pylist(), keys, strict=True))
@@ -73,44 +96,47 @@ def attempts_of(run: OpenRun, snapshot: Snapshot, rows: pa.Table) -> dict[int, i
     return dict(database.ask(run, Question(list(pieces.values()), sql, tables={"shown": own})))
 
 
-def items(found: Iterable[ListRows]) -> list[SampleItem]:
+def items(some: Iterable[ListRows]) -> list[SampleItem]:
     """The samples as records, in order."""
-    numbered = [pair for one in found for pair in _items(one)]
+    numbered = [pair for one in some for pair in _items(one)]
     return [item for _, item in sorted(numbered, key=lambda pair: pair[0])]
 
 
 def _items(one: ListRows) -> Iterator[tuple[int, SampleItem]]:
-    first_item = 1 + len(ORDER)
-    first_metric = first_item + len(ITEM)
-    first_tag = first_metric + len(one.metrics)
-    columns = [column.to_pylist() for column in one.rows.columns]
-    for record in zip(*columns, strict=True):
-        nth, fixed = record[0], record[first_item + len(KEY) : first_metric]
-        split, step, group, index = record[first_item : first_item + len(KEY)]
-        numbers = _present(one.metrics, record[first_metric:first_tag])
-        words = _present(one.tags, record[first_tag:])
-        yield (
-            nth,
-            SampleItem._make([SampleKey(split, step, group, index, one.attempts.get(nth, 0)), *fixed, numbers, words]),
-        )
+    rows, nths = one.rows, one.rows["nth"].to_pylist()
+    values = {name: rows[column].to_pylist() for column, name in FIELDS.items()}
+    values["key"] = _keys(one)
+    values["derived"] = _present(rows, {derived_column(name): name for name in one.derived})
+    values["metrics"] = _present(rows, {metric_column(name): name for name in one.metrics})
+    values["tags"] = _present(rows, {tag_column(name): name for name in one.tags})
+    records = zip(*(values[name] for name in SampleItem._fields), strict=True)
+    yield from zip(nths, map(SampleItem._make, records), strict=True)
 
 
-def _present(names: tuple[str, ...], values: Sequence[Any]) -> dict[str, Any]:
-    return {name: value for name, value in zip(names, values, strict=True) if value is not None}
+def _keys(one: ListRows) -> list[SampleKey]:
+    records = zip(*(one.rows[name].to_pylist() for name in ("nth", *KEY)), strict=True)
+    return [SampleKey(*shared, one.attempts.get(nth, 0)) for nth, *shared in records]  # type: ignore[call-arg]
 
 
-def table(found: Iterable[ListRows]) -> pa.Table:
-    """The samples as a table, in order: `id`, and the columns under the names that a person knows."""
+def _present(rows: pa.Table, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The existing values of each row, by name."""
+    if not names:
+        return [{} for _ in range(len(rows))]
+    records = zip(*(rows[column].to_pylist() for column in names), strict=True)
+    return [
+        {name: value for name, value in zip(names.values(), record, strict=True) if value is not None}
+        for record in records
+    ]
+
+
+def table(some: Iterable[ListRows]) -> pa.Table:
+    """The samples as a table, in order: `id`, and the columns under the names that people use."""
     tables = []
-    for one in found:
-        keys = [one.rows[name].to_pylist() for name in ("nth", *KEY)]
-        ids = [
-            str(SampleKey(split, step, group, index, one.attempts.get(nth, 0)))
-            for nth, split, step, group, index in zip(*keys, strict=True)
-        ]
-        names = ["nth", "id", *NAMES]
-        names += [name if name not in names else f"metric.{name}" for name in one.metrics]
-        names += [name if name not in names else f"tag.{name}" for name in one.tags]
-        bare = one.rows.drop_columns([*ORDER, "response_end"])
-        tables.append(bare.add_column(1, "id", pa.array(ids, pa.string())).rename_columns(names))
+    for one in some:
+        columns = {"nth": one.rows["nth"], "id": pa.array(map(str, _keys(one)), pa.string())}
+        columns |= {name: one.rows[column] for column, name in NAMES.items()}
+        for kind, names, stored in (("metric", one.metrics, metric_column), ("tag", one.tags, tag_column)):
+            columns |= {name if name not in columns else f"{kind}.{name}": one.rows[stored(name)] for name in names}
+        columns |= {f"{PREFIX}{name}": one.rows[derived_column(name)] for name in one.derived}
+        tables.append(pa.table(columns))
     return pa.concat_tables(tables, promote_options="permissive").sort_by("nth").drop_columns(["nth"])

@@ -1,7 +1,8 @@
-"""A query's samples as a list that can be opened at any place: which rows of the index stand from here to there.
+"""A query's samples as a list with random access: any range of it yields rows of the index.
 
-Sorted by a number a list is made once and kept, and its first page is told before that; in the order of the run it is
-cut by steps, whose sizes are known, so that a page costs its own steps; sorted by text DuckDB finds each page.
+A list sorted by a number is sorted once and cached, and its first page is ready before that. In the order of the run, a
+list is divided into steps of known size, so that a page costs only its own steps. Sorted by text, DuckDB finds each
+page.
 """
 
 from bisect import bisect_right
@@ -16,20 +17,20 @@ from rolloupe.index import OpenRun, Snapshot, StepKey
 from rolloupe.model import SampleKey
 from rolloupe.query.engine import database
 from rolloupe.query.engine.cache import AnswerCache
-from rolloupe.query.engine.compile import Terms, is_one_step, number_of, terms_of
+from rolloupe.query.engine.compile import CompiledQuery, compile_query, is_one_step, number_of
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.relation import PLACE, RowPlace
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.sample.load import locate
 from rolloupe.query.samples.sorting import order_of
-from rolloupe.query.samples.top_steps import foremost
+from rolloupe.query.samples.top_steps import top_steps
 
 KEPT_BYTES = 256 * 2**20
-"""What lists that are kept may take together."""
+"""Total size of cached lists."""
 
 
 FIRST = 200
-"""Samples at the top of a list that are looked for before the whole is sorted."""
+"""Number of samples at the top of a list to look for before sorting the whole."""
 
 
 class Listing(Protocol):
@@ -37,28 +38,28 @@ class Listing(Protocol):
 
     @property
     def snapshot(self) -> Snapshot:
-        """The run as it was when the list was made: the pieces of its places are of then."""
+        """The run when the list was made: its places refer to the pieces of that time."""
 
     @property
     def total(self) -> int:
-        """How many samples there are."""
+        """The number of samples."""
 
     @property
     def nbytes(self) -> int:
-        """What it takes to keep it."""
+        """The memory that it takes."""
 
     def page(self, run: OpenRun, offset: int, limit: int) -> list[RowPlace]:
-        """The rows from `offset` on, fewer at the end. `run` is the run that the list is of, wherever it is taken."""
+        """The rows from `offset` on, fewer at the end. `run` is the run of the list, wherever the list comes from."""
 
     def place_of(self, run: OpenRun, key: SampleKey) -> int | None:
-        """Where a sample stands, None where it is not in the list."""
+        """The place of a sample, None if it is not in the list."""
 
 
 kept: AnswerCache[Listing] = AnswerCache(KEPT_BYTES, lambda one: one.nbytes)
 
 
 def listed(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Listing:
-    """The list of a query, whose `offset` and `limit` are left aside. Raises `BadQuery`, as `terms_of`."""
+    """The list of a query, ignoring its `offset` and `limit`. Raises `BadQuery`, as `compile_query`."""
     number = number_of(snapshot, query.sort)
     asked = replace(query, offset=0, limit=None)
     if is_one_step(query) or (query.sort != "index" and number is None):
@@ -72,13 +73,13 @@ def listed(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Listing:
 
 
 class ByNumber:
-    """A list that a number sorts: its first page, of whole steps, is told without a look at all of them."""
+    """A list sorted by a number: its first page, of whole steps, needs no look at all samples."""
 
     nbytes = 0
 
     def __init__(self, run: OpenRun, snapshot: Snapshot, query: SampleQuery, number: str) -> None:
         self._run, self.snapshot, self._query, self._number = run, snapshot, query, number
-        told = query.trained is None or (query.trained and not snapshot.says_discarded)
+        told = query.trained is None or (query.trained and not snapshot.annotates_discarded)
         self.is_of_steps = told and not query.where and query.group is None
         self._steps = _steps(snapshot, replace(query, descending=False)) if self.is_of_steps else []
 
@@ -92,20 +93,20 @@ class ByNumber:
 
     @property
     def total(self) -> int:
-        """How many samples there are."""
+        """The number of samples."""
         found = [self.snapshot.steps[key] for key in self._steps]
         return sum(sketch.trained if self._query.trained else sketch.rows for sketch in found)
 
     def page(self, run: OpenRun, offset: int, limit: int) -> list[RowPlace]:
         """The rows from `offset` on."""
         stop = min(offset + limit, self.total)
-        first = foremost(self.snapshot, self._query, self._steps, stop) if 0 < stop <= FIRST else None
+        first = top_steps(self.snapshot, self._query, self._steps, stop) if 0 < stop <= FIRST else None
         if first is None:
             return self.whole.page(run, offset, limit)
         return order_of(run, self.snapshot, self._query, self._number, first).page(run, offset, stop - offset)
 
     def place_of(self, run: OpenRun, key: SampleKey) -> int | None:
-        """Where a sample stands."""
+        """The place of a sample."""
         return self.whole.place_of(run, key)
 
 
@@ -116,12 +117,12 @@ class BySql:
 
     def __init__(self, run: OpenRun, snapshot: Snapshot, query: SampleQuery, *, by_group: bool | None = None) -> None:
         self._run, self.snapshot, self._query = run, snapshot, query
-        self._terms = terms_of(snapshot, query, by_group=by_group)
+        self._terms = compile_query(snapshot, query, by_group=by_group)
         self._pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
 
     @property
     def total(self) -> int:
-        """How many samples there are."""
+        """The number of samples."""
         query = self._query
         if not _is_narrowed(query):
             return sum(self.snapshot.steps[key].rows for key in _steps(self.snapshot, query))
@@ -136,7 +137,7 @@ class BySql:
         return [reading.place(file, row) for file, row in zip(*(c.to_pylist() for c in answer.columns), strict=True)]
 
     def place_of(self, run: OpenRun, key: SampleKey) -> int | None:
-        """Where a sample stands."""
+        """The place of a sample."""
         try:
             locator = locate(run, key)
         except (NotFound, SourceChanged):
@@ -151,22 +152,22 @@ class BySql:
 
     def _question(self, sql: str, *values: object) -> Question:
         terms = self._terms
-        return Question(self._pieces, sql, [*terms.where.values, *values], terms.named, said=terms.said)
+        return Question(self._pieces, sql, [*terms.where.values, *values], terms.named, overlay=terms.overlay)
 
 
 class ByStep:
-    """A list in the order of the run: steps one after another, within each the samples of a group together."""
+    """A list in the order of the run: steps one after another, and within each the samples of a group together."""
 
     def __init__(self, snapshot: Snapshot, query: SampleQuery, counts: dict[StepKey, int]) -> None:
         self.snapshot, self._query = snapshot, query
-        terms_of(snapshot, query)  # a query that means nothing is refused now
+        compile_query(snapshot, query)  # refuse an invalid query now
         self._steps = [key for key in _steps(snapshot, query) if counts.get(key)]
         self._begins = [0, *accumulate(counts[key] for key in self._steps)]
         self.nbytes = 256 * len(self._steps)
 
     @property
     def total(self) -> int:
-        """How many samples there are."""
+        """The number of samples."""
         return self._begins[-1]
 
     def page(self, run: OpenRun, offset: int, limit: int) -> list[RowPlace]:
@@ -180,7 +181,7 @@ class ByStep:
         return found
 
     def place_of(self, run: OpenRun, key: SampleKey) -> int | None:
-        """Where a sample stands."""
+        """The place of a sample."""
         try:
             number = self._steps.index((key.split, key.step))
         except ValueError:
@@ -205,18 +206,18 @@ class ByStep:
 
 
 def _is_narrowed(query: SampleQuery) -> bool:
-    """True where a query asks for some of the samples of its steps alone."""
+    """True if a query selects only some of the samples of its steps."""
     return bool(query.where) or query.group is not None or query.trained is not None
 
 
 def _counted(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> dict[StepKey, int]:
-    """How many samples of each step a query finds."""
+    """The number of samples of each step that match a query."""
     pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
     if not pieces:
         return {}
-    terms: Terms = terms_of(snapshot, query, by_group=False)
+    terms: CompiledQuery = compile_query(snapshot, query, by_group=False)
     sql = f"SELECT split, step, count(*) FROM rows WHERE {terms.where.sql} GROUP BY ALL"
-    answer = database.ask(run, Question(pieces, sql, terms.where.values, terms.named, said=terms.said))
+    answer = database.ask(run, Question(pieces, sql, terms.where.values, terms.named, overlay=terms.overlay))
     return {(split, step): count for split, step, count in answer}
 
 

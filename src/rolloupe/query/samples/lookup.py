@@ -1,4 +1,4 @@
-"""Samples that are named: by their ids, or by what their framework calls them."""
+"""Samples by name: by their ids, or by their framework's names."""
 
 from collections.abc import Sequence
 
@@ -12,12 +12,13 @@ from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.relation import PLACE
 from rolloupe.query.records import SampleItem
 from rolloupe.query.samples import list_items
+from rolloupe.query.samples.former_ids import current_ids
 
 BATCH = 2000
-"""Samples that are looked up at a time."""
+"""Number of samples to look up at a time."""
 
 MANY = 50_000
-"""At most so many where each takes little."""
+"""Maximum number if each takes little."""
 
 BY_KEY = f"""
 SELECT {", ".join(PLACE)} FROM rows
@@ -31,7 +32,14 @@ BY_UID = f"SELECT {', '.join(PLACE)} FROM rows WHERE uid IN (SELECT own_uid FROM
 
 
 def named(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, SampleItem]:
-    """What the index knows of these samples; those that the run has not are left out."""
+    """Items of these samples, by the given ids; ids that the run lacks are left out."""
+    found = _named(run, keys)
+    current = current_ids(run, [key for key in keys if key not in found])
+    items = _named(run, list(current.values())) if current else {}
+    return found | {former: items[key] for former, key in current.items() if key in items}
+
+
+def _named(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, SampleItem]:
     found: dict[SampleKey, SampleItem] = {}
     for first in range(0, len(keys), BATCH):
         batch = [key for key in keys[first : first + BATCH] if -(2**63) <= key.step < 2**63]
@@ -49,7 +57,7 @@ def named(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, SampleItem
 
 
 def responses(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, tuple[SampleKey, str]]:
-    """How the responses of many samples begin, with their keys; those that the run has not are left out."""
+    """The beginnings of the responses of many samples, with their keys; keys that the run lacks are left out."""
     found: dict[SampleKey, tuple[SampleKey, str]] = {}
     current = [key for key in keys if not key.attempt and -(2**63) <= key.step < 2**63]
     for first in range(0, len(current), MANY):
@@ -62,7 +70,7 @@ def responses(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, tuple[
 
 
 def _asked(run: OpenRun, batch: Sequence[SampleKey]) -> Question | None:
-    """The question for the responses of a batch; None where the run has none of their steps."""
+    """The query for the responses of a batch; None if the run has none of their steps."""
     snapshot = run.snapshot()
     steps = {(key.split, key.step) for key in batch}
     of_steps = [snapshot.pieces.get(step, ()) for step in steps]
@@ -79,7 +87,7 @@ def _asked(run: OpenRun, batch: Sequence[SampleKey]) -> Question | None:
 
 
 def by_uid(run: OpenRun, uids: Sequence[str]) -> dict[str, SampleItem]:
-    """The samples that their framework calls so, wherever in the run they are; of several the last."""
+    """The samples with these names of their framework, anywhere in the run; the last of several."""
     asked = [uid for uid in dict.fromkeys(uids) if uid]
     snapshot = run.snapshot()
     pieces = snapshot.holding()
@@ -92,4 +100,4 @@ def by_uid(run: OpenRun, uids: Sequence[str]) -> dict[str, SampleItem]:
 def _items(run: OpenRun, snapshot: Snapshot, question: Question) -> list[SampleItem]:
     answer, reading = database.placed(run, question)
     places = [reading.place(file, row) for file, row in zip(*(c.to_pylist() for c in answer.columns), strict=True)]
-    return list_items.items(list_items.shown(run, snapshot, places))
+    return list_items.items(list_items.list_rows(run, snapshot, places))

@@ -1,7 +1,7 @@
-"""A list of samples sorted by a number, as a whole: made once, then any page of it is at hand, however far down.
+"""Lists of samples sorted by a number: one full sort, then any page is available, however far down.
 
-DuckDB gives the numbers as they lie in the files; they are sorted here, and eight bytes a sample are kept. Sorting in
-DuckDB would take some hundred bytes a sample, and again for every page.
+DuckDB returns the numbers in file order; this module sorts them, and keeps eight bytes for each sample. Sorting in
+DuckDB would take some hundred bytes for each sample, and again for every page.
 """
 
 from collections.abc import Sequence
@@ -15,18 +15,18 @@ from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun, Snapshot, StepKey
 from rolloupe.model import SampleKey
 from rolloupe.query.engine import database
-from rolloupe.query.engine.compile import terms_of
+from rolloupe.query.engine.compile import compile_query
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.relation import PLACE, RowPlace, TableReading
 from rolloupe.query.records import SampleQuery
 
 MAX_SAMPLES = 2**26
-"""More are not sorted: it would take gigabytes."""
+"""Larger lists are not sorted: it would take gigabytes."""
 
 ROW_BITS = 32
 SIGN, ALL = np.uint64(2**63), np.uint64(2**64 - 1)
 LAST = np.uint64(0xFFF8 << 48)
-"""Beyond what any finite number is mapped to."""
+"""Greater than the code of any finite number."""
 RANK_BITS = np.uint64(48)
 
 Words = NDArray[np.uint64]
@@ -37,18 +37,18 @@ class Order(NamedTuple):
     """The samples of a query in order: the numbers that `reading` gave their rows (file << 32 | row)."""
 
     snapshot: Snapshot
-    """The run as it was then."""
+    """The run at that time."""
     reading: TableReading
     rows: NDArray[np.int64]
 
     @property
     def total(self) -> int:
-        """How many samples there are."""
+        """The number of samples."""
         return len(self.rows)
 
     @property
     def nbytes(self) -> int:
-        """What it takes to keep it."""
+        """The memory that it takes."""
         return self.rows.nbytes
 
     def page(self, _: OpenRun, offset: int, limit: int) -> list[RowPlace]:
@@ -57,7 +57,7 @@ class Order(NamedTuple):
         return [self.reading.place(row >> ROW_BITS, row & (2**ROW_BITS - 1)) for row in wanted]
 
     def place_of(self, run: OpenRun, key: SampleKey) -> int | None:
-        """Where in the order a sample stands, None where it does not; of several attempts the one that is meant."""
+        """The place of a sample in the order, None for others; of several attempts, the named one."""
         sql = f"""SELECT {", ".join(PLACE)} FROM rows WHERE split = ? AND step = ? AND grp = ? AND idx = ?
             ORDER BY source, ordinal, byte_start, part"""
         pieces = self.snapshot.holding([key.split], key.step, key.step)
@@ -69,7 +69,7 @@ class Order(NamedTuple):
         file, row = (column[(key.attempt or len(answer)) - 1].as_py() for column in answer.columns)
         try:
             numbers = self.reading.numbers([reading.place(file, row)])
-        except KeyError:  # of a step that the list is not of
+        except KeyError:  # of a step outside the list
             return None
         word = (numbers[0][0].as_py() << ROW_BITS) | numbers[1][0].as_py()
         found = np.flatnonzero(self.rows == word)
@@ -79,11 +79,11 @@ class Order(NamedTuple):
 def order_of(
     run: OpenRun, snapshot: Snapshot, query: SampleQuery, number: str, only: Sequence[StepKey] | None = None
 ) -> Order:
-    """The order of a query by a number (SQL), or of some of its steps. Ties stand as the steps and files do.
+    """The order of a query by a number (SQL), or of some of its steps. Ties are in the order of steps and files.
 
-    Raises `BadQuery` where there are too many samples to sort.
+    Raises `BadQuery` for too many samples to sort.
     """
-    terms = terms_of(snapshot, query, by_group=False)
+    terms = compile_query(snapshot, query, by_group=False)
     pieces = snapshot.holding(query.splits, query.step_min, query.step_max) if only is None else snapshot.of(only)
     if not pieces:
         return Order(snapshot, database.reading_of(run, ()), np.empty(0, np.int64))
@@ -92,12 +92,12 @@ def order_of(
     sql = f"""{terms.own} SELECT ({PLACE[0]} << {ROW_BITS}) | {PLACE[1]}, step, ({number})::DOUBLE,
         list_position(?::VARCHAR[], split)::INTEGER FROM own {steps_alone} LIMIT {MAX_SAMPLES + 1}"""
     tables = {} if only is None else {"only_steps": _table(only)}
-    question = Question(pieces, sql, [*terms.where.values, splits], terms.named, tables, terms.said)
+    question = Question(pieces, sql, [*terms.where.values, splits], terms.named, tables, terms.overlay)
     answer, reading = database.placed(run, question)
     if len(answer) > MAX_SAMPLES:
         raise BadQuery(f"more than {MAX_SAMPLES:,} samples are not sorted: narrow the steps, or filter")
     rows, steps, keys, of_split = answer.columns
-    del answer  # of many samples each column is as much as the answer: none stays longer than it is needed
+    del answer  # with many samples each column is as large as the answer: none stays longer than necessary
     begun = by_step(rows.to_numpy(), steps.to_numpy(), of_split.to_numpy())
     del steps, of_split
     missing = keys.is_null().to_numpy() if keys.null_count else None
@@ -118,7 +118,7 @@ def _table(keys: Sequence[StepKey]) -> pa.Table:
 
 
 def by_step(rows: NDArray[Any], steps: NDArray[Any], splits: NDArray[Any]) -> NDArray[np.int64] | None:
-    """The places of rows by split, step, file and row; None where they stand so."""
+    """The places of rows by split, step, file and row; None if they are already in order."""
     same = np.ones(max(0, len(rows) - 1), bool)
     for column in (splits, steps, rows):
         if np.any(same & (column[1:] < column[:-1])):
@@ -128,11 +128,11 @@ def by_step(rows: NDArray[Any], steps: NDArray[Any], splits: NDArray[Any]) -> ND
 
 
 def sortable(values: Floats, missing: NDArray[np.bool_] | None, *, descending: bool) -> Words:
-    """Words that sort as the values do: finite ones first, then the others, then the missing, either way.
+    """Words that sort as the values do: finite ones first, then the others, then missing ones, in either direction.
 
     The bits of a double, read as an integer, are in order for positive numbers, and in reverse for negative ones.
     """
-    words = (values + 0.0).view(np.uint64)  # adding makes the negative zero a zero
+    words = (values + 0.0).view(np.uint64)  # adding turns a negative zero into zero
     words ^= np.where(words >= SIGN, ALL, SIGN)
     if descending:
         np.invert(words, out=words)
@@ -147,10 +147,10 @@ def sortable(values: Floats, missing: NDArray[np.bool_] | None, *, descending: b
 
 
 def sorted_places(words: Words) -> NDArray[np.int64]:
-    """The places of words in order, equal ones as they stand.
+    """The places of words in order; equal words keep their order.
 
-    Sorting words is many times faster than sorting places by words. So the places are put into the low bits, and what
-    that made equal, being close, is put right afterwards.
+    Sorting words is many times faster than sorting places by words. So the places go into the low bits, and a second
+    pass fixes the order of words that are equal in the remaining bits.
     """
     bits = np.uint64(max(1, len(words) - 1).bit_length())
     mask = np.uint64((1 << int(bits)) - 1)

@@ -1,31 +1,34 @@
-"""Which steps hold the first samples of a list that a number sorts: told by the extremes that the index keeps of each.
+"""The steps that hold the first samples of a list sorted by a number, from the extremes in the index.
 
-Of the `want` steps with the best extremes each has one sample at least that is as good. So no step whose best is worse
-than theirs has any of the first `want` samples, and a page at the top of a run of any size is asked of few steps.
+Each of the `want` steps with the best extremes has at least one sample that good. So no step with a worse best value
+has any of the first `want` samples, and a page at the top of a run of any size takes few steps.
 """
 
 from collections.abc import Sequence
 from math import inf
 
 from rolloupe.index import Snapshot, StepKey
-from rolloupe.index.segments.columns import MAX_METRICS, Meant
-from rolloupe.index.segments.step_stats import Moments, Sketch
-from rolloupe.query.engine.names import is_annotated, meaning
+from rolloupe.index.segments.columns import MAX_METRICS, ColumnRef
+from rolloupe.index.segments.step_stats import Sketch
+from rolloupe.query.engine.names import is_annotated, reference
 from rolloupe.query.records import SampleQuery
+from rolloupe.query.steps.summaries import moments_by_kind
 
 WORTH = 0.5
-"""Where more than this part of the samples would be looked at, all are."""
+"""If candidates exceed this share of the samples, all samples are searched."""
 
 
-def foremost(snapshot: Snapshot, query: SampleQuery, keys: Sequence[StepKey], want: int) -> list[StepKey] | None:
-    """Those of `keys` (in the order in which ties stand) that hold the first `want` samples; None where it is not told.
+def top_steps(snapshot: Snapshot, query: SampleQuery, keys: Sequence[StepKey], want: int) -> list[StepKey] | None:
+    """Those of `keys` (in tie order) that hold the first `want` samples; None if the extremes do not decide it.
 
-    The query has no conditions but splits, steps and whether samples were trained on.
+    The query has no conditions but splits, steps and `trained`.
     """
-    by = meaning(snapshot, query.sort)
+    by = reference(snapshot, query.sort)
     if by is None or query.trained is False or len(snapshot.metrics) >= MAX_METRICS:
         return None
     if is_annotated(snapshot, [by.column, "discarded"]):
+        return None
+    if by.kind == "derived" and snapshot.lacking(by.name, keys):
         return None
     sign = 1.0 if query.descending else -1.0
     best = [_best(snapshot.steps[key], query, by, sign) for key in keys]
@@ -44,10 +47,9 @@ def foremost(snapshot: Snapshot, query: SampleQuery, keys: Sequence[StepKey], wa
     return found if sum(snapshot.steps[key].rows for key in found) <= WORTH * rows else None
 
 
-def _best(sketch: Sketch, query: SampleQuery, by: Meant, sign: float) -> tuple[float, float]:
-    """What some sample of a step has for certain, and what none goes beyond, both the better the greater."""
-    known = sketch.columns if by.kind == "fixed" else sketch.metrics
-    moments: Moments | None = known.get(by.name)
+def _best(sketch: Sketch, query: SampleQuery, by: ColumnRef, sign: float) -> tuple[float, float]:
+    """A value that some sample of a step certainly has, and a bound for all; greater is better for both."""
+    moments = moments_by_kind(sketch, by.kind).get(by.name)
     told = -inf if moments is None or not moments.count else sign * (moments.max if sign > 0 else moments.min)
-    is_whole = query.trained or not sketch.discarded  # moments are over the samples that were trained on
+    is_whole = query.trained or not sketch.discarded  # moments cover the trained samples
     return told, told if is_whole else inf

@@ -1,4 +1,4 @@
-"""The most informative columns of a group: what a list shows as long as its reader has chosen none."""
+"""The most informative columns of a group: the default columns of a list."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -7,50 +7,50 @@ from itertools import islice
 
 from rolloupe.index import OpenRun
 from rolloupe.index.segments.step_stats import Moments
-from rolloupe.query.engine.names import free
+from rolloupe.query.engine.names import qualified
 from rolloupe.query.splits import is_asked
 
 MOST_PARTS = 4
-"""So many parts of the reward at most."""
+"""Maximum number of parts of the reward."""
 
 LOOKED_AT = 16
-"""Whether a number varies is seen in so many of the newest steps: a list of one step must not cost all of the run."""
+"""Number of the newest steps that decide whether a number varies: a list of one step must not cost the whole run."""
 
 _PART = re.compile("reward|score|correct|acc|pass", re.IGNORECASE)
 _WHOLE = frozenset(["reward", "score", "total", "total_reward", "final_reward"])
-"""The last part of names under which trainers log what the reward is, too."""
+"""The last part of names under which trainers log the reward itself."""
 _OTHERS = ("ref_", "valid_")
-"""What begins the names of other rewards than that of the sample."""
+"""Prefixes of the names of other rewards than the sample's."""
 
 
 def usual_columns(run: OpenRun, split: str) -> list[str]:
     """Reward, advantage, length and the parts of the reward, as far as they vary; the most telling first.
 
-    The same for all steps of a snapshot, so that who leafs through steps sees the same columns.
+    The same for all steps of a snapshot, so that a person sees the same columns at each step.
     """
     snapshot = run.snapshot()
     newest = nlargest(LOOKED_AT, (key for key in snapshot.steps if is_asked(key[0], split)), key=lambda key: key[1])
     looked_at = [snapshot.steps[key] for key in newest]
     fixed = [sketch.columns for sketch in looked_at]
     found = ["reward"]
-    # what annotations say of the advantage is in no sum
+    # no sum includes annotations of the advantage
     if snapshot.annotations or _varies(fixed, "advantage"):
         found.append("advantage")
     lengths = (name for name in ("response_tokens", "response_chars") if _varies(fixed, name))
     found += islice(lengths, 1)
     metrics = [sketch.metrics for sketch in looked_at]
-    parts = (free(name, "metric") for name in snapshot.metrics if _is_part(name) and _varies(metrics, name))
+    parts = (qualified(name, "metric") for name in snapshot.metrics if _is_part(name) and _varies(metrics, name))
     return [*found, *islice(parts, MOST_PARTS)]
 
 
 def _is_part(name: str) -> bool:
-    """True for what is called like a part of the reward, and not like all of it."""
+    """True for the name of a part of the reward, but not of the whole reward."""
     if _PART.search(name) is None or name.startswith(_OTHERS):
         return False
     return re.split(r"[./]", name)[-1] not in _WHOLE
 
 
 def _varies(held: Iterable[Mapping[str, Moments]], name: str) -> bool:
-    """True where more than one finite value was seen."""
+    """True if more than one finite value occurred."""
     seen = [moments for one in held if (moments := one.get(name)) is not None and moments.count]
     return bool(seen) and min(one.min for one in seen) < max(one.max for one in seen)

@@ -1,4 +1,4 @@
-"""Text and patterns looked for in prompts and responses: a stream of hits, and the places within one sample."""
+"""Search for text and patterns in prompts and responses: a stream of hits, and the places within one sample."""
 
 from rolloupe.query.search.pattern import ROLES, Pattern, TextQuery, utf16_length
 from rolloupe.query.search.reports import Transcript

@@ -1,7 +1,7 @@
-"""How much text is looked through at a time: as much as takes a moment, so that a search can be ended soon.
+"""The amount of text to search at a time: a moment's worth, so that a search can end soon.
 
-Arrow looks through a column in one call that nothing interrupts. Most patterns take a second for a gigabyte, some for
-three megabytes.
+Arrow searches a column in one call that nothing interrupts. Most patterns take a second for a gigabyte, some for three
+megabytes.
 """
 
 import time
@@ -13,13 +13,13 @@ import pyarrow as pa
 from rolloupe.query.search.pattern import Mask
 
 MOMENT_S = 0.05
-"""A call takes about so long; one text that takes longer is looked through in one call."""
+"""Target duration of a call; a single text that takes longer is searched in one call."""
 
 FIRST_BYTES = 256 * 1024
-"""So much is looked through before anybody knows how long it takes."""
+"""Amount of text for the first call, before its speed is known."""
 
 LEAST_BYTES = 16 * 1024
-"""To begin a call takes as long as to look through some of this."""
+"""Starting a call takes as long as searching this much text."""
 
 
 class SearchStopped(Exception):
@@ -27,13 +27,13 @@ class SearchStopped(Exception):
 
 
 class Pace:
-    """How quickly a search looks through texts; its threads share one."""
+    """The speed of a search; its threads share it."""
 
     def __init__(self) -> None:
         self._size_bytes = FIRST_BYTES
 
     def mapped(self, look: Callable[[pa.Array], Mask], column: pa.Array, go_on: Callable[[], bool]) -> Mask:
-        """Apply `look` to a column of texts, a moment at a time. Raises `SearchStopped` where `go_on` says no."""
+        """Apply `look` to a column of texts, a moment at a time. Raises `SearchStopped` if `go_on` returns False."""
         masks: list[Mask] = []
         first = 0
         while first < len(column) or not masks:
@@ -49,7 +49,7 @@ class Pace:
         return masks[0] if len(masks) == 1 else np.concatenate(masks)
 
     def _reach(self, column: pa.Array, first: int) -> tuple[int, int]:
-        """Where the texts end that are looked through next, one at least, and how many bytes they have."""
+        """The end of the next texts to search, at least one, and their size in bytes."""
         ends = column.buffers()[1]
         if ends is None or not len(column):
             return len(column), 0

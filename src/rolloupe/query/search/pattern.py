@@ -1,7 +1,7 @@
-"""What a search looks for, on an engine whose time is linear in the text whatever the pattern: RE2.
+"""The pattern of a search, on an engine with time linear in the text for any pattern: RE2.
 
-Rows are told apart in Arrow, which has RE2 built in and looks through a column at once; places within a text are asked
-of google-re2. Both read a pattern the same way.
+Arrow, which has RE2 built in, selects rows a column at a time; google-re2 finds places within a text. Both read a
+pattern the same way.
 """
 
 import re
@@ -19,16 +19,16 @@ from rolloupe.errors import BadPattern, BadQuery
 
 MAX_CHARS = 10_000
 MAX_PROGRAM = 50_000
-"""Instructions of a compiled pattern: what is larger may take as many steps for each byte of a text."""
+"""Maximum number of instructions of a compiled pattern: a larger one may take as many steps for each byte of a text."""
 
 MAX_TRIES = 100_000
-"""Places in one text that are looked at: a pattern that finds nothing everywhere, `x*`, has one for each byte."""
+"""Maximum number of places to examine in one text: a pattern that matches empty text, `x*`, has one for each byte."""
 
 BLOCK, SHORT_BYTES = 32, 1024
-"""So many texts are looked through at once where they are shorter than this: to begin with each takes as long."""
+"""Number of shorter texts to search at once: starting each search takes as long as the search itself."""
 
 WORD = r"\pL\pN\pM_"
-"""What words are made of."""
+"""The characters of words."""
 
 ROLES = ("prompt", "response", "system", "user", "assistant", "tool")
 COLUMNS = ("prompt", "response")
@@ -38,24 +38,24 @@ Span = tuple[int, int]
 
 
 class TextQuery(Struct, frozen=True, kw_only=True):
-    """What is looked for in the texts of samples; an empty `roles` means prompts and responses."""
+    """A text or an expression to find in samples; an empty `roles` means prompts and responses."""
 
     text: str
     regex: bool = False
     case: bool = False
-    """True where capitals and small letters differ."""
+    """True for a case-sensitive search."""
     word: bool = False
-    """True where a hit must not stand within a longer word."""
+    """True if a hit must not lie within a longer word."""
     roles: tuple[str, ...] = ()
-    """Of `ROLES`: the whole prompt or response, or what one who takes part in it says."""
+    """Some of `ROLES`: the whole prompt or response, or the messages of one role."""
 
 
 class Pattern:
-    """A `TextQuery` that was understood. Raises `BadPattern` with the place of what cannot be read."""
+    """A `TextQuery` ready to match. Raises `BadPattern` with the place of an error."""
 
     def __init__(self, query: TextQuery) -> None:
         if not query.text:
-            raise BadQuery("there is nothing to search for: name a text")
+            raise BadQuery("the search is empty: name a text")
         if len(query.text) > MAX_CHARS:
             raise BadQuery(f"a text of {len(query.text):,} characters; at most {MAX_CHARS:,} are searched for")
         unknown = [role for role in query.roles if role not in ROLES]
@@ -74,16 +74,16 @@ class Pattern:
 
     @property
     def word(self) -> bytes:
-        """ASCII letters and blanks, small, that stand in every text that holds it, in whatever case; empty for none.
+        """Lower-case ASCII letters and blanks that occur, in any case, in every matching text; empty if unknown.
 
-        Without regard to case k and s are other signs as well: the Kelvin and the long s.
+        Ignoring case, k and s also match other characters: the Kelvin sign and the long s.
         """
         letters = _LETTERS if self.query.case else _PLAIN_LETTERS
         pieces = [] if self.query.regex else letters.findall(self.query.text)
         return max((piece.strip() for piece in pieces), key=len, default="").lower().encode()
 
     def within(self, column: pa.Array) -> Mask:
-        """Tell which of some texts hold it."""
+        """Return which of some texts match."""
         has_edges = self.query.regex and _EDGES.search(self.query.text) is not None
         found = _mask(column, self._plain) if has_edges else _mask_of_blocks(column, self._plain)
         if self._word and found.any():
@@ -92,9 +92,9 @@ class Pattern:
         return found
 
     def possibly(self, column: pa.Array) -> Mask:
-        """Tell which of some texts may have a piece that holds it.
+        """Return which of some texts may contain a matching piece.
 
-        What is at the end of a piece is not at that of the whole, and the arguments of tool calls are escaped in it.
+        The end of a piece is not the end of the whole, and a text escapes the arguments of its tool calls.
         """
         if self.query.regex and _EDGES.search(self.query.text):
             return np.ones(len(column), np.bool_)
@@ -102,7 +102,7 @@ class Pattern:
         return found if _UNESCAPED.fullmatch(self.query.text) else found | _mask(column, '"arguments"')
 
     def places(self, text: str, length: Callable[[str], int] = len) -> Iterator[Span]:
-        """Where it stands in a text, as `spans`, in code points, or in what `length` counts."""
+        """The matches in a text, as `spans`, in code points, or in the units of `length`."""
         encoded = texts.clean(text).encode()
         at, count = 0, 0
         for start, stop in self.spans(encoded):
@@ -111,7 +111,7 @@ class Pattern:
             yield first, count
 
     def spans(self, encoded: bytes) -> Iterator[Span]:
-        """Where it stands in a text in UTF-8, from left to right, in bytes; what is empty is left out."""
+        """The matches in a text in UTF-8, from left to right, in bytes, without empty ones."""
         group = 1 if self._word else 0
         place = 0
         for _ in range(MAX_TRIES):
@@ -121,12 +121,12 @@ class Pattern:
             start, stop = match.span(group)
             if stop > start:
                 yield start, stop
-            # the sign that ends a word may begin the next one's surroundings
+            # the character that ends a word may also precede the next one
             place = max(place + 1, _last_sign(encoded, stop) if self._word else stop)
 
 
 def utf16_length(text: str) -> int:
-    """UTF-16 code units of a text, which is what browsers count."""
+    """UTF-16 code units of a text, the unit of browsers."""
     return len(text) if text.isascii() else len(text) + sum(character > "\uffff" for character in text)
 
 
@@ -147,10 +147,10 @@ def _mask(column: pa.Array, pattern: str) -> Mask:
 
 
 def _mask_of_blocks(column: pa.Array, pattern: str) -> Mask:
-    """The same for a pattern that does not ask for the ends of a text: short texts are looked through some at a time.
+    """Match short texts in blocks, for a pattern that does not depend on the ends of a text.
 
-    They stand one behind another in memory. What holds a match in one of them holds it in all of them together, so
-    only blocks with a match, which may reach from one text into the next, are looked at text by text.
+    The texts are adjacent in memory. A match in one of them is a match in the block, so only blocks with a match, which
+    may span two texts, are searched text by text.
     """
     _, ends, data = column.buffers()
     if len(column) < 2 * BLOCK or column.null_count or ends is None or data is None:
@@ -172,7 +172,7 @@ def _mask_of_blocks(column: pa.Array, pattern: str) -> Mask:
 
 
 def _last_sign(encoded: bytes, stop: int) -> int:
-    """Where the character before `stop` begins."""
+    """The start of the character before `stop`."""
     place = stop - 1
     while place > 0 and encoded[place] & 0xC0 == 0x80:
         place -= 1
@@ -180,7 +180,7 @@ def _last_sign(encoded: bytes, stop: int) -> int:
 
 
 def _closed(body: str) -> str:
-    r"""The pattern with an open `\Q` ended, so that it can stand within another one."""
+    r"""The pattern with an open `\Q` closed, so that it can be part of another one."""
     try:
         re2.compile(f"(?:{body})", _options())
     except re2.error:
@@ -241,7 +241,7 @@ def _parentheses(pattern: str) -> Iterator[tuple[int, str]]:
 
 
 def _open(pattern: str) -> int:
-    """The last parenthesis that nothing closes."""
+    """The last unmatched opening parenthesis."""
     opened: list[int] = []
     for place, sign in _parentheses(pattern):
         if sign == "(":
@@ -252,7 +252,7 @@ def _open(pattern: str) -> int:
 
 
 def _unopened(pattern: str) -> int:
-    """The first parenthesis that closes nothing."""
+    """The first unmatched closing parenthesis."""
     depth = 0
     for place, sign in _parentheses(pattern):
         depth += 1 if sign == "(" else -1

@@ -1,6 +1,6 @@
-"""Conversations that a trainer logged, and that no sample shows: looked through report by report, as they stand.
+"""Search in texts that a trainer logged and that no sample shows: report by report, in the run's files.
 
-The index has nothing of them. Most reports are ruled out by their bytes; another one is read in some milliseconds.
+The index does not contain them. Their bytes rule most reports out; reading another one takes some milliseconds.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from rolloupe import text
 from rolloupe.errors import UnreadablePath, defect
-from rolloupe.formats.base import HasReports, StepReport, Wanted
+from rolloupe.formats.base import StepReport, TranscriptQuery
 from rolloupe.index import OpenRun
 from rolloupe.model import LoggedTranscript, Turn
 from rolloupe.query.records import SampleQuery
@@ -23,7 +23,7 @@ from rolloupe.query.splits import is_asked
 
 
 class Transcript(NamedTuple):
-    """A conversation of no sample in which something was found; `at` is where in the step's report it stands."""
+    """A logged text with a match that no sample shows; `at` is its place in the step's report."""
 
     split: str
     step: int
@@ -31,11 +31,11 @@ class Transcript(NamedTuple):
     at: str
     snippets: tuple[Snippet, ...]
     more: bool
-    """True where there is more in it than the snippets show."""
+    """True if it has more matches than snippets."""
 
 
 class Reports:
-    """The reports that a search is over: those of its splits and steps, none where it asks for certain samples."""
+    """The reports to search: those of the query's splits and steps, none if it asks for certain samples."""
 
     def __init__(self, run: OpenRun, pattern: Pattern, query: SampleQuery, *, oldest_first: bool) -> None:
         self._run = run
@@ -44,7 +44,7 @@ class Reports:
         self._way = 1 if oldest_first else -1
 
     def due(self) -> list[StepReport]:
-        """List them in the order in which they are searched."""
+        """List them in search order."""
         query = self._query
         if query.where or query.group is not None or query.trained is not None:
             return []
@@ -54,17 +54,17 @@ class Reports:
         )
 
     def listed(self, note: Callable[[str], None]) -> list[StepReport]:
-        """List them as `due` does; where that fails, it is noted and there are none."""
+        """List them as `due` does; a failure is noted and leaves none."""
         try:
             return self.due()
         except OSError as error:
             note(f"the reports could not be listed: {error.strerror or error}")
-        except Exception as error:  # a defect of ours must not cost what was found in samples
+        except Exception as error:  # a defect of ours must not cost the hits in samples
             note(f"the reports could not be listed: {defect(error)}")
         return []
 
     def look(self, report: StepReport, go_on: Callable[[], bool], note: Callable[[str], None]) -> list[Transcript]:
-        """What is found in a report; nothing where `go_on` says no. What cannot be read is noted."""
+        """Search one report; return nothing once `go_on` returns False. Notes unreadable logs."""
 
         def check() -> None:
             if not go_on():
@@ -75,7 +75,7 @@ class Reports:
             return bool(snippets_in(self._pattern, answered(turns), check)[0])
 
         try:
-            found = report.loose(Wanted(self._pattern.word, holds, check))
+            found = report.search(TranscriptQuery(self._pattern.word, holds, check))
             return [self._made(one, check) for one in found]
         except UnreadablePath as error:
             note(str(error))
@@ -88,7 +88,7 @@ class Reports:
         return Transcript(one.split, one.step, one.title, one.at, tuple(snippets), more)
 
     def _of_run(self) -> list[StepReport]:
-        return self._run.format.reports(self._run.info) if isinstance(self._run.format, HasReports) else []
+        return self._run.format.reports(self._run.info)
 
     def _is_asked(self, report: StepReport) -> bool:
         low, high = self._query.step_min, self._query.step_max
@@ -100,6 +100,6 @@ class Reports:
 
 
 def answered(turns: Sequence[Turn]) -> Iterator[Turn]:
-    """The turns of a conversation that nobody placed: from the first of the assistant on they are the response."""
+    """The turns of a conversation without a sample: its response begins at the first assistant turn."""
     first = text.first_answer(turns)
     return chain(turns[:first], (replace(turn, origin="response") for turn in turns[first:]))

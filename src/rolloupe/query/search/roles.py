@@ -1,4 +1,4 @@
-"""What those who take part say: turns of a sample that is read whole, and where in them something stands."""
+"""Search by role: the turns of a sample that is read whole, and the matches in them."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
@@ -18,10 +18,10 @@ from rolloupe.query.search.scope import Rows
 from rolloupe.query.search.snippets import MOST, Snippet, snippets_of
 
 MAX_SPANS = 5000
-"""Places of one sample that are marked; what is beyond is counted no more."""
+"""Maximum number of places to mark in one sample; further ones are not counted."""
 
 SAME = {"human": "user", "ai": "assistant", "model": "assistant", "developer": "system", "function": "tool"}
-"""Roles that other names stand for."""
+"""Roles with other names."""
 
 PLACED = "split, step, grp, idx, source, byte_start, byte_length, part"
 
@@ -29,7 +29,7 @@ PLACED = "split, step, grp, idx, source, byte_start, byte_length, part"
 class RolePlace(NamedTuple):
     """A place in a sample: `start` and `stop` count the code points of `part.text` of a turn, 0-based.
 
-    `field` is `text`, or of a tool call `arguments`.
+    `field` is `text`, or for a tool call `arguments`.
     """
 
     turn: int
@@ -40,7 +40,7 @@ class RolePlace(NamedTuple):
 
 
 def speaks(turn: Turn, roles: Sequence[str]) -> bool:
-    """Tell whether a turn is of one of some roles; of none where there are none means of any."""
+    """Return whether a turn has one of some roles; without roles, any turn does."""
     role = SAME.get(turn.role, turn.role)
     return not roles or role in roles or turn.origin in roles
 
@@ -54,7 +54,7 @@ def fields_of(part: Part) -> Iterator[tuple[str, str]]:
 
 
 def marked(run: OpenRun, key: SampleKey, query: TextQuery) -> tuple[list[RolePlace], bool]:
-    """Where in the turns of a sample something stands, and whether there is more than is listed.
+    """The matches in the turns of a sample, and whether there are more than the list holds.
 
     Raises as `query.sample` and `Pattern`.
     """
@@ -74,9 +74,9 @@ def _marks(pattern: Pattern, turns: Sequence[Turn]) -> Iterator[RolePlace]:
 def snippets_in(
     pattern: Pattern, turns: Iterable[Turn], check: Callable[[], None] = lambda: None
 ) -> tuple[list[Snippet], bool]:
-    """What surrounds the first places in turns of the roles in question, and whether there are more.
+    """Snippets around the first matches in turns of the selected roles, and whether there are more.
 
-    `check` is called before each text is looked through; to end that, it raises.
+    Calls `check` before it searches a text; `check` raises to end the search.
     """
     found: list[Snippet] = []
     for turn in turns:
@@ -98,7 +98,7 @@ def snippets_in(
 
 
 class Spoken:
-    """A search among those that say something; samples are read whole for it."""
+    """A search restricted to some roles; it reads samples whole."""
 
     def __init__(self, run: OpenRun, pattern: Pattern, note: Callable[[str], None]) -> None:
         self._run = run
@@ -108,9 +108,9 @@ class Spoken:
     def among(
         self, piece: Piece, numbers: Rows, go_on: Callable[[], bool]
     ) -> Iterator[tuple[int, tuple[Snippet, ...], bool]]:
-        """Yield the rows of a piece in which it was found, with snippets, and whether there is more.
+        """Yield the rows of a piece that match, with snippets, and whether there are more matches.
 
-        A sample that can be read no more is noted.
+        Notes a sample that can no longer be read.
         """
         if not len(numbers):
             return

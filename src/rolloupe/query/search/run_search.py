@@ -1,7 +1,7 @@
-"""A run searched for a text: found samples as they are found, by step, with how far the search has come.
+"""Search of a run: yields matching samples as it finds them, by step, with its progress.
 
-The pieces of the index are searched by few threads that all searches share; what they find is looked up here, some
-hundred at a time. Memory is bounded: so many pieces are looked ahead, and of a sample some snippets are kept.
+A few threads, which all searches share, search the pieces of the index; this module looks their hits up, some hundred
+at a time. Memory is bounded by the number of pieces ahead and of snippets for each sample.
 """
 
 import contextlib
@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun, Piece, StepKey
-from rolloupe.index.execution.processes import worker_count
-from rolloupe.query.engine.compile import terms_of
+from rolloupe.index.execution import core_count
+from rolloupe.query.engine.compile import compile_query
 from rolloupe.query.engine.relation import RowPlace
 from rolloupe.query.records import SampleItem, SampleQuery
 from rolloupe.query.samples import list_items
@@ -31,79 +31,79 @@ from rolloupe.query.search.worker import TOGETHER_BYTES, Count, FoundRow, Search
 T = TypeVar("T")
 
 TELL_S = 0.1
-"""So often is told how far it has come."""
+"""Seconds between two reports of progress."""
 LOOKED_UP = 200
-"""So many of what was found are looked up at a time."""
+"""Number of hits to look up at a time."""
 MAX_THREADS = 4
 MAX_AHEAD, AHEAD_ROWS = 64, 100_000
-"""So many pieces are looked ahead at most, and so many samples, where there are more pieces than threads need."""
+"""Maximum number of pieces, and of samples, to search ahead, if that is more than threads need."""
 
 
 MAX_TRANSCRIPTS = 10_000
-"""So many conversations of reports are listed at most; all are counted."""
+"""Maximum number of report conversations to list; all are counted."""
 
 TOGETHER = 16
-"""So many small pieces are handed to a thread at once, as long as they are no more than `TOGETHER_BYTES`."""
+"""Number of small pieces to hand to a thread at once, up to `TOGETHER_BYTES`."""
 
 Ahead: TypeAlias = "deque[tuple[list[SearchPart], Future[None]]]"
 
 
 class Hit(NamedTuple):
-    """A sample in which something was found."""
+    """A matching sample."""
 
     sample: SampleItem
     snippets: tuple[Snippet, ...]
     more: bool
-    """True where there is more in it than the snippets show."""
+    """True if it has more matches than snippets."""
 
 
 class SearchProgress(NamedTuple):
-    """How far a search has come. Bytes are of the run's files; samples are those of its splits and steps."""
+    """The progress of a search. Bytes are of the run's files; samples are those of its splits and steps."""
 
     samples: int
     known_samples: int
     searched_bytes: int
     known_bytes: int
     found: int
-    """Samples in which something was found so far; all there are once the search is over."""
+    """Matching samples so far; all of them once the search is over."""
     from_sources: int
-    """Samples whose texts were read from the run's files, since the index has none of them."""
+    """Samples whose texts were read from the run's files, since the index lacks them."""
     notes: tuple[str, ...]
     """What could not be searched, and why."""
     is_over: bool
     transcripts: int = 0
-    """Conversations of reports in which something was found, and that no sample shows."""
+    """Matching conversations of reports that no sample shows."""
     reports: int = 0
-    """Reports that were searched so far: they come behind all samples."""
+    """Reports searched so far: they follow all samples."""
     known_reports: int = 0
-    """Those that are to be searched; 0 until it is their turn."""
+    """Reports to search; 0 until their turn."""
 
 
 class Found(NamedTuple):
-    """What was found since, and how far the search has come. `rows` are those that are kept and not looked up."""
+    """Hits since the last yield, and the progress. `rows` are hits that are kept without being looked up."""
 
     hits: list[Hit]
     rows: list[FoundRow]
     progress: SearchProgress
     transcripts: Sequence[Transcript] = ()
-    """Conversations of reports that no sample shows, as far as they are listed."""
+    """Conversations of reports that no sample shows, up to the limit."""
 
 
 def never() -> bool:
-    """Nobody ends the search."""
+    """Never stops the search."""
     return False
 
 
 class Search(Iterator[Found]):
-    """The search of the samples of a query, as the run is indexed now; all that is found is counted.
+    """The search of a query's samples, in the current index; counts all hits.
 
-    `limit` are listed, newest step first, or oldest; `kept` more can be looked up later. `by_step` counts by step, too.
-    Behind the samples come the conversations of reports that no sample shows: `transcripts` of them are listed, unless
-    told as many as the limit leaves, and no more than `MAX_TRANSCRIPTS`.
-    Yields every tenth of a second at least, and ends soon after `stopped` says so, or when it is closed. The last
-    progress of a search that was not stopped has `is_over`. Sort, limit and offset of the query are left aside.
+    Lists `limit` hits, newest step first, or oldest; keeps `kept` more for later look-ups. `by_step` also counts by
+    step. Report conversations that no sample shows follow the samples: `transcripts` of them are listed (default: the
+    rest of the limit), at most `MAX_TRANSCRIPTS`.
 
-    Raises `BadQuery` and `BadPattern` when it is made, `NotFound` for a split that the run has not.
+    Yields at least every tenth of a second, and ends soon after `stopped` returns True or the search is closed. The
+    last progress of a search that was not stopped has `is_over`. Ignores sort, limit and offset of the query. Raises
+    `BadQuery` and `BadPattern` on creation, `NotFound` for a split that the run lacks.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class Search(Iterator[Found]):
         self._snapshot = run.snapshot()
         self._reports = Reports(run, self._pattern, query, oldest_first=oldest_first)
         self._query = self._known(query)
-        terms_of(self._snapshot, self._query, by_group=False)  # a query that means nothing is refused now
+        compile_query(self._snapshot, self._query, by_group=False)  # refuse an invalid query now
         self._oldest_first = oldest_first
         pieces = pieces_of(self._snapshot, self._query, oldest_first=oldest_first)
         self._known_samples = sum(rows_in(piece, self._query) for piece in pieces)
@@ -153,18 +153,18 @@ class Search(Iterator[Found]):
         self._going.close()
 
     def take_steps(self) -> dict[StepKey, int]:
-        """How many were found of each split and step since it was last asked; nothing unless they are counted."""
+        """The number of hits in each split and step since the last call; nothing unless they are counted."""
         return self._count.take_steps()
 
     def look_up(self, rows: Sequence[FoundRow]) -> list[Hit]:
-        """What is shown of rows that were kept. Raises `SourceChanged` where the index has changed too much since."""
+        """The hits of kept rows. Raises `SourceChanged` if the index has changed too much since."""
         items = list_items.items(
-            list_items.shown(self._run, self._snapshot, [RowPlace(row.piece, row.row) for row in rows])
+            list_items.list_rows(self._run, self._snapshot, [RowPlace(row.piece, row.row) for row in rows])
         )
         return [Hit(item, row.snippets, row.more) for item, row in zip(items, rows, strict=True)]
 
     def _known(self, query: SampleQuery) -> SampleQuery:
-        """The query in splits that there are. One of reports alone, without a sample, is one."""
+        """Expand the query to existing splits. A split may exist in reports alone, without samples."""
         try:
             return in_known_splits(self._snapshot, query)
         except NotFound:
@@ -199,7 +199,7 @@ class Search(Iterator[Found]):
                 future.cancel()
 
     def _in_reports(self) -> Generator[Found]:
-        """Search the reports, one after another: they are read in Python, which more threads make no quicker."""
+        """Search the reports, one after another: they are read in Python, so more threads would not help."""
         due = yield from self._waited_for(_pool().submit(self._reports.listed, self._count.note))
         self._reports_known = len(due or ())
         told_s = time.monotonic()
@@ -214,7 +214,7 @@ class Search(Iterator[Found]):
                 told_s = time.monotonic()
 
     def _waited_for(self, work: Future[T]) -> Generator[Found, None, T | None]:
-        """What comes of work in the pool, which may hang as a slow mount does; None once the search is stopped."""
+        """The result of work in the pool, which may hang like a slow mount; None once the search is stopped."""
         try:
             while not self._stopped() and not futures.wait([work], TELL_S / 2).done:
                 yield self._since(is_over=False)
@@ -231,7 +231,7 @@ class Search(Iterator[Found]):
         self._reports_done += 1
 
     def _next(self) -> list[SearchPart]:
-        """The next pieces, small ones together: to hand one to another thread costs as much as to search it."""
+        """The next pieces, small ones together: handing one to another thread costs as much as searching it."""
         some: list[SearchPart] = []
         size_bytes = 0
         while size_bytes < TOGETHER_BYTES and len(some) < TOGETHER and (due := next(self._scoped, None)) is not None:
@@ -241,17 +241,17 @@ class Search(Iterator[Found]):
         return some
 
     def _looks_ahead(self, parts: Ahead) -> bool:
-        """True where further pieces are begun: a few at least, more where they are small."""
+        """True to begin further pieces: a few at least, more if they are small."""
         return len(parts) < 2 * threads() or (
             len(parts) < MAX_AHEAD and sum(part.piece.rows for some, _ in parts for part in some) < AHEAD_ROWS
         )
 
     def _take(self, parts: Ahead) -> bool:
-        """Take what the first pieces have found; pieces that are through go. Returns whether there was anything."""
+        """Take the hits of the first pieces; drop finished pieces. Return whether there were any hits."""
         has_taken = False
         while parts:
             some, future = parts[0]
-            is_through = future.done()  # before it is taken from: what comes later is taken later
+            is_through = future.done()  # check before taking: later hits are taken later
             taken = [row for part in some for row in part.take()]
             self._waiting += taken
             has_taken = has_taken or is_through or bool(taken)
@@ -263,7 +263,7 @@ class Search(Iterator[Found]):
 
     @property
     def _is_first(self) -> bool:
-        """True where something was found and nobody knows yet."""
+        """True if there are unreported hits."""
         return bool(self._waiting) and not self._passed
 
     def _goes_on(self) -> bool:
@@ -273,7 +273,7 @@ class Search(Iterator[Found]):
         return self._most is None or self._passed + len(self._waiting) < self._most
 
     def _since(self, *, is_over: bool) -> Found:
-        """What waits: looked up as far as it is listed."""
+        """The pending hits, looked up as far as they are listed."""
         rows, self._waiting = self._waiting, []
         listed = len(rows) if self._limit is None else max(0, self._limit - self._passed)
         kept = len(rows) if self._most is None else max(0, self._most - self._passed)
@@ -308,13 +308,13 @@ class Search(Iterator[Found]):
 
 
 def _share(piece: Piece, rows: int) -> int:
-    """About how many bytes some rows of a piece take."""
+    """The approximate size in bytes of some rows of a piece."""
     return (piece.stop - piece.start) * rows // max(1, piece.rows)
 
 
 def threads() -> int:
-    """How many threads search."""
-    return min(MAX_THREADS, worker_count())
+    """The number of searching threads."""
+    return min(MAX_THREADS, core_count())
 
 
 @cache
@@ -323,5 +323,5 @@ def _pool() -> ThreadPoolExecutor:
 
 
 def search(run: OpenRun, text: TextQuery, query: SampleQuery | None = None, **how: Any) -> Search:
-    """Search the samples of a query (all, unless told): see `Search`."""
+    """Search the samples of a query (default: all samples): see `Search`."""
     return Search(run, text, query or SampleQuery(), **how)

@@ -1,4 +1,4 @@
-"""Which rows of the index a search is over: the pieces of a run, newest first, and what of them a query asks for."""
+"""The scope of a search in the index: the pieces of a run, newest first, and the rows that a query selects."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,14 +7,14 @@ from numpy.typing import NDArray
 
 from rolloupe.index import OpenRun, Piece, Sketch, Snapshot
 from rolloupe.query.engine import database
-from rolloupe.query.engine.compile import terms_of
+from rolloupe.query.engine.compile import compile_query
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.relation import PLACE, RowPlace
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.samples.sorting import ROW_BITS
 
 FIRST_ROWS, MAX_ROWS = 20_000, 2_000_000
-"""So many rows are asked of DuckDB first, and at most: the first hits need not wait for the last rows."""
+"""First and maximum number of rows per statement: the first hits need not wait for the last rows."""
 
 Rows = NDArray[np.int64]
 
@@ -32,7 +32,7 @@ def pieces_of(snapshot: Snapshot, query: SampleQuery, *, oldest_first: bool = Fa
 
 
 def is_in(sketch: Sketch, query: SampleQuery) -> bool:
-    """True where the samples of a step are of the splits and steps of a query."""
+    """True if a step is among the splits and steps of a query."""
     return (
         (not query.splits or sketch.split in query.splits)
         and (query.step_min is None or sketch.step >= query.step_min)
@@ -41,14 +41,14 @@ def is_in(sketch: Sketch, query: SampleQuery) -> bool:
 
 
 def rows_in(piece: Piece, query: SampleQuery) -> int:
-    """How many samples of a piece are of the splits and steps of a query, its conditions aside."""
+    """The number of samples of a piece in the splits and steps of a query, ignoring its conditions."""
     return sum(sketch.rows for sketch in piece.sketches if is_in(sketch, query))
 
 
 def scoped(
     run: OpenRun, snapshot: Snapshot, query: SampleQuery, pieces: Sequence[Piece]
 ) -> Iterator[tuple[Piece, Rows | None]]:
-    """Yield the pieces with the numbers of their rows that a query asks for; None stands for all of them."""
+    """Yield the pieces with the numbers of their rows that a query selects; None means all of them."""
     is_narrow = bool(query.where) or query.group is not None or query.trained is not None
     place, size = 0, FIRST_ROWS
     while place < len(pieces):
@@ -68,9 +68,11 @@ def scoped(
 def _asked(
     run: OpenRun, snapshot: Snapshot, query: SampleQuery, pieces: Sequence[Piece]
 ) -> Iterator[tuple[Piece, Rows | None]]:
-    terms = terms_of(snapshot, query, by_group=False)
+    terms = compile_query(snapshot, query, by_group=False)
     sql = f"{terms.own} SELECT {', '.join(PLACE)} FROM own"
-    answer, reading = database.placed(run, Question(pieces, sql, terms.where.values, terms.named, said=terms.said))
+    answer, reading = database.placed(
+        run, Question(pieces, sql, terms.where.values, terms.named, overlay=terms.overlay)
+    )
     files, rows = (column.to_numpy() for column in answer.columns)
     begins = reading.numbers([RowPlace(piece, 0) for piece in pieces])
     words = np.sort((files << ROW_BITS) | rows)

@@ -1,4 +1,4 @@
-"""The surroundings of what was found, short enough for a list."""
+"""The surroundings of a match, short enough for a list."""
 
 from itertools import islice
 from typing import NamedTuple
@@ -14,7 +14,7 @@ MOST = 3
 
 
 class Snippet(NamedTuple):
-    """A piece of a text: `pieces` are in turn context and hit; the first and the last are context, perhaps empty."""
+    """A piece of a text: `pieces` alternate between context and hit, and begin and end with (maybe empty) context."""
 
     role: str
     pieces: tuple[str, ...]
@@ -24,7 +24,7 @@ class Snippet(NamedTuple):
 
 
 def snippets_of(pattern: Pattern, role: str, encoded: bytes, most: int = MOST) -> tuple[list[Snippet], bool]:
-    """The first places of what was found in a text, and whether there are more."""
+    """The first matches in a text, and whether there are more."""
     spans = list(islice(pattern.spans(encoded), 4 * most + 1))
     found: list[Snippet] = []
     place = 0
@@ -34,7 +34,7 @@ def snippets_of(pattern: Pattern, role: str, encoded: bytes, most: int = MOST) -
             stop += 1
         found.append(_snippet(role, encoded, spans[place:stop]))
         place = stop
-    if not spans and not found:  # what was found is empty
+    if not spans and not found:  # the match is empty
         found.append(Snippet(role, (_text(encoded[:AFTER_BYTES])[:AFTER_CHARS],), True, len(encoded) <= AFTER_CHARS))
     return found, place < len(spans)
 
@@ -54,5 +54,5 @@ def _snippet(role: str, encoded: bytes, spans: list[Span]) -> Snippet:
 
 
 def _text(piece: bytes) -> str:
-    """Bytes of a text; a character that a cut went through is left out."""
+    """Decode bytes of a text, without characters that a cut went through."""
     return piece.decode("utf-8", "ignore")

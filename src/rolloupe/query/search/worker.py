@@ -1,4 +1,4 @@
-"""Pieces of a run searched, in a thread of its own; what was found is taken from them while it goes on."""
+"""Search of the pieces of a run, in a thread of its own; readers take hits while it continues."""
 
 import contextlib
 import threading
@@ -23,37 +23,37 @@ from rolloupe.query.search.snippets import Snippet, snippets_of
 
 MAX_NOTES = 20
 MAX_STEPS = 10_000
-"""Of so many steps it is counted what was found."""
+"""Maximum number of steps whose hits are counted."""
 LARGE_ROWS = 50_000
-"""A piece with more rows shows what it has found before it is through, in the order of its file."""
+"""A piece with more rows shows its hits before it is finished, in file order."""
 
 
 TOGETHER_BYTES = 2**20
-"""Texts of small pieces are looked through together: to begin takes as long as to look through some hundred."""
+"""Texts of small pieces are searched together: starting takes as long as searching some hundred."""
 
 
 class FoundRow(NamedTuple):
-    """A row of the index in which something was found."""
+    """A matching row of the index."""
 
     piece: Piece
     row: int
     snippets: tuple[Snippet, ...]
     more: bool
-    """True where there is more in it than the snippets show."""
+    """True if it has more matches than snippets."""
 
 
 class BatchTexts(NamedTuple):
-    """The texts of a batch that are searched, column by column, and the numbers of their rows."""
+    """The texts of a batch to search, column by column, and the numbers of their rows."""
 
     numbers: Rows
     columns: list[pa.Array]
     read: int
-    """How many rows the batch has."""
+    """The number of rows of the batch."""
     is_scanned: bool
 
 
 class Count:
-    """What has been searched, by all threads of a search; `by_step` also counts what is found of each step."""
+    """The progress of all threads of a search; `by_step` also counts the hits of each step."""
 
     def __init__(self, *, by_step: bool = False) -> None:
         self.by_step = by_step
@@ -64,12 +64,12 @@ class Count:
         self.size_bytes = 0
         self.found = 0
         self.from_sources = 0
-        """Samples whose texts were read from their files, since the index has none of them."""
+        """Samples whose texts were read from their files, since the index lacks them."""
         self.notes: dict[str, None] = {}
         """What could not be searched, and why."""
 
     def add(self, samples: int, size_bytes: int, found: int, *, is_scanned: bool) -> None:
-        """Count what was searched."""
+        """Count searched samples."""
         with self.lock:
             self.samples += samples
             self.size_bytes += size_bytes
@@ -77,7 +77,7 @@ class Count:
             self.from_sources += samples if is_scanned else 0
 
     def add_steps(self, found: Mapping[StepKey, int]) -> None:
-        """Count what was found of some steps; those beyond `MAX_STEPS` are not told."""
+        """Count the hits of some steps; steps beyond `MAX_STEPS` are not counted."""
         with self.lock:
             for key, number in found.items():
                 if key in self._known_steps or len(self._known_steps) < MAX_STEPS:
@@ -85,20 +85,20 @@ class Count:
                     self._steps[key] += number
 
     def take_steps(self) -> dict[StepKey, int]:
-        """What was found of each step since it was last asked."""
+        """The hits of each step since the last call."""
         with self.lock:
             taken, self._steps = self._steps, Counter()
         return dict(taken)
 
     def note(self, reason: str) -> None:
-        """Note what could not be searched; a few reasons are enough."""
+        """Note an unsearchable source; a few reasons are enough."""
         with self.lock:
             if len(self.notes) < MAX_NOTES:
                 self.notes[reason] = None
 
 
 class SearchPart:
-    """The search of one piece. `search_parts` works through it; `take` has what was found since."""
+    """The search of one piece. `search_parts` works through it; `take` returns the hits since the last call."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class SearchPart:
     ) -> None:
         self.piece = piece
         self._oldest_first = oldest_first
-        self._placed: Placed | None = None
+        self._placed: PieceSteps | None = None
         self.pace = pace
         self._pattern = pattern
         self._opened = opened
@@ -126,7 +126,7 @@ class SearchPart:
         self._samples, self._bytes = piece.rows, piece.stop - piece.start
 
     def texts(self, go_on: Callable[[], bool]) -> Iterator[BatchTexts]:
-        """Yield what is searched, as far as it can be read. Raises `SearchStopped` where `go_on` says no."""
+        """Yield the texts to search, as far as they can be read. Raises `SearchStopped` if `go_on` returns False."""
         if self._rows is not None and not len(self._rows):
             return
         source = self._opened.source(self.piece.source)
@@ -151,13 +151,13 @@ class SearchPart:
         return BatchTexts(numbers, columns, len(batch), batch.is_scanned)
 
     def mask(self, column: pa.Array) -> Mask:
-        """Tell which texts of a column may hold what is looked for; where no role was asked for they do."""
+        """Return which texts of a column may match; without roles, they do match."""
         return self._pattern.possibly(column) if self._spoken else self._pattern.within(column)
 
     def look(
         self, texts: BatchTexts, masks: Sequence[Mask], listing: Callable[[], bool], go_on: Callable[[], bool]
     ) -> None:
-        """Keep the rows in which something was found, as far as they are listed, and count them all."""
+        """Keep the matching rows, as far as they are listed, and count them all."""
         places = np.flatnonzero(np.logical_or.reduce(masks))
         if self._spoken is not None:
             rows = self._of_roles(texts.numbers[places], go_on)
@@ -186,13 +186,13 @@ class SearchPart:
             self._held = []
 
     def end(self) -> None:
-        """All of it was looked at that can be."""
+        """Everything readable was searched."""
         self._found.extend(self._in_order(self._held))
         self._placed = None
         self._count.add(self._samples, self._bytes, 0, is_scanned=False)
 
     def take(self) -> list[FoundRow]:
-        """What was found and not taken yet."""
+        """Hits that were not taken yet."""
         return [self._found.popleft() for _ in range(len(self._found))]
 
     def _row(self, texts: BatchTexts, masks: Sequence[Mask], place: int) -> FoundRow:
@@ -206,7 +206,7 @@ class SearchPart:
         return FoundRow(self.piece, int(texts.numbers[place]), tuple(snippets), more)
 
     def _of_roles(self, numbers: Rows, go_on: Callable[[], bool]) -> list[FoundRow]:
-        """What some roles say is known to the samples alone: those in which it may stand are read whole."""
+        """Search by role: the index does not know roles, so candidate samples are read whole."""
         assert self._spoken is not None
         return [
             FoundRow(self.piece, number, snippets, more)
@@ -214,7 +214,7 @@ class SearchPart:
         ]
 
     def _in_order(self, rows: list[FoundRow]) -> list[FoundRow]:
-        """The rows of a piece in order: newest or oldest step first, within a step as they stand."""
+        """The rows of a piece in order: newest or oldest step first, in their own order within a step."""
         if len(rows) < 2 or self._is_of_one_step:
             return rows
         steps = self._known().of(np.array([row.row for row in rows])).steps
@@ -232,25 +232,25 @@ class SearchPart:
     def _is_of_one_step(self) -> bool:
         return len({(sketch.split, sketch.step) for sketch in self.piece.sketches}) < 2
 
-    def _known(self) -> "Placed":
-        """Split and step of each row of the piece, asked for once."""
+    def _known(self) -> "PieceSteps":
+        """Split and step of each row of the piece, queried once."""
         if self._placed is None:
             sql = f"SELECT {PLACE[1]}, step, split FROM base ORDER BY {PLACE[1]}"
             table, reading = database.placed(self._opened, Question([self.piece], sql))
             begin = reading.numbers([RowPlace(self.piece, 0)])[1][0].as_py()
             place, step, split = table.columns
-            self._placed = Placed(place.to_numpy() - begin, step.to_numpy(), split.combine_chunks())
+            self._placed = PieceSteps(place.to_numpy() - begin, step.to_numpy(), split.combine_chunks())
         return self._placed
 
 
 class RowSteps(NamedTuple):
-    """Of some rows the steps, and the splits."""
+    """The steps of some rows, and the splits."""
 
     steps: list[int]
     splits: list[str]
 
 
-class Placed(NamedTuple):
+class PieceSteps(NamedTuple):
     """The rows of a piece, ascending, with their steps and splits."""
 
     rows: Rows
@@ -264,13 +264,13 @@ class Placed(NamedTuple):
 
 
 def _encoded(column: pa.Array, place: int) -> bytes:
-    """A text as it lies in a column: UTF-8."""
+    """A text in a column, as UTF-8."""
     buffer = column[place].as_buffer()
     return b"" if buffer is None else buffer.to_pybytes()
 
 
 def search_parts(parts: Sequence[SearchPart], listing: Callable[[], bool], go_on: Callable[[], bool]) -> None:
-    """Search pieces until the end, or until `go_on` says no; snippets are made while `listing` says yes."""
+    """Search pieces until the end, or until `go_on` returns False; make snippets while `listing` returns True."""
     with contextlib.suppress(SearchStopped):
         for some in _together((part, texts) for part in parts for texts in part.texts(go_on)):
             for (part, texts), masks in zip(some, _masks(some, go_on), strict=True):
@@ -294,7 +294,7 @@ def _together(found: Iterable[tuple[SearchPart, BatchTexts]]) -> Iterator[list[t
 
 
 def _masks(some: Sequence[tuple[SearchPart, BatchTexts]], go_on: Callable[[], bool]) -> list[list[Mask]]:
-    """For each the masks of its columns. Raises `SearchStopped` where `go_on` says no."""
+    """For each text the masks of its columns. Raises `SearchStopped` if `go_on` returns False."""
     columns = [pa.concat_arrays(own) for own in zip(*(texts.columns for _, texts in some), strict=True)]
     ends = np.cumsum([len(texts.numbers) for _, texts in some])[:-1]
     part = some[0][0]

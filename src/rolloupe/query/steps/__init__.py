@@ -1,1 +1,1 @@
-"""Questions about steps: sums, curves, and what was discarded."""
+"""Queries on steps: summaries, curves, and discarded samples."""

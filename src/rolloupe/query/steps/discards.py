@@ -1,17 +1,17 @@
-"""What was generated and not trained on: how many samples of each step, and for which reasons."""
+"""Discarded samples, which were generated but not trained on: counts for each step and reason."""
 
 from collections import Counter
 
 from rolloupe.index import OpenRun, Snapshot, StepKey
 from rolloupe.query.engine import database
 from rolloupe.query.engine.cache import AnswerCache
-from rolloupe.query.engine.compile import said_discarded
+from rolloupe.query.engine.compile import discard_overlay
 from rolloupe.query.engine.database import Question
 from rolloupe.query.records import Discards
 from rolloupe.query.splits import is_asked
 
 KEPT = 1_000_000
-"""Counts of steps and reasons that are kept."""
+"""Number of counts of steps and reasons to cache."""
 
 COUNTED = """
 SELECT split, step, discarded, count(*), count(DISTINCT grp),
@@ -23,9 +23,9 @@ _kept: AnswerCache[list[Discards]] = AnswerCache(KEPT, len)
 
 
 def discards(run: OpenRun, split: str | None = None) -> list[Discards]:
-    """What was not trained on, by split, step and reason; of all splits or of one. Empty where all was.
+    """Counts of discarded samples by split, step and reason; of all splits or of one. Empty if all were trained on.
 
-    Of `eval` those of all evaluations, the same step and reason counted together.
+    `eval` covers all evaluations, with the same step and reason counted together.
     """
     found: dict[tuple[str, int, str], Discards] = {}
     for one in _all(run):
@@ -38,9 +38,9 @@ def discards(run: OpenRun, split: str | None = None) -> list[Discards]:
 
 
 def discarded_by_step(run: OpenRun) -> dict[StepKey, int]:
-    """How many samples of each step were not trained on. Costs a look at the samples only where annotations say so."""
+    """Counts of discarded samples by step. Looks at samples only if annotations record discards."""
     snapshot = run.snapshot()
-    if not snapshot.says_discarded:
+    if not snapshot.annotates_discarded:
         return {key: count for key, sketch in snapshot.steps.items() if (count := sum(sketch.discarded.values()))}
     found: Counter[StepKey] = Counter()
     for one in _all(run):
@@ -57,5 +57,5 @@ def _all(run: OpenRun) -> list[Discards]:
 
 def _counted(run: OpenRun, snapshot: Snapshot) -> list[Discards]:
     pieces = snapshot.holding()
-    question = Question(pieces, COUNTED, said=said_discarded(snapshot))
+    question = Question(pieces, COUNTED, overlay=discard_overlay(snapshot))
     return [Discards(*one) for one in database.ask(run, question)] if pieces else []

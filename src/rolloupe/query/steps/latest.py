@@ -1,4 +1,4 @@
-"""Where the splits of a run stand now: means of their newest steps, from the sketches where annotations add nothing."""
+"""The current state of a run's splits: means of their newest steps, from the sketches unless annotations matter."""
 
 from typing import NamedTuple
 
@@ -7,13 +7,13 @@ from rolloupe.query.engine import database
 from rolloupe.query.engine.cache import AnswerCache
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import is_annotated
-from rolloupe.query.engine.relation import Said, mean_of, quote
+from rolloupe.query.engine.relation import AnnotationOverlay, mean_of, quote
 
 COLUMNS = ("reward", "response_tokens", "response_chars")
 
 
 class Newest(NamedTuple):
-    """Means over what was trained on, each at the newest step that has one."""
+    """Means over the trained samples, each at the newest step that has one."""
 
     reward: float | None = None
     response_tokens: float | None = None
@@ -26,13 +26,13 @@ _kept = AnswerCache[dict[str, Newest]](MOST_SPLITS, len)
 
 
 def newest(run: OpenRun) -> dict[str, Newest]:
-    """The means of each split. Where annotations decide, those of the first split alone, of its last step."""
+    """The means of each split. If annotations decide, only those of the first split, at its last step."""
     snapshot = run.snapshot()
     return _kept.get(run, snapshot, "newest", lambda: _made(run, snapshot))
 
 
 def _made(run: OpenRun, snapshot: Snapshot) -> dict[str, Newest]:
-    if snapshot.says_discarded or is_annotated(snapshot, COLUMNS):
+    if snapshot.annotates_discarded or is_annotated(snapshot, COLUMNS):
         return _annotated(run, snapshot)
     found: dict[str, dict[str, tuple[int, float]]] = {}
     for sketch in snapshot.steps.values():
@@ -40,20 +40,20 @@ def _made(run: OpenRun, snapshot: Snapshot) -> dict[str, Newest]:
         for name in COLUMNS:
             moments = sketch.columns.get(name)
             if moments is not None and moments.count and (name not in means or means[name][0] < sketch.step):
-                means[name] = sketch.step, moments.sum / moments.count
+                means[name] = sketch.step, moments.mean
     return {split: Newest(**{name: mean for name, (_, mean) in means.items()}) for split, means in found.items()}
 
 
 def _annotated(run: OpenRun, snapshot: Snapshot) -> dict[str, Newest]:
-    """One look at the samples of one step: a run of any length is described in no time."""
+    """One look at the samples of one step: quick for a run of any length."""
     keys = sorted(snapshot.steps, key=lambda key: (key[0] != "train", key[0], -key[1]))
     if not keys:
         return {}
     split, step = keys[0]
     means = ", ".join(mean_of(f"{quote(name)}::DOUBLE") for name in COLUMNS)
     sql = f"SELECT {means} FROM rows WHERE split = ? AND step = ? AND discarded = ''"
-    said = Said(snapshot.annotations, [*COLUMNS, "discarded"])
+    said = AnnotationOverlay(snapshot.annotations, [*COLUMNS, "discarded"])
     ((reward, tokens, chars),) = database.ask(
-        run, Question(snapshot.holding([split], step, step), sql, [split, step], said=said)
+        run, Question(snapshot.holding([split], step, step), sql, [split, step], overlay=said)
     )
     return {split: Newest(reward, tokens, chars)}

@@ -1,18 +1,21 @@
-"""Splits, steps, groups and curves: what is answered from the sketches, and what needs one look at a step."""
+"""Splits, steps, groups and curves: answers from the sketches, or from one look at a step."""
 
 import functools
-import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from rolloupe.columns import CHARTED
+from rolloupe.derive import METRICS, PREFIX
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import Moments, OpenRun, Sketch, Snapshot, StepKey, added_stamps
-from rolloupe.index.segments.columns import NUMERIC, Meant, kind_of
+from rolloupe.index.segments.columns import ColumnRef, sql_type
+from rolloupe.index.segments.step_stats import moments_from
 from rolloupe.query.engine import database
-from rolloupe.query.engine.compile import said_discarded
+from rolloupe.query.engine.compile import discard_overlay
 from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.names import free, is_annotated, meaning
-from rolloupe.query.engine.relation import Column, Said, mean_of, quote
+from rolloupe.query.engine.names import is_annotated, qualified, reference
+from rolloupe.query.engine.relation import AnnotationOverlay, Column, deviation_of, mean_of, quote
+from rolloupe.query.near_names import unknown
 from rolloupe.query.records import GroupSummary, SeriesPoint, SplitSummary, Stats, StepSummary
 from rolloupe.query.splits import is_asked
 from rolloupe.query.steps.discards import discarded_by_step
@@ -21,33 +24,37 @@ NONE = Moments()
 
 
 def stats_of(moments: Moments, rows: int) -> Stats:
-    """The statistics that moments of `rows` samples stand for."""
+    """The statistics of the moments of `rows` samples."""
     if not moments.count:
         return Stats(0, None, None, None, None, rows)
-    mean, std = moments.sum / moments.count, math.sqrt(max(0.0, moments.m2) / moments.count)
-    return Stats(moments.count, mean, std, moments.min, moments.max, rows - moments.count)
+    return Stats(moments.count, moments.mean, moments.std, moments.min, moments.max, rows - moments.count)
 
 
-REWARD = Meant("fixed", "reward")
+REWARD = ColumnRef("fixed", "reward")
+
+
+def moments_by_kind(sketch: Sketch, kind: str) -> Mapping[str, Moments]:
+    """The moments of a step by name, of the columns of a kind."""
+    return {"fixed": sketch.columns, "metric": sketch.metrics, "derived": sketch.derived}.get(kind, {})
 
 
 class _Trained:
-    """A column of what was trained on, by step: as the sketches have it, or where annotations say more, as they do."""
+    """A column of the trained samples, by step: from the sketches, or with annotations if these say more."""
 
-    def __init__(self, run: OpenRun, snapshot: Snapshot, of: Meant, *, quick: bool = False) -> None:
-        asked = not quick and (is_annotated(snapshot, [of.column]) or snapshot.says_discarded)
+    def __init__(self, run: OpenRun, snapshot: Snapshot, of: ColumnRef, *, quick: bool = False) -> None:
+        asked = not quick and (is_annotated(snapshot, [of.column]) or snapshot.annotates_discarded)
         self._of = of
-        self._said = _said_moments(run, snapshot, of.column) if asked else None
+        self._said = _annotated_moments(run, snapshot, of.column) if asked else None
         self._discarded = None if quick else discarded_by_step(run)
 
     def moments(self, sketch: Sketch) -> Moments:
         """The moments of a step."""
         if self._said is None:
-            return (sketch.columns if self._of.kind == "fixed" else sketch.metrics).get(self._of.name, NONE)
+            return moments_by_kind(sketch, self._of.kind).get(self._of.name, NONE)
         return self._said.get((sketch.split, sketch.step), NONE)
 
     def count(self, sketch: Sketch) -> int:
-        """How many samples of a step were trained on, with a value or without one."""
+        """The number of trained samples of a step, with or without a value."""
         if self._discarded is None:
             return sketch.trained
         return sketch.rows - self._discarded.get((sketch.split, sketch.step), 0)
@@ -63,7 +70,7 @@ def merged(moments: Iterable[Moments]) -> Moments:
 
 
 def _by_step(snapshot: Snapshot, asked: str) -> dict[int, list[Sketch]]:
-    """The sketches of the splits that are asked for, by step."""
+    """The sketches of the selected splits, by step."""
     found: dict[int, list[Sketch]] = defaultdict(list)
     for sketch in snapshot.steps.values():
         if is_asked(sketch.split, asked):
@@ -72,10 +79,10 @@ def _by_step(snapshot: Snapshot, asked: str) -> dict[int, list[Sketch]]:
 
 
 def splits(run: OpenRun, *, quick: bool = False) -> list[SplitSummary]:
-    """The splits of a run: `train` first, the others by name. Rewards are of what was trained on, as those of steps.
+    """The splits of a run: `train` first, the others by name. Rewards cover trained samples, as those of steps do.
 
-    `quick` looks at no sample: `groups` is -1, and what annotations say of rewards and discards is left aside, so that
-    where they say what was discarded `discarded` is None, and `reward` is of those samples too.
+    `quick` looks at no sample: `groups` is -1, and annotations of rewards and discards are ignored. If annotations
+    record discards, `discarded` is None, and `reward` covers those samples too.
     """
     snapshot = run.snapshot()
     by_split: dict[str, list[Sketch]] = defaultdict(list)
@@ -101,14 +108,14 @@ def splits(run: OpenRun, *, quick: bool = False) -> list[SplitSummary]:
                 max(numbers),
                 stats_of(reward, count),
                 sum(s.superseded for s in members),
-                None if quick and snapshot.says_discarded else rows - count,
+                None if quick and snapshot.annotates_discarded else rows - count,
             )
         )
     return found
 
 
 def _counted_groups(run: OpenRun, sketches: list[Sketch]) -> dict[tuple[str, int], int]:
-    """Distinct groups of steps that lie in several segments, whose own counts do not add."""
+    """Distinct groups of steps in several segments, whose own counts do not add up."""
     counts: dict[tuple[str, int], int] = defaultdict(int)
     by_split: dict[str, list[int]] = defaultdict(list)
     for sketch in sketches:
@@ -123,9 +130,9 @@ def _counted_groups(run: OpenRun, sketches: list[Sketch]) -> dict[tuple[str, int
 
 
 def steps(run: OpenRun, split: str) -> list[StepSummary]:
-    """The steps of a split, ascending; of `eval` those of all evaluations, their samples together.
+    """The steps of a split, ascending; for `eval` those of all evaluations, their samples together.
 
-    Raises `NotFound`, naming the splits there are.
+    Raises `NotFound`, which lists the known splits.
     """
     snapshot = run.snapshot()
     trained = _Trained(run, snapshot, REWARD)
@@ -143,67 +150,93 @@ def steps(run: OpenRun, split: str) -> list[StepSummary]:
 
 
 def value_names(run: OpenRun) -> tuple[list[str], list[str]]:
-    """The names of the sample metrics and of the tags that samples of the run have, those of annotations included."""
+    """The names of the sample metrics and of the tags of the run's samples, including annotations."""
     snapshot = run.snapshot()
-    metrics, tags = snapshot.said_names()
+    metrics, tags = snapshot.annotated_names()
     return list(dict.fromkeys([*snapshot.metrics, *metrics])), list(dict.fromkeys([*snapshot.tags, *tags]))
 
 
 def columns(run: OpenRun) -> list[str]:
-    """The names a list may be sorted and a curve drawn by: fixed numbers, then the run's sample metrics."""
-    return [*NUMERIC, *(free(name, "metric") for name in run.snapshot().metrics)]
+    """The names that a list can sort by and a curve can show: fixed numbers, sample metrics, derived metrics."""
+    derived = (f"{PREFIX}{name}" for name, metric in METRICS.items() if metric.kind == "number")
+    return [*CHARTED, *(qualified(name, "metric") for name in run.snapshot().metrics), *derived]
 
 
 def token_series_names(run: OpenRun) -> list[str]:
-    """The token series of which the index keeps something."""
+    """The token series for which the index keeps statistics."""
     return list(dict.fromkeys(name for sketch in run.snapshot().steps.values() for name in sketch.series))
 
 
 def series(run: OpenRun, name: str, split: str | None = None) -> list[SeriesPoint]:
-    """A sample metric by step, of one split or all; or the token series of that name, where no sample metric has it.
+    """A sample metric by step, of one split or all; or the token series of that name, if no sample metric has it.
 
-    Of `eval` a point is of all evaluations at its step together. A point of a token series is of the tokens that have
-    a value, and there is none where none has. Raises `BadQuery`, naming what there is.
+    For `eval` a point covers all evaluations at its step. A point of a token series covers the tokens with a value;
+    without such tokens there is no point. Raises `BadQuery`, which lists the known names.
     """
+    is_series = _sample_number(run.snapshot(), name) is None and name in token_series_names(run)
+    return token_points(run, name, split) if is_series else sample_points(run, name, split)
+
+
+def sample_points(run: OpenRun, name: str, split: str | None = None) -> list[SeriesPoint]:
+    """Statistics of a numeric column or sample metric by step. Raises `BadQuery`, which lists the known names."""
     snapshot = run.snapshot()
-    if split is None:
-        places = [(key, [sketch]) for key, sketch in snapshot.steps.items()]
-    else:
-        places = [((split, step), members) for step, members in _by_step(snapshot, split).items()]
-    of = meaning(snapshot, name)
-    if of is not None and (of.kind == "metric" or (of.kind == "fixed" and of.name in NUMERIC)):
-        trained = _Trained(run, snapshot, of)
-        points = [SeriesPoint(*key, trained.together(members)) for key, members in places]
-    elif name in (known := token_series_names(run)):
-        held = ((key, [s.series[name].moments for s in members if name in s.series]) for key, members in places)
-        points = [SeriesPoint(*key, stats_of(merged(own), sum(m.count for m in own))) for key, own in held if own]
-    else:
+    of = _sample_number(snapshot, name)
+    if of is None:
+        known = token_series_names(run)
         also = f"; token series: {', '.join(known)}" if known else ""
-        raise BadQuery(f"no sample metric {name!r}; there are: {', '.join(columns(run)[:40])}{also}")
+        error = unknown("sample metric", name, columns(run))
+        raise BadQuery(f"{error}{also}")
+    trained = _Trained(run, snapshot, of)
+    return _ascending(SeriesPoint(*key, trained.together(members)) for key, members in _places(snapshot, split))
+
+
+def token_points(run: OpenRun, name: str, split: str | None = None) -> list[SeriesPoint]:
+    """Statistics of a token series by step, over the tokens with a value. Raises `BadQuery`, which lists the series."""
+    known = token_series_names(run)
+    if name not in known:
+        raise unknown("token series", name, known)
+    places = _places(run.snapshot(), split)
+    held = ((key, [s.series[name].moments for s in members if name in s.series]) for key, members in places)
+    return _ascending(SeriesPoint(*key, stats_of(merged(own), sum(m.count for m in own))) for key, own in held if own)
+
+
+def _places(snapshot: Snapshot, split: str | None) -> list[tuple[StepKey, list[Sketch]]]:
+    if split is None:
+        return [(key, [sketch]) for key, sketch in snapshot.steps.items()]
+    return [((split, step), members) for step, members in _by_step(snapshot, split).items()]
+
+
+def _sample_number(snapshot: Snapshot, name: str) -> ColumnRef | None:
+    """The column behind a name, if it is a number of samples."""
+    of = reference(snapshot, name)
+    if of is not None and of.kind == "derived":
+        return of if METRICS[of.name].kind == "number" else None
+    is_number = of is not None and (of.kind == "metric" or (of.kind == "fixed" and of.name in CHARTED))
+    return of if is_number else None
+
+
+def _ascending(points: Iterable[SeriesPoint]) -> list[SeriesPoint]:
     return sorted(points, key=lambda point: (point.split, point.step))
 
 
-def _said_moments(run: OpenRun, snapshot: Snapshot, column: str) -> dict[StepKey, Moments]:
-    """The moments of a column where annotations say something of it, or of what was trained on: sketches are older."""
-    value = quote(column)
+def _annotated_moments(run: OpenRun, snapshot: Snapshot, column: str) -> dict[StepKey, Moments]:
+    """The moments of a column if annotations change it, or change which samples count: sketches lack annotations."""
+    value = f"{quote(column)}::DOUBLE"
     sql = f"""
-    SELECT split, step, count({value}), sum({value}), var_pop({value}) * count({value}), min({value}), max({value})
+    SELECT split, step, count({value}), {mean_of(value)}, {deviation_of(value)}, min({value}), max({value})
     FROM rows WHERE isfinite({value}) AND discarded = '' GROUP BY split, step"""
     pieces = snapshot.holding()
-    named = [Column(column, kind)] if (kind := kind_of(column)) else []
-    answer = (
-        database.ask(run, Question(pieces, sql, named=named, said=Said(snapshot.annotations, [column, "discarded"])))
-        if pieces
-        else []
-    )
-    return {(split, step): Moments(*numbers) for split, step, *numbers in answer}
+    named = [Column(column, kind)] if (kind := sql_type(column)) else []
+    overlay = AnnotationOverlay(snapshot.annotations, [column, "discarded"])
+    answer = database.ask(run, Question(pieces, sql, named=named, overlay=overlay)) if pieces else []
+    return {(split, step): moments_from(*numbers) for split, step, *numbers in answer}
 
 
 GROUPS = f"""
 , placed AS (SELECT *, row(source, ordinal, byte_start, part) AS place FROM rows WHERE split = ? AND step = ?)
 , own AS (SELECT *, min(place) OVER (PARTITION BY grp) AS lead FROM placed)
 SELECT grp, arg_min(prompt_preview, place), count(*), count(reward) FILTER (isfinite(reward)),
-       {mean_of("reward")}, stddev_pop(reward) FILTER (isfinite(reward)),
+       {mean_of("reward")}, {deviation_of("reward")},
        min(reward) FILTER (isfinite(reward)), max(reward) FILTER (isfinite(reward)), arg_min(env, place),
        coalesce(mode(nullif(discarded, '')), '')
 FROM own WHERE {{}} GROUP BY grp ORDER BY min(lead)
@@ -211,14 +244,14 @@ FROM own WHERE {{}} GROUP BY grp ORDER BY min(lead)
 
 
 def groups(run: OpenRun, split: str, step: int, *, trained: bool | None = None) -> list[GroupSummary]:
-    """The groups of a step in order of their first sample. Raises `NotFound` where the step has no sample.
+    """The groups of a step in order of their first sample. Raises `NotFound` for a step without samples.
 
-    `trained` as in `SampleQuery`: of a step that has no such sample there are no groups.
+    `trained` as in `SampleQuery`: a step without such samples has no groups.
     """
     snapshot = run.snapshot()
     pieces = snapshot.holding([split], step, step)
     which = "true" if trained is None else f"discarded {'=' if trained else '<>'} ''"
-    question = Question(pieces, GROUPS.format(which), [split, step], said=said_discarded(snapshot))
+    question = Question(pieces, GROUPS.format(which), [split, step], overlay=discard_overlay(snapshot))
     found: list[GroupSummary] = []
     first = 0
     answer = database.ask(run, question) if pieces else []

@@ -1,1 +1,1 @@
-"""Questions about token series: statistics of a step, and its most extreme tokens."""
+"""Queries on token series: statistics of a step, and its most extreme tokens."""

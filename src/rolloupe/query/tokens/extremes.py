@@ -1,9 +1,8 @@
-"""The token series of a step: their statistics, and where they are most extreme."""
+"""The token series of a step: their statistics, and their most extreme tokens."""
 
 import pyarrow as pa
 
 from rolloupe.errors import NotFound
-from rolloupe.formats.base import SeriesInSamples
 from rolloupe.index import Extreme, OpenRun, Snapshot, StepKey, extreme_tokens
 from rolloupe.model import SampleKey
 from rolloupe.query.engine import database
@@ -16,10 +15,10 @@ from rolloupe.query.steps.summaries import stats_of
 from rolloupe.query.tokens.step_series import of_samples
 
 Place = tuple[str, int, str]
-"""Source, first byte and part: what tells one row of the index from any other."""
+"""Source, first byte and part: they identify a row of the index."""
 
 KEPT_SERIES = 4_000
-"""Token series of steps whose samples were read for them."""
+"""Number of cached token series of steps whose samples had to be read."""
 
 _kept: AnswerCache[list[StepSeries]] = AnswerCache(KEPT_SERIES, len)
 
@@ -30,16 +29,16 @@ FROM rows SEMI JOIN places USING (source, byte_start, part) WHERE split = ? AND 
 
 
 def token_series(run: OpenRun, split: str, step: int) -> list[StepSeries]:
-    """Every token series of a step. Raises `NotFound` where the step has no sample; empty where it has no series.
+    """Every token series of a step. Raises `NotFound` for a step without samples; empty for one without series.
 
-    Where a format knows its series from whole samples alone, all of the step are read, once as long as the run stays as
-    it is; then `SourceChanged` is raised where a file was rewritten meanwhile.
+    If a format has its series in whole samples alone, all samples of the step are read, once until the run changes;
+    this raises `SourceChanged` if a file was rewritten meanwhile.
     """
     snapshot, key = run.snapshot(), (split, step)
     sketch = snapshot.steps.get(key)
     if sketch is None:
         raise NotFound(f"no samples at step {step} of split {split!r} in run {run.id!r}")
-    if not sketch.series and isinstance(run.format, SeriesInSamples):
+    if not sketch.series and run.format.series_in_samples:
         return _kept.get(run, snapshot, key, lambda: of_samples(whole(run, split, step)))
     extremes = {name: extreme_tokens(snapshot, key, name) for name in sketch.series}
     keys = _keys(run, snapshot, key, [one for pair in extremes.values() for some in pair for one in some])
@@ -51,7 +50,7 @@ def token_series(run: OpenRun, split: str, step: int) -> list[StepSeries]:
 
 
 def _tokens(some: list[Extreme], keys: dict[Place, SampleKey]) -> list[ExtremeToken]:
-    """The tokens by the samples that they are of; without those whose sample has left the index since."""
+    """The tokens with their samples, without tokens whose sample has left the index since."""
     return [
         ExtremeToken(keys[place], one.token, one.value)
         for one in some

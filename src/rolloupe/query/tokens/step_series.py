@@ -1,4 +1,4 @@
-"""The token series of a step from its samples read whole: where these alone hold them, as annotations add to them."""
+"""The token series of a step from its whole samples, for formats where only these (with annotations) hold them."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -12,17 +12,17 @@ from rolloupe.query.records import ExtremeToken, StepSeries
 from rolloupe.query.steps.summaries import stats_of
 
 MASK = "loss_mask"
-"""Says which tokens count, and is no series of numbers to look for extremes in."""
+"""Marks the tokens that count; it is not a series with extremes."""
 
 WITHOUT = 256
-"""After so many samples without a series a step has none."""
+"""After this many samples without a series, the step counts as having none."""
 
 AT_ONCE = 1_000
-"""Samples whose extremes are held before all but the most extreme go."""
+"""Number of samples to hold before dropping all but the most extreme."""
 
 
 class _Series:
-    """What is known of one token series so far."""
+    """One token series, as far as it has been read."""
 
     def __init__(self) -> None:
         self.facts: list[SeriesFacts] = []
@@ -31,7 +31,7 @@ class _Series:
         self.high: list[Extreme] = []
 
     def add(self, sample: Sample, facts: SeriesFacts) -> None:
-        """Take in the series of one sample."""
+        """Add the series of one sample."""
         at = sample.locator
         self.facts.append(facts)
         self.keys[at.source, at.start, at.part] = sample.key
@@ -57,9 +57,9 @@ class _Series:
 
 
 def of_samples(samples: Iterable[Sample]) -> list[StepSeries]:
-    """The token series of some samples, in the order in which they are met. One sample is held at a time.
+    """The token series of some samples, in the order of their appearance. Holds one sample at a time.
 
-    None where the first samples have none: a run of plain text is not read to its end for that.
+    None if the first samples have none: a run of plain text is not read to its end for that.
     """
     found: dict[str, _Series] = defaultdict(_Series)
     for number, sample in enumerate(samples):

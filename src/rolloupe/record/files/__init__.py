@@ -1,1 +1,1 @@
-"""The files of a recorded run, as its writer makes them."""
+"""The files of a recorded run."""

@@ -1,4 +1,4 @@
-"""What the code of a run differs by from its repository: the commit, staged and unstaged changes, untracked files."""
+"""How the code of a run differs from its repository: the commit, staged and unstaged changes, untracked files."""
 
 import os
 import subprocess
@@ -10,25 +10,25 @@ MAX_UNTRACKED = 1_000
 
 
 def code_diff(folder: str | os.PathLike[str]) -> str:
-    """Return it as text, which says so where the folder is in no repository, or there is no git."""
+    """Return the difference as text; the text also says if the folder is in no repository or git is missing."""
     top = _git(folder, "rev-parse", "--show-toplevel")
     if top is None:
         return f"### module: {Path(folder).resolve().name} (not in a git repository)\n"
     root = top.strip()
     head = (_git(root, "rev-parse", "HEAD") or "no commit yet").strip()
-    told = [f"### repo: {root} @ {head}\n"]
+    sections = [f"### repo: {root} @ {head}\n"]
     for title, arguments in (("staged", ("diff", "--cached")), ("not staged", ("diff",))):
         diff = _git(root, *arguments, "--no-ext-diff", "--no-textconv", "--no-color")
-        told += [f"-- {title} --\n{diff}"] if diff else []
+        sections += [f"-- {title} --\n{diff}"] if diff else []
     untracked = (_git(root, "ls-files", "--others", "--exclude-standard", "-z") or "").split("\0")[:-1]
     if untracked:
         more = [f"({len(untracked) - MAX_UNTRACKED:,} more)"] if len(untracked) > MAX_UNTRACKED else []
-        told.append("\n".join(["-- untracked --", *untracked[:MAX_UNTRACKED], *more, ""]))
-    return "".join(told) if len(told) > 1 else f"{told[0]}(no local changes)\n"
+        sections.append("\n".join(["-- untracked --", *untracked[:MAX_UNTRACKED], *more, ""]))
+    return "".join(sections) if len(sections) > 1 else f"{sections[0]}(no local changes)\n"
 
 
 def _git(folder: str | os.PathLike[str], *arguments: str) -> str | None:
-    """The output of a git command, None where it fails. Nothing that a repository configures is run."""
+    """Return the output of a git command, None if it fails. Runs nothing that a repository configures."""
     command = ["git", "-c", "core.fsmonitor=false", "-c", "core.pager=cat", *arguments]
     environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
     try:

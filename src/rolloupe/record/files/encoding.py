@@ -1,7 +1,7 @@
 """Records as JSON lines.
 
-Any value becomes JSON: NaN and infinities as they are asked for, arrays of any library as lists, halves of surrogate
-pairs as escapes, anything else as the name of its type. Loads nothing but the standard library.
+Any value becomes JSON: NaN and infinities as null or bare, arrays of any library as lists, lone surrogates as escapes,
+anything else as the name of its type. Loads only the standard library.
 """
 
 import json
@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from typing import Any
 
 COMPACT = (",", ":")
-"""Separators without blanks."""
+"""Separators without spaces."""
 
 MAX_DEPTH = 100
 MAX_BITS = 10_000
-"""Python refuses to write integers of more than 4,300 digits; a longer one becomes an infinity."""
+"""Python refuses to write integers of more than 4,300 digits; longer ones become infinities."""
 
 _LONE = re.compile("[\ud800-\udfff]")
 
@@ -23,7 +23,7 @@ _LONE = re.compile("[\ud800-\udfff]")
 def encoded(record: Mapping[str, Any], *, separators: tuple[str, str] | None = None, nan: bool = False) -> bytes:
     """Return a record as one line of UTF-8, its newline included.
 
-    `nan`: NaN and infinities are written as Python writes them; else as null. What is no JSON is made so: see `plain`.
+    `nan`: write NaN and infinities as Python does, instead of null. `plain` converts values that JSON lacks.
     """
     try:
         text = json.dumps(record, ensure_ascii=False, allow_nan=nan, separators=separators)
@@ -36,7 +36,7 @@ def encoded(record: Mapping[str, Any], *, separators: tuple[str, str] | None = N
 
 
 def plain(value: Any, *, nan: bool = False, depth: int = MAX_DEPTH) -> Any:
-    """Return a value as JSON has it. An array becomes a list, an object of an unknown kind the name of its type."""
+    """Convert a value to JSON types: an array to a list, an object of an unknown type to the name of its type."""
     if value is None or isinstance(value, str | bool):
         return str(value) if isinstance(value, str) else value
     if isinstance(value, int):
@@ -54,7 +54,7 @@ def plain(value: Any, *, nan: bool = False, depth: int = MAX_DEPTH) -> Any:
 
 
 def listed(value: Any) -> Any:
-    """Return an array or scalar of NumPy, PyTorch and their kin as lists and numbers; anything else as it is."""
+    """Return an array or scalar of NumPy, PyTorch or a similar library as lists and numbers; anything else as it is."""
     if isinstance(value, str | bytes | Mapping) or not callable(getattr(value, "tolist", None)):
         return value
     if callable(getattr(value, "detach", None)):

@@ -1,4 +1,4 @@
-"""The files of a run that are not a producer's own: what it is, its configuration, code, attempts and checkpoints."""
+"""The files of a run that its producers share: marker, configuration, code, attempts and checkpoints."""
 
 import contextlib
 import json
@@ -24,7 +24,7 @@ OWN_CONFIG = "config.rolloupe.json"
 LAYOUT = "rolloupe"
 VERSION = 1
 OPEN = ("native", "generic")
-"""Formats that are no other tool's: one that begins here, and any JSON lines at all."""
+"""Formats that do not mean another tool's run: the native one, and generic JSON lines."""
 
 CHECKPOINTS = "checkpoints.jsonl"
 ATTEMPTS = "attempts.jsonl"
@@ -36,16 +36,16 @@ class Folder:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         if isinstance(path, str) and not path:
-            raise UnreadablePath("nothing can be recorded at '': an empty path names no folder")
+            raise UnreadablePath("cannot record at '': an empty path names no folder")
         try:
             self.path = Path(path).expanduser().absolute()
         except (RuntimeError, TypeError, ValueError) as error:
-            raise UnreadablePath(f"nothing can be recorded at {str(path)!r}: {error}") from None
+            raise UnreadablePath(f"cannot record at {str(path)!r}: {error}") from None
         self._is_foreign = False
-        """True where a configuration of something else was there before: it is left alone."""
+        """True if the folder already held another tool's configuration, which stays as it is."""
 
     def make(self, ranges: Mapping[str, Any]) -> None:
-        """Make it, or go on with the one there is. Raises `UnreadablePath` where that cannot be."""
+        """Create the run, or resume an existing one. Raises `UnreadablePath` if neither is possible."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             held = self._marker()
@@ -56,29 +56,27 @@ class Folder:
                 self._write(MARKER, json.dumps(marker, indent=2) + "\n")
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
-            raise UnreadablePath(
-                f"nothing can be recorded at {self.path}: {reason}. Next: name another folder"
-            ) from None
+            raise UnreadablePath(f"cannot record at {self.path}: {reason}. Next: name another folder") from None
 
     def others(self) -> str:
-        """The names of the layouts in which another tool has left a run in this very folder; never raises.
+        """Return the names of the layouts in which another tool left a run in this folder; never raises.
 
-        Empty where the recorder has been here before: whoever went on then has been told.
+        Empty if the recorder has written here before: its first run has already warned.
         """
         found = []
         with contextlib.suppress(Exception):
             if self.path.is_dir() and not self.is_made() and any(self.path.iterdir()):
-                from rolloupe.formats import FORMATS
+                from rolloupe.formats import all_formats
 
-                found = [one.name for one in FORMATS if one.name not in OPEN and one.detect(self.path)]
+                found = [one.name for one in all_formats() if one.name not in OPEN and one.detect(self.path)]
         return ", ".join(found)
 
     def is_made(self) -> bool:
-        """Tell whether the run is there."""
+        """Return whether the run exists."""
         return (self.path / MARKER).exists()
 
     def _marker(self) -> dict[str, Any] | None:
-        """What the marker says; None where there is none. Raises `OSError`, and `ValueError` for another kind."""
+        """Return the marker's contents, None if missing. Raises `OSError`, and `ValueError` for a foreign marker."""
         try:
             data = (self.path / MARKER).read_bytes()
         except FileNotFoundError:
@@ -91,13 +89,13 @@ class Folder:
             raise ValueError(f"its {MARKER} is not one of Rolloupe")
         if not isinstance(held.get("version"), int) or held["version"] > VERSION:
             raise ValueError(
-                f"it was recorded in version {held.get('version')} of the layout, and {VERSION} is written here: "
-                "update Rolloupe"
+                f"it was recorded in version {held.get('version')} of the layout, and this Rolloupe writes version "
+                f"{VERSION}: update Rolloupe"
             )
         return held
 
     def config(self, config: object) -> None:
-        """Keep the configuration; another one than the last is kept beside it. Raises `OSError`."""
+        """Keep the configuration; if it differs from the last one, the last one is kept too. Raises `OSError`."""
         with alone(self.path / ATTEMPTS):
             self._keep(self._config, self.settings(config))
 
@@ -106,11 +104,11 @@ class Folder:
         return OWN_CONFIG if self._is_foreign or (self.path / OWN_CONFIG).exists() else CONFIG
 
     def settings(self, config: object) -> str:
-        """A configuration as it is kept."""
+        """Return a configuration as the file holds it."""
         return json.dumps(settings(config), indent=2, ensure_ascii=False) + "\n"
 
     def config_of(self, producer: str, text: str) -> str:
-        """Keep the configuration of one of several processes, where it is another; returns the name of its file then.
+        """Keep the configuration of one process if it differs from the run's; returns the file's name then.
 
         Raises `OSError`.
         """
@@ -125,16 +123,16 @@ class Folder:
             return ""
 
     def code(self, folder: str | os.PathLike[str]) -> None:
-        """Keep what the code differs by; what it differed by before is kept beside it. Raises `OSError`."""
+        """Keep how the code differs from its repository; an earlier difference is kept too. Raises `OSError`."""
         self.code_as(code_diff(folder))
 
     def code_as(self, diff: str) -> None:
-        """Keep a difference of the code that is known. Raises `OSError`."""
+        """Keep a given difference of the code. Raises `OSError`."""
         with alone(self.path / ATTEMPTS):
             self._keep("code.diff", diff)
 
     def _keep(self, name: str, text: str) -> None:
-        """Write a file, after giving another name to what is there already, unless it is the same."""
+        """Write a file; if its contents change, keep the old ones under another name."""
         place, data = self.path / name, text.encode("utf-8", "replace")
         with contextlib.suppress(FileNotFoundError):
             if place.read_bytes() == data:
@@ -143,7 +141,7 @@ class Folder:
         atomic.write(place, data)
 
     def attempt(self, producer: str, launch: Launch, ranks: int | None) -> int | None:
-        """Note that a process began to record; returns the launch that it is of. Raises `OSError`."""
+        """Note that a process started recording; returns the number of its launch. Raises `OSError`."""
         last = self.last_checkpoint()
         with alone(self.path / ATTEMPTS):
             before = list(self._rows(ATTEMPTS))
@@ -159,15 +157,15 @@ class Folder:
         return joined
 
     def ended(self, producer: str) -> None:
-        """Note that a process has ended to record. Raises `OSError`."""
+        """Note that a process stopped recording. Raises `OSError`."""
         self.append(ENDED, {"producer": producer, "time": time.time(), "pid": os.getpid()})
 
     def append(self, name: str, record: dict[str, Any]) -> None:
-        """Add a line to a file that several processes may write. Raises `OSError`."""
+        """Append a line to a file that several processes may write. Raises `OSError`."""
         atomic.append(self.path / name, encoded(record, separators=COMPACT, nan=True))
 
     def last_checkpoint(self) -> Checkpoint | None:
-        """The checkpoint that was noted last."""
+        """Return the checkpoint noted last."""
         last = None
         for row in self._rows(CHECKPOINTS):
             last = row
@@ -199,7 +197,7 @@ class Folder:
 
 
 def _keep_beside(place: Path) -> None:
-    """Give a file another name, too, or where file systems have no links a copy. Raises `OSError`."""
+    """Give a file a second name, or copy it on file systems without links. Raises `OSError`."""
     for number in count(1):
         other = place.with_suffix(f".{number}{place.suffix}")
         try:

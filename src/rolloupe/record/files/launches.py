@@ -1,10 +1,10 @@
-"""Launches: when a run was ended or killed and goes on, its lines say so.
+"""Launches: each line of a run names the start of the trainer that wrote it.
 
-A run that goes on from a checkpoint records steps again, perhaps with other groups or another number of ranks. What had
-been recorded of them would stand beside it: so each line says which launch it is of, and of a step the last launch
-counts. One begins where no process of the launch before lives, and this process was in it already or says another
-number of ranks: a rank that is merely late joins, and so does a process that opens its run again. Who lives is told by
-a lock which all processes of a launch share, so that nobody has to know of anybody.
+A run that resumes from a checkpoint records some steps again, perhaps with other groups or another number of ranks.
+Each line names its launch, and only the last launch of a step counts, so the two recordings do not mix. A new launch
+begins if no process of the last one is alive, and this process was already part of it or reports another number of
+ranks. A late rank joins the current launch, and so does a process that opens its run again. All processes of a launch
+share a lock that shows which of them are alive, so no process needs to know another.
 """
 
 import contextlib
@@ -21,24 +21,24 @@ except ImportError:  # Windows
 
 
 PATIENCE_S = 5.0
-"""So long a process waits for others to begin: one that was stopped in the middle must not stop training."""
+"""Seconds to wait while other processes start: a stopped process must not block training."""
 
 
 _ours: set[tuple[int, str, int]] = set()
-"""The launches that this process was in: one that opens its run again, as notebooks do, goes on with its own."""
+"""The launches that this process was part of: one that reopens its run, as notebooks do, continues its own."""
 
 
 class Launch:
-    """The launch that a process is of; its lock is held until `close`."""
+    """The launch of a process; holds the launch's lock until `close`."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._handle: int | None = None
 
     def join(self, producer: str, ranks: int, rows: Sequence[Mapping[str, Any]]) -> int:
-        """Return the number of the launch that a process of so many ranks is of; `rows` tell of those before it.
+        """Return the launch number of a process with this many ranks; `rows` describe the launches before it.
 
-        Called while nobody else looks. Raises `OSError`.
+        Call it inside `alone`. Raises `OSError`.
         """
         told = [row for row in rows if _is_told(row)]
         last, held = (told[-1]["launch"], told[-1]["ranks"]) if told else (1, ranks)
@@ -51,13 +51,13 @@ class Launch:
         return number
 
     def close(self) -> None:
-        """Let go of the lock."""
+        """Release the lock."""
         handle, self._handle = self._handle, None
         if handle is not None:
             os.close(handle)
 
     def _lives(self, number: int) -> bool:
-        """Tell whether a process of a launch lives; one on a file system without locks is taken for dead."""
+        """Return whether a process of a launch is alive; always False on a file system without locks."""
         if not self._place(number).exists():
             return False
         handle = os.open(self._place(number), os.O_RDWR)
@@ -87,20 +87,20 @@ def _is_told(row: Mapping[str, Any]) -> bool:
 
 
 def _is_taken(handle: int) -> bool:
-    """Lock a file, or tell that another has it."""
+    """Lock a file; True if another process holds the lock."""
     try:
         if fcntl is not None:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
-    except OSError:  # no locks here
+    except OSError:  # a file system without locks
         pass
     return False
 
 
 @contextlib.contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Have a file for oneself while others want it, too, where file systems have locks. Raises `OSError`."""
+    """Hold a file exclusively while other processes wait, on file systems with locks. Raises `OSError`."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
     try:
         until = time.monotonic() + PATIENCE_S

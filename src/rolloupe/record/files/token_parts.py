@@ -1,4 +1,4 @@
-"""Token series written: one Parquet part with a row a sample, put in its place when it is whole."""
+"""Writes token series: a Parquet part with one row for each sample, renamed into place when it is complete."""
 
 import functools
 from collections.abc import Mapping, Sequence
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ROW_GROUP_VALUES = 2**20
-"""About so many values lie in a row group: what is read and decoded for one sample."""
+"""Approximate number of values in a row group, which is read and decoded whole for one sample."""
 
 
 @functools.cache
 def import_arrow() -> None:
-    """Import what writing needs: while Python shuts down it is too late. The first array imports pandas, if it can."""
+    """Import pyarrow early: at interpreter shutdown it is too late. The first array imports pandas, if installed."""
     import pyarrow as pa
     import pyarrow.parquet
 
@@ -27,7 +27,7 @@ def import_arrow() -> None:
 
 
 def write_part(path: Path, rows: Sequence[tuple[str, Mapping[str, Array]]]) -> None:
-    """Write `uid` and the series of some samples. Raises `OSError`."""
+    """Write `uid` and the series of samples. Raises `OSError`."""
     import pyarrow.parquet as pq
 
     table, floats = _table(rows)

@@ -1,4 +1,4 @@
-"""Recording from inside of other people's trainers, one module a framework; see docs/integrations.md.
+"""Recording from inside other people's trainers, one module for each framework; see docs/integrations.md.
 
-Each is imported by those who have its framework. Nothing of Rolloupe imports one.
+Import a module only where its framework is installed. Nothing else in Rolloupe imports them.
 """

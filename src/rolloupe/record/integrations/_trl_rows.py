@@ -1,4 +1,4 @@
-"""A row of a batch of TRL as a sample."""
+"""Converts a row of a TRL batch to a sample."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,21 +12,21 @@ SERIES = {
     "ref_per_token_logps": "ref_logprobs", "importance_sampling_ratio": "importance_ratio",
     "advantages": "advantages",
 }  # fmt: skip
-"""The columns of a batch with a number a token, by the names of the recorder."""
+"""The batch columns with one number for each token, by the recorder's names."""
 
 READ = ("prompt_ids", "prompt_mask", "completion_mask", "tool_mask", *SERIES)
-"""The columns of a batch that are read. Others, as those of images, may be large."""
+"""The batch columns to read; others, such as images, may be large."""
 
 GIVEN = ("inputs", "prompts", "completions", "completion_ids_list")
-"""What a trainer hands to its reward functions, in this order."""
+"""The arguments that a trainer passes to its reward functions, in this order."""
 
 MASKED = "masked_truncated"
-"""Why a completion is not trained on that `mask_truncated_completions` has left out."""
+"""Why a completion was discarded if `mask_truncated_completions` masked it."""
 
 
 @dataclass
 class Batch:
-    """What a trainer has generated and scored: a row a completion. Rewards are of all processes, (N, functions)."""
+    """A generated and scored batch, one row for each completion. Rewards cover all processes, shape (N, functions)."""
 
     inputs: Sequence[Mapping[str, Any]]
     prompts: Sequence[Any]
@@ -34,11 +34,11 @@ class Batch:
     completion_ids_list: Sequence[Sequence[int]]
     rewards: Any
     columns: Mapping[str, Sequence[object]]
-    """What the reward functions logged with `log_extra`."""
+    """The columns that reward functions logged with `log_extra`."""
 
 
 class Pieces:
-    """The texts of tokens, each decoded once."""
+    """Decodes token ids to texts, each id once."""
 
     def __init__(self, trainer: Any) -> None:
         self._trainer = trainer
@@ -53,17 +53,17 @@ class Pieces:
     def _text(self, one: int) -> str:
         tokenizer = tokenizer_of(self._trainer)
         text, raw = str(tokenizer.decode([one])), str(tokenizer.convert_ids_to_tokens(one))
-        spaced = raw.startswith("\u2581") and not text.startswith(" ")  # SentencePiece decodes no space at a beginning
+        spaced = raw.startswith("\u2581") and not text.startswith(" ")  # SentencePiece drops a leading space
         return f" {text}" if spaced else text
 
 
 def tokenizer_of(trainer: Any) -> Any:
-    """The tokenizer of a trainer, out of its processor where it has one for images, too."""
+    """Return the trainer's tokenizer; a processor for images holds it inside."""
     return getattr(trainer.processing_class, "tokenizer", trainer.processing_class)
 
 
 def host(tensor: Any) -> NDArray[Any]:
-    """Return a tensor as a NumPy array; what is less precise than float32 becomes float32."""
+    """Return a tensor as a NumPy array; types less precise than float32 become float32."""
     tensor = tensor.detach()
     return np.asarray((tensor.float() if tensor.is_floating_point() else tensor).cpu().numpy())
 
@@ -71,7 +71,7 @@ def host(tensor: Any) -> NDArray[Any]:
 def sample_of(
     batch: Batch, arrays: Mapping[str, NDArray[Any]], row: int, trainer: Any, label: str, pieces: Pieces | None
 ) -> dict[str, Any]:
-    """Return what `Recorder.sample` takes for one row, but for its place and its reward."""
+    """Return the arguments of `Recorder.sample` for one row, except its place and its reward."""
     given, ids = batch.inputs[row], [int(one) for one in batch.completion_ids_list[row]]
     prompt = arrays["prompt_ids"][row][arrays["prompt_mask"][row] != 0]
     mask = arrays["completion_mask"][row][: len(ids)]
@@ -82,7 +82,7 @@ def sample_of(
     texts: dict[str, object] = {}
     for name, known_as in SERIES.items():
         if name in arrays and arrays[name].ndim == 2:
-            if arrays[name].shape[1] == 1:  # one of a sequence
+            if arrays[name].shape[1] == 1:  # one value for the whole sequence
                 numbers[known_as] = arrays[name][row, 0]
             else:
                 series[known_as] = arrays[name][row, : len(ids)]
@@ -102,7 +102,7 @@ def sample_of(
 
 
 def _ends(trainer: Any) -> set[int]:
-    """The tokens with which a completion ends that is whole, as TRL has it."""
+    """The tokens that end a complete completion, by TRL's rule."""
     tokenizer = tokenizer_of(trainer)
     known = [*(getattr(trainer, "eos_token_ids", None) or [tokenizer.eos_token_id]), tokenizer.pad_token_id]
     return {int(one) for one in known if one is not None}

@@ -1,8 +1,8 @@
 """The Tinker cookbook: a logger, and a hook into its rollouts.
 
-`RecorderLogger` is a logger of `ml_log`. `Recording.dataset` wraps a data set so that every group of it is recorded
-once it is graded: `EnvGroupBuilder.compute_group_rewards` is the one place where the cookbook lets others see whole
-trajectories with their rewards. Importing this imports the cookbook.
+`RecorderLogger` is an `ml_log` logger. `Recording.dataset` wraps a data set and records each of its groups after
+grading: `EnvGroupBuilder.compute_group_rewards` is the only place where the cookbook exposes whole trajectories with
+their rewards. This module imports the cookbook.
 """
 
 import functools
@@ -23,22 +23,22 @@ from rolloupe.record.values.trajectories import Decode
 __all__ = ["RecorderLogger", "Recording"]
 
 About = Callable[[Any], Mapping[str, object]]
-"""Says of an `EnvGroupBuilder` what `Recorder.sample` takes: `{"label": builder.answer}`."""
+"""Returns further arguments of `Recorder.sample` for an `EnvGroupBuilder`, such as `{"label": builder.answer}`."""
 
 
 class RecorderLogger(ml_log.Logger):
-    """A logger whose metrics and configuration go to a recorder; a step stands when `log_metrics` has returned."""
+    """A logger that records metrics and the configuration; a step is on disk when `log_metrics` returns."""
 
     def __init__(self, recorder: Recorder, after: Callable[[int], None] | None = None) -> None:
         self._recorder = recorder
         self._after = after
 
     def log_hparams(self, config: Any) -> None:
-        """Keep the configuration."""
+        """Record the configuration."""
         self._recorder.config(config)
 
     def log_metrics(self, metrics: dict[str, Any], step: int | None = None) -> None:
-        """Record the metrics of a step, and end it."""
+        """Record the metrics of a step, and end the step."""
         self._recorder.metrics(step, metrics)
         if step is not None:
             self._recorder.step_end(step)
@@ -50,18 +50,18 @@ class RecorderLogger(ml_log.Logger):
         self._recorder.flush()
 
     def close(self) -> None:
-        """Wait until everything is written; the recorder stays open for those who hold it."""
+        """Wait until everything is written. The recorder stays open; its owner closes it."""
         self._recorder.flush()
 
 
 class Recording:
-    """Records the rollouts of a training loop of the cookbook.
+    """Records the rollouts of a cookbook training loop.
 
     Args:
-        recorder: what records. A process that rollouts are sent to opens one of its own on the same folder.
-        decode: makes text of token ids, as `tokenizer.decode` does; without it samples have no texts.
-        about: says of an `EnvGroupBuilder` what else its samples have.
-        step: the step with which training begins.
+        recorder: the recorder. A process that runs rollouts remotely opens its own recorder on the same folder.
+        decode: turns token ids into text, such as `tokenizer.decode`; without it, samples have no text.
+        about: returns further arguments of `Recorder.sample` for an `EnvGroupBuilder`, such as its `label`.
+        step: the first training step.
     """
 
     def __init__(
@@ -71,18 +71,18 @@ class Recording:
         self._decode = decode
         self._about = about
         self._step = step
-        """The step under way: evaluations do not tell theirs."""
+        """The current step: evaluations do not report theirs."""
         self._is_elsewhere = False
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopened, (self._recorder.path, self._decode, self._about, self._step)
 
     def to_dict(self) -> dict[str, str]:
-        """What a configuration says of it."""
+        """Return what a configuration shows of this object."""
         return {"path": self._recorder.path}
 
     def logger(self) -> RecorderLogger:
-        """Return a logger for `ml_log.MultiplexLogger`."""
+        """Return a logger to add to an `ml_log.MultiplexLogger`."""
         return RecorderLogger(self._recorder, self._logged)
 
     def _logged(self, step: int) -> None:
@@ -93,7 +93,7 @@ class Recording:
 
     @contextmanager
     def logging(self) -> Iterator[None]:
-        """Have what `ml_log.setup_logging` returns within log here, too: `rl.train.main` takes no logger."""
+        """Add this logger to those that `ml_log.setup_logging` returns in the block: `rl.train.main` takes none."""
         former = ml_log.setup_logging
 
         @functools.wraps(former)
@@ -114,15 +114,15 @@ class Recording:
             ml_log.setup_logging = former
 
     def dataset(self, dataset: RLDataset, split: str = "train") -> RLDataset:
-        """Return the data set, its groups recorded as those of a split."""
+        """Return the data set with its groups recorded under a split."""
         return _Dataset(self, dataset, split)
 
     def dataset_builder(self, builder: RLDatasetBuilder) -> RLDatasetBuilder:
-        """Return a builder whose data sets are recorded, that of training and that of the test, `eval/test`."""
+        """Return a builder that records its data sets: the training set as `train`, the test set as `eval/test`."""
         return _DatasetBuilder(builder=builder, recording=self)
 
     def strategy(self, strategy: RolloutStrategy | None = None) -> RolloutStrategy:
-        """Return a rollout strategy which records those rollouts as errors that it gives up or does again."""
+        """Return a rollout strategy that records the rollouts it gives up or retries as errors."""
         return _Strategy(strategy or FailFast())
 
     def group(
@@ -132,7 +132,7 @@ class Recording:
         trajectories: Sequence[Any],
         rewards: Sequence[tuple[float, Mapping[str, Any]]],
     ) -> None:
-        """Record a group that was graded."""
+        """Record a graded group."""
         finals, metrics = [reward for reward, _ in rewards], [dict(held) for _, held in rewards]
         group = TrajectoryGroup(list(trajectories), finals, metrics)
         (advantages,) = compute_advantages([group])
@@ -142,24 +142,24 @@ class Recording:
         }  # fmt: skip
         about: dict[str, Any] = dict(self._about(builder)) if self._about else {}
         self._recorder.group(held, decode=self._decode, **self._at(place), **about)
-        if self._is_elsewhere:  # whoever ends the step does not know of this process
+        if self._is_elsewhere:  # the process that ends the step does not know this one
             self._recorder.flush()
 
     def failed(self, place: Mapping[str, Any], errors: Sequence[object]) -> None:
-        """Record rollouts of a group that failed."""
+        """Record failed rollouts of a group."""
         for number, error in enumerate(errors):
             told = error if isinstance(error, BaseException) else f"{error}"
             self._recorder.error(error=told, index=f"error-{number}", **self._at(place))
 
     def safely(self, work: Callable[..., object], *arguments: object) -> None:
-        """Do what must not end a rollout."""
+        """Call a function whose errors must not end a rollout."""
         self._recorder.safely(work, *arguments)
 
     def _at(self, place: Mapping[str, Any]) -> dict[str, Any]:
         return {**place, "step": self._step if place["step"] is None else place["step"]}
 
     def batch(self, builders: Sequence[EnvGroupBuilder], split: str, index: int) -> list[EnvGroupBuilder]:
-        """Return the builders of a batch, recorded. In training its index is the step."""
+        """Return the recorded builders of a batch. In training, the batch index is the step."""
         is_training = split == "train"
         if is_training:
             self._begun(index)
@@ -174,14 +174,14 @@ def _recorder_at(path: str, _pid: int) -> Recorder:
 
 
 def _reopened(path: str, decode: Decode | None, about: About | None, step: int) -> Recording:
-    """In a process that rollouts are sent to."""
+    """Open the recording in a process that runs rollouts remotely."""
     recording = Recording(_recorder_at(path, os.getpid()), decode=decode, about=about, step=step)
     recording._is_elsewhere = True  # noqa: SLF001 (its own)
     return recording
 
 
 class _Group(EnvGroupBuilder):
-    """A builder that records what becomes of its group."""
+    """A builder that records its group after grading."""
 
     def __init__(self, recording: Recording, builder: EnvGroupBuilder, place: Mapping[str, Any]) -> None:
         self._recording = recording
@@ -208,7 +208,7 @@ class _Group(EnvGroupBuilder):
         return self._builder.logging_tags()
 
     def failed(self, errors: Sequence[object]) -> None:
-        """Record rollouts that failed."""
+        """Record failed rollouts."""
         self._recording.safely(self._recording.failed, self._place, errors)
 
 

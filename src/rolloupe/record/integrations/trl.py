@@ -3,8 +3,8 @@
     class Trainer(RecordingMixin, GRPOTrainer):
         pass
 
-TRL's callbacks are told of steps, metrics and checkpoints but see no completion, so the mixin also goes into methods
-whose names begin with an underscore. Where a version of TRL has other ones, training goes on, and the recorder warns.
+TRL's callbacks receive steps, metrics and checkpoints but no completions, so the mixin also overrides private methods.
+If a version of TRL names them differently, training continues and the recorder warns.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 __all__ = ["RecordingMixin"]
 
 ROWS = "rolloupe_rows"
-"""A column of a batch: the place at which a row was generated. TRL shuffles and splits it with the others."""
+"""A batch column with the position at which a row was generated. TRL shuffles and splits it with the others."""
 
 
 class RecordingMixin:
-    """Stands before a trainer of TRL among the bases of a class.
+    """Records the rollouts of a TRL trainer; put it before the trainer among the base classes.
 
     Args:
-        recorder: what records; as it lies, it closes itself when the process ends.
-        label: the column of the data set with the ground truth.
-        token_texts: keep the text of each token beside its id.
+        recorder: the recorder. It closes itself when the process ends.
+        label: the data set column with the ground truth.
+        token_texts: record the text of each token as well as its id.
     """
 
     def __init__(
@@ -70,57 +70,57 @@ class RecordingMixin:
         return found
 
     def evaluate(self, eval_dataset: Any = None, ignore_keys: Any = None, metric_key_prefix: str = "eval") -> Any:
-        """As the trainer's; its completions become those of `eval/NAME`, as the data sets are named."""
+        """Evaluate as the trainer does; record the completions as `eval/NAME`, by the names of the data sets."""
         with self._recording.evaluating(metric_key_prefix):
             return super().evaluate(eval_dataset, ignore_keys, metric_key_prefix)  # type: ignore[misc]
 
 
 class _Recording:
-    """What is known of a trainer's rollouts from one of its calls to the next."""
+    """The rollouts of a trainer, as its calls reveal them."""
 
     def __init__(self, trainer: Any, recorder: "Recorder", label: str, *, token_texts: bool) -> None:
         self.recorder = recorder
         self.scored: Batch | None = None
-        """What was generated last, until it is recorded."""
+        """The last generated batch, until it is recorded."""
         self.columns: dict[str, Sequence[object]] = {}
-        """What the reward functions have logged of it with `log_extra`."""
+        """The columns that reward functions logged for it with `log_extra`."""
         self.rows: Any = None
-        """While a loss is computed: which rows it is of."""
+        """The rows of the loss under computation."""
         self.is_training = False
         self._trainer = trainer
         self._label = label
         self._pieces = Pieces(trainer) if token_texts else None
         self._eval_split = "eval"
         self._generated: dict[tuple[str, int], int] = {}
-        """By split and step, how many rows all processes have generated."""
+        """How many rows all processes have generated, by split and step."""
         self._uids: dict[str, dict[int, tuple[str, int]]] = {}
-        """By split, the uid and the number of tokens of the rows that are yet to be trained on."""
+        """Uid and number of tokens of the rows that the trainer has yet to train on, by split."""
         self._open_steps: set[int] = set()
 
     def _place(self) -> tuple[str, int]:
-        """The split, and the step as TRL counts them when it logs: that of training which is under way, from 1."""
+        """The split and the step, from 1, as TRL counts it when it logs: the training step under way."""
         done = int(self._trainer.state.global_step)
         return ("train", done + 1) if self._trainer.model.training else (self._eval_split, done)
 
     def rewarded(self, rewards: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        """Keep what the reward functions saw and said until the batch is whole."""
+        """Keep the rewards and the arguments of the reward functions until the batch is complete."""
         self.scored = Batch(
             **dict(zip(GIVEN, args, strict=False)), **kwargs, rewards=rewards, columns=self.columns.copy()
         )
 
     def column(self, name: str = "", values: Sequence[object] = ()) -> None:
-        """Keep what a reward function logs of each completion."""
+        """Keep a column that a reward function logs."""
         self.columns[name] = list(values)
 
     def begun(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-        """A loss is computed: note of which rows."""
+        """Note the rows of the loss that the trainer starts to compute."""
         self.rows = (kwargs.get("inputs") or args[1]).get(ROWS)
 
     def generated(self, output: dict[str, Any]) -> None:
-        """Record a batch of completions. Raises what reading them raises."""
+        """Record a batch of completions. Raises the errors of reading it."""
         batch, self.scored = self.scored, None
         if batch is None:
-            raise LookupError("this version of TRL scores completions in another way: they are not recorded")
+            raise LookupError("this version of TRL scores completions differently; they are not recorded")
         trainer, (split, step) = self._trainer, self._place()
         rank, world, number = trainer.accelerator.process_index, trainer.accelerator.num_processes, len(batch.prompts)
         first = self._generated.get((split, step), 0) + rank * number
@@ -145,7 +145,7 @@ class _Recording:
         output[ROWS] = output["completion_ids"].new_tensor(list(range(number)))
 
     def computed(self, found: Any) -> None:
-        """Record what the trainer's own forward pass says of a row, the first time that it is trained on."""
+        """Record the trainer's own forward pass for each row, the first time that the trainer trains on it."""
         if self.rows is None:
             return
         known = self._uids.get(self._place()[0], {})
@@ -156,7 +156,7 @@ class _Recording:
             self.recorder.annotate(uid, series={name: values[at, :length] for name, values in held.items()})
 
     def end_steps(self) -> None:
-        """End the steps of which something was recorded."""
+        """End the steps with recorded samples."""
         for step in sorted(self._open_steps):
             self.recorder.step_end(step)
         self._open_steps.clear()
@@ -164,7 +164,7 @@ class _Recording:
 
     @contextmanager
     def evaluating(self, prefix: str) -> Iterator[None]:
-        """What is generated within belongs to an evaluation: `eval_gsm8k` to `eval/gsm8k`, `eval` to `eval/default`."""
+        """Record samples of the block as evaluations: `eval_gsm8k` as `eval/gsm8k`, `eval` as `eval/default`."""
         former, self._eval_split = self._eval_split, f"eval/{prefix.removeprefix('eval').lstrip('_') or 'default'}"
         self._generated = {place: rows for place, rows in self._generated.items() if place[0] != self._eval_split}
         try:
@@ -174,7 +174,7 @@ class _Recording:
             self._uids = {split: known for split, known in self._uids.items() if split == "train"}
 
     def logged(self, state: Any, logs: Mapping[str, object]) -> None:
-        """Record the trainer's metrics, which are those of all processes."""
+        """Record the trainer's metrics, which cover all processes."""
         if state.is_world_process_zero:
             self.recorder.metrics(state.global_step, {k: v for k, v in logs.items() if not isinstance(v, str)})
             self._open_steps.add(int(state.global_step))
@@ -190,7 +190,7 @@ class _Recording:
 
 
 def _told_apart(names: Sequence[str]) -> list[str]:
-    """The reward functions as sample metrics; of two with one name, the second one has a number."""
+    """Name the reward functions as sample metrics; a repeated name gets a number."""
     return [
         f"reward.{name}" if name not in names[:at] else f"reward.{name}.{names[:at].count(name) + 1}"
         for at, name in enumerate(names)
@@ -201,7 +201,7 @@ def _callback(recording: _Recording) -> Any:
     from transformers import TrainerCallback
 
     class Callback(TrainerCallback):
-        """Hands on what a trainer tells. A step is over when the next one begins: its evaluation is part of it."""
+        """Forwards the trainer's events. A step ends when the next one begins, so it includes its evaluation."""
 
         def on_train_begin(self, *_: Any, **__: Any) -> None:
             recording.is_training = True

@@ -1,8 +1,8 @@
-"""What happened in a step, as an outline: logged from anywhere below a trace, written as a page and as JSON.
+"""Logs what happens in a step as an outline, from any function called within a trace; writes it as a page and as JSON.
 
-The functions are those of the Tinker cookbook's `utils/logtree.py`, by the same names, and what they write is read by
-the same tools. Outside of a trace, and where logging is switched off, each does nothing, so that an environment can log
-without asking. All text is text: nothing that was logged becomes markup.
+The functions have the names of the Tinker cookbook's `utils/logtree.py`, and the same tools read their output. Outside
+of a trace, and while logging is disabled, each function does nothing, so an environment can log unconditionally.
+Logged text stays text: it never becomes markup.
 """
 
 from rolloupe.record.logtree.content import (

@@ -1,4 +1,4 @@
-"""What can be logged: texts, tables, details, formatters, conversations. Nothing here raises, whatever it is given."""
+"""Log texts, tables, details, formatters and conversations. No function here raises, whatever its arguments."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
@@ -14,7 +14,7 @@ P = ParamSpec("P")
 
 
 def _harmless(log: Callable[P, None]) -> Callable[P, None]:
-    """Have a function raise nothing: an object that cannot be shown is told in a word."""
+    """Make a function raise nothing: a placeholder replaces an object that it cannot show."""
 
     @wraps(log)
     def logged(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -27,9 +27,9 @@ def _harmless(log: Callable[P, None]) -> Callable[P, None]:
 
 
 class Formatter(Protocol):
-    """What can show itself: as HTML, of which the known elements are kept, or as data, which is kept whole.
+    """An object that shows itself: as HTML, of which only known elements are kept, or as data, which is kept whole.
 
-    For data it has `to_data() -> dict`, as the cookbook's formatters do; `{"type": "conversation", "messages": [...]}`
+    For data it has `to_data() -> dict`, like the cookbook's formatters; `{"type": "conversation", "messages": [...]}`
     is a conversation.
     """
 
@@ -39,7 +39,7 @@ class Formatter(Protocol):
 
 
 class ConversationFormatter(NamedTuple):
-    """Messages for `log_formatter`, as the cookbook's formatter of this name. `conversation` is the shorter way."""
+    """Messages for `log_formatter`, like the cookbook's formatter of this name. `conversation` does it in one call."""
 
     messages: Sequence[object]
 
@@ -48,7 +48,7 @@ class ConversationFormatter(NamedTuple):
         return "".join(conversation_html(messages_of(self.messages)))
 
     def to_data(self) -> dict[str, Any]:
-        """Return the conversation as a logtree's JSON holds it."""
+        """Return the conversation in the form of a logtree's JSON."""
         return {"type": "conversation", "messages": messages_of(self.messages)}
 
 
@@ -61,7 +61,7 @@ def log_text(text: str, *, div_class: str | None = None) -> None:
 
 @_harmless
 def log_html(html: str, *, div_class: str | None = None) -> None:
-    """Log the text of some HTML and, of its markup, the known elements without attributes."""
+    """Log the text of some HTML; of its markup, keep only known elements, without attributes."""
     if here():
         made = from_html(text_of(html))
         made.attrs = {"class": text_of(div_class)} if div_class else {}
@@ -70,7 +70,7 @@ def log_html(html: str, *, div_class: str | None = None) -> None:
 
 @_harmless
 def log_formatter(formatter: Formatter) -> None:
-    """Log an object by its `to_data()`, where it has that and it returns a dict, else by its `to_html()`."""
+    """Log an object by its `to_data()` if that returns a dict, else by its `to_html()`."""
     if not here():
         return
     data, error = _called(getattr(formatter, "to_data", None))
@@ -84,7 +84,7 @@ def log_formatter(formatter: Formatter) -> None:
 
 
 def _called(method: Callable[[], Any] | None) -> tuple[Any, str]:
-    """Return what a formatter says, and in words why it could not."""
+    """Return a formatter's result, or an error message."""
     try:
         return (method() if callable(method) else None), ""
     except Exception as error:
@@ -93,10 +93,10 @@ def _called(method: Callable[[], Any] | None) -> tuple[Any, str]:
 
 @_harmless
 def conversation(messages: object, *, aside: bool = False, **attrs: object) -> None:
-    """Log the messages of a conversation: `{role, content, tool_calls ...}` each, or objects with such members.
+    """Log the messages of a conversation: `{role, content, tool_calls ...}` each, or objects with these attributes.
 
-    Within scopes that name a group and a trajectory, or with `group=` and `trajectory=` here, it is shown with that
-    rollout. `aside` is for one that is about a rollout without being its own, such as a judge's.
+    A viewer shows it with the rollout that the enclosing scopes name, or that `group=` and `trajectory=` name here. Set
+    `aside` for a conversation about a rollout, such as a judge's, as opposed to the rollout's own.
     """
     if here():
         marks = attributes({**attrs, "aside": "aside"} if aside else attrs)
@@ -105,7 +105,7 @@ def conversation(messages: object, *, aside: bool = False, **attrs: object) -> N
 
 @_harmless
 def details(text: str, *, summary: str = "Details", pre: bool = True) -> None:
-    """Log a text that is folded up until it is opened; `pre` shows it in a fixed pitch."""
+    """Log a text in a collapsed block; `pre` uses a fixed-width font."""
     if here():
         body = marked("pre" if pre else "div", "lt-details-body", text_of(text))
         add(marked("details", "lt-details", OutlineNode("summary", {}, [text_of(summary)]), body))
@@ -113,7 +113,7 @@ def details(text: str, *, summary: str = "Details", pre: bool = True) -> None:
 
 @_harmless
 def header(text: str, *, level: int | None = None) -> None:
-    """Log a heading, by default one level below that of the section."""
+    """Log a heading, by default one level below the section's."""
     if place := here():
         found = max(1, min(6, place.level + 1 if level is None else level))
         add(marked(f"h{found}", f"lt-h{found}", text_of(text)))
@@ -121,7 +121,7 @@ def header(text: str, *, level: int | None = None) -> None:
 
 @_harmless
 def table(obj: Any, *, caption: str | None = None) -> None:
-    """Log a table: a list of dicts, a list of lists without a header, a DataFrame of pandas, or a dict of two columns.
+    """Log a table: a list of dicts, a list of lists without a header, a pandas DataFrame, or a dict as two columns.
 
     Anything else is logged as text.
     """
@@ -149,7 +149,7 @@ def table_from_dict(
     value_header: str = "value",
     sort_by: str | None = None,
 ) -> None:
-    """Log a table of keys and values; `sort_by` is "key", "value" or None. What cannot be sorted stays as it is."""
+    """Log a table of keys and values, sorted by `sort_by` ("key", "value" or None) if the values can be sorted."""
     if not here() or not isinstance(data, Mapping):
         log_text(f"{caption}: {text_of(data)}" if caption else text_of(data))
         return
@@ -163,7 +163,7 @@ def table_from_dict(
 def table_from_dict_of_lists(
     columns: Mapping[str, Sequence[Any]], *, caption: str | None = None, order: Sequence[str] | None = None
 ) -> None:
-    """Log a table by columns, in the order given; where they differ in length, the shorter ones end in empty cells."""
+    """Log a table by columns, in the given order; shorter columns end in empty cells."""
     if not here() or not isinstance(columns, Mapping):
         table(columns, caption=caption)
         return

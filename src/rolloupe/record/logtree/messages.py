@@ -1,4 +1,4 @@
-"""Messages of a conversation as a logtree's JSON holds them, from dicts, from objects, and from turns of the model."""
+"""Messages of a conversation in the form of a logtree's JSON, from dicts, from objects, and from turns of the model."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from rolloupe.model import Part, Turn
 from rolloupe.record.values.plain import jsonable, text_of
 
 MAX_URL_CHARS = 500
-"""Longer addresses of images, which are images themselves, are told by type and size."""
+"""A longer image address is a data URL; its type and size replace it."""
 
 _FIELDS = ("role", "content", "tool_calls", "unparsed_tool_calls", "trainable", "tool_call_id", "name")
 
@@ -17,8 +17,8 @@ Message = dict[str, Any]
 def messages_of(values: object) -> list[Message]:
     """Return messages as `{role, content, tool_calls ...}`.
 
-    Takes dicts and objects with such members, as the cookbook and OpenAI have them, and `Turn`s. What is no message
-    becomes the content of one whose role is unknown.
+    Takes dicts and objects with these members, in the forms of the cookbook and OpenAI, and `Turn`s. Any other value
+    becomes the content of a message with an unknown role.
     """
     listed = values if isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping) else [values]
     return [_message(value) for value in listed]
@@ -61,7 +61,7 @@ def _part(part: Any) -> Any:
 
 
 def _member(key: str, value: Any) -> Any:
-    """Return a member of a part of content; an image is told, never dumped."""
+    """Return a member of a content part; an image is named, never written out."""
     if isinstance(value, Mapping) and "url" in value:
         return {**jsonable(value), "url": _address(value["url"])}
     return _address(value) if "image" in key or key == "url" else jsonable(value)
@@ -93,7 +93,7 @@ def _call(call: Any) -> Any:
 
 
 def _of_turn(turn: Turn) -> Message:
-    """Return a turn as a message. Thinking and calls that were written into the text stay there."""
+    """Return a turn as a message. Thinking and tool calls inside the text stay there."""
     content: list[dict[str, Any]] = []
     apart: dict[str, list[Any]] = {}
     for part in turn.parts:

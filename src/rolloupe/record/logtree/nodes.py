@@ -1,4 +1,4 @@
-"""The nodes of a logtree: elements with plain text in them. Nothing in a node is markup until a writer escapes it."""
+"""The nodes of a logtree: elements that contain plain text. A writer escapes each text on output."""
 
 import html
 import re
@@ -10,7 +10,7 @@ from msgspec import Struct
 from rolloupe.record.values.plain import text_of
 
 PLACES = ("group", "trajectory", "turn", "aside")
-"""Attributes that tell where a node belongs, so that a reader can tie it to a rollout: written `data-group`, ..."""
+"""Attributes that name the rollout a node belongs to, written as `data-group`, ..."""
 
 _PLAIN_ATTRS = ("class", "id", "title", "lang", "dir", "open")
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9_.-]+")
@@ -18,13 +18,13 @@ _KEPT = set(
     "p div span strong em b i u s code pre blockquote ul ol li dl dt dd h1 h2 h3 h4 h5 h6 details summary".split()
 )
 _KEPT |= set("table thead tbody tfoot tr th td sub sup small".split())
-"""Tags of a formatter's own HTML that are kept, without their attributes; of others only what they hold."""
+"""HTML tags of a formatter to keep, without attributes; other tags lose their markup and keep their content."""
 
 _HTML_DEPTH = 20
 
 
 class OutlineNode(Struct):
-    """An element: children are elements and plain texts. `data` says the same as the children, for programs."""
+    """An element with elements and plain texts as children. `data` holds the same content for programs."""
 
     tag: str
     attrs: dict[str, str] = {}
@@ -32,7 +32,7 @@ class OutlineNode(Struct):
     data: dict[str, Any] | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return the node as `_logtree.json` has it: texts escaped; where there is data, no children."""
+        """Return the node in the form of `_logtree.json`: texts escaped, and no children if it has data."""
         found: dict[str, Any] = {"tag": self.tag, "attrs": dict(self.attrs)}
         children = [] if self.data is not None else list(self.children)
         found["children"] = [html.escape(one) if isinstance(one, str) else one.as_json() for one in children]
@@ -40,10 +40,10 @@ class OutlineNode(Struct):
 
 
 def attributes(given: Mapping[str, object]) -> dict[str, str]:
-    """Return attributes of an element as they may stand in a page.
+    """Return the attributes of an element that are safe in a page.
 
-    `class_` is `class`, `data__x` is `data-x`, and so is every other name that could do more than mark its element.
-    What is None is left out.
+    `class_` becomes `class`, `data__x` becomes `data-x`, and so does every other name that could do more than mark its
+    element. None is left out.
     """
     found = {}
     for key, value in given.items():
@@ -57,12 +57,12 @@ def attributes(given: Mapping[str, object]) -> dict[str, str]:
 
 
 def marked(tag: str, word: str, *children: "OutlineNode | str") -> OutlineNode:
-    """Return an element of a class."""
+    """Return an element with a class."""
     return OutlineNode(tag, {"class": word}, list(children))
 
 
 def table_of(rows: Sequence[Sequence[object]], *, header: bool) -> OutlineNode:
-    """Return a table of rows of cells; with `header` the first row names the columns."""
+    """Return a table of rows of cells; with `header`, the first row names the columns."""
     made = marked("table", "lt-table")
     if header and rows:
         made.children.append(OutlineNode("thead", {}, [_row(rows[0], "th")]))
@@ -76,7 +76,7 @@ def _row(cells: Iterable[object], tag: str) -> OutlineNode:
 
 
 def from_html(source: str) -> OutlineNode:
-    """Read HTML that a formatter made into nodes: known tags without attributes, and text; no more comes through."""
+    """Parse a formatter's HTML into nodes: known tags without attributes, and text; nothing else."""
     from rolloupe.formats.reading.html import parse_page
 
     return OutlineNode("div", {}, _rebuilt(parse_page(source), 0))

@@ -1,7 +1,7 @@
-"""A logtree as a page: one file, no scripts, nothing loaded from elsewhere, readable in light and dark.
+"""A logtree as a page: a single file without scripts that loads nothing else, readable in light and dark mode.
 
-Invariant: every text is escaped here, and tags and names of attributes come from this package alone, so nothing that a
-model or an environment wrote can be markup. A policy in the page forbids the rest.
+Invariant: this module escapes every text, and only this package names tags and attributes, so nothing that a model or
+an environment wrote can become markup. A content security policy in the page forbids everything else.
 """
 
 import html
@@ -74,7 +74,7 @@ def _element(node: OutlineNode) -> Iterator[str]:
     yield f"</{node.tag}>" + ("" if node.tag in _INLINE else "\n")
 
 
-# What stands in data
+# The HTML of nodes with data
 
 
 def _data(data: dict[str, Any]) -> Iterator[str]:

@@ -1,7 +1,7 @@
-"""Traces and scopes: where in the outline a call of this task writes, and what becomes of the outline at the end.
+"""Traces and scopes: where in the outline a task logs, and where the outline is written at the end.
 
-Where that is, is a context variable of an immutable value: a task of asyncio writes below the scope in which it was
-created, whatever other tasks do at the same time. Threads inherit nothing; `carried` takes a function to one.
+A context variable holds the place, as an immutable value: an asyncio task logs in the scope that created it, whatever
+other tasks do meanwhile. Threads do not inherit the place; `carried` passes it to one.
 """
 
 import contextlib
@@ -23,10 +23,10 @@ from rolloupe.record.values.plain import dumped, text_of
 from rolloupe.storage import atomic
 
 MAX_SCOPES = 40
-"""Scopes within scopes; what is logged deeper stands in the last of them."""
+"""Deepest nesting of scopes; deeper content goes into the last of them."""
 
 _OWN_FILES = (__file__, contextlib.__file__)
-"""What an exception passes on its way through scopes says nothing of where it came from."""
+"""Frames of scopes, which a traceback leaves out: they do not show where an exception came from."""
 
 _MARK = "__rolloupe_logged__"
 
@@ -36,7 +36,7 @@ _R = TypeVar("_R")
 
 
 class Trace:
-    """One outline, growing until its `init_trace` ends."""
+    """An outline, which grows until its `init_trace` ends."""
 
     def __init__(self, title: str, path: str | os.PathLike[str] | None, json_path: str | os.PathLike[str] | None):
         self.title = title
@@ -47,7 +47,7 @@ class Trace:
         self.root = marked("body", "lt-root", marked("h1", "lt-title", title), marked("div", "lt-subtitle", shown))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the outline as `_logtree.json` holds it."""
+        """Return the outline in the form of `_logtree.json`."""
         path = None if self.path is None else os.path.abspath(self.path)
         started = self.started_at.isoformat()
         return {"title": self.title, "started_at": started, "path": path, "root": self.root.as_json()}
@@ -57,7 +57,7 @@ class Trace:
         return page(self.title, self.root).decode()
 
     def write(self) -> None:
-        """Write the page and the JSON, as far as they have a path. Raises OSError."""
+        """Write the page and the JSON to their paths, if set. Raises `OSError`."""
         if self.path is not None:
             atomic.write(self.path, page(self.title, self.root))
         if self.json_path is not None:
@@ -65,7 +65,7 @@ class Trace:
 
 
 class _Place(NamedTuple):
-    """Where the next node goes. `level` is that of the heading around it, `depth` the number of scopes."""
+    """Where the next node goes. `level` is the level of the enclosing heading, `depth` the number of scopes."""
 
     trace: Trace
     node: OutlineNode
@@ -78,20 +78,20 @@ _place: ContextVar[_Place | None] = ContextVar("rolloupe_logtree", default=None)
 
 
 def here() -> _Place | None:
-    """Return where the next node goes; None where nothing is logged."""
+    """Return where the next node goes; None if logging is off."""
     place = _place.get()
     return None if place is None or place.silent else place
 
 
 def add(*nodes: OutlineNode) -> None:
-    """Log nodes here."""
+    """Log nodes at the current place."""
     if place := here():
         place.node.children.extend(nodes)
 
 
 @contextmanager
 def _at(place: _Place | None) -> Iterator[None]:
-    """Log at a place. An exception is recorded at the innermost place that it leaves, and goes on."""
+    """Log at a place. Record an exception at the innermost place that it leaves, and pass it on."""
     before = _place.get()
     _place.set(place)
     try:
@@ -103,7 +103,7 @@ def _at(place: _Place | None) -> Iterator[None]:
             _record(place, error)
         raise
     finally:
-        _place.set(before)  # not by a token: a generator may be closed in another context
+        _place.set(before)  # no token: another context may close a generator
 
 
 def _record(place: _Place, error: BaseException) -> None:
@@ -111,8 +111,8 @@ def _record(place: _Place, error: BaseException) -> None:
         return
     with contextlib.suppress(Exception):
         setattr(error, _MARK, place.trace)
-    told = text_of(error)
-    summary = f"Exception: {type(error).__name__}: {told}" if told else f"Exception: {type(error).__name__}"
+    message = text_of(error)
+    summary = f"Exception: {type(error).__name__}: {message}" if message else f"Exception: {type(error).__name__}"
     frames = traceback.TracebackException.from_exception(error)
     frames.stack[:] = [frame for frame in frames.stack if frame.filename not in _OWN_FILES]
     attrs = {"class": "lt-exc lt-escaped", "open": "open"}
@@ -131,10 +131,10 @@ def init_trace(
     json_path: str | os.PathLike[str] | None = None,
     write_on_error: bool = True,
 ) -> Iterator[Trace]:
-    """Begin an outline, and write it at the end: the page to `path`, the JSON to `json_path`.
+    """Start an outline, and write it at the end: the page to `path`, the JSON to `json_path`.
 
-    With `write_on_error` it is written as well where an exception ends it. A file that cannot be written is reported
-    to the log of this module, not raised: an outline is no reason to end a training.
+    With `write_on_error`, write it even if an exception ends the block. A file that cannot be written is logged as a
+    warning, not raised: an outline must not end a training run.
     """
     trace = Trace(text_of(title), path, json_path)
     wanted = write_on_error
@@ -157,23 +157,23 @@ def _written(trace: Trace) -> bool:
 
 
 def flush_trace() -> bool:
-    """Write what the current outline holds so far; returns whether anything was written."""
+    """Write the current outline as it is so far; returns whether it wrote anything."""
     place = _place.get()
     return place is not None and _written(place.trace)
 
 
 def current_trace() -> Trace | None:
-    """Return the outline that is being logged to."""
+    """Return the current outline."""
     place = here()
     return None if place is None else place.trace
 
 
 @contextmanager
 def scope_header(title: str, **attrs: object) -> Iterator[None]:
-    """Log a section with a heading; what is logged within stands below it.
+    """Log a section with a heading; the section contains everything logged in the block.
 
-    `group`, `trajectory` and `turn` say whose rollout the section is (the numbers of the rollout summaries, from 0), so
-    that a conversation within is shown with that rollout. Scopes may name one each: a trajectory's within a group's.
+    `group`, `trajectory` and `turn` name the rollout of the section (by the numbers of the rollout summaries, from 0),
+    so that a viewer shows a conversation inside it with that rollout. Nested scopes may each name one of them.
     """
     place = here()
     if place is None or place.depth >= MAX_SCOPES:
@@ -192,7 +192,7 @@ def scope_header_decorator(title: str) -> Callable[[Callable[_P, _R]], Callable[
 @overload
 def scope_header_decorator(title: Callable[_P, _R]) -> Callable[_P, _R]: ...
 def scope_header_decorator(title: str | Callable[..., Any]) -> Any:
-    """Put every call of a function, async or not, into a section: by the title given, else by the function's name."""
+    """Put every call of a function, async or not, into a section titled `title`, or the function's name by default."""
     if callable(title):
         return _decorated(title, getattr(title, "__name__", "call"))
     return lambda function: _decorated(function, title)
@@ -218,14 +218,14 @@ def _decorated(function: Callable[..., Any], title: str) -> Callable[..., Any]:
 
 @contextmanager
 def scope_div(**attrs: object) -> Iterator[None]:
-    """Log a block without a heading. Attributes as in `scope_header`."""
+    """Log a block without a heading. Takes the attributes of `scope_header`."""
     with _block(OutlineNode("div", attributes(attrs)), None):
         yield
 
 
 @contextmanager
 def scope_details(summary: str) -> Iterator[None]:
-    """Log a block that is folded up until it is opened."""
+    """Log a collapsed block."""
     body = marked("div", "lt-details-body")
     with _block(marked("details", "lt-details", OutlineNode("summary", {}, [text_of(summary)]), body), body):
         yield
@@ -244,19 +244,19 @@ def _block(node: OutlineNode, inner: OutlineNode | None) -> Iterator[None]:
 
 @contextmanager
 def optional_enable_logging(enable: bool) -> Iterator[None]:
-    """Log what is within only if `enable` is true."""
+    """Log the contents of the block only if `enable` is true."""
     place = _place.get()
     with _at(place if enable or place is None else place._replace(silent=True)):
         yield
 
 
 def scope_disable() -> AbstractContextManager[None]:
-    """Log nothing of what is within."""
+    """Disable logging in the block."""
     return optional_enable_logging(False)
 
 
 def carried(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Return the function bound to this place of the outline, for a thread to call."""
+    """Return the function bound to the current place in the outline, so that a thread can call it."""
     context = copy_context()
 
     @functools.wraps(function)
@@ -267,5 +267,5 @@ def carried(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def write_trace_json(trace: Trace, path: str | os.PathLike[str]) -> None:
-    """Write an outline as JSON, in the cookbook's form. Raises OSError."""
+    """Write an outline as JSON, in the cookbook's form. Raises `OSError`."""
     atomic.write(Path(path), dumped(trace.to_dict(), indent=2))

@@ -1,1 +1,1 @@
-"""What a trainer hands over, as values that can be written. Nothing here raises."""
+"""Converts a trainer's values to values that can be written."""

@@ -1,6 +1,6 @@
-"""Arrays as trainers hold them, on whatever device and in whatever library, as NumPy arrays of one axis.
+"""Converts arrays of any library and device to one-dimensional NumPy arrays.
 
-torch is never imported: what can be detached, moved and converted is asked to do so.
+It never imports torch: it calls the methods that detach, move and convert an array, if the array has them.
 """
 
 from typing import Any

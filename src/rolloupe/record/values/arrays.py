@@ -1,6 +1,6 @@
-"""Numbers that a trainer hands over: copied, so that nothing here keeps a reference to a caller's buffer.
+"""Copies a trainer's numbers, so that the recorder keeps no reference to the caller's buffers.
 
-NumPy and torch are known by what their objects can do, not by name, so torch need not be there.
+It recognises NumPy and torch by the methods of their objects, so torch need not be installed.
 """
 
 import struct
@@ -14,10 +14,10 @@ Array = NDArray[np.float32] | NDArray[np.int32]
 
 
 def array(values: object) -> Array:
-    """Copy numbers, one a token, to float32, or to int32 where they are whole numbers or truth values; shape (T,).
+    """Copy one number for each token to float32, or to int32 for whole numbers and truth values; shape (T,).
 
-    Takes lists, NumPy and torch arrays of any type and device; None among the numbers becomes NaN. Raises `TypeError`
-    and `ValueError` for what holds no numbers, or has more than one axis of a length other than 1.
+    Takes lists, and NumPy and torch arrays of any type and device; None among the numbers becomes NaN. Raises
+    `TypeError` and `ValueError` for other values, and for more than one axis of a length other than 1.
     """
     if hasattr(values, "detach"):  # torch, wherever the tensor lies
         tensor: Any = values.detach()
@@ -40,7 +40,7 @@ def array(values: object) -> Array:
 
 
 def _floats(values: list[Any]) -> NDArray[np.float32] | None:
-    """A list that begins with a float, in half the time that NumPy takes; None where not all are numbers."""
+    """Convert a list that begins with a float, twice as fast as NumPy; None if not all are numbers."""
     try:
         exact = np.frombuffer(struct.pack(f"{len(values)}d", *values))
     except Exception:
@@ -50,7 +50,7 @@ def _floats(values: list[Any]) -> NDArray[np.float32] | None:
 
 
 def _refused(found: NDArray[Any]) -> NDArray[Any]:
-    raise ValueError(f"an array of shape {found.shape}: one number a token is wanted")
+    raise ValueError(f"an array of shape {found.shape}: expected one number for each token")
 
 
 def _fits(found: NDArray[Any]) -> bool:
@@ -59,7 +59,7 @@ def _fits(found: NDArray[Any]) -> bool:
 
 
 def weight(value: object) -> int:
-    """Return about how many bytes a plain value takes in memory."""
+    """Return the approximate size of a plain value in memory, in bytes."""
     if isinstance(value, dict):
         return sys.getsizeof(value) + sum(weight(key) + weight(member) for key, member in value.items())
     return sys.getsizeof(value) + (sum(map(weight, value)) if isinstance(value, list) else 0)

@@ -1,4 +1,4 @@
-"""Objects of other libraries, known by what they have: attributes or keys of a name. Nothing here raises."""
+"""Reads objects of other libraries by the names of their attributes or keys. Nothing here raises."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -9,12 +9,12 @@ _MISSING = object()
 
 
 def has(value: Any, name: str) -> bool:
-    """Tell whether an object or a dict has a member of a name."""
+    """Return whether an object or a dict has a member of this name."""
     return member(value, name, _MISSING) is not _MISSING
 
 
 def member(value: Any, name: str, default: Any = None) -> Any:
-    """Return a member of an object or of a dict."""
+    """Return a member of an object or a dict."""
     try:
         return value.get(name, default) if isinstance(value, Mapping) else getattr(value, name, default)
     except Exception:  # a property that fails
@@ -22,7 +22,7 @@ def member(value: Any, name: str, default: Any = None) -> Any:
 
 
 def listed(value: Any, *names: str) -> list[Any]:
-    """Return the first member of these names that is a list of some kind, as a list; empty where there is none."""
+    """Return the first member of these names that is a kind of list, as a list; empty if none is."""
     for name in names:
         found = member(value, name, _MISSING)
         if found is not _MISSING and isinstance(found, Iterable) and not isinstance(found, str | bytes | Mapping):
@@ -31,7 +31,7 @@ def listed(value: Any, *names: str) -> list[Any]:
 
 
 def tags_of(given: Any, group: Any) -> list[str]:
-    """Return the tags of a group, or of what made it."""
+    """Return the tags of a group, or of its builder."""
     tags = member(given, "tags", member(group, "tags", None))
     if tags is None:
         told = member(member(given, "env_group_builder", None), "logging_tags", None)

@@ -1,4 +1,4 @@
-"""Values as trainers give them, read one by one: what cannot be read is reported and costs itself alone."""
+"""Reads a trainer's values one by one: a value that cannot be read is reported, and only that value is lost."""
 
 import enum
 import math
@@ -14,61 +14,61 @@ T = TypeVar("T")
 
 MAX_NAME_CHARS = 200
 MAX_COUNT = 2**53
-"""Readers take no larger step: a browser cannot tell such a number from its neighbours."""
+"""The largest step that readers take: beyond it, a browser cannot tell neighbouring numbers apart."""
 
 RESERVED = ("uid",)
 
 
 def word(value: object) -> str:
-    """Return a text; an empty one for None."""
+    """Return a value as text; empty for None."""
     value = value.value if isinstance(value, enum.Enum) else value
     return "" if value is None else value if isinstance(value, str) else text_of(scalar(value))
 
 
 def name(value: object) -> str:
-    """Return what something is called by, such that every file can hold it."""
+    """Return a name that every file can hold."""
     return word(value).encode("utf-8", "replace").decode()[:MAX_NAME_CHARS]
 
 
 def count(value: object) -> int | None:
-    """Return a whole number. Raises `TypeError` for what is none, `ValueError` for one that nothing has so many of."""
+    """Return a whole number. Raises `TypeError` for other values, `ValueError` for one beyond 2^53."""
     found = None if scalar(value) is None else whole_number(value)
     if found is not None and abs(found) > MAX_COUNT:
-        raise ValueError("a whole number within 2^53 is wanted")
+        raise ValueError("expected a whole number within 2^53")
     return found
 
 
 def number(value: object) -> float | None:
-    """Return a number. Raises `TypeError` and `ValueError` for what is none; a text is none."""
+    """Return a number. Raises `TypeError` and `ValueError` for other values, texts included."""
     found = scalar(value)
     if isinstance(found, str):
-        raise TypeError("a number is wanted, not a text")
+        raise TypeError("expected a number, got a string")
     try:
         return None if found is None else float(found)
     except TypeError:
-        raise TypeError(f"a number is wanted, not {_kind(value)}") from None
+        raise TypeError(f"expected a number, got {_kind(value)}") from None
 
 
 def _kind(value: object) -> str:
-    return "a text" if isinstance(value, str) else type(value).__name__
+    return "a string" if isinstance(value, str) else type(value).__name__
 
 
 def messages(value: object) -> Any:
-    """Return a prompt or a response as it is kept: a text, or a list of messages as dicts."""
+    """Return a prompt or a response as the file stores it: a text, or a list of messages as dicts."""
     if isinstance(value, list | tuple) and any(hasattr(one, "role") for one in value):
         return messages_of(value)
     return jsonable(value)
 
 
 def turns_in(response: object) -> int | None:
-    """Return how many messages of a response the model wrote; None where it is none of several."""
+    """Return how many messages of a response the model wrote; None unless the response is a list of messages."""
     listed = response if isinstance(response, list) else []
     own = sum(isinstance(one, dict) and one.get("role") == "assistant" for one in listed)
     return own if own > 1 else None
 
 
 def step_of(step: object) -> int:
-    """Read a step. Raises `TypeError` or `ValueError`, which name it: without a step nothing can be recorded."""
+    """Read a step. Raises `TypeError` or `ValueError` that names the step: no record can do without one."""
     try:
         found = count(step)
     except ValueError as error:
@@ -76,12 +76,12 @@ def step_of(step: object) -> int:
     except Exception:
         found = None
     if found is None:
-        raise TypeError(f"step: a whole number is wanted, not {type(step).__name__}; this was not recorded")
+        raise TypeError(f"step: expected a whole number, got {type(step).__name__}; this was not recorded")
     return found
 
 
 def split_of(split: object) -> str:
-    """Return the name of a split: what is not training is an evaluation."""
+    """Return the name of a split: any split other than training is an evaluation."""
     found = name(split) or "train"
     if found == "train" or found.startswith("eval/"):
         return found
@@ -89,7 +89,7 @@ def split_of(split: object) -> str:
 
 
 def range_of(given: object) -> tuple[float, float] | None:
-    """Read the lowest and the highest value. Raises `ValueError` for what is no such pair."""
+    """Read the lowest and the highest value. Raises `ValueError` for anything but such a pair."""
     if given is None:
         return None
     try:
@@ -102,7 +102,7 @@ def range_of(given: object) -> tuple[float, float] | None:
 
 
 def metric_ranges_of(given: object) -> dict[str, tuple[float, float]] | None:
-    """Read the worst and the best value of sample metrics. Raises `ValueError`, which names the metric."""
+    """Read the worst and the best value of sample metrics. Raises `ValueError` that names the metric."""
     found = {}
     for key, ends in dict(cast("Mapping[object, object]", given) or {}).items():
         try:
@@ -116,13 +116,13 @@ def metric_ranges_of(given: object) -> dict[str, tuple[float, float]] | None:
 
 
 class Given:
-    """Reads what a call was given."""
+    """Reads the arguments of a call."""
 
     def __init__(self, trouble: Trouble) -> None:
         self._trouble = trouble
 
     def take(self, what: str, read: Callable[[Any], T], value: object) -> T | None:
-        """Read one value; None where it cannot be read."""
+        """Read one value; None if it cannot be read."""
         try:
             return read(value)
         except Exception as error:
@@ -130,7 +130,7 @@ class Given:
             return None
 
     def numbers(self, what: str, values: object) -> tuple[dict[str, float], dict[str, str]]:
-        """Read named numbers; texts among them are returned apart."""
+        """Read named numbers; returns texts among them separately."""
         found: dict[str, float] = {}
         words: dict[str, str] = {}
         for key, value in self.items(what, values):
@@ -145,7 +145,7 @@ class Given:
         return {name(key): word(value) for key, value in self.items(what, values)}
 
     def arrays(self, token_ids: object, series: object) -> dict[str, Array]:
-        """Copy the arrays of a sample, `token_ids` first; empty ones are left out."""
+        """Copy the arrays of a sample, `token_ids` first; leaves out empty ones."""
         given = [] if token_ids is None else [("token_ids", token_ids)]
         found = {}
         for key, values in (*given, *self.items("series", series)):
@@ -156,7 +156,7 @@ class Given:
         return found
 
     def reward(self, value: object) -> tuple[float | None, dict[str, float], dict[str, str]]:
-        """Read a reward: a number; of a mapping `score`, else `reward`, else its only number; its parts are metrics."""
+        """Read a reward: a number, or a mapping's `score`, `reward` or only number; its parts become metrics."""
         if not isinstance(value, Mapping):
             return self.take("reward", number, value), {}, {}
         parts, words = self.numbers("reward", value)
@@ -168,7 +168,7 @@ class Given:
         )
 
     def items(self, what: str, values: object) -> Iterable[tuple[Any, Any]]:
-        """Read what a dict holds; nothing of what is none."""
+        """Return the items of a dict; any other value has none."""
         if values is None:
             return ()
         return self.take(what, _members, values) or ()
@@ -178,4 +178,4 @@ def _members(values: Any) -> list[tuple[Any, Any]]:
     try:
         return list(dict(values).items())
     except (TypeError, ValueError):
-        raise TypeError(f"a dict is wanted, not {_kind(values)}") from None
+        raise TypeError(f"expected a dict, got {_kind(values)}") from None

@@ -1,4 +1,4 @@
-"""A sample of the common model, as what `Recorder.sample` takes."""
+"""Converts a sample of the common model to arguments of `Recorder.sample`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from rolloupe.record.writers.texts import prompt_of, reference_of, response_of
 
 
 def given_of(sample: Sample) -> dict[str, Any]:
-    """Return the arguments that record a sample as it is; its step and split among them."""
+    """Return the arguments that record a sample unchanged, including its step and split."""
     row = sample.row
     status = own_status(row) or ("" if row.status == "unknown" else row.status)
     own_word = {} if row.status_raw in ("", status) else {"status_raw": row.status_raw}
@@ -31,7 +31,7 @@ def given_of(sample: Sample) -> dict[str, Any]:
 
 
 def _aligned(series: TokenSeries, count: int) -> Sequence[float] | tokens.Floats:
-    """The values such that they are of the same tokens when they are taken for those of the last `count` tokens."""
+    """Return the values aligned so that, taken as those of the last `count` tokens, each belongs to its token."""
     if series.offset == max(0, count - len(series.values)):
         return series.values
     return spread(series, max(count, series.offset + len(series.values)))

@@ -1,6 +1,6 @@
-"""What a trainer hands over, as values that every JSON library's `dumps` takes. Nothing here raises.
+"""Converts a trainer's values to values that every JSON library can write. Nothing here raises.
 
-NumPy and torch are known by what their objects can do, not by name, so neither needs to be there.
+It recognises NumPy and torch by the methods of their objects, so neither needs to be installed.
 """
 
 import contextlib
@@ -14,13 +14,13 @@ from types import ModuleType
 from typing import Any
 
 MAX_DEPTH = 90
-"""What lies deeper is told in a word. Readers of these files stop at a hundred levels or soon after."""
+"""A placeholder replaces deeper values. Readers of these files stop at about a hundred levels."""
 
 MAX_INT_BITS = 14_000
 """Python refuses to print integers of more than 4,300 digits, which have 14,285 bits."""
 
 MAX_ARRAY = 1000
-"""Longer arrays in a configuration are told by type and shape."""
+"""Longer arrays in a configuration become their type and shape."""
 
 TOO_DEEP = "(nested too deeply to be written)"
 CIRCLE = "(holds itself)"
@@ -29,12 +29,12 @@ _Convert = Callable[[Any, int, frozenset[int]], Any]
 
 
 def dumped(value: object, *, indent: int | None = None) -> bytes:
-    """Encode a value as the cookbook does: ASCII, the standard library's separators, NaN and infinities bare."""
+    """Encode a value as the cookbook does: ASCII, the standard library's separators, bare NaN and infinities."""
     return json.dumps(value, indent=indent).encode("ascii")
 
 
 def as_line(record: Mapping[Any, Any]) -> bytes:
-    """Encode a record as one JSON line, with its end."""
+    """Encode a record as one JSON line, with its newline."""
     return dumped(jsonable(record)) + b"\n"
 
 
@@ -47,7 +47,7 @@ def text_of(value: object) -> str:
 
 
 def scalar(value: object) -> Any:
-    """Return a number of NumPy or torch as Python's own; anything else as it is."""
+    """Return a NumPy or torch number as a Python number; anything else as it is."""
     if value is None or isinstance(value, str | int | float):
         return value
     item = getattr(value, "item", None)
@@ -56,26 +56,26 @@ def scalar(value: object) -> Any:
     try:
         found = item()
         return found if found is None or isinstance(found, str | int | float) else float(found)
-    except Exception:  # more than one element, or no number at all
+    except Exception:  # more than one element, or not a number
         return value
 
 
 def whole_number(value: object) -> int:
-    """Return a whole number, whatever library it is of. Raises `TypeError` for what is none."""
+    """Return a whole number of any library as an int. Raises `TypeError` for other values."""
     found = scalar(value)
     if isinstance(found, float) and found.is_integer():
         return int(found)
     try:
         return operator.index(found)
     except TypeError:
-        raise TypeError(f"a whole number is wanted, not {type(found).__name__}") from None
+        raise TypeError(f"expected a whole number, got {type(found).__name__}") from None
 
 
 def jsonable(value: object) -> Any:
-    """Return any object as what JSON can hold, as the cookbook's records of rollouts have it.
+    """Convert any object to JSON types, as the cookbook's rollout records do.
 
-    Numbers of NumPy and torch become Python's, tuples lists, keys texts, and all else the text of `str`. A whole number
-    too long to be printed becomes its hexadecimal digits; a structure that is too deep or holds itself is cut.
+    NumPy and torch numbers become Python numbers, tuples lists, keys texts, and other objects their `str`. A whole
+    number too long to print becomes its hexadecimal digits; a structure that is too deep or contains itself is cut.
     """
     return _jsonable(value, 0, frozenset())
 
@@ -94,7 +94,7 @@ _NOTHING = object()
 
 
 def _held(value: Any, depth: int, above: frozenset[int], convert: _Convert) -> Any:
-    """Convert what a mapping or a list holds; `_NOTHING` for what is neither."""
+    """Convert the items of a mapping or a list; `_NOTHING` for other values."""
     if not isinstance(value, Mapping | list | tuple):
         return _NOTHING
     if id(value) in above:
@@ -114,10 +114,10 @@ def _key(key: object) -> str:
 
 
 def settings(value: object) -> Any:
-    """Return a configuration as what JSON can hold: its fields, never `{}`, so that it tells what ran.
+    """Convert a configuration to JSON types by its fields, never to `{}`, so that it shows what ran.
 
-    Functions and classes are their qualified names, objects their fields and the name of their class. What has a
-    `to_dict` is what that returns, as the cookbook has it.
+    Functions and classes become their qualified names, objects their fields and the name of their class. An object with
+    `to_dict` becomes its result, as in the cookbook.
     """
     return _setting(value, 0, frozenset())
 

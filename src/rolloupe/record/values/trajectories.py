@@ -1,11 +1,10 @@
-"""Groups of trajectories as trainers hold them (`trajectories_G`, `final_rewards_G`, `metrics_G`), as samples.
+"""Converts a trainer's groups of trajectories (`trajectories_G`, `final_rewards_G`, `metrics_G`) to samples.
 
-A trajectory is a list of transitions: an observation of tokens, an action of tokens with logprobs, a reward. Where each
-observation begins with all that was before it the trajectory is one sequence; where one does not, another sequence
-begins there, and the trajectory is several samples. The last of them has the reward and the metrics, since the
-trajectory ends there: means over samples count each trajectory once. All of them have its advantage. Text is what
-`decode` makes of the tokens, else what the environment logged of each step, as the reader of the cookbook's files takes
-it.
+A trajectory is a list of transitions: an observation of tokens, an action of tokens with logprobs, and a reward. While
+each observation begins with everything before it, the trajectory is one sequence; an observation that does not starts
+another sequence, and the trajectory becomes several samples. The last of them has the reward and the metrics, so that
+means over samples count each trajectory once. All of them have its advantage. The text is the decoded tokens, or,
+without `decode`, what the environment logged at each step, as Rolloupe reads it from the cookbook's files.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,7 +20,7 @@ Record = dict[str, Any]
 
 
 def samples_of(group: Any, decode: Decode | None) -> Iterator[dict[str, Any]]:
-    """Yield what `Recorder.sample` takes for each sequence of each trajectory of a group."""
+    """Yield the arguments of `Recorder.sample` for each sequence of each trajectory of a group."""
     inner = member(group, "trajectory_group", group)
     finals, metrics = listed(inner, "final_rewards_G", "final_rewards"), listed(inner, "metrics_G", "metrics")
     advantages = listed(inner, "advantages_G", "advantages")
@@ -55,7 +54,7 @@ def _number(value: Any) -> float | None:
 
 
 def _metrics(transitions: Sequence[Any]) -> dict[str, Any]:
-    """Of each metric of the steps, the mean over those that have it; of what is no number, the last value."""
+    """Return the mean of each metric over the steps that have it; of other values, the last."""
     found: dict[str, Any] = {}
     numbers: dict[str, list[float]] = {}
     for one in transitions:
@@ -73,14 +72,14 @@ def _dict(value: Any, name: str) -> dict[str, Any]:
 
 
 def _ended(trajectory: Any, transitions: Sequence[Any]) -> str:
-    """How it ended: the trajectory's own word, else that of its last action."""
+    """Return how a trajectory ended: its own word for it, else its last action's."""
     own = member(trajectory, "stop_reason", None)
     last = member(transitions[-1], "ac", None) if transitions else None
     return word(own) or word(member(last, "stop_reason", None))
 
 
 class _Sequence:
-    """Tokens in a row, which of them were sampled, and their logprobs."""
+    """Consecutive tokens, which of them were sampled, and their logprobs."""
 
     def __init__(self) -> None:
         self.ids: list[int] = []
@@ -91,7 +90,7 @@ class _Sequence:
         self.steps: list[Record] = []
 
     def add(self, ids: Sequence[int], logprobs: Sequence[float | None] | None) -> None:
-        """Append what was sampled, with logprobs, or what stood between, with None."""
+        """Append sampled tokens with their logprobs, or other tokens with None."""
         sampled = logprobs is not None
         if sampled:
             self.prompt = self.prompt or len(self.ids)
@@ -101,7 +100,7 @@ class _Sequence:
         self.logprobs += [*(logprobs or ())][: len(ids)] + [None] * (len(ids) - len(logprobs or ()))
 
     def sample(self, decode: Decode | None) -> dict[str, Any]:
-        """What `Recorder.sample` takes."""
+        """Return the arguments of `Recorder.sample`."""
         prompt, rest = self.ids[: self.prompt], self.ids[self.prompt :]
         texts = {"prompt": decode(prompt), "response": decode(rest)} if decode else _logged(self.steps)
         series: dict[str, Any] = {"loss_mask": self.mask}
@@ -115,7 +114,7 @@ class _Sequence:
 
 
 def _step(transition: Any) -> Record:
-    """What a step was paid, measured and logged; nothing of what there is not."""
+    """Return the reward, the metrics and the logs of a step, if it has them."""
     told = {
         "reward": _number(member(transition, "reward", None)),
         "metrics": jsonable(_dict(transition, "metrics")),
@@ -125,7 +124,7 @@ def _step(transition: Any) -> Record:
 
 
 def _logged(steps: list[Record]) -> Record:
-    """Make prompt and response, as messages, of what was logged of steps; nothing where that was no text."""
+    """Make prompt and response, as messages, from the logs of steps; empty if the logs hold no text."""
     if not any("logs" in step for step in steps):
         return {}
     from rolloupe.formats.tinker.steps import logged_turns
@@ -153,7 +152,7 @@ def _sequences(transitions: Sequence[Any]) -> list[_Sequence]:
 
 
 def _tokens(value: Any) -> list[int]:
-    """The tokens of an observation or an action: a list, or what has or makes one."""
+    """Return the tokens of an observation or an action: a list, or an object that holds or makes one."""
     for name in ("tokens", "to_ints", "token_ids"):
         held = member(value, name, None)
         if held is not None:

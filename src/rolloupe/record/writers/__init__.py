@@ -1,1 +1,1 @@
-"""Writers, one framework's layout each."""
+"""Writers, one for each framework's layout."""

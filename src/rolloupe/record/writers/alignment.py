@@ -1,7 +1,7 @@
-"""Which token of a sample a value belongs to: the one rule by which every writer cuts arrays and tokens, or neither.
+"""Which token of a sample a value belongs to: every writer cuts arrays and token strings by this rule.
 
-Places count from the first of `token_ids`. A series begins at its `offset`, and the token strings, which are those of
-the response, end where the tokens end. Values are moved as a block, never closed up where some are absent.
+Positions count from the first of `token_ids`. A series begins at its `offset`; the token strings, those of the
+response, end at the last token. Values move as a block, and gaps stay gaps.
 """
 
 from typing import NamedTuple
@@ -13,14 +13,14 @@ from rolloupe.model import Sample, TokenSeries
 
 
 class ResponseExtent(NamedTuple):
-    """Where the response of a sample begins and ends among its tokens."""
+    """Where the response begins and ends among the tokens of a sample."""
 
     start: int
     stop: int
 
 
 def spread(series: TokenSeries, size: int, start: int = 0) -> tokens.Floats:
-    """Return the values of the tokens `start` to `start + size`, NaN where there are none, shape (size,)."""
+    """Return the values of the tokens `start` to `start + size`, NaN for missing ones, shape (size,)."""
     found = np.full(size, np.nan)
     first, last = max(series.offset, start), min(series.offset + len(series.values), start + size)
     if first < last:
@@ -29,12 +29,12 @@ def spread(series: TokenSeries, size: int, start: int = 0) -> tokens.Floats:
 
 
 def length_of(sample: Sample) -> int:
-    """Return how many tokens a sample has, as far as its ids, or else its series, say."""
+    """Return the number of tokens of a sample: of its ids, else of its series."""
     return len(sample.token_ids) or max((one.offset + len(one.values) for one in sample.series), default=0)
 
 
 def response_of(sample: Sample) -> ResponseExtent:
-    """Return the extent of the response: of its token strings, else of what follows the prompt, else of everything."""
+    """Return the extent of the response: of its token strings, else of all after the prompt, else of all tokens."""
     size, row = length_of(sample), sample.row
     if sample.tokens:
         start = max(0, size - len(sample.tokens))

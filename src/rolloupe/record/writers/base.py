@@ -1,8 +1,8 @@
-"""What a writer is: one framework's layout from the other side.
+"""The interface of a writer: writes one framework's layout.
 
-A module of this package named after a layout has that framework's own functions, called as they are called there, and
-a `Writer`, which takes what any format reads. A layout holds less than the common model: what is left out is said,
-never lost in silence.
+A module of this package, named after a layout, has the framework's own functions, with their signatures, and a
+`Writer`, which takes samples of any format. A layout holds less than the common model; a writer reports what it leaves
+out, and never loses anything silently.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 from rolloupe.model import Checkpoint, MetricRow, Sample
 
 Left = Mapping[str, int]
-"""What a layout could not hold: a word for it, and of how many samples or values it was left out."""
+"""What a layout could not hold: a name for it, and the number of samples or values that lost it."""
 
 
 class Writer(Protocol):
@@ -21,7 +21,7 @@ class Writer(Protocol):
     """The format that reads it."""
 
     def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
-        """Write the samples of a step, those of a group side by side. Called once for each step of a split."""
+        """Write the samples of a step, with each group together. Called once for each step of a split."""
         ...
 
     def metrics(self, rows: Sequence[MetricRow]) -> Left:
@@ -29,23 +29,23 @@ class Writer(Protocol):
         ...
 
     def close(self) -> None:
-        """Write what is left. What was written stands when this returns."""
+        """Finish writing. Everything is on disk when this returns."""
         ...
 
 
 @runtime_checkable
 class ReportKeeper(Protocol):
-    """A writer whose layout has a place for what a trainer logged of a step."""
+    """A writer whose layout can hold a trainer's logs of a step."""
 
     def report(self, split: str, step: int, files: Mapping[str, bytes]) -> None:
-        """Write it as it is, by kind, in place of what was written of the step before: see `formats.HasReports`."""
+        """Write the logs as they are, by kind, in place of those derived from the step: see `formats.HasReports`."""
         ...
 
 
 @runtime_checkable
 class Keeper(Protocol):
-    """A writer whose layout has a place for what a run has beside samples and metrics."""
+    """A writer whose layout can hold a run's configuration, checkpoints and code."""
 
     def keep(self, config: Mapping[str, Any], checkpoints: Sequence[Checkpoint], code_diff: str) -> Left:
-        """Write the configuration, the checkpoints and what the code differed by; empty where there is none."""
+        """Write the configuration, the checkpoints and the code's difference; each is empty if the run has none."""
         ...

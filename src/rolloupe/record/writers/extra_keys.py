@@ -1,6 +1,6 @@
-"""How a sample is fitted into a layout: its record is read back, and what is not held is added under further keys.
+"""Fits a sample into a layout: reads its record back, and adds missing values under further keys.
 
-What a layout holds is never taken from a list that might be wrong.
+It derives a layout's gaps from that comparison, never from a list that might be wrong.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rolloupe.formats.reading.jsonl import JsonlFormat
 
 MAX_WORDS = 400
-"""Words that are counted each by itself; hostile records could have any number of keys."""
+"""How many different names are counted separately; hostile records could have any number of keys."""
 
 MAX_WORD_CHARS = 80
 THE_REST = "further fields"
@@ -22,7 +22,7 @@ JOINED = "group (joined with another)"
 
 
 class Tally:
-    """Counts of how many samples something was left out. `samples` are those that were left out whole."""
+    """Counts the samples that lost a value, by the name of the value. `samples` counts those left out whole."""
 
     def __init__(self) -> None:
         self.found: Counter[str] = Counter()
@@ -31,28 +31,29 @@ class Tally:
     def compare(
         self, sample: Sample, held: Sample | None, names: Mapping[str, str] | None = None, start: int = 0
     ) -> None:
-        """Count what differs between a sample and what was read back of it; the arguments are those of `lost`."""
+        """Count the differences between a sample and its copy read back; takes the arguments of `lost`."""
         words = list(lost(sample, held, names, start))
         if held is not None and self._groups.setdefault(held.row.group, sample.row.group) != sample.row.group:
             words.append(JOINED)
         self.add(words)
 
     def add(self, words: Iterable[str]) -> None:
-        """Count what one sample lost."""
+        """Count the losses of one sample."""
         for word in dict.fromkeys(words):
             short = word[:MAX_WORD_CHARS]
             self.found[short if short in self.found or len(self.found) < MAX_WORDS else THE_REST] += 1
 
     def add_whole(self, word: str) -> None:
-        """Count a sample that was left out."""
+        """Count a sample that was left out whole."""
         self.found[word] += 1
 
 
 def read_back(
     reader: "JsonlFormat", record: Mapping[str, Any], file: str, split: str | None, step: int, *, nan: bool = False
 ) -> Sample | None:
-    """Return the sample that a format makes of a record; None where it makes none."""
-    from rolloupe.formats.reading.jsonl import Unusable, parse
+    """Return the sample that a format reads from a record; None if it reads none."""
+    from rolloupe.formats.reading.jsonl import parse
+    from rolloupe.formats.reading.records import Unusable
     from rolloupe.record.files.encoding import encoded
 
     source = Source(path=f"/{file}", name=file, split=split, step=step)
@@ -65,14 +66,14 @@ def read_back(
 
 
 def own_status(row: SampleRow) -> str:
-    """The framework's own word for the status, where every format reads it as the same; else nothing."""
+    """Return the framework's own word for the status if every format reads it as this status; else an empty text."""
     from rolloupe.formats.reading import fields
 
     return row.status_raw if fields.status(row.status_raw)[0] == row.status else ""
 
 
 def extended(record: dict[str, Any], sample: Sample, held: Sample | None, taken: Collection[str]) -> dict[str, Any]:
-    """Return a record with what is not held of a sample as further keys, none of them `taken`."""
+    """Return a record with the sample's missing values under further keys, none of them in `taken`."""
     if held is None:
         return record
     row = sample.row

@@ -1,7 +1,7 @@
-"""What a layout does not hold of a sample, in words: found by comparing it with what is read back of what was written.
+"""Names what a layout loses of a sample: reads the written record back and compares.
 
-The comparison is strict. What is there under another name, in another form or with fewer digits is named as well, so
-that an empty answer means that the two are the same.
+The comparison is strict: it also names values that come back under another name, in another form or with fewer digits,
+so an empty result means that both samples are the same.
 """
 
 import math
@@ -20,19 +20,18 @@ FIELD = " (kept as a further field)"
 ADDED = " (added)"
 DIGITS = "digits beyond float32 of token series"
 CLOSE = 1e-6
-"""Numbers that a trainer holds as float32 may come back changed by so much."""
+"""Relative tolerance for numbers that a trainer holds as float32."""
 
 NOTHING: tuple[object, ...] = (None, "", {}, ("", ""), (None, None), "prompt", "response")
-"""Facts of a turn that say nothing where the turn itself is missing."""
+"""Attributes of a turn that need no comparison if the turn itself is missing."""
 
 ABSENT: tuple[object, ...] = (None, "", "unknown", [], {})
 
 
 def lost(sample: Sample, held: Sample | None, names: Mapping[str, str] | None = None, start: int = 0) -> Iterator[str]:
-    """Yield a word for each thing in which what was read back differs from a sample.
+    """Yield a name for each difference between a sample and its copy read back.
 
-    `names`: what series are called in the layout, where that is another name. `start`: which token of the sample the
-    first token of what was read back is.
+    `names`: the layout's own names of series. `start`: the position, in the sample, of the copy's first token.
     """
     if held is None:
         yield "samples that the reader of the layout would refuse"
@@ -71,7 +70,7 @@ def _values(sample: Sample, held: Sample) -> tuple[tuple[str, Any, Any], ...]:
 
 
 def named(row: SampleRow, other: SampleRow) -> tuple[tuple[str, Any, Any], ...]:
-    """What of a row a layout may keep as a field of this name, where it has no place for it; of two rows."""
+    """Return the values of two rows that a layout may keep as a field of this name."""
     return (
         ("env", row.env, other.env), ("advantage", row.advantage, other.advantage), ("uid", row.uid, other.uid),
         ("trace_id", row.trace_id, other.trace_id), ("discarded", row.discarded, other.discarded),
@@ -79,18 +78,18 @@ def named(row: SampleRow, other: SampleRow) -> tuple[tuple[str, Any, Any], ...]:
 
 
 def is_kept(name: str, value: Any, held: Sample) -> bool:
-    """Tell whether something stands under its name among metrics, tags or further fields, wherever it was."""
+    """Return whether a value is kept under its name among metrics, tags or further fields."""
     places: tuple[Mapping[str, Any], ...] = (held.row.metrics, held.row.tags, held.extra)
     return any(name in place and same(value, place[name]) for place in places)
 
 
 def _is_place(row: SampleRow) -> bool:
-    """True where a sample is numbered by its place in the file, for the lack of any other number."""
+    """True if a sample has no other number than its place in the file."""
     return row.index == str(row.start) or row.index.endswith(f":{row.start}")
 
 
 def _of_texts(sample: Sample, held: Sample) -> Iterator[str]:
-    """Prompt and response: their text, and whether they are texts or lists of messages."""
+    """Compare prompt and response: their text, and whether they are texts or lists of messages."""
     for origin, mine, its, was, now in (
         ("prompt", sample.prompt_text, held.prompt_text, sample.prompt_messages, held.prompt_messages),
         ("response", sample.response_text, held.response_text, sample.response_messages, held.response_messages),
@@ -140,21 +139,21 @@ def _of_turns(turns: list[Turn], held: list[Turn]) -> Iterator[str]:
 
 
 def _filled(turns: list[Turn], than: int) -> list[Turn]:
-    """Turns without one at the end that says nothing and is one more: an empty response may be one turn or none."""
+    """Return turns without an empty last turn that the other side lacks: an empty response may be one turn or none."""
     last = turns[-1] if turns else None
     nothing = last is not None and last == Turn(role=last.role, parts=[], origin=last.origin)
     return turns[:-1] if nothing and len(turns) == than + 1 else turns
 
 
 def _differ(mine: list[Any], its: list[Any]) -> bool:
-    """Tell whether facts of turns differ. Where there are more turns on one side, those say nothing where it is so."""
+    """Return whether attributes of turns differ. Turns that only one side has count only if they have a value."""
     shorter = min(len(mine), len(its))
     beyond = [fact for fact in (*mine[shorter:], *its[shorter:]) if fact not in NOTHING]
     return bool(beyond) or not same(mine[:shorter], its[:shorter])
 
 
 def _of_fields(sample: Sample, held: Sample) -> Iterator[str]:
-    """Sample metrics, tags and other fields."""
+    """Compare sample metrics, tags and other fields."""
     for word, mine, its in (
         ("sample metric", sample.row.metrics, held.row.metrics),
         ("tag", sample.row.tags, held.row.tags),
@@ -174,7 +173,7 @@ def _of_series(sample: Sample, held: Sample, names: Mapping[str, str], start: in
 
 
 def _of_one(sample: Sample, held: Sample, name: str, names: Mapping[str, str], start: int) -> Iterator[str]:
-    """What became of one series: where its values differ, in what is shown and in what the files hold beside that."""
+    """Compare one series: its values as shown, and the further values in the files."""
     one = next(one for one in sample.series if one.name == name)
     its = next((its for its in held.series if its.name == names.get(name, name)), None)
     there = TokenSeries(name=name, values=[]) if its is None else moved(its, start)
@@ -190,7 +189,7 @@ def _of_one(sample: Sample, held: Sample, name: str, names: Mapping[str, str], s
 
 
 def _where(sample: Sample, gone: Any) -> str:
-    """Say where what is shown of a series differs; nothing where that is within what was sampled."""
+    """Return where the shown values of a series differ; empty if only inside the sampled tokens."""
     mask = next((one for one in sample.series if one.name == "loss_mask"), None)
     size = len(gone)
     prompt = sample.row.prompt_tokens if sample.token_ids and mask is None else None
@@ -201,12 +200,12 @@ def _where(sample: Sample, gone: Any) -> str:
 
 
 def stored(one: TokenSeries) -> TokenSeries:
-    """A series with the values that its file holds, those included that are never shown."""
+    """Return a series with all values of its file, those never shown included."""
     return one if one.stored is None else TokenSeries(name=one.name, values=[*one.stored], offset=one.offset)
 
 
 def moved(one: TokenSeries, start: int) -> TokenSeries:
-    """A series of the same values that begins `start` tokens later."""
+    """Return a series with the same values that begins `start` tokens later."""
     return TokenSeries(name=one.name, values=one.values, offset=one.offset + start, stored=one.stored)
 
 
@@ -216,7 +215,7 @@ def _close(mine: Any, its: Any) -> Any:
 
 
 def same(mine: Any, its: Any) -> bool:
-    """Tell whether two values are the same; NaN is NaN."""
+    """Return whether two values are the same; NaN equals NaN."""
     if isinstance(mine, list | tuple) and isinstance(its, list | tuple):
         return mine == its or (len(mine) == len(its) and all(map(same, mine, its)))
     if isinstance(mine, dict) and isinstance(its, dict):

@@ -1,4 +1,4 @@
-"""Runs of any layout written in the native one."""
+"""Writes runs of any layout in the native one."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -23,10 +23,10 @@ SAMPLES = "samples/rank0.jsonl"
 
 
 class Copier(Recorder):
-    """A recorder of samples that were recorded elsewhere: one without a uid stays without, and the last one is held."""
+    """A recorder of existing samples: it generates no uids, and keeps the last sample."""
 
     last: "QueuedLine"
-    """The line of the last sample, and its token series."""
+    """The line of the last sample, with its token series."""
 
     def _uid(self, given: object) -> str:
         return name(given)
@@ -36,7 +36,7 @@ class Copier(Recorder):
 
 
 class NativeWriter:
-    """Writes a run as the recorder does. Of metrics and samples nothing is added that was not there."""
+    """Writes a run as the recorder does, without derived metrics or generated values."""
 
     name: ClassVar[str] = "native"
 
@@ -44,7 +44,7 @@ class NativeWriter:
         self.recorder = Copier(path, code=None, strict=True, on_full="block")
 
     def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
-        """See `NativeWriter` of `base`."""
+        """See `Writer` in `base`."""
         tally = Tally()
         for sample in samples:
             self.recorder.sample(**{**given_of(sample), "split": split, "step": step})
@@ -52,13 +52,13 @@ class NativeWriter:
         return tally.found
 
     def metrics(self, rows: Sequence[MetricRow]) -> Left:
-        """See `NativeWriter` of `base`."""
+        """See `Writer` in `base`."""
         for row in rows:
             self.recorder.metrics(row.step, row.values)
         return {}
 
     def keep(self, config: Mapping[str, Any], checkpoints: Sequence[Checkpoint], code_diff: str) -> Left:
-        """See `Keeper` of `base`."""
+        """See `Keeper` in `base`."""
         folder = Folder(self.recorder.path)
         if config:
             folder.config(config)
@@ -70,12 +70,12 @@ class NativeWriter:
         return {"that a checkpoint has no step": without} if without else {}
 
     def close(self) -> None:
-        """See `NativeWriter` of `base`."""
+        """See `Writer` in `base`."""
         self.recorder.close()
 
 
 def _held(item: "QueuedLine") -> Sample | None:
-    """What Rolloupe reads of a sample that was recorded, its token series among it."""
+    """Return the sample that Rolloupe reads from a recorded line, with its token series."""
     from rolloupe.formats.native.format import Native, add_arrays
 
     series = {"part": 0, "row": 0, "facts": facts(item.series)} if item.series else None

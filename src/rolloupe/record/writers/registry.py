@@ -1,4 +1,4 @@
-"""The layouts that can be written, by name."""
+"""The writable layouts, by name."""
 
 from importlib import import_module
 from pathlib import Path
@@ -14,17 +14,17 @@ WRITERS: Final = {
     "relax": "rolloupe.record.writers.relax:RelaxWriter",
     "rl_logging_board": "rolloupe.record.writers.rl_logging_board:RLLoggingBoardWriter",
 }
-"""Where the writer of each layout is; it is made from the folder that it writes to."""
+"""Where each layout's writer is; its argument is the folder to write to."""
 
 
 def check(name: str) -> None:
-    """Raise `NotRecognised`, naming the layouts that can be written, where none is called so."""
+    """Raise `NotRecognised`, which names the writable layouts, if this is not one of them."""
     if name not in WRITERS:
-        raise NotRecognised(f"no writable layout is called {name!r}. There are: {', '.join(WRITERS)}")
+        raise NotRecognised(f"no writable layout is named {name!r}. There are: {', '.join(WRITERS)}")
 
 
 def writer_of(name: str, folder: Path) -> Writer:
-    """Return a writer of that layout into a folder, which it may make at once. Raises as `check`."""
+    """Return a layout's writer into a folder, which it may create at once. Raises like `check`."""
     check(name)
     module, _, kind = WRITERS[name].partition(":")
     writer: Writer = getattr(import_module(module), kind)(folder)

@@ -1,8 +1,8 @@
-"""Relax's results of a step: `rollout_result/{train,eval}/{rollout_id}.jsonl`, a sample a line.
+"""Relax's rollout results: `rollout_result/{train,eval}/{rollout_id}.jsonl`, one line for each sample.
 
 Source: `relax/utils/training/train_dump_utils.py` and `relax/utils/multimodal/stats.py` of Relax, as of July 2026. Keys
-and their order are Relax's own. Unlike there, a file is renamed into place whole, and what JSON has no number for is
-null, for Relax's own viewer shows nothing of a step that holds a NaN.
+and their order are Relax's own. Unlike Relax, this module renames a whole file into place, and writes NaN and
+infinities as null, because Relax's own viewer shows nothing of a step with a NaN.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,23 +26,23 @@ KEYS = (
 """The keys of a row, in order."""
 
 MERGED_PATCHES = 4
-"""Of an image, so many patches of the grid become one token."""
+"""An image has one token for this many patches of its grid."""
 
 MAX_STEP = 2**53
 NO_DATASET = "default"
 
 
 def save_rollout_result_jsonl(path: Any, rollout_id: int, samples: Iterable[Any], *, strict: bool = False) -> None:
-    """Write the samples of a step of training to `{path}/train/{rollout_id}.jsonl`.
+    """Write the samples of a training step to `{path}/train/{rollout_id}.jsonl`.
 
     Args:
-        path: the folder `rollout_result`, or Relax's `args`, whose `rollout_result_dir` is meant; None writes nothing.
-            A path that ends in `.jsonl` is the file itself.
+        path: the folder `rollout_result`, or Relax's `args`, which name it as `rollout_result_dir`; None writes
+            nothing. A path that ends in `.jsonl` is the file itself.
         rollout_id: the step.
         samples: objects with the attributes of Relax's `Sample`, or dicts with such keys: `prompt`, `response`,
             `reward`, `tokens` (of prompt and response), `response_length`, `status`, `group_index`, `label`,
             `metadata`, `weight_versions`, `multimodal_inputs`, `multimodal_train_inputs`.
-        strict: raise what goes wrong; else it is logged, as Relax does.
+        strict: raise errors; by default they are logged, as in Relax.
     """
     guard = Guard(f"Relax's results of step {rollout_id}", strict=strict)
     guard.call(lambda: _save(path, "train", rollout_id, _numbered(samples), strict=strict), None)
@@ -51,8 +51,8 @@ def save_rollout_result_jsonl(path: Any, rollout_id: int, samples: Iterable[Any]
 def save_eval_summary_jsonl(path: Any, rollout_id: int, data: Mapping[str, Any], *, strict: bool = False) -> None:
     """Write the samples of an evaluation to `{path}/eval/{rollout_id}.jsonl`, all data sets in one file.
 
-    `data` holds `{"samples": [...]}`, or the samples alone, for each data set by its name; they are numbered from 0 in
-    each. Everything else is as in `save_rollout_result_jsonl`.
+    `data` maps the name of each data set to `{"samples": [...]}` or to the samples themselves, numbered from 0 in each.
+    The other arguments are those of `save_rollout_result_jsonl`.
     """
     guard = Guard(f"Relax's evaluation of step {rollout_id}", strict=strict)
     guard.call(lambda: _save(path, "eval", rollout_id, _of_data_sets(data), strict=strict), None)
@@ -86,7 +86,7 @@ def _save(path: Any, folder: str, rollout_id: int, rows: Rows, *, strict: bool) 
 
 
 def _lines(rows: Rows, rollout_id: int, *, strict: bool) -> Iterator[bytes]:
-    """The rows as lines; a sample that cannot be written costs its own line alone."""
+    """Yield the rows as lines; if a sample cannot be written, only its own line is lost."""
     left_out = LeftOut(f"Relax's results of step {rollout_id}", strict=strict)
     for sample, index, dataset in rows:
         try:
@@ -97,14 +97,14 @@ def _lines(rows: Rows, rollout_id: int, *, strict: bool) -> Iterator[bytes]:
 
 
 def _checked(sample: Any) -> Any:
-    """Raise `TypeError` for what is no sample."""
+    """Raise `TypeError` unless this is a sample."""
     if not (has(sample, "prompt") or has(sample, "response")):
-        raise TypeError(f"{type(sample).__name__} without prompt and response is no sample")
+        raise TypeError(f"{type(sample).__name__} is not a sample: it has no prompt and response")
     return sample
 
 
 def record_of(sample: Any, rollout_id: int, index: int, dataset: str | None = None) -> dict[str, Any]:
-    """Return the row of one sample, as Relax makes it."""
+    """Return the row of one sample, in Relax's form."""
     total, response = _lengths(sample)
     prompt = max(total - response, 0)
     metadata = member(sample, "metadata") or {}
@@ -142,7 +142,7 @@ def record_of(sample: Any, rollout_id: int, index: int, dataset: str | None = No
 
 
 def _lengths(sample: Any) -> tuple[int, int]:
-    """Tokens in all and of the response."""
+    """Return the number of tokens in all, and of the response."""
     tokens = member(sample, "tokens")
     total = len(tokens) if tokens is not None else int(member(sample, "total_length") or 0)
     return total, int(member(sample, "response_length") or 0)
@@ -158,9 +158,9 @@ def _get(metadata: Any, key: str, otherwise: Any) -> Any:
 
 
 def summary(value: Any) -> Any:
-    """Say what an input of images, videos or audio is, in Relax's words: an image's description, else names of types.
+    """Summarise an input of images, videos or audio in Relax's words: an image's description, else names of types.
 
-    A list without elements is the number 0. Nothing of the data itself is kept.
+    An empty list becomes the number 0. The data itself is never kept.
     """
     if not isinstance(value, list):
         return type(value).__name__
@@ -168,7 +168,7 @@ def summary(value: Any) -> Any:
 
 
 def train_summary(value: Any) -> Any:
-    """Say what a processed input is: shape and type of a tensor, or of each in a list, else the name of the type."""
+    """Summarise a processed input: shape and type of a tensor, or of each in a list, else the name of the type."""
     if _is_tensor(value):
         return _shape(value)
     if isinstance(value, list) and value and all(map(_is_tensor, value)):
@@ -189,7 +189,7 @@ def _shape(value: Any) -> str:
 
 
 def _multimodal_counts(sample: Any) -> dict[str, int]:
-    """Images, tokens of images, and tokens of images, videos and audio together."""
+    """Count images, tokens of images, and tokens of images, videos and audio together."""
     own = member(sample, "multimodal_train_inputs")
     inputs = [one for one in ([own] if isinstance(own, Mapping) else own or ()) if isinstance(one, Mapping)]
     images = sum(sum(_grid(one, "image_grid_thw")) for one in inputs)
@@ -209,7 +209,7 @@ def _images(raw: Any, inputs: Sequence[Mapping[str, Any]]) -> int:
 
 
 def _grid(inputs: Mapping[str, Any], key: str) -> list[int]:
-    """Tokens of each image or video, from its patches in time, height and width."""
+    """Return the number of tokens of each image or video, from its patches in time, height and width."""
     grid = listed(inputs.get(key))
     if not isinstance(grid, list):
         return []
@@ -225,7 +225,7 @@ def _audio(inputs: Mapping[str, Any]) -> int:
 
 
 def _latency_trace(metadata: Any) -> dict[str, Any] | None:
-    """What Relax keeps of an agent's timings; None where there are none of the reward."""
+    """Return the timings of an agent that Relax keeps; None if they lack the reward's."""
     trace = _get(metadata, "agentic_trace", None)
     reward = _get(trace, "reward", None)
     if not isinstance(reward, Mapping):
@@ -250,7 +250,7 @@ def _latency_trace(metadata: Any) -> dict[str, Any] | None:
 
 
 class RelaxWriter:
-    """Writes samples of any format. What Relax has no key for stands behind its keys, where it is short enough."""
+    """Writes samples of any format. Values without a key in Relax follow its keys, if they are short enough."""
 
     name: ClassVar[str] = "relax"
 
@@ -280,7 +280,7 @@ class RelaxWriter:
         return tally.found
 
     def metrics(self, rows: Sequence[MetricRow]) -> Left:
-        """See `Writer`. There is no place for them."""
+        """See `Writer`. The layout cannot hold metrics."""
         return {"rows of trainer metrics": len(rows)} if rows else {}
 
     def close(self) -> None:
@@ -288,7 +288,7 @@ class RelaxWriter:
 
 
 def free_number(index: str, numbers: set[int]) -> int:
-    """The sample's own number where it has one that is free, else the next that is; adds it to `numbers`."""
+    """Return the sample's own number if it is free, else the next free one; adds it to `numbers`."""
     own = int(index) if index.isdecimal() and index.isascii() and len(index) < 16 and str(int(index)) == index else None
     if own is None or own in numbers:
         own = next(free for free in range(len(numbers), 2 * len(numbers) + 1) if free not in numbers)
@@ -297,7 +297,7 @@ def free_number(index: str, numbers: set[int]) -> int:
 
 
 def _fitted(sample: Sample, folder: str, step: int, number: int) -> tuple[dict[str, Any], Sample | None]:
-    """The row of a sample, and what Rolloupe reads of it."""
+    """Return the row of a sample, and the sample that Rolloupe reads from it."""
     from rolloupe.formats.relax import Relax
     from rolloupe.record.writers.extra_keys import extended, read_back
 
@@ -335,7 +335,7 @@ def _of_model(sample: Sample, step: int, number: int) -> dict[str, Any]:
 
 
 def _reward(sample: Sample) -> Any:
-    """The reward, as an object where it was one: of parts `reward.NAME` and, beside them, tags."""
+    """Return the reward, as an object if it was one: of parts `reward.NAME` and of tags."""
     from rolloupe.formats.reading import fields
 
     row = sample.row
@@ -348,14 +348,14 @@ _WORDS = {"error": "failed", "unknown": None}
 
 
 def _word(sample: Sample) -> str | None:
-    """The framework's own word for the status, where it is read as the same; else Relax's."""
+    """Return the framework's own word for the status if Rolloupe reads it as this status; else Relax's."""
     from rolloupe.record.writers.extra_keys import own_status
 
     return own_status(sample.row) or _WORDS.get(sample.row.status, sample.row.status)
 
 
 def _group(sample: Sample) -> str | int | None:
-    """The group, as a number where it is one; null where it is what its prompt alone makes it."""
+    """Return the group, as a number if it is one; null if it follows from the prompt alone."""
     from rolloupe.formats.reading import fields
 
     group = sample.row.group

@@ -1,7 +1,7 @@
-"""RLLoggingBoard's files: `{root}/{run}/rank_{r}.jsonl`, a sample a line, with token strings and per-token arrays.
+"""RLLoggingBoard's files: `{root}/{run}/rank_{r}.jsonl`, one line for each sample, with token strings and series.
 
-Source: HarderThenHarder/RLLoggingBoard, the table of fields in its README. NaN and infinities are written as Python
-writes them: the board counts a line that it cannot read and goes on, while a null would end its arithmetic.
+Source: HarderThenHarder/RLLoggingBoard, the table of fields in its README. Lines hold NaN and infinities as Python
+writes them: the board counts a line that it cannot read and continues, while a null would break its arithmetic.
 """
 
 import re
@@ -31,7 +31,7 @@ OF_METRICS = ("valid_reward", "ref_valid_reward")
 FOREIGN = frozenset(
     "rollout_id sample_index group group_id group_index uid example_id advantage messages micro_sequence_idx".split()
 )
-"""Keys that the board ignores, and by which Rolloupe knows files of others."""
+"""Keys that the board ignores, and by which Rolloupe recognises other layouts."""
 
 RANK = "rank_0.jsonl"
 MAX_STEP = 2**53
@@ -52,14 +52,14 @@ def save_rollout_jsonl(
     """Append the samples of a step to `{path}/rank_{rank}.jsonl`, in one write.
 
     Args:
-        path: the folder of the run; or the file itself, where it ends in `.jsonl`.
+        path: the run's folder; or the file itself, if it ends in `.jsonl`.
         step: the step.
-        samples: dicts, or objects with attributes, by the names of `KEYS`. Needed are `prompt`, `response` and
-            `reward`; `token_rewards` is what makes the board show tokens. Arrays and tensors are taken as they are.
-            Further keys of a dict are kept behind these.
-        rank: of ranks that each write their own samples, which one this is.
-        decimals: round the numbers of arrays to so many places; they are most of such a file.
-        strict: raise what goes wrong. Else it is logged: a sample that has not what is needed is left out, and an
+        samples: dicts, or objects with attributes, with the names of `KEYS`. `prompt`, `response` and `reward` are
+            required; the board shows tokens only with `token_rewards`. Arrays and tensors are accepted. Further keys
+            of a dict follow these.
+        rank: the rank of this process, if several ranks each write their own samples.
+        decimals: round the numbers of arrays to this many places; arrays make up most of such a file.
+        strict: raise errors. By default they are logged: a sample without a required key is left out, and so is an
             array that is not as long as the tokens.
     """
     guard = Guard(f"RLLoggingBoard's file of step {step}", strict=strict)
@@ -86,17 +86,17 @@ def _lines(samples: Iterable[Any], step: int, decimals: int | None, *, strict: b
 
 
 def _checked(sample: Any) -> Any:
-    """Raise `ValueError` and `TypeError` for what the board could not show."""
+    """Raise `ValueError` or `TypeError` for a sample that the board could not show."""
     missing = [key for key in NEEDED if key != "step" and not has(sample, key)]
     if missing:
-        raise ValueError(f"a sample without {', '.join(missing)}")
+        raise ValueError(f"the sample has no {', '.join(missing)}")
     if not isinstance(reward := listed(member(sample, "reward")), int | float | dict | None):
-        raise TypeError(f"reward: a number is wanted, not {type(reward).__name__}")
+        raise TypeError(f"reward: expected a number, got {type(reward).__name__}")
     return sample
 
 
 def _odd(record: dict[str, Any]) -> list[tuple[str, int, int]]:
-    """The arrays that are neither as long as the tokens nor as those before the padding, and both lengths."""
+    """Return the arrays as long as neither the tokens nor the tokens before the padding, with both lengths."""
     from rolloupe.tokens import unpadded_length
 
     pieces = record.get("response_tokens")
@@ -121,10 +121,10 @@ def record_of(sample: Any, step: int, decimals: int | None = None) -> dict[str, 
 
 
 class RLLoggingBoardWriter:
-    """Writes samples of any format: a folder of the run, or of training and each evaluation beside each other.
+    """Writes samples of any format: a run's folder, or one folder for training and one for each evaluation.
 
-    Where there is an evaluation `eval/NAME`, training lies in `train_NAME/` and it in `eval_NAME/`, which are read as
-    one run. The layout ties one evaluation to a run; further ones lie beside it as runs of their own.
+    With an evaluation `eval/NAME`, training goes to `train_NAME/` and the evaluation to `eval_NAME/`, and readers join
+    them to one run. The layout ties only one evaluation to a run; each further one becomes a run of its own.
     """
 
     name: ClassVar[str] = "rl_logging_board"
@@ -168,11 +168,11 @@ class RLLoggingBoardWriter:
         return self._folders[split]
 
     def metrics(self, rows: Sequence[MetricRow]) -> Left:
-        """See `Writer`. There is no place for them."""
+        """See `Writer`. The layout cannot hold metrics."""
         return {"rows of trainer metrics": len(rows)} if rows else {}
 
     def close(self) -> None:
-        """See `Writer`. Where there are evaluations, training goes into a folder beside them."""
+        """See `Writer`. If there are evaluations, training moves to a folder next to theirs."""
         train = self._path / RANK
         if self._folders and train.exists():
             name = self._folders[self._joined].removeprefix("eval_") if self._joined else ""
@@ -182,7 +182,7 @@ class RLLoggingBoardWriter:
 
 
 def _fitted(sample: Sample, split: str, step: int) -> tuple[dict[str, Any], Sample | None]:
-    """The line of a sample, and what Rolloupe reads of it."""
+    """Return the line of a sample, and the sample that Rolloupe reads from it."""
     from rolloupe.formats.rl_logging_board import RLLoggingBoard
     from rolloupe.record.writers.extra_keys import extended, own_status, read_back
 
@@ -210,16 +210,16 @@ def _of_model(sample: Sample, step: int) -> dict[str, Any]:
 
 
 def _pieces(sample: Sample) -> list[str] | None:
-    """The token strings, with as many pad tokens as there were."""
+    """Return the token strings, followed by as many pad tokens as there were."""
     counted = sample.row.metrics.get("response_tokens_len", 0.0)
     padding = int(counted) - len(sample.tokens) if 0 < counted < MAX_PADDED else 0
     return [*sample.tokens, *[PAD] * padding] or None
 
 
 def _arrays(sample: Sample) -> dict[str, TokenSeries]:
-    """The token series that the layout has, by their names in the sample: a value for each token of the response.
+    """Return the layout's token series, by their names in the sample: one value for each token of the response.
 
-    What was not sampled keeps its place among the tokens, and its values are NaN.
+    Tokens that were not sampled keep their positions, with NaN as their values.
     """
     from rolloupe.record.writers.alignment import response_of, spread
 

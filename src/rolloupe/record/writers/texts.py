@@ -1,7 +1,7 @@
 """The transcript of a sample as layouts store it: one text, or a list of messages.
 
-Of the ways to write a transcript the first is taken whose reading comes closest to its turns: the messages as they were
-stored, the text as it is, the value that it is the JSON of, messages made of the turns, and last a text in ChatML.
+Of the possible forms, the first one that reads back closest to the sample's turns counts: the messages as stored, the
+text as stored, the JSON value in that text, messages made from the turns, and last a text in ChatML.
 """
 
 import json
@@ -17,7 +17,7 @@ Read = Callable[[object], list[Turn]]
 
 
 def conversation_of(sample: Sample) -> list[dict[str, Any]]:
-    """Prompt and response as one list of messages, as they were stored where each of them was one of a turn."""
+    """Return prompt and response as one list of messages, as stored if each message was one turn."""
     if [turn.origin for turn in sample.turns] != sorted(turn.origin for turn in sample.turns):
         return messages_of(sample.turns)
     found: list[dict[str, Any]] = []
@@ -28,7 +28,7 @@ def conversation_of(sample: Sample) -> list[dict[str, Any]]:
 
 
 def prompt_of(sample: Sample, *, messages: bool) -> Any:
-    """The prompt as text, or as messages where a layout takes these and text alone would lose the roles."""
+    """Return the prompt as text, or as messages if a layout takes these and text alone would lose the roles."""
     from rolloupe.formats.reading import fields
 
     turns = [turn for turn in sample.turns if turn.origin == "prompt"]
@@ -37,7 +37,7 @@ def prompt_of(sample: Sample, *, messages: bool) -> Any:
 
 
 def response_of(sample: Sample, *, messages: bool = False) -> Any:
-    """The response likewise; without messages, several turns become a text in ChatML, as a template would have it."""
+    """Return the response likewise; without `messages`, several turns become one text in ChatML, as in a template."""
     from rolloupe.formats.reading import fields
 
     turns = [turn for turn in sample.turns if turn.origin == "response"]
@@ -46,7 +46,7 @@ def response_of(sample: Sample, *, messages: bool = False) -> Any:
 
 
 def reference_of(sample: Sample, *, messages: bool = False) -> Any:
-    """The response of the reference model likewise; None where there is none."""
+    """Return the response of the reference model likewise; None if the sample has none."""
     from rolloupe.formats.reading import fields
 
     if not sample.ref_turns:
@@ -71,7 +71,7 @@ SAME = 4
 
 
 def _fit(found: list[Turn], turns: list[Turn]) -> int:
-    """How well turns that were read are those that were written: to the letter, by what they say, by who says it."""
+    """Score how well turns read back match the originals: exactly, by their content, or by their roles."""
     if _told(found) == _told(turns):
         return SAME
     if [turn.role for turn in found] != [turn.role for turn in turns]:
@@ -136,7 +136,7 @@ def _chatml(turns: list[Turn], header: bool) -> Iterator[str]:
 
 
 def _raw(part: Part) -> str:
-    """The text of a part, with delimiters where its framework kept it apart."""
+    """Return the text of a part, with delimiters if its framework stored it separately."""
     if part.raw is not None:
         return part.raw
     if part.kind == "think":

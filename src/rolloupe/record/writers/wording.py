@@ -1,4 +1,4 @@
-"""What a person reads of turns, apart from how a layout writes it: for comparing two ways to write one transcript."""
+"""The content of turns, apart from how a layout writes it: for comparing two forms of one transcript."""
 
 import json
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from rolloupe.model import Part, ToolCall, Turn
 
 
 def said(turns: list[Turn]) -> list[tuple[str, str]]:
-    """Return kind and text of the parts of turns; template markers and blank ends aside."""
+    """Return kind and text of the parts of turns, without template markers and blank ends."""
     found = []
     for turn in turns:
         for kind, text in _joined(turn.parts):
@@ -22,12 +22,12 @@ def calls(turns: list[Turn]) -> list[ToolCall]:
 
 
 def media(turns: list[Turn]) -> list[str]:
-    """Return what turns hold of images."""
+    """Return the images in turns."""
     return [part.media for turn in turns for part in turn.parts if part.media]
 
 
 def _joined(parts: list[Part]) -> Iterator[tuple[str, str]]:
-    """Parts without markers, neighbouring texts as one."""
+    """Yield parts without markers, joining neighbouring texts."""
     text = ""
     for part in parts:
         if part.kind == "text":

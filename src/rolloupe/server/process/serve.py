@@ -1,7 +1,7 @@
-"""`rolloupe view`: listens, says where, opens the runs, and ends at once when told to.
+"""`rolloupe view`: listens, prints the address, opens the runs, and stops at once on a signal.
 
-The server listens before a single run is looked at; requests wait for the library. Its own log is sanitised and has
-no line for each request: addresses are hostile.
+The server listens before it looks at any run; requests wait for the library. Its log is sanitised and has no line for
+each request: addresses are hostile.
 """
 
 import os
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rolloupe.index import Library
 
 CLOSING_S = 0.5
-"""So long may the indexers take to end. What they write appears by renaming, so nothing is torn if they do not."""
+"""Time for the indexers to stop. They rename complete files into place, so stopping them damages nothing."""
 
 
 def serve(
@@ -52,8 +52,8 @@ def serve(
 ) -> None:
     """Show the runs at some paths until interrupted.
 
-    `port` None means 8080 or the next free one. Raises `UnreadablePath` for a path that is missing, `NotRecognised`
-    for a forced format that does not fit, `BadQuery` for options that cannot be (a port that is taken).
+    `port` None means 8080 or the next free one. Raises `UnreadablePath` for a missing path, `NotRecognised` if a given
+    format does not fit, `BadQuery` for invalid options (such as a port in use).
     """
     for path in paths:
         if not os.path.exists(os.path.expanduser(path)):
@@ -78,7 +78,7 @@ def serve(
 
 
 def access_of(token: str | None, *, no_token: bool, rotate: bool) -> dict[str, Any]:
-    """The fields of `Settings` that say who is let in."""
+    """Return the fields of `Settings` that control access."""
     if no_token:
         if token is not None:
             raise BadQuery("--token and --no-token exclude each other; leave one of them out")
@@ -87,7 +87,7 @@ def access_of(token: str | None, *, no_token: bool, rotate: bool) -> dict[str, A
         len(token) >= MIN_CHARS and token.isascii() and token.isprintable() and " " not in token
     ):
         raise BadQuery(
-            f"--token must be {MIN_CHARS} or more letters, digits and signs; leave it out to get a random one"
+            f"--token must have at least {MIN_CHARS} letters, digits and symbols; leave it out to get a random one"
         )
     kept = secrets_of(rotate=rotate)
     return {
@@ -99,7 +99,7 @@ def access_of(token: str | None, *, no_token: bool, rotate: bool) -> dict[str, A
 
 
 def address(settings: Settings, port: int, token: str | None) -> str:
-    """The address to open. The token stands in the fragment, which browsers do not send and proxies do not log."""
+    """Return the address to open, with the token in the fragment, which browsers do not send and proxies do not log."""
     named = next((name for name in settings.allow_hosts if name != "*"), "127.0.0.1")
     host = named if settings.host in ("", "0.0.0.0", "::") else settings.host  # noqa: S104
     fragment = f"#token={quote(token, safe='')}" if token else ""
@@ -107,21 +107,21 @@ def address(settings: Settings, port: int, token: str | None) -> str:
 
 
 def announce(settings: Settings, port: int) -> None:
-    """Say where the page is, and what whoever started this should know."""
+    """Print where the page is, and warnings about access."""
     tell(f"Rolloupe is at {address(settings, port, settings.token)}  (Ctrl-C ends it)")
     if not (settings.is_loopback or settings.allow_hosts):
         name = socket.gethostname()
-        say(f"From other machines: add --allow-host with the name by which they know this one, such as {name}.")
+        say(f"To open it on other machines, add --allow-host with this machine's name there, such as {name}.")
     if settings.token is None and not settings.is_loopback:
-        say(f"Warning: without a token, everybody who reaches port {port} of this machine can read these runs.")
+        say(f"Warning: without a token, everybody who can reach port {port} of this machine can read these runs.")
     elif settings.token is None:
         say("Warning: without a token, everybody on this machine can read these runs.")
     if "*" in settings.cors and settings.token is None:
-        say("Warning: --cors '*' without a token lets any web page that you visit read them, too.")
+        say("Warning: --cors '*' without a token also lets any web page that you visit read them.")
 
 
 def opening(paths: Sequence[Path | str], **options: Any) -> "Future[Library]":
-    """Begin to open the library, in a thread: importing DuckDB and looking through folders take their time."""
+    """Start to open the library, in a thread: importing DuckDB and searching folders take time."""
     future: Future[Library] = Future()
 
     def open_library() -> None:
@@ -137,7 +137,7 @@ def opening(paths: Sequence[Path | str], **options: Any) -> "Future[Library]":
 
 
 def run(library: "Future[Library]", settings: Settings, listener: socket.socket) -> None:
-    """Serve until interrupted. Raises what kept the library from opening."""
+    """Serve until interrupted. Raises the library's error if it could not open."""
     ending = threading.Event()
     on_signal(ending.set)
     from rolloupe.server.app import create_app
@@ -154,30 +154,30 @@ def run(library: "Future[Library]", settings: Settings, listener: socket.socket)
         raise error
     app.context.close()
     if not closed(library) or app.context.is_busy:
-        # a query or a scan is in the middle of a long call that nothing interrupts; nobody needs its end
+        # a query or a scan is in a long call that nothing can interrupt, and its result is not needed
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(0)
 
 
 def on_signal(then: Callable[[], None]) -> None:
-    """What Ctrl-C does from now on. Nothing is raised, so that no import and no loop is left in its middle."""
+    """Set what Ctrl-C does. The handler raises nothing, so that it cannot break off an import or a loop."""
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: then())
 
 
 def say_what_is_missing(library: "Library") -> None:
-    """Say why there is no run, where there is none: the page waits for the first one."""
+    """Explain why there are no runs, if so: the page waits for the first one."""
     if library.runs:
         return
-    say("No run was found yet; one that begins here will show. `rolloupe doctor PATH` says more.")
+    say("No run was found yet. The page will show the first one that starts. `rolloupe doctor PATH` says more.")
     for note in library.notes[:5]:
         say(f"  {note.path}: {note.reason}")
 
 
 def closed(library: "Future[Library]") -> bool:
-    """Close the library; False where its threads did not end in time."""
+    """Close the library; False if its threads did not end in time."""
     if not library.done():
         return False
     closing = threading.Thread(target=library.result().close, name="closing", daemon=True)

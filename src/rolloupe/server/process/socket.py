@@ -10,9 +10,9 @@ PORTS_TRIED = 50
 
 
 def listening(host: str, port: int | None) -> socket.socket:
-    """Listen on a port, or on 8080 or the next free one. Connections wait in it until the server takes them.
+    """Listen on a port, or on 8080 or the next free one. The socket queues connections until the server accepts them.
 
-    Raises `BadQuery` where the port is taken or the host is none of this machine.
+    Raises `BadQuery` if the port is in use, or the host is not an address of this machine.
     """
     ports = range(PORT, PORT + PORTS_TRIED) if port is None else (port,)
     for number in ports:
@@ -31,7 +31,7 @@ def listening(host: str, port: int | None) -> socket.socket:
 
 def _bound(host: str, port: int) -> socket.socket:
     if not 0 <= port < 2**16:
-        raise OverflowError("ports are numbers from 0 to 65535")  # getaddrinfo would take 70000 for 4464
+        raise OverflowError("ports are numbers from 0 to 65535")  # getaddrinfo would read 70000 as 4464
     family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[
         0
     ]

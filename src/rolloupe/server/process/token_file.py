@@ -1,7 +1,7 @@
-"""The token, in a file that its owner alone can read, kept over restarts.
+"""The token, in a file that only its owner can read, kept across restarts.
 
-Beside it stands the key that session cookies are signed with. Both are drawn anew by `rotate`, which ends every
-session. Where the file cannot be kept (a home that is read only), they live as long as the server.
+The file also holds the key that signs session cookies. `rotate` replaces both, which ends every session. If the file
+cannot be written (in a read-only home), they last as long as the server.
 """
 
 import contextlib
@@ -16,23 +16,23 @@ from msgspec import Struct
 
 NAME = "token.json"
 MIN_CHARS = 8
-"""Tokens shorter than this can be guessed, slowed down or not."""
+"""A shorter token could be guessed, even with limited attempts."""
 
 
 class Secrets(Struct, frozen=True, kw_only=True):
-    """What the file holds."""
+    """The contents of the file."""
 
     token: str
     cookie_key: bytes
 
 
 def default_folder() -> Path:
-    """The user's folder for what programs keep."""
+    """Return the user's folder for application data."""
     return Path(platformdirs.user_state_dir("rolloupe", appauthor=False))
 
 
 def secrets_of(folder: Path | None = None, *, rotate: bool = False) -> Secrets:
-    """Read the secrets, or draw new ones where there are none, where others could have read them, or to rotate."""
+    """Read the secrets; draw new ones to rotate them, if they are missing, or if others could have read them."""
     place = (folder or default_folder()) / NAME
     held = None if rotate else _read(place)
     return held or _draw(place, rotate=rotate)
@@ -58,7 +58,7 @@ def _is_private(status: os.stat_result) -> bool:
 
 
 def _draw(place: Path, *, rotate: bool) -> Secrets:
-    """Draw secrets and keep them, or take those that another server kept in the meantime."""
+    """Draw secrets and write them, or use those that another server has written meanwhile."""
     drawn = Secrets(token=secrets.token_urlsafe(32), cookie_key=secrets.token_bytes(32))
     try:
         place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -79,7 +79,7 @@ def _draw(place: Path, *, rotate: bool) -> Secrets:
 
 
 def _is_new(temporary: Path, place: Path) -> bool:
-    """Of servers that start at once, one alone can make the file."""
+    """Create the file, which only one of several servers that start at once can do."""
     try:
         os.link(temporary, place)
     except FileExistsError:
@@ -88,7 +88,7 @@ def _is_new(temporary: Path, place: Path) -> bool:
 
 
 def write_private(place: Path, content: bytes) -> None:
-    """Write a new file that its owner alone can read."""
+    """Write a new file that only its owner can read."""
     handle = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(handle, "wb") as file:
         file.write(content)

@@ -1,6 +1,6 @@
-"""uvicorn, set up: HTTP/1.1 alone, no log of requests, streams ended at once at shutdown.
+"""Configures uvicorn: only HTTP/1.1, no request log, streams ended at once on shutdown.
 
-Clients that hold connections open, or do not read what they asked for, take a bounded amount of memory together.
+Clients that keep connections open, or do not read their replies, share a bounded amount of memory.
 """
 
 import asyncio
@@ -22,37 +22,37 @@ from rolloupe.server.security.limits import MAX_ADDRESS_BYTES
 KEEP_ALIVE_S = 30
 
 MAX_HEAD_BYTES = MAX_ADDRESS_BYTES + 64 * 1024
-"""An address and headers; uvicorn's own 16 kB are soon full of the cookies of all that runs on this machine."""
+"""An address and headers; cookies of other servers on this machine would soon fill uvicorn's own 16 kB."""
 
 
 MAX_UNSENT_BYTES = 32 * 2**20
-"""So much of all replies together may wait for clients to read it."""
+"""Bytes of all replies together that may wait for slow clients."""
 
 WATCHED_BYTES = 64 * 1024
-"""Smaller pieces of a reply wait for their client one at a time."""
+"""The limit ignores connections with fewer unsent bytes, and is checked only after larger pieces."""
 
 MAX_CONNECTIONS = 400
-"""Beyond these, the connection that has been idle longest is closed. A process has 1024 files by default."""
+"""Beyond this number, the longest idle connection is closed. A process has 1024 files by default."""
 
 
 class Server(uvicorn.Server):
-    """A server that ends its streams before it waits for its connections, and swallows the signal that ended it."""
+    """A server that ends its streams before it waits for its connections, and does not raise the signal again."""
 
     def __init__(self, app: App) -> None:
-        super().__init__(config_of(Bounded(app, lambda: self.server_state.connections)))
+        super().__init__(config_of(SlowReaderLimit(app, lambda: self.server_state.connections)))
         self._context = app.context
 
     def stop(self) -> None:
-        """End the server; may be called from any thread."""
+        """Stop the server; any thread may call this."""
         self.should_exit = True
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Take a signal. uvicorn would raise it again after shutdown: an interrupted viewer has ended well."""
+        """Handle a signal. uvicorn would raise it again after shutdown, but Ctrl-C is the normal end of a viewer."""
         super().handle_exit(sig, frame)
         self._captured_signals.clear()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End streams and waiting requests, then the connections; files that are being sent are broken off."""
+        """End streams and waiting requests, then the connections; unfinished downloads are dropped."""
         self._context.close()
         for connection in list(self.server_state.connections):
             cycle = getattr(connection, "cycle", None)
@@ -62,9 +62,9 @@ class Server(uvicorn.Server):
 
 
 def config_of(app: ASGIApp) -> uvicorn.Config:
-    """What uvicorn is told. Forwarding headers are not believed: the address that limits attempts would be free."""
+    """Return uvicorn's settings. They ignore forwarding headers, which could forge the address that limits attempts."""
     log = logging.getLogger("uvicorn")
-    log.handlers[:], log.propagate = [Sanitised(logging.WARNING)], False
+    log.handlers[:], log.propagate = [LogPrinter(logging.WARNING)], False
     return uvicorn.Config(
         app,
         loop="asyncio",
@@ -81,8 +81,8 @@ def config_of(app: ASGIApp) -> uvicorn.Config:
     )
 
 
-class Bounded:
-    """Breaks off the connections whose clients have read nothing for longest, where too much waits for all of them."""
+class SlowReaderLimit:
+    """Drops the connections that have read nothing for longest, if too many bytes wait for all clients."""
 
     def __init__(self, app: ASGIApp, connections: Callable[[], Iterable[object]]) -> None:
         self.app = app
@@ -109,33 +109,32 @@ class Bounded:
 
 
 class Patient(H11Protocol):
-    """A connection that is closed when it has asked for nothing, not got to the end of asking, or read nothing of what
-    it asked for, for a while.
+    """A connection with time limits: for a request to start, for it to be complete, and for the client to read.
 
-    uvicorn itself waits for ever for a first request, for the end of one that trickles in, and for a client to read.
+    uvicorn itself waits forever for a first request, for the end of a slow one, and for a client to read.
     """
 
     paused_s = 0.0
-    """When the client was seen to read no further."""
+    """When the client stopped reading."""
 
     @property
     def unsent_bytes(self) -> int:
-        """How much of its replies waits for the client to read it."""
+        """Return how many bytes of replies wait for the client."""
         return self.transport.get_write_buffer_size()
 
     @property
     def is_idle(self) -> bool:
-        """True where nothing was asked that is not answered."""
+        """True if no request is pending."""
         cycle: RequestResponseCycle | None = self.cycle  # None before the first request, whatever its type says
         return cycle is None or cycle.response_complete
 
     def pause_writing(self) -> None:
-        """Note that the client reads no further."""
+        """Note that the client has stopped reading."""
         self.paused_s = self.loop.time()
         super().pause_writing()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait."""
+        """Start the time limits."""
         super().connection_made(transport)
         self.begun_s = self.loop.time()
         self._seen: tuple[object, object] | None = None
@@ -144,12 +143,12 @@ class Patient(H11Protocol):
         self._watch = self.loop.call_later(KEEP_ALIVE_S, self._look)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop waiting."""
+        """Stop the time limits."""
         self._watch.cancel()
         super().connection_lost(exc)
 
     def _make_room(self) -> None:
-        """Close one connection if there are too many: of those that are idle the oldest, else this one."""
+        """Close one connection if there are too many: the oldest idle one, else this one."""
         if len(self.connections) <= MAX_CONNECTIONS:
             return
         own = [one for one in self.connections if isinstance(one, Patient) and not one.transport.is_closing()]
@@ -158,7 +157,7 @@ class Patient(H11Protocol):
             min(idle, key=lambda one: one.begun_s, default=self).transport.abort()
 
     def _look(self) -> None:
-        """Close what waits for the other side as it did at the last look."""
+        """Close the connection if the client has made no progress since the last check."""
         seen = self.cycle, self.conn.their_state
         if seen == self._seen and (seen[1] is h11.SEND_BODY or (seen[1] is h11.IDLE and self.is_idle)):
             self.transport.close()
@@ -171,8 +170,8 @@ class Patient(H11Protocol):
         self._watch = self.loop.call_later(KEEP_ALIVE_S, self._look)
 
 
-class Sanitised(logging.Handler):
-    """Prints what uvicorn has to say without control characters."""
+class LogPrinter(logging.Handler):
+    """Prints uvicorn's log without control characters."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print one record."""

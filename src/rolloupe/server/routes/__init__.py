@@ -1,1 +1,1 @@
-"""One module a subject: HTTP requests become queries, and answers become records of `wire`."""
+"""The routes, one module for each subject: they turn HTTP requests into queries, and answers into records of `wire`."""

@@ -1,4 +1,4 @@
-"""The routes about the cache of replies: figures, and letting go of it."""
+"""Routes for the cache of replies: its figures, and clearing it."""
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,7 +16,7 @@ async def stats(request: Request) -> Response:
 
 
 async def clear(request: Request) -> Response:
-    """`POST /api/cache/clear`: drops the replies held in memory. The index on disk stays: it is no copy of replies."""
+    """`POST /api/cache/clear`: drops the replies in memory. The index on disk is not a cache of replies, and stays."""
     context = context_of(request)
     library = await context.library()
     context.cache.clear()
@@ -26,7 +26,7 @@ async def clear(request: Request) -> Response:
 
 
 def figures(context: Context, library: Library) -> wire.CacheStats:
-    """What is held in memory, and how large the index is."""
+    """Return the figures of the cache, and the size of the index."""
     held = context.cache.figures()
     return wire.CacheStats(
         entries=held.entries,

@@ -1,4 +1,4 @@
-"""The routes about evaluations: their steps, the grid of problems, and the samples of one of its cells."""
+"""Routes for evaluations: their steps, the grid of prompts, and the samples of a cell."""
 
 import math
 
@@ -18,22 +18,22 @@ MAX_K = 10_000
 
 
 def bar_of(given: QueryParams) -> float | None:
-    """The value from which on an answer is right; None where the address leaves that to the run."""
+    """Return the threshold of a correct answer; None if the address leaves it to the run."""
     text = given.get("bar", "").strip()
     try:
         bar = float(text) if text else None
     except ValueError:
         bar = math.nan
     if bar is not None and not math.isfinite(bar):
-        raise BadQuery(f"bar={text[:40]!r} is no number from which on an answer is right")
+        raise BadQuery(f"bar={text[:40]!r} is not a finite number; it is the threshold of a correct answer")
     return bar
 
 
 def ks_of(given: QueryParams) -> list[int]:
-    """The values of k that an address asks for, separated by commas."""
+    """Return the values of k in an address, separated by commas."""
     words = [word.strip() for word in given.get("k", "").split(",") if word.strip()]
     if not all(word.isascii() and word.isdigit() and len(word) < 6 and 1 <= int(word) <= MAX_K for word in words):
-        raise BadQuery(f"k={given.get('k', '')[:40]!r} is no list of whole numbers from 1 to {MAX_K}, such as 1,4,8")
+        raise BadQuery(f"k={given.get('k', '')[:40]!r} is not a list of whole numbers from 1 to {MAX_K}, such as 1,4,8")
     return [int(word) for word in words]
 
 
@@ -51,7 +51,7 @@ async def evals(request: Request) -> Response:
 
 
 def eval_item(one: query.EvalSummary) -> wire.EvalItem:
-    """An evaluation by its steps."""
+    """Return an evaluation by step."""
     return wire.EvalItem(
         split=one.split,
         metric=one.metric,
@@ -65,17 +65,17 @@ def eval_item(one: query.EvalSummary) -> wire.EvalItem:
 
 
 def step_item(step: query.EvalStep) -> wire.EvalStepItem:
-    """One step of an evaluation."""
+    """Return one step of an evaluation."""
     return wire.EvalStepItem(
         step=step.step,
-        problems=step.problems,
+        prompts=step.prompts,
         samples=step.samples,
         without=step.without,
         score=number(step.score),
         right=number(step.right),
         pass_at=[number(value) for value in step.pass_at],
         pass_all=[number(value) for value in step.pass_all],
-        problems_at=step.problems_at,
+        prompts_at=step.prompts_at,
     )
 
 
@@ -105,11 +105,9 @@ async def grid(request: Request) -> Response:
             steps=found.steps,
             total=found.total,
             offset=found.offset,
-            problems=[
-                wire.ProblemRow(
-                    problem=one.name, prompt=one.prompt, verdict=one.verdict, n=one.n, c=one.c, beat=one.beat
-                )
-                for one in found.problems
+            prompts=[
+                wire.PromptRow(name=one.name, prompt=one.prompt, verdict=one.verdict, n=one.n, c=one.c, beat=one.beat)
+                for one in found.prompts
             ],
             counts=found.counts,
             once=found.once,
@@ -119,11 +117,11 @@ async def grid(request: Request) -> Response:
 
 
 async def answers(request: Request) -> Response:
-    """`GET /api/runs/{run}/evals/answers?split=&step=&problem=&metric=&bar=`."""
+    """`GET /api/runs/{run}/evals/answers?split=&step=&prompt=&metric=&bar=`."""
     context, run = context_of(request), await context_of(request).run(request)
     given, version = request.query_params, run.version
     split, step = params.word(given, "split"), params.integer(given, "step")
-    problem, bar, metric = params.word(given, "problem"), bar_of(given), given.get("metric", "")
+    prompt, bar, metric = params.word(given, "prompt"), bar_of(given), given.get("metric", "")
 
     def make() -> wire.CellReply:
         found = [
@@ -135,7 +133,7 @@ async def answers(request: Request) -> Response:
                 status=one.status,
                 preview=one.response,
             )
-            for one in query.answers(run, split, step, problem, metric, bar)
+            for one in query.answers(run, split, step, prompt, metric, bar)
         ]
         return wire.CellReply(run=run.id, answers=found)
 

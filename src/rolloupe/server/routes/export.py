@@ -1,4 +1,4 @@
-"""Taking samples away: a query, or what was marked, as a file that is written while it is sent."""
+"""Exports samples: a query, or the bookmarks, as a file that is written while it is sent."""
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -16,22 +16,21 @@ from rolloupe.model import SampleKey
 from rolloupe.query import SampleItem, SampleQuery
 from rolloupe.server import params, replies
 from rolloupe.server.context import context_of
-from rolloupe.server.routes import lists
 from rolloupe.server.routes.state import marked_samples
 from rolloupe.state import State
 
 
 class Taken(NamedTuple):
-    """Samples to be written; `notes` where they are marked ones."""
+    """Samples to write; `notes` if they are bookmarked ones."""
 
     items: Iterable[SampleItem]
     notes: dict[SampleKey, str] | None = None
 
 
 async def export(request: Request) -> Response:
-    """`GET /api/runs/{run}/export?to=jsonl|csv|parquet&texts=start|whole`, of a query or with `of=bookmarks`.
+    """`GET /api/runs/{run}/export?to=jsonl|csv|parquet&texts=start|whole`, for a query or with `of=bookmarks`.
 
-    A query is as in `/samples`, and may leave out split and step.
+    The query is as in `/samples`; split and step are optional.
     """
     context, run = context_of(request), await context_of(request).run(request)
     given = request.query_params
@@ -55,14 +54,14 @@ async def export(request: Request) -> Response:
 
 
 def selected(run: OpenRun, asked: SampleQuery) -> Taken:
-    """The samples of a query. What is wrong with it is said now, not in the file."""
-    asked = lists.sorted_by(run, asked) if asked.splits else asked
+    """Return the samples of a query. Raises errors now, not in the middle of the file."""
+    asked = query.with_length(run, asked)
     query.samples(run, replace(asked, limit=0))
     return Taken(query.every(run, asked))
 
 
 def bookmarks(run: OpenRun, state: State) -> Taken:
-    """The marked samples that the run still has, with their notes, which come with them."""
+    """Return the bookmarked samples that the run still has, with their notes."""
     notes: dict[SampleKey, str] = {}
 
     def samples() -> Iterator[SampleItem]:
@@ -72,5 +71,5 @@ def bookmarks(run: OpenRun, state: State) -> Taken:
                 yield sample
 
     found = samples()
-    first = next(found, None)  # what is wrong is said now, not in the file
+    first = next(found, None)  # raises errors now, not in the middle of the file
     return Taken([] if first is None else chain([first], found), notes)

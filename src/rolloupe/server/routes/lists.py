@@ -1,4 +1,4 @@
-"""The routes about lists: pages of samples and of groups, as CSV, their columns, and what a filter may say."""
+"""Routes for lists: pages of samples and groups, CSV, columns, and completions of a filter."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -12,7 +12,6 @@ from rolloupe import export, query
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
 from rolloupe.query import Group, SampleQuery
-from rolloupe.query.filter.parser import pointing
 from rolloupe.server import params, replies, views, wire
 from rolloupe.server.context import context_of
 from rolloupe.server.wire import number
@@ -23,7 +22,7 @@ MAX_COLUMNS = 1000
 
 
 def asked(given: QueryParams) -> SampleQuery:
-    """A page of the samples that an address asks for: of one step, of a range of steps, or of a whole split."""
+    """Return the query for a page of samples: of one step, of a range of steps, or of a whole split."""
     params.word(given, "split")
     return replace(
         params.sample_query(given),
@@ -33,23 +32,13 @@ def asked(given: QueryParams) -> SampleQuery:
 
 
 def columns_of(run: OpenRun, given: QueryParams) -> list[str]:
-    """The columns that an address asks for."""
+    """Return the columns that an address requests."""
     return query.without_aliases(run, [name for name in given.getlist("column") if name][:MAX_COLUMNS])
 
 
 def around_of(given: QueryParams) -> SampleKey | None:
-    """The sample that the page must hold, if any."""
+    """Return the sample that the page must contain, if any."""
     return params.sample_key(given["around"]) if given.get("around") else None
-
-
-def sorted_by(run: OpenRun, wanted: SampleQuery) -> SampleQuery:
-    """The query with `length`, where no column is called so, standing for tokens, or characters where none are told."""
-    names = (
-        {one.name for one in query.catalogue(run, wanted.splits[0]).columns} if wanted.sort == "length" else {"length"}
-    )
-    if "length" in names:
-        return wanted
-    return replace(wanted, sort="response_tokens" if "response_tokens" in names else "response_chars")
 
 
 async def samples(request: Request) -> Response:
@@ -59,9 +48,8 @@ async def samples(request: Request) -> Response:
     scope, columns, around = asked(given), columns_of(run, given), around_of(given)
 
     def make() -> wire.SamplesReply:
-        wanted = sorted_by(run, scope)
-        with pointing(given.get("where", "")):
-            page = query.samples(run, wanted, around)
+        wanted = query.with_length(run, scope)
+        page = query.samples(run, wanted, around, columns)
         return wire.SamplesReply(
             run=run.id,
             split=wanted.splits[0],
@@ -70,6 +58,7 @@ async def samples(request: Request) -> Response:
             of=query.in_scope(run, wanted) if wanted.where or wanted.group is not None else page.total,
             offset=page.offset,
             stamp=page.stamp,
+            pending=page.pending,
             columns=columns,
             samples=[views.sample_item(item, columns) for item in page.samples],
         )
@@ -85,12 +74,11 @@ async def groups(request: Request) -> Response:
     is_usual = params.flag(given, "usual")
 
     def make() -> wire.GroupsReply:
-        wanted = sorted_by(run, scope)
+        wanted = query.with_length(run, scope)
         usual = query.usual_columns(run, wanted.splits[0]) if is_usual else []
         columns = list(dict.fromkeys([*named, *usual]))
         held = [name for name in columns if query.has_column(run, name)]
-        with pointing(given.get("where", "")):
-            page = query.groups_page(run, wanted, held, around)
+        page = query.groups_page(run, wanted, held, around)
         return wire.GroupsReply(
             run=run.id,
             split=wanted.splits[0],
@@ -100,6 +88,7 @@ async def groups(request: Request) -> Response:
             of=query.in_scope(run, wanted) if wanted.where else page.samples,
             offset=page.offset,
             stamp=page.stamp,
+            pending=page.pending,
             columns=columns,
             groups=[views.group_item(spread(group, held, columns)) for group in page.groups],
         )
@@ -108,7 +97,7 @@ async def groups(request: Request) -> Response:
 
 
 def spread(group: Group, held: list[str], columns: list[str]) -> Group:
-    """A group with no values in columns that its run has not: those a reader chose in one run are asked of all."""
+    """Return a group without values for columns that its run lacks: a page requests the same columns of all runs."""
     at = {name: n for n, name in enumerate(held)}
     return group._replace(
         means=[group.means[at[name]] if name in at else None for name in columns],
@@ -128,6 +117,8 @@ async def columns(request: Request) -> Response:
                 name=one.name,
                 kind=one.kind,
                 source=one.source,
+                label=one.label,
+                unit=one.unit,
                 low=number(one.low),
                 high=number(one.high),
                 worst=number(one.worst),
@@ -164,16 +155,15 @@ async def complete(request: Request) -> Response:
 
 
 async def as_csv(request: Request) -> Response:
-    """`GET /api/runs/{run}/samples.csv`: the samples of a list, all of them, as a download."""
+    """`GET /api/runs/{run}/samples.csv`: all samples of a list, as a download."""
     context, run = context_of(request), await context_of(request).run(request)
     given = request.query_params
     scope = asked(given) if given.get("limit") else replace(asked(given), offset=0, limit=None)
     names = columns_of(run, given) or ["reward", "status", "response_tokens"]
 
     def begin() -> Iterator[bytes]:
-        with pointing(given.get("where", "")):
-            found = query.every(run, sorted_by(run, scope))
-            first = next(found, None)
+        found = query.every(run, query.with_length(run, scope), names)
+        first = next(found, None)  # an invalid filter is refused before the reply starts
         items = found if first is None else chain([first], found)
         rows = ([str(item.key), *(query.value_of(item, name) for name in names)] for item in items)
         return export.csv_lines(["id", *names], rows)

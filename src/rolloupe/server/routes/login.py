@@ -1,4 +1,4 @@
-"""`POST /api/login`: the token of the printed address becomes the session cookie."""
+"""`POST /api/login`: exchanges the token of the printed address for the session cookie."""
 
 import msgspec
 from starlette.requests import Request
@@ -15,7 +15,7 @@ async def login(request: Request) -> Response:
     try:
         given = msgspec.json.decode(await request.body(), type=wire.LoginRequest)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return replies.error_reply(400, "the body is no login", 'Send {"token": "..."} as JSON.')
+        return replies.error_reply(400, "the body is not a login", 'Send {"token": "..."} as JSON.')
     is_right, wait_s = gate.check(given.token, request.scope)
     if wait_s:
         return refuse_for_now(wait_s)

@@ -1,4 +1,4 @@
-"""The routes about one prompt: the answers of a group beside each other, and the same prompt at other steps."""
+"""Routes for one prompt: the answers of a group side by side, and the same prompt at other steps."""
 
 from collections.abc import Iterator, Sequence
 
@@ -17,10 +17,10 @@ CHARS = 20_000
 LEAD = 600
 PROMPT_CHARS = 20_000
 FAR_CHARS = 400_000
-"""So far the place is sent at which an answer parts, and some text behind it, however few are asked for."""
+"""The reply includes the place where an answer diverges, up to this far, and some text after it."""
 
 REPLY_CHARS = 4_000_000
-"""Of all answers of a reply together."""
+"""Maximum for all answers of a reply together."""
 
 MAX_ONLY = 1000
 
@@ -67,7 +67,7 @@ def _size(found: Compared) -> int:
 
 
 def _common(found: Compared) -> int:
-    """Characters that all answers begin with: counted in one that has that many pieces."""
+    """Return how many characters all answers begin with, counted in one that contains them all."""
     longest = max(found.members, key=lambda one: len(one.pieces), default=None)
     return query.chars_before(longest.pieces, found.common) if longest else 0
 
@@ -109,7 +109,7 @@ def _verdict(member: GroupAnswer, *, is_self: bool, shared: int) -> str:
 def _windowed(
     pieces: Sequence[TextPiece], window: tuple[int, int], marks: tuple[int, int]
 ) -> Iterator[wire.MemberPiece]:
-    """The characters of a window, piece by piece, cut where `common` and `shared` end; counted over all pieces."""
+    """Yield the characters of a window by piece, cut where `common` and `shared` end; counted over all pieces."""
     start, stop = window
     common, shared = marks
     passed = 0
@@ -130,7 +130,7 @@ def _windowed(
 
 
 def _within(whole: str, place: int) -> int:
-    """A place of a text, moved to the end of the character that it is in."""
+    """Return a position in a text, moved to the end of the character that contains it."""
     place = max(0, min(place, len(whole)))
     most = min(len(whole), place + text.MOST_BACK)
     while place < most and text.goes_on(whole, place):
@@ -142,19 +142,19 @@ async def same(request: Request) -> Response:
     """`GET /api/runs/{run}/same`: see `wire.SameReply`."""
     context, run = context_of(request), await context_of(request).run(request)
     given, version = request.query_params, run.version
-    key = None if given.get("problem") else params.sample_key(params.word(given, "id"))
+    key = None if given.get("prompt") else params.sample_key(params.word(given, "id"))
 
     def make() -> wire.SameReply:
-        problem = _problem(given["problem"]) if key is None else query.problem_of(run, key)
-        found = query.recurring(run, problem)
-        name = (problem % 2**64).to_bytes(8, "big").hex()
+        prompt = _hash_of(given["prompt"]) if key is None else query.prompt_hash_of(run, key)
+        found = query.recurring(run, prompt)
+        name = (prompt % 2**64).to_bytes(8, "big").hex()
         steps = [_step(one) for one in found[:MOST]]
-        return wire.SameReply(run=run.id, problem=name, steps=steps, is_cut=len(found) > MOST)
+        return wire.SameReply(run=run.id, prompt=name, steps=steps, is_cut=len(found) > MOST)
 
     return await context.answer(request, version, make)
 
 
-def _problem(word: str) -> int:
+def _hash_of(word: str) -> int:
     try:
         if len(word) == 16:
             return int.from_bytes(bytes.fromhex(word), "big", signed=True)

@@ -1,4 +1,4 @@
-"""The routes about runs: the list of them, their steps and groups, and what in them could not be read."""
+"""Routes for runs: their list, their steps and groups, and their problems."""
 
 from collections.abc import Iterator
 from pathlib import PurePosixPath
@@ -22,11 +22,11 @@ MAX_BYTE = 2**62
 MAX_PROBLEMS = 1000
 
 OF_TRAINER = "trainer."
-"""What the name of a curve begins with where it is one of the trainer's metrics."""
+"""Prefix of the name of a curve that is a trainer metric."""
 
 
 DISCARDED = "discarded"
-"""The curve of this name is the share of samples that were not trained on."""
+"""The curve of this name is the share of discarded samples."""
 
 
 async def runs(request: Request) -> Response:
@@ -66,7 +66,7 @@ async def steps(request: Request) -> Response:
 
 
 async def curve(request: Request) -> Response:
-    """`GET /api/runs/{run}/curve?split=&name=`; a name that begins with `trainer.` is a metric of the trainer's."""
+    """`GET /api/runs/{run}/curve?split=&name=`; a name that begins with `trainer.` is a trainer metric."""
     context, run = context_of(request), await context_of(request).run(request)
     given, version = request.query_params, run.version
     name = params.word(given, "name")
@@ -93,7 +93,7 @@ async def curve(request: Request) -> Response:
             std=[number(std) for _, _, std in found],
         )
 
-    # what a trainer logs grows without the samples
+    # the trainer's files may grow without the samples
     return await (context.fresh(request, make) if of_trainer else context.answer(request, version, make))
 
 
@@ -132,7 +132,7 @@ async def problems(request: Request) -> Response:
 
 
 def problem_item(run: OpenRun, problem: Problem) -> wire.ProblemItem:
-    """A problem with the start of the record that has it."""
+    """Return a problem with the start of its record."""
     return wire.ProblemItem(
         file=problem.source,
         start=problem.start,
@@ -143,7 +143,7 @@ def problem_item(run: OpenRun, problem: Problem) -> wire.ProblemItem:
 
 
 def excerpt(run: OpenRun, problem: Problem) -> str:
-    """The first bytes of the record, as text; empty where they cannot be had."""
+    """Return the first bytes of the record, as text; empty if they cannot be read."""
     if problem.start is None:
         return ""
     length = EXCERPT_BYTES if problem.stop is None else min(EXCERPT_BYTES, problem.stop - problem.start)
@@ -154,7 +154,7 @@ def excerpt(run: OpenRun, problem: Problem) -> str:
 
 
 async def problem_raw(request: Request) -> Response:
-    """`GET /api/runs/{run}/problems/raw?file=&start=&stop=`: these bytes of a file, as a download, at any length."""
+    """`GET /api/runs/{run}/problems/raw?file=&start=&stop=`: any number of bytes of a file, as a download."""
     context, run = context_of(request), await context_of(request).run(request)
     given = request.query_params
     file, start = params.word(given, "file"), params.integer(given, "start", low=0, high=MAX_BYTE)

@@ -1,4 +1,4 @@
-"""The routes of the one sample that is read: the sample, turns, record, text, images, finds, token series."""
+"""Routes for one sample: the sample, turns, record, text, images, finds, token series."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,7 +9,7 @@ from rolloupe import query, text
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.model import Sample, SampleKey
-from rolloupe.server import params, replies, text_places, transcripts, views, wire
+from rolloupe.server import params, replies, text_places, token_bytes, transcripts, views, wire
 from rolloupe.server.cache import Reply
 from rolloupe.server.context import Made, context_of
 from rolloupe.text import images
@@ -17,17 +17,19 @@ from rolloupe.text import images
 RAW_BYTES = 4 * 2**20
 TEXT_CHARS = 4_000_000
 MAX_TOKEN = 200
+MAX_TOKENS = 262_144
+"""Tokens in one answer, each with all its series; a longer sample takes several requests."""
 
 
 async def answered(request: Request, make: Callable[[OpenRun, SampleKey], Made]) -> Response:
-    """Reply about the sample that the address names."""
+    """Reply about the sample in the address."""
     context, run = context_of(request), await context_of(request).run(request)
     key, version = params.sample_key(params.word(request.query_params, "id")), run.version
     return await context.answer(request, version, lambda: make(run, key), lambda: query.locate(run, key).length)
 
 
 def loaded(request: Request, run: OpenRun, key: SampleKey) -> Sample:
-    """The sample, whole; with `after=` its prompt is cut there where no template divides it. Some are kept."""
+    """Return the whole sample from a small cache; with `after=`, cut its prompt there if no template divides it."""
     return _in_group(request, run, key)[0]
 
 
@@ -87,7 +89,7 @@ async def raw(request: Request) -> Response:
 
 
 def block_end(record: bytes, start: int, size: int) -> int:
-    """Where a block of about `size` bytes ends, so that it cuts no character of UTF-8 in two."""
+    """Return where a block of about `size` bytes ends without splitting a UTF-8 character."""
     stop = min(start + size, len(record))
     for back in range(4):
         if stop == len(record) or record[stop - back] & 0xC0 != 0x80:
@@ -116,7 +118,7 @@ async def whole(request: Request) -> Response:
 
 
 async def image(request: Request) -> Response:
-    """`GET /api/runs/{run}/sample/image?id=&after=&at=`: an image that the record holds, as the image that it is."""
+    """`GET /api/runs/{run}/sample/image?id=&after=&at=`: an image in the record, in its own format."""
     at = params.word(request.query_params, "at")
 
     def make(run: OpenRun, key: SampleKey) -> Reply:
@@ -140,6 +142,19 @@ async def find(request: Request) -> Response:
     return await answered(
         request, lambda run, key: text_places.find(loaded(request, run, key), wanted, is_cased=is_cased)
     )
+
+
+async def tokens(request: Request) -> Response:
+    """`GET /api/runs/{run}/sample/tokens?id=&after=&start=&count=`: a range of tokens; see docs/tokens-wire.md."""
+    given = request.query_params
+    start = params.integer(given, "start", 0, low=0)
+    count = params.integer(given, "count", MAX_TOKENS, low=1, high=MAX_TOKENS)
+
+    def make(run: OpenRun, key: SampleKey) -> Reply:
+        page = query.token_page(loaded(request, run, key), start, count)
+        return Reply(token_bytes.encoded(str(key), page), replies.BINARY)
+
+    return await answered(request, make)
 
 
 async def series(request: Request) -> Response:

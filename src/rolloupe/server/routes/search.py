@@ -1,11 +1,9 @@
-"""The routes of the search: a stream of hits, more of them, and where in a sample they stand."""
+"""Routes for the search: a stream of hits, further hits, and their places in a sample."""
 
 import threading
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TypeVar
 
-import msgspec
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
@@ -25,13 +23,11 @@ from rolloupe.server.transcripts import shown_text
 MAX_PAGE = 500
 NDJSON = "application/x-ndjson"
 
-T = TypeVar("T")
-
 
 async def search(request: Request) -> Response:
-    """`POST /api/search`: a `SearchEvent` a line."""
+    """`POST /api/search`: one `SearchEvent` on each line."""
     context = context_of(request)
-    asked = await _read(request, wire.SearchRequest)
+    asked = await params.body_of(request, wire.SearchRequest)
     if context.searches.is_full:
         return error_reply(503, "too many searches are running", "Wait for some of them.")
     library = await context.library()
@@ -42,12 +38,13 @@ async def search(request: Request) -> Response:
 
 
 def _begun(runs: list[OpenRun], asked: wire.SearchRequest) -> Running:
-    """The search of some runs. One that lacks a split or a column is left out, with a note, unless all lack it."""
+    """Start a search of some runs. Leaves out runs without the split or column, with a note, unless all lack it."""
     query = SampleQuery(
         splits=(asked.split,) if asked.split else (),
         step_min=asked.step_min,
         step_max=asked.step_max,
         where=conditions(asked.where),
+        typed=asked.where,
     )
     text, stop = text_query(asked.search), threading.Event()
     searches: list[tuple[OpenRun, Search]] = []
@@ -90,7 +87,7 @@ async def hits(request: Request) -> Response:
 async def spans(request: Request) -> Response:
     """`POST /api/runs/{run}/sample/spans`."""
     context, run = context_of(request), await context_of(request).run(request)
-    asked = await _read(request, wire.SpansRequest)
+    asked = await params.body_of(request, wire.SpansRequest)
     key, pattern = params.sample_key(asked.id), Pattern(text_query(asked.search))
 
     def make() -> wire.SpansReply:
@@ -101,7 +98,7 @@ async def spans(request: Request) -> Response:
 
 
 def _spans(pattern: Pattern, turns: Sequence[Turn]) -> Iterator[wire.Span]:
-    """Where it stands in what is shown of turns, in units of UTF-16."""
+    """Yield the places of the text in the shown turns, in UTF-16 units."""
     for number, turn in enumerate(turns):
         for place, part in enumerate(turn.parts if speaks(turn, pattern.query.roles) else ()):
             for start, stop in pattern.places(shown_text(part), utf16_length):
@@ -109,15 +106,7 @@ def _spans(pattern: Pattern, turns: Sequence[Turn]) -> Iterator[wire.Span]:
 
 
 def text_query(asked: wire.TextSearch) -> TextQuery:
-    """What is looked for, as queries have it."""
+    """Convert the requested text to a query."""
     return TextQuery(
         text=asked.text, regex=asked.regex, case=asked.case, word=asked.word, roles=tuple(dict.fromkeys(asked.roles))
     )  # fmt: skip
-
-
-async def _read(request: Request, kind: type[T]) -> T:
-    """The body of a request. Raises `BadQuery` for what is none."""
-    try:
-        return msgspec.json.decode(await request.body(), type=kind)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        raise BadQuery(f"the body is no {kind.__name__}: {error}") from None

@@ -1,4 +1,4 @@
-"""The routes of what a person adds: all of it or what changed since, and one change at a time."""
+"""Routes for a person's own data: all of it, the changes since a version, and single changes."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,13 +14,13 @@ from rolloupe.server.context import context_of
 from rolloupe.state import Change, LocatedMark, Mark, RunMark, SampleMark, State, Written, found, marks_of
 
 CONFLICT = "somebody changed this meanwhile: another tab, or another viewer"
-KEEP = "Look at both, and keep one."
+KEEP = "Compare both versions, and keep one."
 
 STATE_CHARS = 2_000_000
-"""More of what a person added is sent in several replies."""
+"""A larger state takes several replies."""
 
 MARKED = 2000
-"""Marked samples of a reply."""
+"""Bookmarked samples in one reply."""
 
 
 async def state(request: Request) -> Response:
@@ -38,7 +38,7 @@ async def change(request: Request) -> Response:
     try:
         asked = msgspec.json.decode(await request.body(), type=wire.StateChange)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return replies.error_reply(400, "the body is no change", "Send a StateChange as JSON: see server/wire.")
+        return replies.error_reply(400, "the body is not a change", "Send a StateChange as JSON: see server/wire.")
     run = library.run(asked.run) if asked.run and asked.kind != "setting" else None
     written = await context.in_thread(lambda: write(kept, run, asked))
     item = state_item(written.item)
@@ -66,7 +66,7 @@ async def marked(request: Request) -> Response:
 
 
 def marked_samples(kept: State, run: OpenRun) -> Iterator[tuple[LocatedMark, query.SampleItem | None]]:
-    """The marks on a run's samples, each with its sample where the run still has it; looked for as they are taken."""
+    """Yield the marks of a run's samples, each with its sample if the run still has it; looks each up on demand."""
     owner = kept.owner(run)
     marks = marks_of(kept.of(owner)) if owner else []
     for start in range(0, len(marks), MARKED):
@@ -74,12 +74,12 @@ def marked_samples(kept: State, run: OpenRun) -> Iterator[tuple[LocatedMark, que
 
 
 def with_samples(run: OpenRun, marks: Sequence[LocatedMark]) -> list[tuple[LocatedMark, query.SampleItem | None]]:
-    """Marks on samples of a run, each with its sample where the run still has it."""
+    """Return marks, each with its sample if the run still has it."""
     return found(marks, lambda keys: query.named(run, keys), lambda uids: query.by_uid(run, uids))
 
 
 def state_reply(library: Library, kept: State, since: int) -> wire.StateReply:
-    """What was added since a version, and of which runs."""
+    """Return the changes since a version, and their runs."""
     owners = {kept.owner(run): run.id for run in library.runs}
     held = kept.items(since, STATE_CHARS)
     return wire.StateReply(
@@ -96,7 +96,7 @@ def state_reply(library: Library, kept: State, since: int) -> wire.StateReply:
 
 
 def state_item(item: Mark) -> wire.StateItem:
-    """An item as it crosses to the browser."""
+    """Convert an item to the browser's record."""
     value = item.value
     fields = {} if value is None or isinstance(value, dict) else msgspec.structs.asdict(value)
     return wire.StateItem(
@@ -112,10 +112,10 @@ def state_item(item: Mark) -> wire.StateItem:
 
 
 def write(kept: State, run: OpenRun | None, asked: wire.StateChange) -> Written:
-    """Make a change. Raises `BadQuery` for one that cannot be, `NotFound` for a sample that the run has not."""
+    """Make a change. Raises `BadQuery` for an invalid one, `NotFound` for a sample that the run lacks."""
     given = [one for one in (asked.run_mark, asked.sample_mark, asked.setting) if one is not None]
     if len(given) > 1:
-        raise BadQuery("a change is of a run, of a sample or of a setting: send one of them")
+        raise BadQuery("a change concerns a run, a sample or a setting: send only one of them")
     value: RunMark | SampleMark | dict[str, object] | None = None
     if asked.run_mark is not None:
         value = RunMark(**msgspec.structs.asdict(asked.run_mark))
@@ -123,13 +123,13 @@ def write(kept: State, run: OpenRun | None, asked: wire.StateChange) -> Written:
         value = sample_mark(run, asked.name, asked.sample_mark)
     elif asked.setting is not None:
         if not isinstance(asked.setting, dict):
-            raise BadQuery("a setting is an object")
+            raise BadQuery("a setting must be an object")
         value = asked.setting
     return kept.write(Change(kind=asked.kind, name=asked.name, value=value, seen=asked.seen), run, asked.owner)
 
 
 def sample_mark(run: OpenRun | None, sample: str, given: wire.SampleMarkView) -> SampleMark:
-    """A mark with what tells its sample again. Of a run that is not open it stays as it was sent."""
+    """Return a mark with the data that identifies its sample. If the run is not open, the mark stays as sent."""
     if run is None:
         return SampleMark(**msgspec.structs.asdict(given))
     key = params.sample_key(sample)

@@ -1,7 +1,7 @@
 """The built browser app: `index.html` for every page, and its hashed assets.
 
-An address never becomes a path: the files that there are were listed beforehand, and a request can only name one of
-them. The shell holds no data and is public.
+An address never becomes a path: the server lists the existing files beforehand, and a request can only name one of
+them. The shell contains no data and is public.
 """
 
 import html
@@ -16,7 +16,7 @@ from rolloupe.server import replies
 from rolloupe.server.security.origins import is_api
 
 PLACES = (Path(__file__).parents[1] / "static", Path(__file__).parents[4] / "web" / "dist")
-"""Where the built app is: in an installed package, in a checkout."""
+"""Where the built app is: in an installed package, or in a checkout."""
 
 TYPES = {
     ".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".svg": "image/svg+xml",
@@ -25,10 +25,10 @@ TYPES = {
 }  # fmt: skip
 
 A_DAY = "private, max-age=86400"
-"""Browsers ask for the icon with every change of the address."""
+"""Browsers request the icon again whenever the address changes."""
 
 FOREVER = "public, max-age=31536000, immutable"
-"""For assets, whose names hold a hash of their content."""
+"""For assets, whose names contain a hash of their content."""
 
 NOT_BUILT = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Rolloupe</title></head><body>
@@ -49,7 +49,7 @@ class File(NamedTuple):
 
 
 class Shell:
-    """The files of the app. In a checkout they are read again after each build."""
+    """The files of the app. In a checkout, each build makes the server read them again."""
 
     def __init__(self, base_path: str, places: tuple[Path, ...] = PLACES) -> None:
         self._base_path = base_path
@@ -58,7 +58,7 @@ class Shell:
         self._built_ns = 0
 
     def file(self, path: str) -> File | None:
-        """The file of that name, or the page for every other; None for an asset that there is not."""
+        """Return the file of this name, or the page for any other address; None for a missing asset."""
         self._refresh()
         found = self._files.get(path)
         return found or (None if path.startswith("assets/") else self._files["index.html"])
@@ -81,7 +81,7 @@ class Shell:
         return files
 
     def _based(self, page: str) -> str:
-        """The page with the prefix of its addresses, which a relative link and the app's router start from."""
+        """Return the page with its address prefix, which relative links and the app's router start from."""
         base = html.escape(f"{self._base_path}/", quote=True)
         return page.replace("<head>", f'<head><base href="{base}">', 1)
 
@@ -94,13 +94,13 @@ def _file(body: bytes, suffix: str, caching: str) -> File:
 
 
 async def shell(request: Request) -> Response:
-    """Every address that is not below /api/."""
+    """Answer every address that is not below /api/."""
     path = str(request.path_params["path"])
     files = request.app.state.shell
     assert isinstance(files, Shell)
     found = None if is_api(f"/{path}") else files.file(path)
     if found is None:
-        return replies.error_reply(404, "nothing is at this address", "Begin at the start page.")
+        return replies.error_reply(404, "nothing is at this address", "Open the start page.")
     headers = {"cache-control": found.caching, "vary": "accept-encoding", "etag": found.tag}
     if replies.holds(request.headers, found.tag):
         return Response(status_code=304, headers=headers)

@@ -1,4 +1,4 @@
-"""The routes about what a run holds beside its samples: configuration, checkpoints, code, files, reports."""
+"""Routes for a run's other files: configuration, checkpoints, code, files, reports."""
 
 from collections import defaultdict
 
@@ -58,7 +58,7 @@ async def report(request: Request) -> Response:
 
 
 def about_reply(run: OpenRun) -> wire.AboutReply:
-    """All that is known of a run beside its samples."""
+    """Return everything known of a run except its samples."""
     files, reports = query.files(run), defaultdict[str, list[int]](list)
     for split, step in query.logtrees(run):
         reports[split].append(step)
@@ -84,7 +84,7 @@ def about_reply(run: OpenRun) -> wire.AboutReply:
 
 
 def report_node(node: LogNode) -> wire.ReportNode:
-    """A piece of a report as it crosses to the browser."""
+    """Convert a piece of a report to the browser's record."""
     return wire.ReportNode(
         kind=node.kind,
         title=node.title,

@@ -1,8 +1,8 @@
-"""What stands between the network and the routes: small ASGI layers, each with one question.
+"""The layers between the network and the routes: small ASGI middlewares, each with one question.
 
 A layer refuses or passes on; it never answers for a route. From the outside in: `headers` (on every reply, refusals
-too), `hosts` (DNS rebinding), `origins` (foreign pages), `auth` (who asks), `limits` (how, and how much). Whatever is
-not known to be public needs the token: a new route cannot forget it.
+too), `hosts` (DNS rebinding), `origins` (foreign pages), `auth` (who sends the request), `limits` (how, and how much).
+Every address needs the token unless it is known to be public, so a new route cannot forget it.
 """
 
 from starlette.types import ASGIApp
@@ -18,5 +18,5 @@ __all__ = ["guarded"]
 
 
 def guarded(app: ASGIApp, settings: Settings) -> ASGIApp:
-    """Put every layer around an app."""
+    """Wrap an app in all layers."""
     return Headers(Hosts(Origins(Auth(Limits(app), settings), settings.cors), settings))

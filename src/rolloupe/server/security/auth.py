@@ -1,10 +1,11 @@
-"""Who asks: the bearer token, or the session cookie that the token was exchanged for.
+"""Authentication: by the bearer token, or by the session cookie that the token was exchanged for.
 
-Denies by default. Public are exactly the page (GET of whatever is not below /api/: shell, scripts, icon, no data) and
-`POST /api/login`. The cookie is a keyed hash of the token, so it reveals nothing, needs no table, survives a restart
-and ends when the token is rotated; the key being random, guessing cookies is hopeless however short the token. Guessing
-a token that a person chose is slowed by `Attempts`; a random one needs no such thing, which would let anybody on the
-machine lock its owner out. The cookie's name holds the port, for browsers share cookies among ports.
+Denies by default. Only the page (GET of any address not below /api/: shell, scripts, icon, no data) and `POST
+/api/login` are public. The cookie is a keyed hash of the token: it reveals nothing, needs no table, survives a restart,
+and ends when the token is rotated. Its key is random, so guessing cookies is hopeless however short the token.
+`Attempts` slows down guesses of a token that a person chose. A random token needs no such limit, which would let
+anybody on the machine lock out its owner. The cookie's name contains the port, because browsers share cookies between
+ports.
 """
 
 import hashlib
@@ -23,24 +24,24 @@ from rolloupe.server.settings import Settings
 LOGIN = "/api/login"
 WINDOW_S = 60.0
 MAX_FAILURES = 10
-"""Wrong tokens from one address within the window; then it has to wait."""
+"""Wrong tokens from one address within the window before it has to wait."""
 MAX_FAILURES_ALL = 100
 MAX_ADDRESSES = 1024
 FIRST_S = 120.0
-"""So long after the start is `Settings.first_token` good."""
+"""Seconds after the start during which `Settings.first_token` is valid."""
 
 NEXT = "Open the address that the server printed (it ends in #token=...), or send 'Authorization: Bearer TOKEN'."
 
 
 class Attempts:
-    """Wrong tokens lately, by address and in all."""
+    """Recent wrong tokens, by address and in total."""
 
     def __init__(self) -> None:
         self._by_address: OrderedDict[str, deque[float]] = OrderedDict()
         self._all: deque[float] = deque(maxlen=MAX_FAILURES_ALL)
 
     def wait_s(self, address: str) -> float:
-        """Seconds until that address may try again; 0 for at once."""
+        """Return the seconds until this address may try again; 0 for now."""
         now = time.monotonic()
         own = self._by_address.get(address, deque())
         waits = [
@@ -59,7 +60,7 @@ class Attempts:
 
 
 class Gate:
-    """The token, the cookie that stands for it, and the attempts at it."""
+    """The token, its session cookie, and the attempts to guess it."""
 
     def __init__(self, settings: Settings) -> None:
         self._token = settings.token
@@ -71,17 +72,17 @@ class Gate:
 
     @property
     def is_open(self) -> bool:
-        """True where everybody is let in."""
+        """True if no token is required."""
         return self._token is None
 
     def knows_cookie(self, scope: Scope) -> bool:
-        """True where a request carries the session cookie."""
+        """True if a request carries the session cookie."""
         name = cookie_name(scope)
         given = [value for key, value in cookies(scope) if key == name]
         return self._cookie is not None and any(same(value, self._cookie) for value in given)
 
     def check(self, token: str, scope: Scope) -> tuple[bool, float]:
-        """Whether a token is right, and the seconds to wait where too many were wrong."""
+        """Return whether a token is right, and the seconds to wait after too many wrong ones."""
         address = str((scope.get("client") or ("?",))[0])
         wait_s = self._attempts.wait_s(address) if self._attempts else 0.0
         if self._token is None or wait_s:
@@ -98,7 +99,7 @@ class Gate:
         return is_right
 
     def set_cookie(self, scope: Scope) -> str:
-        """The header that starts a session."""
+        """Return the header that starts a session."""
         secure = "; Secure" if (header(scope, b"origin") or "").startswith("https:") else ""
         return (
             f"{cookie_name(scope)}={self._cookie or 'open'}; Path={self.base_path}/; Max-Age=2592000; HttpOnly; "
@@ -107,7 +108,7 @@ class Gate:
 
 
 class Auth:
-    """Lets in who carries the token or the cookie, and everybody to what is public."""
+    """Admits requests with the token or the cookie, and all requests for public addresses."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
@@ -131,43 +132,43 @@ class Auth:
 
 
 def same(given: str, right: str) -> bool:
-    """Compare in a time that tells nothing of where they differ."""
+    """Compare in constant time, so that timing does not reveal where two values differ."""
     return hmac.compare_digest(given.encode("utf-8", "replace"), right.encode("utf-8", "replace"))
 
 
 def refuse_for_now(wait_s: float) -> Response:
-    """The reply after too many wrong tokens."""
+    """Return the reply after too many wrong tokens."""
     seconds = int(wait_s) + 1
     next_ = f"Wait {seconds} s and use the address that the server printed."
     return error_reply(429, "too many wrong tokens", next_, {"retry-after": str(seconds)})
 
 
 def is_public(scope: Scope) -> bool:
-    """True for the page and for logging in."""
+    """True for the page and for the login."""
     if scope["path"] == LOGIN:
         return bool(scope["method"] == "POST")
     return scope["method"] in ("GET", "HEAD") and not is_api(scope["path"])
 
 
 def bearer(scope: Scope) -> str | None:
-    """The token of an `Authorization: Bearer` header; None where there is none."""
+    """Return the token of an `Authorization: Bearer` header; None without one."""
     scheme, _, token = (header(scope, b"authorization") or "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" and token.strip() else None
 
 
 def cookie_of(settings: Settings) -> str:
-    """The value of the session cookie."""
+    """Return the value of the session cookie."""
     return hmac.new(settings.cookie_key, (settings.token or "").encode("utf-8", "replace"), hashlib.sha256).hexdigest()
 
 
 def cookie_name(scope: Scope) -> str:
-    """The name of the session cookie, from the port that the browser sees."""
+    """Return the name of the session cookie, from the port that the browser sees."""
     _, _, port = (header(scope, b"host") or "").rpartition(":")
     return f"rolloupe-{port if port.isdigit() else 80}"
 
 
 def cookies(scope: Scope) -> list[tuple[str, str]]:
-    """Names and values of the cookies of a request."""
+    """Return names and values of a request's cookies."""
     lines = [value.decode("latin-1") for key, value in scope["headers"] if key == b"cookie"]
     pairs = [pair.strip().partition("=") for line in lines for pair in line.split(";")]
     return [(name, value) for name, _, value in pairs]

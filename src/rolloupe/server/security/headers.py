@@ -1,4 +1,4 @@
-"""The headers of every reply, refusals and errors too: what a browser may do with the page, and nobody else."""
+"""The headers of every reply, refusals and errors too: they limit what a browser and other pages may do with it."""
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -22,7 +22,7 @@ HEADERS = {
 
 
 class Headers:
-    """Adds `HEADERS`, and `cache-control: no-store` where a reply says nothing of caching. Lets no web socket in."""
+    """Adds `HEADERS`, and `cache-control: no-store` unless a reply sets its caching. Rejects web sockets."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

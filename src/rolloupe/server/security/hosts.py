@@ -1,7 +1,7 @@
 """The `Host` list, against DNS rebinding.
 
-A page at evil.example may have its name point to 127.0.0.1 a moment later; its requests are then same-origin for the
-browser, but still say `Host: evil.example`. Ports are free, for SSH forwarding changes them.
+A page at evil.example can later point its name to 127.0.0.1; the browser then treats its requests as same-origin, but
+they still carry `Host: evil.example`. Any port is accepted, because SSH forwarding changes ports.
 """
 
 import re
@@ -14,17 +14,17 @@ from rolloupe.server.settings import Settings
 
 HOST = re.compile(r"(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9_.-]{1,253})(:[0-9]{1,5})?")
 MAX_SAID = 10
-"""So many refused names are printed: whoever invents new ones must not fill the terminal."""
+"""Number of refused names to print: invented names must not fill the terminal."""
 
 
 def host_of(value: str | None) -> str | None:
-    """The name in a `Host` header, in lower case and without port; None where it is none."""
+    """Return the name in a `Host` header, in lower case and without port; None for an invalid one."""
     match = HOST.fullmatch(value or "")
     return match[1].lower() if match else None
 
 
 class Hosts:
-    """Lets in what addresses the server by a name it knows."""
+    """Admits requests that address the server by a known name."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
@@ -44,9 +44,9 @@ class Hosts:
         await self.app(scope, receive, send)
 
     async def refuse(self, host: str, scope: Scope, receive: Receive, send: Send) -> None:
-        """Say, here and there, which option admits the host."""
+        """Refuse the host, and name the option that admits it, in the reply and in the terminal."""
         error = f"this server does not answer to the name {host}"
-        what_next = f"If that name is meant to lead here, start it with --allow-host {host}"
+        what_next = f"If that name should lead here, start the server with --allow-host {host}"
         if host not in self.said and len(self.said) < MAX_SAID:
             self.said.add(host)
             say(f"Refused: {error}. {what_next}")

@@ -1,7 +1,7 @@
-"""How a request may be made, and how large it may be.
+"""Limits on the form and the size of requests.
 
-What changes anything must be JSON and carry `X-Rolloupe: 1`: a form or a script of a foreign page cannot send either
-without the browser asking first. A bearer token, which a browser never adds by itself, will do as well.
+A request that changes data must be JSON and carry `X-Rolloupe: 1`: a foreign page's form or script can send neither
+without a preflight. A bearer token also suffices, because browsers never add one by themselves.
 """
 
 from starlette.exceptions import HTTPException
@@ -11,7 +11,7 @@ from rolloupe.server.security.auth import bearer
 from rolloupe.server.security.refusal import header, refuse
 
 MAX_BODY_BYTES = 256 * 1024
-"""A note of 20,000 characters that JSON writes with six bytes each, and an id, have room."""
+"""Room for a note of 20,000 characters that JSON escapes to six bytes each, and an id."""
 
 MAX_ADDRESS_BYTES = 64 * 1024
 """A filter of 4,000 characters of three bytes, which stand as nine in an address, and the ids of 64 samples have room:
@@ -32,11 +32,11 @@ class Limits:
             await self.app(scope, receive, send)
             return
         if len(scope["path"]) + len(scope["query_string"]) > MAX_ADDRESS_BYTES:
-            await refuse(scope, receive, send, 414, "the address is too long", "Ask for less at once.")
+            await refuse(scope, receive, send, 414, "the address is too long", "Request less at once.")
             return
         if scope["method"] not in ("GET", "HEAD") and not is_deliberate(scope):
             next_ = "Send 'Content-Type: application/json' and 'X-Rolloupe: 1'."
-            await refuse(scope, receive, send, 403, "a request that changes anything must say so", next_)
+            await refuse(scope, receive, send, 403, "a request that changes data must be marked as one", next_)
             return
         length = header(scope, b"content-length")
         if length is not None and (not length.isdigit() or int(length[:12]) > MAX_BODY_BYTES):
@@ -46,13 +46,13 @@ class Limits:
 
 
 def is_deliberate(scope: Scope) -> bool:
-    """True for what only the page or a program can send."""
+    """True for a request that only the page or a program can send."""
     kind = (header(scope, b"content-type") or "").partition(";")[0].strip().lower()
     return bearer(scope) is not None or (kind == "application/json" and header(scope, b"x-rolloupe") == "1")
 
 
 def counted(receive: Receive) -> Receive:
-    """A `receive` that ends a body which is too large."""
+    """Return a `receive` that raises an error once the body is too large."""
     size = 0
 
     async def receive_counted() -> Message:

@@ -1,8 +1,8 @@
-"""Requests that a foreign page made a browser send (CSRF), and CORS for the origins that were named.
+"""Requests that a foreign page makes a browser send (CSRF), and CORS for the origins of --cors.
 
-`Origin` decides where it is sent: it must be the server's own, or one that --cors names. Where it is not, browsers say
-in `Sec-Fetch-Site` who asks; both are absent from plain programs, and `Sec-Fetch-Site` from pages on a LAN without
-TLS. Navigation to the page is free (a link in a chat), for the shell holds no data; `same-site` is not enough, for
+If a request has `Origin`, it must be the server's own origin or one of --cors. Otherwise browsers name the requesting
+site in `Sec-Fetch-Site`. Plain programs send neither, and pages on a LAN without TLS send no `Sec-Fetch-Site`.
+Navigation to the page is free (a link in a chat), because the shell holds no data; `same-site` is not enough, because
 other ports of localhost are same-site. CORS never allows cookies: a foreign page needs the bearer token.
 """
 
@@ -13,7 +13,7 @@ from rolloupe.server.replies import no_content
 from rolloupe.server.security.refusal import header, refuse
 
 METHODS = ("GET", "HEAD", "POST")
-"""The methods there are. Everything else is refused before a route sees it."""
+"""The supported methods. The server refuses all others before a route sees them."""
 
 PREFLIGHT = {
     "access-control-allow-methods": ", ".join(METHODS),
@@ -23,7 +23,7 @@ PREFLIGHT = {
 
 
 class Origins:
-    """Lets in the own page, plain programs, and the origins of --cors."""
+    """Admits the server's own page, plain programs, and the origins of --cors."""
 
     def __init__(self, app: ASGIApp, cors: tuple[str, ...]) -> None:
         self.app = app
@@ -41,7 +41,7 @@ class Origins:
             next_ = (
                 f"Start the server with --cors {origin} to let that page in." if is_plain(origin) else "Open the page."
             )
-            await refuse(scope, receive, send, 403, "a page of another origin may not ask this server", next_)
+            await refuse(scope, receive, send, 403, "a page of another origin must not use this server", next_)
             return
         if shared and origin is not None:
             send = self.sharing(origin, send)
@@ -57,7 +57,7 @@ class Origins:
         await self.app(scope, receive, send)
 
     def sharing(self, origin: str, send: Send) -> Send:
-        """A `send` that adds the CORS headers of a reply."""
+        """Return a `send` that adds the CORS headers to a reply."""
 
         async def send_shared(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -71,13 +71,13 @@ class Origins:
 
 
 def is_own(origin: str, scope: Scope) -> bool:
-    """True for the origin of the server itself. The scheme is left open: a proxy may speak TLS before it."""
+    """True for the origin of the server itself. Any scheme counts: a proxy in front of it may use TLS."""
     scheme, _, rest = origin.partition("://")
     return scheme in ("http", "https") and rest != "" and rest.lower() == (header(scope, b"host") or "").lower()
 
 
 def is_foreign_fetch(scope: Scope) -> bool:
-    """True where the browser says that another site asks, but for a navigation to the page."""
+    """True if the browser reports that another site sends the request, unless it navigates to the page."""
     if header(scope, b"sec-fetch-site") in (None, "same-origin", "none"):
         return False
     is_navigation = header(scope, b"sec-fetch-mode") == "navigate" and header(scope, b"sec-fetch-dest") == "document"
@@ -85,10 +85,10 @@ def is_foreign_fetch(scope: Scope) -> bool:
 
 
 def is_api(path: str) -> bool:
-    """True for the addresses that give or change data, and what could be taken for one."""
+    """True for the addresses that read or change data, and any that resemble them."""
     return path == "/api" or path.startswith("/api/")
 
 
 def is_plain(origin: str | None) -> bool:
-    """True where an origin can be repeated in a sentence: no more than a scheme, a name and a port."""
+    """True if an origin is safe to repeat in a sentence: only a scheme, a name and a port."""
     return bool(origin) and len(origin or "") < 300 and all(c.isalnum() or c in ":/.-_[]" for c in origin or "")

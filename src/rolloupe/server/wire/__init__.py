@@ -1,13 +1,13 @@
-"""What crosses to the browser: the replies of the HTTP interface as typed records, a file for each subject.
+"""The replies of the HTTP interface as typed records, one module for each subject.
 
-The TypeScript types of the page are generated from these records (`rolloupe.server.wire.typescript`), so a field is
-named once. Numbers that JSON cannot carry travel as the strings "NaN", "Infinity" and "-Infinity", and integers past
-2**53 as their digits: see `number`.
+`rolloupe.server.wire.typescript` generates the page's TypeScript types from these records, so each field is named once.
+Numbers that JSON cannot represent become the strings "NaN", "Infinity" and "-Infinity", and integers past 2**53 their
+digits: see `number`.
 """
 
 from rolloupe.server.wire import (
     about,
-    cache,
+    curves,
     evals,
     groups,
     lists,
@@ -19,6 +19,7 @@ from rolloupe.server.wire import (
     session,
     state,
     texts,
+    tokens,
 )
 from rolloupe.server.wire.about import (
     AboutReply,
@@ -31,8 +32,8 @@ from rolloupe.server.wire.about import (
     ReportReply,
     ReportSteps,
 )
-from rolloupe.server.wire.cache import CacheStats
-from rolloupe.server.wire.evals import AnswerItem, CellReply, EvalItem, EvalsReply, EvalStepItem, GridReply, ProblemRow
+from rolloupe.server.wire.curves import CurveData, CurveOptionsView, CurveRecord, CurvesReply, CurvesRequest
+from rolloupe.server.wire.evals import AnswerItem, CellReply, EvalItem, EvalsReply, EvalStepItem, GridReply, PromptRow
 from rolloupe.server.wire.groups import DiscardsReply, GroupItem, GroupsReply
 from rolloupe.server.wire.lists import (
     ColumnItem,
@@ -79,7 +80,7 @@ from rolloupe.server.wire.search import (
     TextSearch,
     TranscriptHit,
 )
-from rolloupe.server.wire.session import ErrorReply, Event, LoginReply, LoginRequest
+from rolloupe.server.wire.session import CacheStats, ErrorReply, Event, LoginReply, LoginRequest
 from rolloupe.server.wire.state import (
     ConflictReply,
     MarkedReply,
@@ -92,9 +93,25 @@ from rolloupe.server.wire.state import (
     StateReply,
 )
 from rolloupe.server.wire.texts import FindReply, RawReply, Span, TextReply
+from rolloupe.server.wire.tokens import TokenArray, TokensHeader
 
-PARTS = (numbers, runs, groups, evals, lists, sample, members, texts, about, search, cache, state, session)
-"""The subjects, in the order in which the page has their types."""
+PARTS = (
+    numbers,
+    runs,
+    curves,
+    groups,
+    evals,
+    lists,
+    sample,
+    members,
+    texts,
+    tokens,
+    about,
+    search,
+    state,
+    session,
+)
+"""The subjects, in the order of the page's types."""
 
 __all__ = [
     "PARTS",
@@ -111,7 +128,12 @@ __all__ = [
     "ConfigItem",
     "ConfigsReply",
     "ConflictReply",
+    "CurveData",
+    "CurveOptionsView",
+    "CurveRecord",
     "CurveReply",
+    "CurvesReply",
+    "CurvesRequest",
     "DiscardsReply",
     "ErrorReply",
     "EvalItem",
@@ -137,9 +159,9 @@ __all__ = [
     "Number",
     "PartView",
     "ProblemItem",
-    "ProblemRow",
     "ProblemsReply",
     "ProgressView",
+    "PromptRow",
     "RawReply",
     "Reference",
     "ReportNode",
@@ -174,6 +196,8 @@ __all__ = [
     "SuggestionItem",
     "TextReply",
     "TextSearch",
+    "TokenArray",
+    "TokensHeader",
     "TranscriptHit",
     "TurnView",
     "TurnsReply",

@@ -1,4 +1,4 @@
-"""What a run holds beside its samples: problems, configuration, checkpoints, files, reports."""
+"""A run's problems, configuration, checkpoints, files and reports."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ class ProblemsReply(Struct, kw_only=True):
 
 
 class CheckpointItem(Struct, kw_only=True):
-    """A checkpoint that a run lists, which is not to say that it can still be loaded."""
+    """A checkpoint that a run lists; it may no longer be loadable."""
 
     name: str
     step: int | None
@@ -54,7 +54,7 @@ class ReportSteps(Struct, kw_only=True):
 
 
 class AboutReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/about`: what the run holds beside its samples."""
+    """`GET /api/runs/{run}/about`: everything that the run holds except its samples."""
 
     run: str
     path: str
@@ -66,22 +66,22 @@ class AboutReply(Struct, kw_only=True):
     code_diff: str
     files: list[FileItem]
     files_left: int
-    """Files that are not listed here, as there are too many."""
+    """Number of files left out of the list."""
     reports: list[ReportSteps]
     superseded: int
-    """Samples of steps that a later launch recorded again: they are in no number."""
+    """Samples of steps that a later launch recorded again: no statistic counts them."""
 
 
 class MetricNamesReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/metrics`: the names of the trainer's metrics, whose files are read whole for them."""
+    """`GET /api/runs/{run}/metrics`: the names of the trainer's metrics; reads the metrics files whole."""
 
     run: str
     names: list[str]
-    """The first of them where there are too many."""
+    """The first names, if there are too many."""
 
 
 class ReportNode(Struct, kw_only=True):
-    """A piece of what was logged for a step; all of it is plain text."""
+    """A piece of a step's logged outline; all of it is plain text."""
 
     kind: str
     """`root`, `section`, `text`, `code`, `table`, `details`, `conversation` or `exception`."""
@@ -93,11 +93,11 @@ class ReportNode(Struct, kw_only=True):
     children: "list[ReportNode]"
     attrs: dict[str, str]
     tag: str
-    """The element that it was logged as; empty for bare text."""
+    """The element that the trainer logged; empty for bare text."""
 
 
 class ReportReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/report?split=&step=`: what the trainer logged for a step, as an outline."""
+    """`GET /api/runs/{run}/report?split=&step=`: the trainer's log of a step, as an outline."""
 
     run: str
     split: str

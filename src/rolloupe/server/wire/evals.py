@@ -1,4 +1,4 @@
-"""Evaluations by step, and the grid of problems."""
+"""Evaluations by step, and the grid of prompts."""
 
 from msgspec import Struct
 
@@ -6,32 +6,32 @@ from rolloupe.server.wire.numbers import Number
 
 
 class EvalStepItem(Struct, kw_only=True):
-    """One step of an evaluation: the mean value, the share of right answers, and for each k pass@k and pass^k.
+    """One step of an evaluation: the mean value, the share of correct answers, and pass@k and pass^k for each k.
 
-    `problems_at` is how many problems have at least k answers, over which the two are means.
+    `prompts_at` counts the prompts with at least k answers, over which pass@k and pass^k are means.
     """
 
     step: int
-    problems: int
+    prompts: int
     samples: int
     without: int
-    """Samples without a finite value: in no other number."""
+    """Samples without a finite value: no other number counts them."""
     score: Number
     right: Number
     pass_at: list[Number]
     pass_all: list[Number]
-    problems_at: list[int]
+    prompts_at: list[int]
 
 
 class EvalItem(Struct, kw_only=True):
-    """One evaluation: an answer is right where `metric` reaches `bar` (falls to it, where less is better)."""
+    """One evaluation: an answer is correct if `metric` reaches `bar` (or falls to it, if less is better)."""
 
     split: str
     metric: str
     bar: Number
     falls: bool
     reason: str
-    """Where the bar comes from."""
+    """The origin of the bar."""
     metrics: list[str]
     ks: list[int]
     steps: list[EvalStepItem]
@@ -45,13 +45,14 @@ class EvalsReply(Struct, kw_only=True):
     evals: list[EvalItem]
 
 
-class ProblemRow(Struct, kw_only=True):
-    """A row of the grid: how many answers there were at each step, -1 where it was not asked, and how many were right.
+class PromptRow(Struct, kw_only=True):
+    """A row of the grid: the number of answers at each step, -1 at steps without the prompt, and of correct answers.
 
-    `beat`: whether its best reward was ever above the reference model's, null where there is none.
+    `beat`: whether its best reward ever exceeded the reference model's; null without a reference.
     """
 
-    problem: str
+    name: str
+    """The hash of the prompt, which addresses use as its name."""
     prompt: str
     verdict: str
     """`solved`, `lost`, `mixed`, `never` or `always`."""
@@ -61,7 +62,7 @@ class ProblemRow(Struct, kw_only=True):
 
 
 class GridReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/grid?split=&metric=&bar=&only=&sort=&offset=&limit=`: problems by steps, a page of them."""
+    """`GET /api/runs/{run}/grid?split=&metric=&bar=&only=&sort=&offset=&limit=`: prompts by steps, a page of them."""
 
     run: str
     split: str
@@ -74,11 +75,11 @@ class GridReply(Struct, kw_only=True):
     steps: list[int]
     total: int
     offset: int
-    problems: list[ProblemRow]
+    prompts: list[PromptRow]
     counts: dict[str, int]
-    """Problems by verdict; `unbeaten` are those that never were above the reference."""
+    """Number of prompts by verdict; `unbeaten` counts prompts that never exceeded the reference."""
     once: int
-    """Training prompts that came at one step alone, and are not in the grid."""
+    """Training prompts that appear at only one step; the grid leaves them out."""
 
 
 class AnswerItem(Struct, kw_only=True):
@@ -93,7 +94,7 @@ class AnswerItem(Struct, kw_only=True):
 
 
 class CellReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/evals/answers?split=&step=&problem=&metric=&bar=`: the samples of a cell of the grid."""
+    """`GET /api/runs/{run}/evals/answers?split=&step=&prompt=&metric=&bar=`: the samples of a cell of the grid."""
 
     run: str
     answers: list[AnswerItem]

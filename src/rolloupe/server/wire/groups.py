@@ -1,4 +1,4 @@
-"""Groups, and what was generated and not trained on."""
+"""Groups, and discarded samples."""
 
 from msgspec import Struct
 
@@ -6,23 +6,23 @@ from rolloupe.server.wire.numbers import Number
 
 
 class GroupItem(Struct, kw_only=True):
-    """A group of the list. `first` samples of the list stand before it."""
+    """A group of the list. `first` counts the samples of the list before it."""
 
     group: str
     step: int
     prompt: str
-    """Start of the prompt (its last user turn where a chat template is recognised)."""
+    """Start of the prompt (of its last user turn if a chat template is recognised)."""
     samples: int
     first: int
     reward_mean: Number
     reward_std: Number
     env: str
     discarded: str
-    """Why samples of it were not trained on, the most frequent reason; empty where all were."""
+    """The most frequent reason why its samples were discarded; empty if none were."""
     prefix: str
-    """How the ids of its samples begin; they end with a part of `members`."""
+    """The common start of its samples' ids; each id ends with a part of `members`."""
     members: list[str]
-    """Its samples in the order that `sort` asks for, at most 1,000 of them."""
+    """Its samples, ordered by `sort`, at most 1,000."""
     means: list[Number]
     """By column of the reply, over finite values."""
     cells: list[list[Number]]
@@ -32,23 +32,25 @@ class GroupItem(Struct, kw_only=True):
 class GroupsReply(Struct, kw_only=True):
     """`GET /api/runs/{run}/groups?split=&step=&trained=&where=&sort=&descending=&column=&offset=&limit=`.
 
-    The scope is one step, a range (`step_min=`, `step_max=`), or without both the whole split. `sort` is `index`, or a
-    column: groups are compared by its means, the samples of a group by its values. `column` may stand several times;
-    with `usual=1` the most informative ones follow them.
+    The scope is one step, a range (`step_min=`, `step_max=`), or without either the whole split. `sort` is `index` or a
+    column, which orders groups by its mean and the samples of a group by its value. `column` may appear several times;
+    `usual=1` adds the most informative columns after them.
     """
 
     run: str
     split: str
     version: str
     total: int
-    """How many groups there are."""
+    """Number of groups."""
     samples: int
-    """How many samples fulfil the filter."""
+    """Number of samples that match the filter."""
     of: int
-    """How many samples the scope has, whatever the filter."""
+    """Number of samples in the scope, whatever the filter."""
     offset: int
     stamp: int
-    """That of the step, where the scope is one: see `StepsReply.stamps`."""
+    """The stamp of the step, if the scope is one step: see `StepsReply.stamps`."""
+    pending: int
+    """As in `SamplesReply`."""
     columns: list[str]
     groups: list[GroupItem]
 
@@ -56,7 +58,7 @@ class GroupsReply(Struct, kw_only=True):
 class DiscardsReply(Struct, kw_only=True):
     """`GET /api/runs/{run}/discards?split=`: parallel columns, one entry for each step and reason, by step.
 
-    `unfinished` of the samples were cancelled or failed: there is no answer to read.
+    `unfinished` of the samples were cancelled or failed: they have no answer to read.
     """
 
     run: str

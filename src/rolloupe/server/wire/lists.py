@@ -1,4 +1,4 @@
-"""Lists of samples: their pages, their columns, and what a filter may say."""
+"""Lists of samples: pages, columns, and completions of a filter."""
 
 from msgspec import Struct
 
@@ -21,65 +21,71 @@ class SampleItemView(Struct, kw_only=True):
     preview: str
     """Start of the response."""
     end: str
-    """Its end, where that start is not all of it."""
+    """End of the response, if `response` is not all of it."""
     prompt: str
     discarded: str
     env: str
     values: list[Number]
-    """By column of the reply: numbers, or texts as they are."""
+    """By column of the reply: numbers, or texts unchanged."""
 
 
 class SamplesReply(Struct, kw_only=True):
     """`GET /api/runs/{run}/samples?split=&step=&trained=&where=&group=&sort=&descending=&offset=&limit=`.
 
-    The scope is as in `GroupsReply`. Sorted by `index` the samples of a group stand together, groups in order of their
-    first sample. With `around=ID` the page is the one that holds this sample. `column` may stand several times.
+    The scope is as in `GroupsReply`. Sorted by `index`, the samples of a group are adjacent, and groups follow the
+    order of their first sample. With `around=ID`, the page is the one with this sample. `column` may appear several
+    times.
     """
 
     run: str
     split: str
     version: str
     total: int
-    """How many samples fulfil the filter."""
+    """Number of samples that match the filter."""
     of: int
-    """How many the scope has, whatever the filter."""
+    """Number of samples in the scope, whatever the filter."""
     offset: int
     stamp: int
-    """That of the step: see `StepsReply.stamps`."""
+    """The stamp of the step: see `StepsReply.stamps`."""
+    pending: int
+    """Samples in scope still without a derived metric of the filter or order: its value counts as missing."""
     columns: list[str]
     samples: list[SampleItemView]
 
 
 class ColumnItem(Struct, kw_only=True):
-    """A column of samples; `low` and `high` are of the finite values seen."""
+    """A column of samples; `low` and `high` bound the finite values seen."""
 
     name: str
     kind: str
     """`number` or `text`."""
     source: str
-    """`fixed`, `metric` or `tag`."""
+    """`fixed`, `metric`, `tag` or `derived`."""
+    label: str
+    """A readable label; empty if the name says as much."""
+    unit: str
     low: Number
     high: Number
     worst: Number
-    """As the run declares it, with `best`; the greater of both where less is better."""
+    """The worst value that the run declares, with `best`; it is the greater one if less is better."""
     best: Number
 
 
 class ColumnsReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/columns?split=`: by what samples can be shown, sorted and filtered."""
+    """`GET /api/runs/{run}/columns?split=`: the columns to show, sort and filter samples by."""
 
     run: str
     split: str
     version: str
     columns: list[ColumnItem]
     series: list[str]
-    """The token series that samples of the run have: their means over tokens have curves by step."""
+    """The token series of the run's samples: their means over tokens have curves by step."""
     group_size: int
-    """How many samples a group has, at most; 0 where that is not known."""
+    """The maximum number of samples in a group; 0 if unknown."""
 
 
 class SuggestionItem(Struct, kw_only=True):
-    """What may stand in a filter. `kind` is `column`, `operator`, `value` or `word`."""
+    """A completion of a filter. `kind` is `column`, `operator`, `value` or `word`."""
 
     text: str
     kind: str
@@ -87,7 +93,7 @@ class SuggestionItem(Struct, kw_only=True):
 
 
 class CompleteReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/complete?split=&step=&text=`: what may replace the end of `text`, from `start` on."""
+    """`GET /api/runs/{run}/complete?split=&step=&text=`: completions of the end of `text`, from `start` on."""
 
     start: int
     found: list[SuggestionItem]

@@ -1,16 +1,16 @@
-"""Numbers that JSON cannot carry."""
+"""Numbers that JSON cannot represent."""
 
 import math
 from typing import TypeAlias
 
 Number: TypeAlias = float | int | str | None
-"""A finite number; "NaN", "Infinity", "-Infinity"; the digits of an integer past 2**53; or null for none."""
+"""A finite number; "NaN", "Infinity", "-Infinity"; the digits of an integer past 2**53; or null for a missing one."""
 
 SAFE_INTEGER = 2**53
 
 
 def number(value: float | None) -> Number:
-    """Encode a number so that the browser sees the very same value. Bools become 0 and 1."""
+    """Encode a number so that the browser gets exactly the same value. Bools become 0 and 1."""
     if value is None:
         return None
     if isinstance(value, int):

@@ -6,27 +6,27 @@ from rolloupe.server.wire.numbers import Number
 
 
 class SplitItem(Struct, kw_only=True):
-    """A split of a run, with what is indexed of it so far."""
+    """A split of a run, as far as it is indexed."""
 
     name: str
     steps: int
     samples: int
     discarded: int | None
-    """How many of the samples were not trained on: the rewards are of the others. None where annotations decide."""
+    """Number of discarded samples: rewards cover the others. None if annotations decide."""
     first_step: int | None
     last_step: int | None
     reward_min: Number
-    """Of the finite rewards, as `reward_max`."""
+    """Over the finite rewards, like `reward_max`."""
     reward_max: Number
     last_reward: Number
-    """Mean reward of the newest step that has one; where annotations decide, of the last step of the first split."""
+    """Mean reward of the newest step that has one; if annotations decide, of the last step of the first split."""
     last_response_tokens: Number
     """Mean length of the responses at the newest step that has one."""
     last_response_chars: Number
 
 
 class ProgressView(Struct, kw_only=True):
-    """How far the index of a run has come, in bytes of its sources."""
+    """The progress of a run's index, in bytes of its sources."""
 
     done_bytes: int
     total_bytes: int
@@ -35,7 +35,7 @@ class ProgressView(Struct, kw_only=True):
 
 
 class MetricRange(Struct, kw_only=True):
-    """A sample metric whose worst and best value the run tells; the worst is the greater where less is better."""
+    """A sample metric with a declared worst and best value; the worst is the greater one if less is better."""
 
     name: str
     worst: float
@@ -43,7 +43,7 @@ class MetricRange(Struct, kw_only=True):
 
 
 class RunItem(Struct, kw_only=True):
-    """A run in the list. `version` changes whenever anything that a query could answer changed."""
+    """A run in the list. `version` changes whenever any answer about the run may have changed."""
 
     id: str
     name: str
@@ -53,45 +53,45 @@ class RunItem(Struct, kw_only=True):
     splits: list[SplitItem]
     problems: int
     may_report: bool
-    """False where no step of it has a report."""
+    """False if no step has a report."""
     progress: ProgressView
     version: str
     live: bool
-    """True while it is known to go on: changed within the last `quiet_s` seconds, and seen to, or marked `open`."""
+    """True while the run is known to continue: its files changed within `quiet_s` seconds, or its marker is `open`."""
     has_grown: bool
     """True once this server saw its files change: before that, `changed_s` may be the age of a copy."""
     ending: str
-    """What the run's own marker says: `ended`, `open` where there is none yet; empty where the format has no marker."""
+    """The run's own marker: `ended`, or `open` if it has not ended; empty if the format has no marker."""
     changed_s: float | None
-    """Seconds since a source last changed, None where unknown."""
+    """Seconds since a source last changed, None if unknown."""
     quiet_s: float
-    """So many quiet seconds are an end: three times the run's longest gap between writes, ten minutes at least."""
+    """Quiet seconds that mean the run has ended: three times its longest gap between writes, at least ten minutes."""
     reward_range: tuple[float, float] | None
-    """The lowest and the highest reward there can be, where a person or the run says so."""
+    """The lowest and the highest possible reward, if a person or the run declares them."""
     metric_ranges: list[MetricRange]
 
 
 class ConfigItem(Struct, kw_only=True):
-    """What a run has for each key that differs, as text, cut where it is long; None where it has no such key."""
+    """A run's value of each differing key, as text, cut if long; None for a missing key."""
 
     run: str
     values: list[str | None]
 
 
 class ConfigsReply(Struct, kw_only=True):
-    """`GET /api/configs`: what differs between the configurations of all runs, the most telling keys first."""
+    """`GET /api/configs`: the differences between the configurations of all runs, most informative keys first."""
 
     keys: list[str]
     telling: int
-    """So many of them, the first, say more of a run than its name does."""
+    """How many of the first keys describe a run better than its name does."""
     runs: list[ConfigItem]
-    """Those that have a configuration."""
+    """The runs that have a configuration."""
     left: int
-    """Runs whose configuration was not looked at, as there are too many."""
+    """Number of runs left out because there are too many."""
 
 
 class NoteView(Struct, kw_only=True):
-    """A path that was looked at and not opened, and why."""
+    """A path that was not opened, and why."""
 
     path: str
     reason: str
@@ -107,10 +107,10 @@ class RunsReply(Struct, kw_only=True):
 
 
 class CurveReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/curve?split=&name=`: a number of samples by step, over what was trained on.
+    """`GET /api/runs/{run}/curve?split=&name=`: a statistic of trained samples by step.
 
-    Or, with a name `trainer.NAME`, a metric of the trainer's, which is of no split and has no spread. Parallel columns,
-    one entry a step that has one, in ascending order of step.
+    With a name `trainer.NAME`, it is a trainer metric, which has no split and no spread. Parallel columns, one entry
+    for each step with a value, in ascending order.
     """
 
     run: str
@@ -123,22 +123,22 @@ class CurveReply(Struct, kw_only=True):
 
 
 class StepsReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/steps?split=`: parallel columns, one entry a step, in ascending order of step."""
+    """`GET /api/runs/{run}/steps?split=`: parallel columns, one entry for each step, in ascending order."""
 
     run: str
     split: str
     version: str
     steps: list[int]
     samples: list[int]
-    """How many were trained on; the mean reward is theirs."""
+    """Number of trained samples; the mean reward covers them."""
     discarded: list[int]
-    """How many were not."""
+    """Number of discarded samples."""
     reward_mean: list[Number]
     """Mean over finite rewards."""
     reward_std: list[Number]
     reward_excluded: list[int]
-    """How many samples had no finite reward and are left out of the mean."""
+    """Number of samples without a finite reward, which the mean leaves out."""
     states: dict[str, str]
-    """Steps that are not finished, by number: `being written` or `incomplete`."""
+    """Unfinished steps, by number: `being written` or `incomplete`."""
     stamps: list[int]
-    """A number for each step that is another where its samples are others."""
+    """A stamp for each step, which changes when its samples do."""

@@ -1,4 +1,4 @@
-"""One sample, whole."""
+"""One whole sample."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from rolloupe.server.wire.numbers import Number
 
 
 class CallView(Struct, kw_only=True):
-    """A tool call: `arguments` is pretty-printed JSON where it parses."""
+    """A tool call: `arguments` is formatted JSON if it parses."""
 
     name: str
     arguments: str
@@ -17,7 +17,7 @@ class CallView(Struct, kw_only=True):
 
 
 class PartView(Struct, kw_only=True):
-    """A piece of a turn: `text` to read, `raw` where the verbatim text differs from it."""
+    """A part of a turn: `text` to read, and `raw` if the verbatim text differs."""
 
     kind: str
     text: str
@@ -25,9 +25,9 @@ class PartView(Struct, kw_only=True):
     call: CallView | None
     closed: bool
     image: bool
-    """True where `/sample/image` gives the image that the record holds; `text` says what it is."""
+    """True if `/sample/image` returns an image from the record; `text` describes it."""
     cut: int
-    """So many characters more stand in the raw record."""
+    """Number of further characters, which only the raw record holds."""
 
 
 class TurnView(Struct, kw_only=True):
@@ -43,18 +43,24 @@ class TurnView(Struct, kw_only=True):
     stop_reason: str
     metrics: dict[str, Number]
     logs: Any
-    """What else was written about the turn: an object, as JSON."""
+    """Further logs of the turn: an object, as JSON."""
     facts: dict[str, Number]
     """As `Fact` of kind `own`."""
     parts: list[PartView]
 
 
 class Fact(Struct, kw_only=True):
-    """A labelled value of the sample. `kind`: `metric` (a number), `tag` (text), or `own`, in the framework's words."""
+    """A labelled value of the sample.
+
+    `kind`: `metric` (a number), `tag` (text), `own` (the framework's own words) or `derived` (by Rolloupe from the
+    texts).
+    """
 
     name: str
     kind: str
     value: Number
+    label: str = ""
+    """A readable label, if it differs from the name."""
 
 
 class SeriesInfo(Struct, kw_only=True):
@@ -66,7 +72,7 @@ class SeriesInfo(Struct, kw_only=True):
 
 
 class SourceInfo(Struct, kw_only=True):
-    """Where the sample stands: file (relative to the run) and byte range or place."""
+    """Where the sample is: file (relative to the run) and byte range or position."""
 
     file: str
     start: int
@@ -83,7 +89,7 @@ class Reference(Struct, kw_only=True):
 
 
 class SampleReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/sample?id=`: one sample, whole."""
+    """`GET /api/runs/{run}/sample?id=`: one whole sample."""
 
     id: str
     run: str
@@ -99,31 +105,31 @@ class SampleReply(Struct, kw_only=True):
     env: str
     discarded: str
     policy_version: str
-    """The version or versions of the policy that wrote the response, where the record says so."""
+    """The version or versions of the policy that wrote the response, if the record has them."""
     lag: Number
-    """By how many versions the policy was older than the one that was trained, where the record says so."""
+    """How many versions the sampling policy was behind the trained one, if the record has it."""
     turn_count: int
     prompt_tokens: Number
     response_tokens: Number
     total_tokens: Number
     position: int
-    """1-based place among `group_size` samples of its group."""
+    """1-based position among the `group_size` samples of its group."""
     group_size: int
     group_ids: list[str]
     """Ids of the group's samples in order (at most 1,000 around this one)."""
     facts: list[Fact]
     turns: list[TurnView]
-    """A page of them; `/sample/turns` has the others."""
+    """A page of the turns; `/sample/turns` has the others."""
     turn_from: int
     turn_total: int
     chars: int
-    """All characters of the transcript, the reference and the label."""
+    """Number of characters of the transcript, the reference and the label."""
     label: str
     reference: Reference | None
     extra: Any
     """Fields without a place of their own, as JSON; non-finite numbers encoded as in `number`."""
     extra_images: list[str]
-    """What the images among them are; `/sample/image` gives them as `extra.0`, `extra.1`, ..."""
+    """Descriptions of the images in them; `/sample/image` returns them as `extra.0`, `extra.1`, ..."""
     series: list[SeriesInfo]
     notes: list[str]
     source: SourceInfo

@@ -1,4 +1,4 @@
-"""Texts looked for in prompts and responses."""
+"""Searches of prompts and responses."""
 
 from msgspec import Struct
 
@@ -7,48 +7,48 @@ from rolloupe.server.wire.texts import Span
 
 
 class TextSearch(Struct, kw_only=True):
-    """What is looked for; `roles` of `prompt`, `response`, `system`, `user`, `assistant`, `tool`, or none for all."""
+    """A text to find. `roles`: any of `prompt`, `response`, `system`, `user`, `assistant`, `tool`; empty for all."""
 
     text: str
     regex: bool = False
     case: bool = False
-    """True where capitals and small letters differ."""
+    """True to match case."""
     word: bool = False
     roles: list[str] = []
 
 
 class SearchRequest(Struct, kw_only=True):
-    """`POST /api/search`: answers a `SearchEvent` a line until the search is over.
+    """`POST /api/search`: the answer is one `SearchEvent` on each line until the search is over.
 
-    A tab has one search at a time: a new one ends the one before. Closing the connection ends it, too.
+    A tab has one search at a time: a new one ends the previous one. Closing the connection also ends it.
     """
 
     tab: str
-    """A word that the tab has made up for itself."""
+    """A name that the tab generates for itself."""
     search: TextSearch
     runs: list[str] = []
-    """Empty: all that are open."""
+    """Empty: all open runs."""
     split: str = ""
     """Empty: all."""
     step_min: int | None = None
     step_max: int | None = None
     where: str = ""
     oldest_first: bool = False
-    """The hits of old steps first, in place of the newest."""
+    """Start with the oldest steps, instead of the newest."""
 
 
 class SnippetView(Struct, kw_only=True):
-    """A piece of a text: `pieces` are in turn context and hit; the first and the last are context, perhaps empty."""
+    """A piece of a text: `pieces` alternate between context and hit; the first and the last are context or empty."""
 
     role: str
     pieces: list[str]
     is_start: bool
-    """True where the text begins with it."""
+    """True if the text begins with it."""
     is_end: bool
 
 
 class SearchHit(Struct, kw_only=True):
-    """A sample in which something was found."""
+    """A sample that contains the text."""
 
     run: str
     id: str
@@ -59,29 +59,29 @@ class SearchHit(Struct, kw_only=True):
     reward: Number
     status: str
     discarded: str
-    """Why it was not trained on; empty where it was."""
+    """Why it was discarded; empty if it was not."""
     snippets: list[SnippetView]
     more: bool
-    """True where there is more in it than the snippets show."""
+    """True if it has more hits than the snippets show."""
 
 
 class TranscriptHit(Struct, kw_only=True):
-    """A conversation that a trainer logged for a step, that no sample shows, and in which something was found."""
+    """A conversation that contains the text: a trainer logged it for a step, and no sample shows it."""
 
     run: str
     split: str
     step: int
     title: str
-    """Those of the sections that it stands in."""
+    """The titles of the sections that contain it."""
     at: str
-    """Where in the report of the step it stands: the numbers of the children that lead there, `0.3.1`."""
+    """Its path in the step's report: child numbers, `0.3.1`."""
     snippets: list[SnippetView]
     more: bool
-    """True where there is more in it than the snippets show."""
+    """True if it has more hits than the snippets show."""
 
 
 class StepFound(Struct, kw_only=True):
-    """Samples in which something was found, of one step of a split."""
+    """The number of matching samples of one step of a split."""
 
     split: str
     step: int
@@ -89,40 +89,40 @@ class StepFound(Struct, kw_only=True):
 
 
 class SearchEvent(Struct, kw_only=True):
-    """A line of `POST /api/search`: what was found since, and how far the search has come."""
+    """A line of `POST /api/search`: new hits, and the progress of the search."""
 
     search: str
-    """Names the search, for `GET /api/search/hits`."""
+    """The name of the search for `GET /api/search/hits`."""
     kind: str
-    """`progress`, `waiting` (others are searching), `over`, `stopped` (another one took its place), or `failed`."""
+    """`progress`, `waiting` (for other searches), `over`, `stopped` (a new one replaced it), or `failed`."""
     hits: list[SearchHit]
-    """The first hits, as they are found; later ones are asked for."""
+    """The first hits, as they are found; request later ones separately."""
     found: int
-    """Samples in which something was found."""
+    """Number of matching samples."""
     found_by_run: dict[str, int]
-    """The same by run, of those that have some."""
+    """The same by run, for runs with matches."""
     found_since: list[StepFound]
-    """By step, where one run is searched: those found since the last event."""
+    """By step, if the search covers one run: new matches since the last event."""
     listed: int
-    """So many of them can be asked for."""
+    """Number of hits that can be requested."""
     transcripts: list[TranscriptHit]
-    """The first conversations of reports, as they are found: behind all samples."""
+    """The first conversations of reports, as they are found: after all samples."""
     transcripts_found: int
-    """All there are."""
+    """Number of matching conversations."""
     reports: int
-    """Reports that were searched, of `known_reports`, which is 0 before it is their turn."""
+    """Searched reports, of `known_reports`, which is 0 until the reports' turn."""
     known_reports: int
     samples: int
     known_samples: int
     searched_bytes: int
-    """Of the files, as `known_bytes`, which are those that are indexed and of the steps in question."""
+    """Searched bytes of the files, of `known_bytes`: the indexed bytes of the steps in scope."""
     known_bytes: int
     from_sources: int
-    """Samples whose texts were read from the files, since the index has none of them."""
+    """Samples whose texts were read from the files, because the index lacks them."""
     notes: list[str]
-    """What could not be searched, and why."""
+    """Which runs or places were not searched, and why."""
     indexing: list[str]
-    """Runs of which more is being indexed: what comes is not searched."""
+    """Runs with pending indexing: the search does not cover new samples."""
 
 
 class SearchHitsReply(Struct, kw_only=True):
@@ -141,9 +141,9 @@ class SpansRequest(Struct, kw_only=True):
 
 
 class SpansReply(Struct, kw_only=True):
-    """Where in a sample it stands, in order."""
+    """The places of the text in a sample, in order."""
 
     id: str
     spans: list[Span]
     more: bool
-    """True where there is more than is listed."""
+    """True if not all places are listed."""

@@ -1,4 +1,4 @@
-"""The session of a browser: logging in, errors, and the stream of events."""
+"""A browser's session: login, errors, the stream of events, and the cache of replies."""
 
 from msgspec import Struct
 
@@ -12,26 +12,40 @@ class LoginRequest(Struct, kw_only=True):
 
 
 class LoginReply(Struct, kw_only=True):
-    """Answer of `POST /api/login`."""
+    """The answer to `POST /api/login`."""
 
     ok: bool
 
 
 class ErrorReply(Struct, kw_only=True, omit_defaults=True):
-    """Every answer with a status of 400 and above: what failed, and what to do next."""
+    """Every answer with a status of 400 or above: what failed, and what to do next."""
 
     error: str
     next: str
     place: int | None = None
-    """Where in the text of a filter it stands that could not be understood, in characters from 0."""
+    """Where a filter could not be parsed, in characters from 0."""
 
 
 class Event(Struct, kw_only=True):
     """A message of `GET /api/events` (server-sent events, `data:` is this as JSON).
 
-    `kind`: `run` (something changed: `run` holds the run as in the list), `runs` (a run appeared or went: ask again),
-    `state` (what a person added changed: ask for it) or `hello` (the stream is open).
+    `kind`: `run` (a run changed: `run` holds it as in the list), `runs` (a run appeared or disappeared: request the
+    list), `state` (a person's own data changed: request it) or `hello` (the stream is open).
     """
 
     kind: str
     run: RunItem | None = None
+
+
+class CacheStats(Struct, kw_only=True):
+    """`GET /api/cache/stats`; `POST /api/cache/clear` returns the same, after clearing."""
+
+    entries: int
+    limit_entries: int
+    memory_bytes: int
+    limit_bytes: int
+    hits: int
+    misses: int
+    index_bytes: int
+    """Size of the index on disk, for all open runs."""
+    index_dir: str

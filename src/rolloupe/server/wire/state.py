@@ -1,4 +1,4 @@
-"""What a person adds: names, colours, bookmarks, notes, settings."""
+"""A person's own data: names, colours, bookmarks, notes, settings."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from rolloupe.server.wire.lists import SampleItemView
 
 
 class RunMarkView(Struct, kw_only=True):
-    """What a person says of a run. An empty name leaves it its own; `colour` is 1 to 10, 0 leaves it to the page."""
+    """A person's marks on a run. An empty name keeps the run's own; `colour` is 1 to 10, or 0 for the page's choice."""
 
     name: str = ""
     colour: int = 0
@@ -17,24 +17,24 @@ class RunMarkView(Struct, kw_only=True):
 
 
 class SampleMarkView(Struct, kw_only=True):
-    """What a person says of a sample. `uid` and `excerpt` are filled in by the server, whatever was sent."""
+    """A person's marks on a sample. The server fills in `uid` and `excerpt`, whatever a client sends."""
 
     bookmarked: bool = False
     note: str = ""
     uid: str = ""
     excerpt: str = ""
-    """How its response begins."""
+    """The start of its response."""
 
 
 class StateItem(Struct, kw_only=True):
-    """One thing that a person added. Where it was removed, it holds neither mark nor setting."""
+    """One item of a person's own data. A removed item has neither mark nor setting."""
 
     kind: str
     """`run`, `sample` or `setting`."""
     owner: str
-    """The key of the run that it is about; empty for a setting."""
+    """The key of its run; empty for a setting."""
     name: str
-    """The id of the sample, the name of the setting; empty for a run."""
+    """The id of the sample or the name of the setting; empty for a run."""
     version: int
     changed_s: float
     """Seconds since the epoch."""
@@ -44,7 +44,7 @@ class StateItem(Struct, kw_only=True):
 
 
 class StateOwner(Struct, kw_only=True):
-    """A run that something was said of; `run` is its id here, empty where it is not open."""
+    """A run that a person marked; `run` is its id in this server, empty if it is not open."""
 
     owner: str
     run: str
@@ -54,9 +54,9 @@ class StateOwner(Struct, kw_only=True):
 
 
 class StateReply(Struct, kw_only=True):
-    """`GET /api/state?since=`: what a person added; with `since` what has changed after that version.
+    """`GET /api/state?since=`: a person's own data; with `since`, the changes after that version.
 
-    Of much it is a part, up to `version`; where `more` is true, the rest is had since that.
+    A large state comes in parts: this one reaches up to `version`; if `more` is true, request the rest since then.
     """
 
     version: int
@@ -64,20 +64,20 @@ class StateReply(Struct, kw_only=True):
     items: list[StateItem]
     owners: list[StateOwner]
     place: str
-    """The file that it is kept in."""
+    """The file that stores it."""
     trouble: str
-    """Why that file cannot be used, so that changes are refused until it can; empty where it can."""
+    """Why that file cannot be used, so that changes are refused for now; empty if it can."""
 
 
 class StateChange(Struct, kw_only=True):
-    """`POST /api/state`: answers the `StateItem` as it is now, or with 409 a `ConflictReply`.
+    """`POST /api/state`: the answer is the current `StateItem`, or with 409 a `ConflictReply`.
 
-    The run is named by its id or, where it is not open, by `owner`. With neither mark nor setting the item is removed.
+    The id names the run or, if it is not open, `owner` does. With neither mark nor setting, the item is removed.
     """
 
     kind: str
     seen: int
-    """The version of the item as the person saw it, 0 for none."""
+    """The version of the item that the person saw, 0 for a new one."""
     run: str = ""
     owner: str = ""
     name: str = ""
@@ -87,7 +87,7 @@ class StateChange(Struct, kw_only=True):
 
 
 class ConflictReply(Struct, kw_only=True):
-    """The answer to a change that another one preceded, with the item as that left it."""
+    """The answer if another change came first, with the item after that change."""
 
     error: str
     next: str
@@ -95,17 +95,17 @@ class ConflictReply(Struct, kw_only=True):
 
 
 class MarkedSample(Struct, kw_only=True):
-    """A sample that a person marked. `name` is the id under which that was done."""
+    """A sample that a person marked. `name` is its id at that time."""
 
     name: str
     sample: SampleItemView | None
-    """As the run has it now, found by its id, else by its uid; null where it is there no longer."""
+    """The run's current sample, found by id, else by uid; null if the run no longer has it."""
 
 
 class MarkedReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/marked?before=`: the samples of a run that a person marked, those marked last first."""
+    """`GET /api/runs/{run}/marked?before=`: the samples of a run that a person marked, last marked first."""
 
     run: str
     samples: list[MarkedSample]
     before: int
-    """With this, older ones are asked for; 0 where there are none."""
+    """The value of `before` for older ones; 0 if none are left."""

@@ -1,4 +1,4 @@
-"""A sample as its record and as one text, in blocks, and the places in it."""
+"""A sample as its record and as one text, in blocks, and places in it."""
 
 from msgspec import Struct
 
@@ -27,15 +27,16 @@ class TextReply(Struct, kw_only=True):
     """The block is characters `start` to `stop` of `chars`, counted in code points."""
     stop: int
     is_own: bool
-    """True where the text stands in the record; else it was put together from messages."""
+    """True if the record holds the text; otherwise it was assembled from messages."""
     origin: str
     """The same, as a sentence."""
 
 
 class Span(Struct, kw_only=True):
-    """A place in the text of a part as it is shown, in units of UTF-16.
+    """A place in the text of a part as the page shows it, in UTF-16 units.
 
-    `at` names the part: `12.3` is part 3 of turn 12, `ref0.1` one of the reference response, `label` the golden answer.
+    `at` names the part: `12.3` is part 3 of turn 12, `ref0.1` a part of the reference response, `label` the golden
+    answer.
     """
 
     at: str
@@ -44,7 +45,7 @@ class Span(Struct, kw_only=True):
 
 
 class FindReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/sample/find?id=&text=`: where a text stands; `spans` are the first of `total` places."""
+    """`GET /api/runs/{run}/sample/find?id=&text=`: the places of a text; `spans` are the first of `total`."""
 
     total: int
     spans: list[Span]

@@ -1,13 +1,14 @@
-"""The TypeScript types of the page, generated from the records of `wire`.
+"""The TypeScript types of the page, generated from the records of `wire`, and the table of columns.
 
 python -m rolloupe.server.wire.typescript                     print them
 python -m rolloupe.server.wire.typescript --write FILE        write them to FILE
-python -m rolloupe.server.wire.typescript --check FILE        exit with 1 where FILE says something else
+python -m rolloupe.server.wire.typescript --check FILE        exit with 1 if FILE differs
 """
 
 import ast
 import inspect
 import itertools
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from types import ModuleType
 from msgspec import Struct
 from msgspec import inspect as types
 
+from rolloupe.columns import COLUMNS
 from rolloupe.server import wire
 
 HEAD = """// Generated from src/rolloupe/server/wire: `python -m rolloupe.server.wire.typescript`. Do not edit.
@@ -35,16 +37,26 @@ WORDS: dict[type[types.Type], str] = {
 
 
 def generate() -> str:
-    """All types, as the text of one module."""
+    """Return all types, as the text of one module."""
     docs = documented()
     parts = [HEAD, f"{comment(docs['Number'])}export type WireNumber = number | string | null;\n"]
     for name, struct in structs():
         parts.append(f"{comment(docs[name])}export interface {name} {{\n{''.join(fields(struct, docs))}}}\n")
-    return "\n".join(parts)
+    return "\n".join([*parts, column_table()])
+
+
+def column_table() -> str:
+    """Return the columns with a label."""
+    known = [
+        {"name": one.name, "label": one.label, "short": one.short, "unit": one.unit} for one in COLUMNS if one.label
+    ]
+    lines = [f"  {json.dumps(one, ensure_ascii=False)}," for one in known]
+    doc = comment("The columns that every sample has: see src/rolloupe/columns.py.")
+    return "\n".join([f"{doc}export const COLUMNS = [", *lines, "] as const;\n"])
 
 
 def structs() -> list[tuple[str, types.StructType]]:
-    """All records, in the order in which `wire` and its parts name them."""
+    """Return all records, in the order in which `wire` and its modules name them."""
     found = [types.type_info(own) for part in wire.PARTS for own in vars(part).values() if _is_record_of(part, own)]
     return [(one.cls.__name__, one) for one in found if isinstance(one, types.StructType)]
 
@@ -61,7 +73,7 @@ def fields(struct: types.StructType, docs: dict[str, str]) -> Iterator[str]:
 
 
 def word(kind: types.Type) -> str:
-    """A type in TypeScript. Raises TypeError for what JSON cannot carry."""
+    """Return a type in TypeScript. Raises `TypeError` for one that JSON cannot represent."""
     if isinstance(kind, types.StructType):
         return kind.cls.__name__
     if isinstance(kind, types.ListType):
@@ -80,7 +92,7 @@ def word(kind: types.Type) -> str:
 
 
 def documented() -> dict[str, str]:
-    """The docstrings of `wire` by name: of records, of fields (`Record.field`), of aliases."""
+    """Return the docstrings of `wire` by name: of records, of fields (`Record.field`), of aliases."""
     docs: dict[str, str] = {}
     for part in wire.PARTS:
         module = ast.parse(inspect.getsource(part))
@@ -93,7 +105,7 @@ def documented() -> dict[str, str]:
 
 
 def _following(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
-    """Names that are annotated and directly followed by a text."""
+    """Yield annotated names that a docstring directly follows."""
     for before, after in itertools.pairwise(body):
         if (
             isinstance(before, ast.AnnAssign)
@@ -106,7 +118,7 @@ def _following(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:
 
 
 def comment(doc: str, indent: str = "") -> str:
-    """A documentation comment, or nothing."""
+    """Return a documentation comment, or an empty text."""
     lines = doc.replace("*/", "* /").splitlines()
     if not lines:
         return ""
@@ -128,7 +140,7 @@ def main(arguments: list[str]) -> int:
         file.write_text(generate(), encoding="utf-8")
     elif not file.is_file() or file.read_text(encoding="utf-8") != generate():
         sys.stderr.write(
-            f"{file} is not what server/wire says. Next: python -m rolloupe.server.wire.typescript --write {file}\n"
+            f"{file} differs from server/wire. Next: python -m rolloupe.server.wire.typescript --write {file}\n"
         )
         return 1
     return 0

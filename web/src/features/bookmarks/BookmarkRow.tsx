@@ -1,14 +1,14 @@
 /** A marked sample in the list: where it is, how it begins, what was noted, and a way to take the mark away. */
 
+import { useSession } from "../../state/useSession";
 import type { MarkedSample, StateItem, StateOwner } from "../../api/types.gen";
-import { scopeOf } from "../../lib/address";
-import { score } from "../../lib/numbers";
-import { preview } from "../../lib/preview";
+import { scopeOf } from "../../lib/address/address";
+import { score } from "../../lib/numbers/numbers";
+import { preview } from "../../lib/sample/preview";
 import { colourOf, nameOf, ofSample, put } from "../../state/marks";
-import { href, onLink, place } from "../../state/place";
 import { runs } from "../../state/runs";
-import { Icon } from "../../ui/Icon";
-import { Text } from "../../ui/Text";
+import { Icon } from "../../ui/controls/Icon";
+import { Text } from "../../ui/text/Text";
 import style from "./BookmarksPage.module.css";
 
 interface Props {
@@ -20,42 +20,77 @@ interface Props {
 }
 
 export function BookmarkRow({ item, owner, now, hasRun }: Props) {
+  const session = useSession();
   const open = runs.value?.find((one) => one.id === owner?.run && owner.run !== "");
   const mark = item.sample_mark;
   if (mark === null) return null;
   const sample = now?.sample ?? null;
   const id = sample?.id ?? item.name;
   const scope = scopeOf(id);
-  const to = { ...(open?.id === place.value.run ? {} : { run: open?.id ?? null }), page: "rollouts" as const, ...scope, sample: id, list: false };
+  const to = {
+    ...(open?.id === session.place.now.value.run ? {} : { run: open?.id ?? null }),
+    page: "rollouts" as const,
+    ...scope,
+    sample: id,
+    list: false,
+  };
   const isGone = now !== undefined && sample === null;
   const start = preview(sample?.preview ?? mark.excerpt);
   return (
     <li class={style["row"]}>
       <p class={style["where"]}>
         {mark.bookmarked && <Icon sign="marked" size={14} />}
-        {open === undefined || scope === null ? <span><Text text={id} /></span> : <a href={href(to)} onClick={onLink(to)}><Text text={id} /></a>}
-        {sample !== null && <span class={style["reward"]}>reward <b>{score(sample.reward, "none")}</b></span>}
-        {sample !== null && sample.status !== "completed" && sample.status !== "unknown" && <span><Text text={sample.status} /></span>}
+        {open === undefined || scope === null ? (
+          <span>
+            <Text text={id} />
+          </span>
+        ) : (
+          <a href={session.place.href(to)} onClick={session.place.onLink(to)}>
+            <Text text={id} />
+          </a>
+        )}
+        {sample !== null && (
+          <span class={style["reward"]}>
+            reward <b>{score(sample.reward, "none")}</b>
+          </span>
+        )}
+        {sample !== null && sample.status !== "completed" && sample.status !== "unknown" && (
+          <span>
+            <Text text={sample.status} />
+          </span>
+        )}
         {hasRun && (
           <span class={style["of"]} title={owner?.path}>
             {open !== undefined && <i style={{ background: `var(--run-${colourOf(open.id)})` }} />}
             <Text text={open === undefined ? (owner?.name ?? "a run") : nameOf(open)} />
           </span>
         )}
-        {open === undefined && <span class={style["gone"]} title={owner?.path}>not open here</span>}
-        {isGone && <span class={style["gone"]}>no longer in the run</span>}
+        {open === undefined && (
+          <span class={style["gone"]} title={owner?.path}>
+            not open
+          </span>
+        )}
+        {isGone && <span class={style["gone"]}>removed from the run</span>}
         <button
           type="button"
           class={`action ${style["remove"]}`}
-          aria-label={`Remove what is kept of ${id}`}
+          aria-label={`Remove the bookmark and the note of ${id}`}
           title={mark.note === "" ? "Remove the bookmark" : "Remove the bookmark and its note"}
           onClick={() => void put({ ...ofSample(open?.id ?? "", item.name), owner: item.owner }, null)}
         >
           Remove
         </button>
       </p>
-      {mark.note !== "" && <p class={style["note"]}><Text text={mark.note} /></p>}
-      {start.text !== "" && <p class={style["start"]}><Text text={start.text} /></p>}
+      {mark.note !== "" && (
+        <p class={style["note"]}>
+          <Text text={mark.note} />
+        </p>
+      )}
+      {start.text !== "" && (
+        <p class={style["start"]}>
+          <Text text={start.text} />
+        </p>
+      )}
     </li>
   );
 }

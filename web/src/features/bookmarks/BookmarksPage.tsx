@@ -1,31 +1,35 @@
 /** What a person marked and noted on samples, of all runs; narrowed by words, exported, gone to. */
 
+import { useSession } from "../../state/useSession";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { count, figure } from "../../lib/numbers";
-import { areMarksLoaded, loadMarks, marksError, nameOf, sampleMarks, trouble } from "../../state/marks";
-import { go, place } from "../../state/place";
-import { run, runs } from "../../state/runs";
-import { Segments } from "../../ui/Segments";
-import { Failure, State } from "../../ui/State";
-import { exportOpen } from "../export/exporting";
+import { count, figure } from "../../lib/numbers/numbers";
+import { areMarksLoaded, loadMarks, marksError, nameOf, sampleMarks, storageProblem } from "../../state/marks";
+import { runs } from "../../state/runs";
+import { Segments } from "../../ui/controls/Segments";
+import { Failure, State } from "../../ui/layout/EmptyState";
+import { exportOpen } from "../export";
 import { BookmarkRow } from "./BookmarkRow";
-import { type Kept, loadKept, sought } from "./kept";
+import { type MarkedSamples, loadMarkedSamples, matchingMarks } from "./markedSamples";
 import style from "./BookmarksPage.module.css";
 
 const PAGE = 200;
 
 export function BookmarksPage() {
-  const { run: runId, find } = place.value;
-  const isAll = place.value.all || runId === null;
+  const session = useSession();
+  const { run: runId, find } = session.place.now.value;
+  const isAll = session.place.now.value.all || runId === null;
   const [shown, show] = useState(PAGE);
-  const [kept, setKept] = useState<ReadonlyMap<string, Kept>>(new Map());
+  const [kept, setKept] = useState<ReadonlyMap<string, MarkedSamples>>(new Map());
   const marks = sampleMarks.value;
-  const open = useMemo(() => [...new Set(marks.flatMap(({ owner }) => (owner === null || owner.run === "" ? [] : [owner.run])))], [marks]);
+  const open = useMemo(
+    () => [...new Set(marks.flatMap(({ owner }) => (owner === null || owner.run === "" ? [] : [owner.run])))],
+    [marks],
+  );
   const version = open.map((id) => runs.value?.find((one) => one.id === id)?.version ?? "").join(" ");
 
   useEffect(() => {
     let isCurrent = true;
-    void loadKept(open, (of, found) => {
+    void loadMarkedSamples(open, (of, found) => {
       if (isCurrent) setKept((before) => new Map(before).set(of, new Map([...(before.get(of) ?? []), ...found])));
       return isCurrent;
     });
@@ -37,12 +41,18 @@ export function BookmarksPage() {
   }, [marks, version]);
 
   const all = marks.filter(({ owner }) => isAll || owner?.run === runId);
-  const found = sought(all, find, kept);
-  const choices = run.value === null ? [] : [{ value: "run", label: nameOf(run.value) }, { value: "all", label: "All runs" }];
+  const result = matchingMarks(all, find, kept);
+  const choices =
+    session.run.now.value === null
+      ? []
+      : [
+          { value: "run", label: nameOf(session.run.now.value) },
+          { value: "all", label: "All runs" },
+        ];
   return (
     <main class={style["page"]}>
       <h1>Bookmarks and notes</h1>
-      {trouble.value !== "" && <p class={style["trouble"]}>Changes cannot be kept: {trouble.value}</p>}
+      {storageProblem.value !== "" && <p class={style["trouble"]}>Changes cannot be saved: {storageProblem.value}</p>}
       <div class={style["tools"]}>
         <input
           class={`field ${style["field"]}`}
@@ -51,40 +61,61 @@ export function BookmarksPage() {
           placeholder="Find in notes, responses and ids"
           autocomplete="off"
           value={find}
-          onInput={(event) => go({ find: event.currentTarget.value }, "replace")}
+          onInput={(event) => session.place.go({ find: event.currentTarget.value }, "replace")}
         />
-        {choices.length > 0 && <Segments label="Of which runs" options={choices} value={isAll ? "all" : "run"} choose={(value) => go({ all: value === "all" })} />}
-        {run.value !== null && !isAll && all.length > 0 && (
+        {choices.length > 0 && (
+          <Segments
+            label="Of which runs"
+            options={choices}
+            value={isAll ? "all" : "run"}
+            choose={(value) => session.place.go({ all: value === "all" })}
+          />
+        )}
+        {session.run.now.value !== null && !isAll && all.length > 0 && (
           <button type="button" class="action" onClick={() => (exportOpen.value = "bookmarks")}>
             Export
           </button>
         )}
       </div>
       {marks.length === 0 && marksError.value !== null ? (
-        <Failure error={marksError.value} what="What you marked" again={() => void loadMarks()} />
+        <Failure error={marksError.value} what="Bookmarks and notes" again={() => void loadMarks()} />
       ) : marks.length === 0 && !areMarksLoaded.value ? (
-        <State title="Opening what you marked …" />
+        <State title="Loading bookmarks and notes …" />
       ) : marks.length === 0 ? (
         <Empty />
-      ) : found.length === 0 ? (
-        <State title={all.length === 0 ? "Nothing is marked in this run" : "No bookmark has these words"}>
+      ) : result.length === 0 ? (
+        <State title={all.length === 0 ? "No bookmarks in this run" : "No bookmark matches"}>
           {all.length === 0 && !isAll && (
             <p>
-              <button type="button" class="button" onClick={() => go({ all: true })}>Show those of all runs</button>
+              <button type="button" class="button" onClick={() => session.place.go({ all: true })}>
+                Show all runs
+              </button>
             </p>
           )}
         </State>
       ) : (
         <>
-          <p class={style["count"]} role="status">{found.length === all.length ? count(all.length, "sample") : `${figure(found.length)} of ${count(all.length, "sample")}`}</p>
+          <p class={style["count"]} role="status">
+            {result.length === all.length
+              ? count(all.length, "sample")
+              : `${figure(result.length)} of ${count(all.length, "sample")}`}
+          </p>
           <ol>
-            {found.slice(0, shown).map(({ item, owner }) => (
-              <BookmarkRow key={`${item.owner} ${item.name}`} item={item} owner={owner} now={kept.get(owner?.run ?? "")?.get(item.name)} hasRun={isAll} />
+            {result.slice(0, shown).map(({ item, owner }) => (
+              <BookmarkRow
+                key={`${item.owner} ${item.name}`}
+                item={item}
+                owner={owner}
+                now={kept.get(owner?.run ?? "")?.get(item.name)}
+                hasRun={isAll}
+              />
             ))}
           </ol>
-          {found.length > shown && (
+          {result.length > shown && (
             <p class={style["more"]}>
-              <button type="button" class="button" onClick={() => show(shown + PAGE)}>Show more</button>
+              <button type="button" class="button" onClick={() => show(shown + PAGE)}>
+                Show more
+              </button>
             </p>
           )}
         </>
@@ -95,10 +126,10 @@ export function BookmarksPage() {
 
 function Empty() {
   return (
-    <State title="Nothing is marked yet">
+    <State title="No bookmarks yet">
       <p>
-        Press <kbd>b</kbd> on a sample to bookmark it, or <kbd>n</kbd> to write a note. Both are found here, in every browser, and in Python:
-        {" "}<code>rolloupe.open(RUN).bookmarks()</code>.
+        Press <kbd>b</kbd> on a sample to bookmark it, or <kbd>n</kbd> to write a note. Both appear here, in every
+        browser, and in Python: <code>rolloupe.open(RUN).bookmarks()</code>.
       </p>
     </State>
   );

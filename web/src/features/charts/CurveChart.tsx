@@ -1,15 +1,15 @@
 /** The mean of something by step: raw line faint, smoothed line firm, spread as a band, a line at the current step. */
 
+import { useSession } from "../../state/useSession";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { shrinking, shrunk } from "../../lib/curves";
-import { count, finite, score } from "../../lib/numbers";
-import { sentence } from "../../lib/words";
-import { goNear } from "../../state/steps";
+import { shrinking, shrunk } from "../../lib/numbers/curves";
+import { count, finite, score } from "../../lib/numbers/numbers";
+import { sentence } from "../../lib/text/sentence";
 import { type Bounds, type Columns, type Curve, curvesOf, NO_BOUNDS } from "./curvesOf";
 import { inksOf, optionsOf } from "./options";
-import { useScheme } from "./useScheme";
+import { useScheme } from "../../ui/hooks/useScheme";
 import style from "./CurveChart.module.css";
 
 /** Steps that the smoothed line spans. */
@@ -30,14 +30,22 @@ interface Props {
 }
 
 export function CurveChart({ what, curve, colour, others, bounds = NO_BOUNDS, current, hover }: Props) {
+  const session = useSession();
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const scheme = useScheme();
   const drawn = others.map((one) => one.curve);
-  // oxlint-disable-next-line react/exhaustive-deps -- the runs that are drawn, one by one
-  const curves = useMemo(() => curvesOf(curve, SPAN, drawn, bounds), [curve, bounds.low, bounds.high, drawn.length, ...drawn]);
+  const curves = useMemo(
+    () => curvesOf(curve, SPAN, drawn, bounds),
+    // The runs that are drawn count one by one: their list is another each time.
+    // oxlint-disable-next-line react/exhaustive-deps
+    [curve, bounds.low, bounds.high, drawn.length, ...drawn],
+  );
   const digits = useMemo(() => shrinking(curves.slice(1)), [curves]);
-  const data = useMemo<Columns>(() => (digits === 0 ? curves : [curves[0], ...shrunk(curves.slice(1), digits)]), [curves, digits]);
+  const data = useMemo<Columns>(
+    () => (digits === 0 ? curves : [curves[0], ...shrunk(curves.slice(1), digits)]),
+    [curves, digits],
+  );
   const now = useRef({ current, data, digits });
   now.current = { current, data, digits };
   const colours = [colour, ...others.map((one) => one.colour)].join(" ");
@@ -49,14 +57,18 @@ export function CurveChart({ what, curve, colour, others, bounds = NO_BOUNDS, cu
     const made = new uPlot(
       optionsOf({
         width,
-        inks: inksOf(element, colour, others.map((one) => one.colour)),
+        inks: inksOf(
+          element,
+          colour,
+          others.map((one) => one.colour),
+        ),
         digits: () => now.current.digits,
         last: () => now.current.data[0].at(-1) ?? 0,
         current: () => now.current.current,
         hover: (index) => hover(index === null ? null : (now.current.data[0][index] ?? null)),
         open(index) {
           const step = now.current.data[0][index];
-          if (step !== undefined) goNear(step);
+          if (step !== undefined) session.steps.goNear(step);
         },
       }),
       data,
@@ -64,14 +76,16 @@ export function CurveChart({ what, curve, colour, others, bounds = NO_BOUNDS, cu
     );
     plot.current = made;
     const observer = new ResizeObserver(() => {
-      if (element.clientWidth > 0 && element.clientWidth !== made.width) made.setSize({ width: element.clientWidth, height: made.height });
+      if (element.clientWidth > 0 && element.clientWidth !== made.width)
+        made.setSize({ width: element.clientWidth, height: made.height });
     });
     observer.observe(element);
     return () => {
       observer.disconnect();
       made.destroy();
     };
-    // The chart is made anew when the colours change, as with another run over it; new data and another step only redraw it, below.
+    // The chart is made anew when the colours change, as with another run over it; new data and another step only
+    // redraw it, below.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [scheme, colours]);
 

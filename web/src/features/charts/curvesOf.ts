@@ -1,8 +1,11 @@
-/** The columns that a chart draws: step, mean, smoothed mean, the two edges of the band, and the smoothed means of other runs. */
+/**
+ * The columns that a chart draws: step, mean, smoothed mean, the two edges of the band, and the smoothed means of other
+ * runs.
+ */
 
 import type { StepsReply, WireNumber } from "../../api/types.gen";
-import { smoothed } from "../../lib/curves";
-import { finite } from "../../lib/numbers";
+import { smoothed } from "../../lib/numbers/curves";
+import { finite } from "../../lib/numbers/numbers";
 
 export type Column = (number | null | undefined)[];
 export type Columns = [number[], ...Column[]];
@@ -14,7 +17,11 @@ export interface Curve {
   std: readonly WireNumber[];
 }
 
-export const rewardOf = ({ steps, reward_mean, reward_std }: StepsReply): Curve => ({ steps, mean: reward_mean, std: reward_std });
+export const rewardOf = ({ steps, reward_mean, reward_std }: StepsReply): Curve => ({
+  steps,
+  mean: reward_mean,
+  std: reward_std,
+});
 
 /** The least and the greatest value that there is: a band of standard deviations reaches no further. */
 export interface Bounds {
@@ -25,17 +32,31 @@ export interface Bounds {
 export const NO_BOUNDS: Bounds = { low: -Infinity, high: Infinity };
 
 /** Bounds of what is known to lie between two numbers; a number that is not known bounds nothing. */
-export const boundsOf = (low: WireNumber | undefined, high: WireNumber | undefined): Bounds => ({ low: finite(low) ?? NO_BOUNDS.low, high: finite(high) ?? NO_BOUNDS.high });
+export const boundsOf = (low: WireNumber | undefined, high: WireNumber | undefined): Bounds => ({
+  low: finite(low) ?? NO_BOUNDS.low,
+  high: finite(high) ?? NO_BOUNDS.high,
+});
 
 /** Steps of one run that another has not are `undefined` in its columns: its line goes over them. */
-export function curvesOf({ steps, mean: means, std: stds }: Curve, span: number, others: readonly (Curve | null)[] = [], bounds: Bounds = NO_BOUNDS): Columns {
+export function curvesOf(
+  { steps, mean: means, std: stds }: Curve,
+  span: number,
+  others: readonly (Curve | null)[] = [],
+  bounds: Bounds = NO_BOUNDS,
+): Columns {
   const mean = means.map(finite);
   const std = stds.map(finite);
-  const edge = (sign: 1 | -1): Column => mean.map((value, i) => (value === null ? null : Math.min(bounds.high, Math.max(bounds.low, value + sign * (std[i] ?? 0)))));
+  const edge = (sign: 1 | -1): Column =>
+    mean.map((value, i) =>
+      value === null ? null : Math.min(bounds.high, Math.max(bounds.low, value + sign * (std[i] ?? 0))),
+    );
   const own = [mean, smoothed(steps, mean, span), edge(1), edge(-1)];
-  if (others.every((other) => other === null)) return [[...steps], ...own, ...others.map(() => steps.map(() => undefined))];
+  if (others.every((other) => other === null))
+    return [[...steps], ...own, ...others.map(() => steps.map(() => undefined))];
   const all = [...new Set([...steps, ...others.flatMap((other) => other?.steps ?? [])])].toSorted((a, b) => a - b);
-  const rest = others.map((other) => spread(all, other?.steps ?? [], smoothed(other?.steps ?? [], (other?.mean ?? []).map(finite), span)));
+  const rest = others.map((other) =>
+    spread(all, other?.steps ?? [], smoothed(other?.steps ?? [], (other?.mean ?? []).map(finite), span)),
+  );
   return [all, ...own.map((column) => spread(all, steps, column)), ...rest];
 }
 

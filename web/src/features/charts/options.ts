@@ -1,9 +1,9 @@
 /** How a small chart looks: three grid lines, quiet axes, the line at the current step. All colours are the tokens'. */
 
 import uPlot from "uplot";
-import { lonely, WHOLE_STEPS } from "../../lib/curves";
-import { figure } from "../../lib/numbers";
-import { roundTicks, stepTicks } from "../../lib/ticks";
+import { lonely, WHOLE_STEPS } from "../../lib/numbers/curves";
+import { figure } from "../../lib/numbers/numbers";
+import { roundTicks, stepTicks } from "../../lib/numbers/ticks";
 
 const HEIGHT_PX = 128;
 const AXIS_PX = 48;
@@ -71,14 +71,26 @@ export function optionsOf({ width, digits, last, inks, current, hover, open }: G
     },
     axes: [
       {
-        ...axis, grid: { show: false }, size: 22, gap: 6, incrs: [...WHOLE_STEPS],
+        ...axis,
+        grid: { show: false },
+        size: 22,
+        gap: 6,
+        incrs: [...WHOLE_STEPS],
         space(_, __, ___, ____, px) {
           roomPx = px;
           return 1;
         },
-        splits: (plot, _, low, high) => steps(plot, low, high, roomPx), values: (_, ticks) => ticks.map((tick) => String(tick)),
+        splits: (plot, _, low, high) => steps(plot, low, high, roomPx),
+        values: (_, ticks) => ticks.map((tick) => String(tick)),
       },
-      { ...axis, grid: { stroke: inks.grid, width: 1 }, size: AXIS_PX, gap: 4, splits: (_, __, low, high) => roundTicks(low, high), values: (_, ticks) => ticks.map((tick) => tickOf(tick, digits())) },
+      {
+        ...axis,
+        grid: { stroke: inks.grid, width: 1 },
+        size: AXIS_PX,
+        gap: 4,
+        splits: (_, __, low, high) => roundTicks(low, high),
+        values: (_, ticks) => ticks.map((tick) => tickOf(tick, digits())),
+      },
     ],
     series: [
       {},
@@ -86,10 +98,18 @@ export function optionsOf({ width, digits, last, inks, current, hover, open }: G
       { stroke: inks.line, width: 1.75, points: { show: true, filter: alone, fill: inks.line, size: 4 } },
       { stroke: "transparent", points: { show: false } },
       { stroke: "transparent", points: { show: false } },
-      ...inks.others.map((stroke) => ({ stroke, width: 1.5, points: { show: true, filter: alone, fill: stroke, size: 4 } })),
+      ...inks.others.map((stroke) => ({
+        stroke,
+        width: 1.5,
+        points: { show: true, filter: alone, fill: stroke, size: 4 },
+      })),
     ],
     bands: [{ series: [3, 4], fill: inks.band }],
-    hooks: { ready: [(plot) => plot.over.addEventListener("click", onClick(plot, open))], draw: [mark(inks.mark, current)], setCursor: [(plot) => hover(plot.cursor.idx ?? null)] },
+    hooks: {
+      ready: [(plot) => plot.over.addEventListener("click", onClick(plot, open))],
+      draw: [mark(inks.mark, current)],
+      setCursor: [(plot) => hover(plot.cursor.idx ?? null)],
+    },
   };
 }
 

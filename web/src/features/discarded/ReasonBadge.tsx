@@ -1,7 +1,7 @@
 /** Why samples were not trained on, in the trainer's own word. */
 
-import { harmless } from "../../lib/visible";
-import { Text } from "../../ui/Text";
+import { harmless } from "../../lib/text/invisible";
+import { Text } from "../../ui/text/Text";
 import style from "./Discarded.module.css";
 
 export function ReasonBadge({ reason }: { reason: string }) {

@@ -1,40 +1,51 @@
-/** Evaluations: how each came out by step, and how each problem fared. Training prompts that come again are here, too. */
+/**
+ * Evaluations: how each came out by step, and how each prompt fared. Training prompts that come again are here, too.
+ */
 
+import { useSession } from "../../state/useSession";
 import { getEvals } from "../../api";
 import type { EvalsReply } from "../../api/types.gen";
-import { score } from "../../lib/numbers";
-import { harmless } from "../../lib/visible";
-import { run } from "../../state/runs";
-import { Alone, Failure, Loading, State } from "../../ui/State";
-import { useLoaded } from "../../ui/useLoaded";
-import { ask, asked } from "./asked";
+import { score } from "../../lib/numbers/numbers";
+import { harmless } from "../../lib/text/invisible";
+import { Alone, Failure, Loading, State } from "../../ui/layout/EmptyState";
+import { useLoaded } from "../../ui/hooks/useLoaded";
+import { setEvalOptions, evalOption } from "./evalQuery";
 import { GridSection } from "./GridSection";
 import { AllScores } from "./Scores";
 import style from "./Evals.module.css";
 
 export function EvalsPage() {
-  const item = run.value;
-  const query = { metric: asked("metric"), bar: asked("bar"), k: asked("k") };
+  const session = useSession();
+  const item = session.run.now.value;
+  const query = { metric: evalOption(session, "metric"), bar: evalOption(session, "bar"), k: evalOption(session, "k") };
   const key = item === null ? null : [item.id, item.version, ...Object.values(query)].join("\n");
-  const found = useLoaded(key, () => getEvals(item?.id ?? "", query), item?.id);
-  const reply = found.value;
+  const loaded = useLoaded(key, () => getEvals(item?.id ?? "", query), item?.id);
+  const reply = loaded.value;
   if (item === null) return null;
-  if (found.error !== null) {
+  if (loaded.error !== null) {
     return (
       <main class={style["page"]} aria-label="Evals">
         <Controls reply={reply} />
-        <Failure error={found.error} what="The evaluations" again={found.again} />
+        <Failure error={loaded.error} what="The evaluations" again={loaded.again} />
       </main>
     );
   }
-  if (reply === null) return <Alone heading="Evals"><Loading /></Alone>;
-  const splits = [...reply.evals.map((one) => one.split), ...item.splits.flatMap(({ name }) => (name === "train" ? [name] : []))];
-  const split = splits.find((name) => name === asked("of")) ?? splits[0];
+  if (reply === null)
+    return (
+      <Alone heading="Evals">
+        <Loading />
+      </Alone>
+    );
+  const splits = [
+    ...reply.evals.map((one) => one.split),
+    ...item.splits.flatMap(({ name }) => (name === "train" ? [name] : [])),
+  ];
+  const split = splits.find((name) => name === evalOption(session, "of")) ?? splits[0];
   if (split === undefined) {
     return (
       <Alone heading="Evals">
-        <State title="No sample here yet">
-          <p>When the trainer writes evaluations, they appear here by themselves.</p>
+        <State title="No samples yet">
+          <p>Evaluations appear here when the trainer writes them.</p>
         </State>
       </Alone>
     );
@@ -44,7 +55,8 @@ export function EvalsPage() {
       <Controls reply={reply} />
       {reply.evals.length === 0 ? (
         <p class={style["none"]}>
-          This run holds no evaluation: no split of it is called <code>eval/…</code>. Below are the training prompts that came at several steps.
+          This run has no evaluation: none of its splits is named <code>eval/…</code>. Below are the training prompts
+          that occur at several steps.
         </p>
       ) : (
         <AllScores evals={reply.evals} />
@@ -56,36 +68,51 @@ export function EvalsPage() {
 
 /** What tells a right answer. */
 function Controls({ reply }: { reply: EvalsReply | null }) {
+  const session = useSession();
   const metrics = [...new Set(["reward", ...(reply?.evals.flatMap((one) => one.metrics) ?? [])])];
-  const chosen = asked("metric");
+  const chosen = evalOption(session, "metric");
   const bars = [...new Set(reply?.evals.map(({ bar }) => score(bar, "none")))];
   return (
     <header class={style["controls"]}>
       <h1>Evals</h1>
       <label>
         Right by
-        <select class="field" value={chosen} onChange={(event) => ask({ metric: event.currentTarget.value, bar: "" })}>
+        <select
+          class="field"
+          value={chosen}
+          onChange={(event) => setEvalOptions(session, { metric: event.currentTarget.value, bar: "" })}
+        >
           <option value="">what fits each</option>
-          {metrics.map((name) => <option key={name} value={name}>{harmless(name)}</option>)}
+          {metrics.map((name) => (
+            <option key={name} value={name}>
+              {harmless(name)}
+            </option>
+          ))}
         </select>
       </label>
-      <Typed label="from" name="bar" hint={bars.length === 1 ? (bars[0] ?? "") : "declared"} title="The value from which on an answer is right; empty: as it says below" />
-      <Typed label="k" name="k" hint="1, 2, 4, …" title="The values of k for pass@k and pass^k, separated by commas" />
+      <Typed
+        label="from"
+        name="bar"
+        hint={bars.length === 1 ? (bars[0] ?? "") : "declared"}
+        title="Minimum value that counts as correct (empty: the default below)"
+      />
+      <Typed label="k" name="k" hint="1, 2, 4, …" title="Values of k for pass@k and pass^k, separated by commas" />
     </header>
   );
 }
 
 /** A field whose value goes into the address when it is left, or with Enter. */
 function Typed({ label, name, hint, title }: { label: string; name: string; hint: string; title: string }) {
+  const session = useSession();
   const take = (value: string): void => {
-    if (value.trim() !== asked(name)) ask({ [name]: value.trim() });
+    if (value.trim() !== evalOption(session, name)) setEvalOptions(session, { [name]: value.trim() });
   };
   return (
     <label title={title}>
       {label}
       <input
         class={`field ${style["typed"]}`}
-        value={asked(name)}
+        value={evalOption(session, name)}
         placeholder={hint}
         inputMode={name === "bar" ? "decimal" : "text"}
         onChange={(event) => take(event.currentTarget.value)}

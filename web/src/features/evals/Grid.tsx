@@ -1,28 +1,28 @@
-/** Problems by steps. Only the cells on the screen are drawn; arrow keys walk through all of them. */
+/** Prompts by steps. Only the cells on the screen are drawn; arrow keys walk through all of them. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { ProblemRow } from "../../api/types.gen";
-import { commonOf, without } from "../../lib/alike";
-import { CELL_PX, columnsOn, labelEvery, markOf, moved, ROW_PX, said, type Span, type Spot } from "../../lib/grid";
-import { figure } from "../../lib/numbers";
-import { bare } from "../../lib/preview";
-import { Text } from "../../ui/Text";
-import { useEdges } from "../../ui/useEdges";
-import { useVirtual } from "../../ui/useVirtual";
-import { kindOf } from "./kinds";
+import type { PromptRow } from "../../api/types.gen";
+import { commonOf, without } from "../../lib/diff/commonWords";
+import { CELL_PX, columnsOn, labelEvery, markOf, moved, ROW_PX, said, type Span, type Spot } from "./gridCells";
+import { figure } from "../../lib/numbers/numbers";
+import { bare } from "../../lib/sample/preview";
+import { Text } from "../../ui/text/Text";
+import { useEdges } from "../../ui/hooks/useEdges";
+import { useVirtual } from "../../ui/hooks/useVirtual";
+import { kindOf } from "./outcomes";
 import style from "./Evals.module.css";
 
 interface Props {
   steps: readonly number[];
-  /** Problems whose common words no row repeats. */
-  alike: readonly ProblemRow[];
+  /** Prompts whose common words no row repeats. */
+  alike: readonly PromptRow[];
   total: number;
   /** Undefined while its page is on its way. */
-  rowAt: (row: number) => ProblemRow | undefined;
+  rowAt: (row: number) => PromptRow | undefined;
   need: (page: number) => void;
   page: number;
-  open: { problem: string; step: number } | null;
-  choose: (problem: string, step: number) => void;
+  open: { prompt: string; step: number } | null;
+  choose: (prompt: string, step: number) => void;
 }
 
 export function Grid({ steps, alike, total, rowAt, need, page, open, choose }: Props) {
@@ -39,7 +39,7 @@ export function Grid({ steps, alike, total, rowAt, need, page, open, choose }: P
   const virtual = useVirtual({ count: total, scroller, height: () => ROW_PX, shape: total });
   const rows = virtual.getVirtualItems();
   useEffect(() => {
-    for (const wanted of new Set(rows.map(({ index }) => Math.floor(index / page)))) need(wanted);
+    for (const target of new Set(rows.map(({ index }) => Math.floor(index / page)))) need(target);
   });
   const isAtEnd = useRef(true);
   useEffect(() => {
@@ -72,7 +72,7 @@ export function Grid({ steps, alike, total, rowAt, need, page, open, choose }: P
     const step = steps[at.column];
     if ((event.key === "Enter" || event.key === " ") && row !== undefined && step !== undefined) {
       event.preventDefault();
-      if ((row.n[at.column] ?? -1) >= 0) choose(row.problem, step);
+      if ((row.n[at.column] ?? -1) >= 0) choose(row.name, step);
       return;
     }
     const to = moved(event.key, at, total, steps.length);
@@ -87,7 +87,7 @@ export function Grid({ steps, alike, total, rowAt, need, page, open, choose }: P
     const step = to === null ? undefined : steps[to.column];
     if (to === null || row === undefined || step === undefined) return;
     stand(to);
-    if ((row.n[to.column] ?? -1) >= 0) choose(row.problem, step);
+    if ((row.n[to.column] ?? -1) >= 0) choose(row.name, step);
   };
   // The grid is entered at the cell where one stood, or, where that is not on the screen, at the nearest that is.
   const stop: Spot = {
@@ -105,13 +105,37 @@ export function Grid({ steps, alike, total, rowAt, need, page, open, choose }: P
   const common = commonOf(alike, ({ prompt }) => bare(prompt));
   const width = { width: `${steps.length * CELL_PX}px` };
   return (
-    <div class={style["scroller"]} ref={scroller} onKeyDown={onKeyDown} onClick={onClick} onScroll={(event) => (isAtEnd.current = atEnd(event.currentTarget))} onFocusCapture={onFocus} onBlurCapture={onBlur} role="presentation">
-      <div class={style["grid"]} role="grid" aria-label="Problems by step" aria-rowcount={total + 1} aria-colcount={steps.length + 1}>
+    <div
+      class={style["scroller"]}
+      ref={scroller}
+      onKeyDown={onKeyDown}
+      onClick={onClick}
+      onScroll={(event) => (isAtEnd.current = atEnd(event.currentTarget))}
+      onFocusCapture={onFocus}
+      onBlurCapture={onBlur}
+      role="presentation"
+    >
+      <div
+        class={style["grid"]}
+        role="grid"
+        aria-label="Prompts by step"
+        aria-rowcount={total + 1}
+        aria-colcount={steps.length + 1}
+      >
         <div class={style["head"]} role="row" aria-rowindex={1}>
-          <span class={style["corner"]} role="columnheader" aria-colindex={1}>problem</span>
+          <span class={style["corner"]} role="columnheader" aria-colindex={1}>
+            prompt
+          </span>
           <span class={style["cells"]} style={width} role="presentation">
             {drawn(columns).map((column) => (
-              <span key={column} role="columnheader" aria-colindex={column + 2} class={style["step"]} style={{ left: `${column * CELL_PX}px` }} aria-label={`step ${figure(steps[column])}`}>
+              <span
+                key={column}
+                role="columnheader"
+                aria-colindex={column + 2}
+                class={style["step"]}
+                style={{ left: `${column * CELL_PX}px` }}
+                aria-label={`step ${figure(steps[column])}`}
+              >
                 {column % every === (steps.length - 1) % every ? figure(steps[column]) : ""}
               </span>
             ))}
@@ -119,7 +143,18 @@ export function Grid({ steps, alike, total, rowAt, need, page, open, choose }: P
         </div>
         <div role="rowgroup" style={{ height: `${virtual.getTotalSize()}px` }} class={style["space"]}>
           {rows.map(({ index, start }) => (
-            <Row key={index} row={rowAt(index)} index={index} top={start} steps={steps} common={common} columns={columns} width={width} spot={stop} open={open} />
+            <Row
+              key={index}
+              row={rowAt(index)}
+              index={index}
+              top={start}
+              steps={steps}
+              common={common}
+              columns={columns}
+              width={width}
+              spot={stop}
+              open={open}
+            />
           ))}
         </div>
       </div>
@@ -128,7 +163,7 @@ export function Grid({ steps, alike, total, rowAt, need, page, open, choose }: P
 }
 
 interface RowProps {
-  row: ProblemRow | undefined;
+  row: PromptRow | undefined;
   index: number;
   top: number;
   steps: readonly number[];
@@ -141,17 +176,37 @@ interface RowProps {
 
 function Row({ row, index, top, steps, common, columns, width, spot, open }: RowProps) {
   return (
-    <div class={style["row"]} role="row" aria-rowindex={index + 2} aria-busy={row === undefined} style={{ transform: `translateY(${top}px)` }}>
-      <span class={style["problem"]} role="rowheader" aria-colindex={1} title={row?.prompt}>
-        <span class={style["prompt"]}>{row === undefined ? "…" : row.prompt.trim() === "" ? "(no prompt)" : <Text text={without(bare(row.prompt), common)} />}</span>
-        <small class={style[`word-${row?.verdict ?? ""}`]} title={row === undefined ? undefined : kindOf(row.verdict).meaning}>{row === undefined ? "" : kindOf(row.verdict).words}{row?.beat === false && " · below the reference"}</small>
+    <div
+      class={style["row"]}
+      role="row"
+      aria-rowindex={index + 2}
+      aria-busy={row === undefined}
+      style={{ transform: `translateY(${top}px)` }}
+    >
+      <span class={style["prompt-cell"]} role="rowheader" aria-colindex={1} title={row?.prompt}>
+        <span class={style["prompt"]}>
+          {row === undefined ? (
+            "…"
+          ) : row.prompt.trim() === "" ? (
+            "(no prompt)"
+          ) : (
+            <Text text={without(bare(row.prompt), common)} />
+          )}
+        </span>
+        <small
+          class={style[`word-${row?.verdict ?? ""}`]}
+          title={row === undefined ? undefined : kindOf(row.verdict).meaning}
+        >
+          {row === undefined ? "" : kindOf(row.verdict).words}
+          {row?.beat === false && " · below the reference"}
+        </small>
       </span>
       <span class={style["cells"]} style={width} role="presentation">
         {drawn(columns).map((column) => {
           const n = row?.n[column] ?? -1;
           const c = row?.c[column] ?? 0;
           const mark = row === undefined ? "absent" : markOf(n, c);
-          const isOpen = open !== null && row?.problem === open.problem && steps[column] === open.step;
+          const isOpen = open !== null && row?.name === open.prompt && steps[column] === open.step;
           const isSpot = spot.row === index && spot.column === column;
           return (
             <span
@@ -176,16 +231,18 @@ function Row({ row, index, top, steps, common, columns, width, spot, open }: Row
   );
 }
 
-const drawn = ({ first, stop }: Span): number[] => Array.from({ length: Math.max(0, stop - first) }, (_, i) => first + i);
+const drawn = ({ first, stop }: Span): number[] =>
+  Array.from({ length: Math.max(0, stop - first) }, (_, i) => first + i);
 
 function spotOf({ target }: Event): Spot | null {
   const cell = target instanceof Element ? target.closest<HTMLElement>('[role="gridcell"]') : null;
   return cell === null ? null : { row: Number(cell.dataset["row"]), column: Number(cell.dataset["column"]) };
 }
 
-const atEnd = ({ scrollLeft, clientWidth, scrollWidth }: HTMLElement): boolean => scrollLeft + clientWidth > scrollWidth - CELL_PX;
+const atEnd = ({ scrollLeft, clientWidth, scrollWidth }: HTMLElement): boolean =>
+  scrollLeft + clientWidth > scrollWidth - CELL_PX;
 
-/** Bring a column into view; the problems' own column covers the left of the grid. */
+/** Bring a column into view; the prompts' own column covers the left of the grid. */
 function intoView(scroller: HTMLElement | null, column: number): void {
   const own = scroller?.querySelector<HTMLElement>('[role="columnheader"]')?.offsetWidth ?? 0;
   if (scroller === null) return;

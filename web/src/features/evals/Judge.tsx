@@ -1,8 +1,8 @@
 /** By what a right answer is told, and why by that. */
 
 import type { WireNumber } from "../../api/types.gen";
-import { score } from "../../lib/numbers";
-import { Text } from "../../ui/Text";
+import { score } from "../../lib/numbers/numbers";
+import { Text } from "../../ui/text/Text";
 import style from "./Evals.module.css";
 
 interface Props {

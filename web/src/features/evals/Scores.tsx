@@ -1,12 +1,12 @@
 /** One evaluation by step: its score, and pass@k and pass^k, as lines and as a table. */
 
+import { useSession } from "../../state/useSession";
 import { useRef, useEffect } from "preact/hooks";
 import type { EvalItem, WireNumber } from "../../api/types.gen";
-import { line } from "../../lib/grid";
-import { count, figure, finite, score } from "../../lib/numbers";
-import { href, onLink } from "../../state/place";
-import { Text } from "../../ui/Text";
-import { useEdges } from "../../ui/useEdges";
+import { line } from "./gridCells";
+import { count, figure, finite, score } from "../../lib/numbers/numbers";
+import { Text } from "../../ui/text/Text";
+import { useEdges } from "../../ui/hooks/useEdges";
 import { Judge } from "./Judge";
 import style from "./Evals.module.css";
 
@@ -16,12 +16,15 @@ export function AllScores({ evals }: { evals: readonly EvalItem[] }) {
   useEdges(scroller);
   return (
     <div class={style["scores"]} ref={scroller}>
-      {evals.map((one) => <Scores key={one.split} of={one} />)}
+      {evals.map((one) => (
+        <Scores key={one.split} of={one} />
+      ))}
     </div>
   );
 }
 
 function Scores({ of }: { of: EvalItem }) {
+  const session = useSession();
   const { split, metric, ks, steps } = of;
   const scroller = useRef<HTMLDivElement>(null);
   useEdges(scroller);
@@ -32,49 +35,87 @@ function Scores({ of }: { of: EvalItem }) {
   const without = steps.reduce((sum, step) => sum + step.without, 0);
   return (
     <section class={style["eval"]} aria-label={split}>
-      <h2><Text text={split.replace(/^eval\//, "")} /></h2>
+      <h2>
+        <Text text={split.replace(/^eval\//, "")} />
+      </h2>
       <Judge of={of} />
       <Lines of={of} />
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- a region that scrolls is reached by keys */}
       <div class={style["tall"]} ref={scroller} tabIndex={0} role="region" aria-label={`${split} by step`}>
         <table class={style["table"]}>
           <thead>
             <tr>
               <th scope="col">step</th>
-              <th scope="col" title={`Mean ${metric}`}>score</th>
-              {ks.map((k) => <th key={k} scope="col" title={`The chance that at least one of ${k} answers is right`}>pass@{k}</th>)}
-              {several.map((k) => <th key={k} scope="col" title={`The chance that all of ${k} answers are right`}>pass^{k}</th>)}
-              <th scope="col">problems</th>
+              <th scope="col" title={`Mean ${metric}`}>
+                score
+              </th>
+              {ks.map((k) => (
+                <th key={k} scope="col" title={`Probability that at least one of ${k} answers is correct`}>
+                  pass@{k}
+                </th>
+              ))}
+              {several.map((k) => (
+                <th key={k} scope="col" title={`Probability that all ${k} answers are correct`}>
+                  pass^{k}
+                </th>
+              ))}
+              <th scope="col">prompts</th>
             </tr>
           </thead>
           <tbody>
             {steps.map((step) => (
               <tr key={step.step}>
                 <th scope="row">
-                  <a href={href({ page: "rollouts", discarded: false, split, step: step.step })} onClick={onLink({ page: "rollouts", discarded: false, split, step: step.step })}>{figure(step.step)}</a>
+                  <a
+                    href={session.place.href({ page: "rollouts", discarded: false, split, step: step.step })}
+                    onClick={session.place.onLink({ page: "rollouts", discarded: false, split, step: step.step })}
+                  >
+                    {figure(step.step)}
+                  </a>
                 </th>
                 <td>{score(step.score, "–")}</td>
-                {ks.map((k, i) => <Estimate key={k} value={step.pass_at[i] ?? null} held={step.problems_at[i] ?? 0} of={step.problems} k={k} />)}
+                {ks.map((k, i) => (
+                  <Estimate
+                    key={k}
+                    value={step.pass_at[i] ?? null}
+                    held={step.prompts_at[i] ?? 0}
+                    of={step.prompts}
+                    k={k}
+                  />
+                ))}
                 {several.map((k) => {
                   const i = ks.indexOf(k);
-                  return <Estimate key={k} value={step.pass_all[i] ?? null} held={step.problems_at[i] ?? 0} of={step.problems} k={k} />;
+                  return (
+                    <Estimate
+                      key={k}
+                      value={step.pass_all[i] ?? null}
+                      held={step.prompts_at[i] ?? 0}
+                      of={step.prompts}
+                      k={k}
+                    />
+                  );
                 })}
-                <td title={count(step.samples, "sample")}>{figure(step.problems)} <small>n {figure(step.samples)}</small></td>
+                <td title={count(step.samples, "sample")}>
+                  {figure(step.prompts)} <small>n {figure(step.samples)}</small>
+                </td>
               </tr>
             ))}
           </tbody>
         </table>
       </div>
-      {without > 0 && <p class="quiet">{count(without, "sample")} without a finite {metric}: in no number here</p>}
+      {without > 0 && (
+        <p class="quiet">
+          {count(without, "sample")} without a finite {metric}, not counted here
+        </p>
+      )}
     </section>
   );
 }
 
-/** A mean over those problems alone that have at least k answers. */
+/** A mean over those prompts alone that have at least k answers. */
 function Estimate({ value, held, of, k }: { value: WireNumber; held: number; of: number; k: number }) {
   const isPart = held < of && held > 0;
   return (
-    <td title={held < of ? `${figure(held)} of ${count(of, "problem")} have at least ${count(k, "answer")}` : undefined}>
+    <td title={held < of ? `${figure(held)} of ${count(of, "prompt")} have at least ${count(k, "answer")}` : undefined}>
       {score(value, "–")}
       {isPart && <sup>*</sup>}
     </td>
@@ -89,19 +130,44 @@ function Lines({ of: { ks, steps, split } }: { of: EvalItem }) {
   const k = ks[last] ?? 1;
   const lines = [
     { label: "pass@1", values: steps.map(({ right }) => finite(right)), kind: "one" },
-    ...(k > 1 ? [{ label: `pass@${k}`, values: steps.map(({ pass_at }) => finite(pass_at[last])), kind: "some" }, { label: `pass^${k}`, values: steps.map(({ pass_all }) => finite(pass_all[last])), kind: "every" }] : []),
+    ...(k > 1
+      ? [
+          { label: `pass@${k}`, values: steps.map(({ pass_at }) => finite(pass_at[last])), kind: "some" },
+          { label: `pass^${k}`, values: steps.map(({ pass_all }) => finite(pass_all[last])), kind: "every" },
+        ]
+      : []),
   ];
   return (
     <figure class={style["lines"]}>
-      <small class={style["axis"]} aria-hidden="true"><span>1</span><span>0</span></small>
-      <svg viewBox="0 -0.04 1 1.08" preserveAspectRatio="none" role="img" aria-label={`${lines.map(({ label }) => label).join(", ")} of ${split} by step, from 0 to 1; the numbers are in the table`}>
-        {[0, 0.5, 1].map((y) => <path key={y} class={style["rule"]} d={`M0 ${y}H1`} />)}
-        {lines.map(({ label, values, kind }) => <path key={label} class={style[kind]} d={line(values, at)} />)}
+      <small class={style["axis"]} aria-hidden="true">
+        <span>1</span>
+        <span>0</span>
+      </small>
+      <svg
+        viewBox="0 -0.04 1 1.08"
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`${lines.map(({ label }) => label).join(", ")} of ${split} by step, from 0 to 1; the table lists the numbers`}
+      >
+        {[0, 0.5, 1].map((y) => (
+          <path key={y} class={style["rule"]} d={`M0 ${y}H1`} />
+        ))}
+        {lines.map(({ label, values, kind }) => (
+          <path key={label} class={style[kind]} d={line(values, at)} />
+        ))}
       </svg>
-      {at.length > 1 && <small class={style["steps"]} aria-hidden="true"><span>{figure(at[0] ?? 0)}</span><span>step</span><span>{figure(at.at(-1) ?? 0)}</span></small>}
+      {at.length > 1 && (
+        <small class={style["steps"]} aria-hidden="true">
+          <span>{figure(at[0] ?? 0)}</span>
+          <span>step</span>
+          <span>{figure(at.at(-1) ?? 0)}</span>
+        </small>
+      )}
       <figcaption>
         {lines.map(({ label, values, kind }) => (
-          <span key={label}><i class={style[kind]} /> {label} <b>{score(values.at(-1) ?? null, "–")}</b></span>
+          <span key={label}>
+            <i class={style[kind]} /> {label} <b>{score(values.at(-1) ?? null, "–")}</b>
+          </span>
         ))}
       </figcaption>
     </figure>

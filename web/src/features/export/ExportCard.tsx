@@ -1,24 +1,24 @@
 /** Taking samples out of the page: as a file, or as the Python call that gives the same. */
 
+import { useSession } from "../../state/useSession";
 import { useState } from "preact/hooks";
-import { inWords } from "../../lib/python";
+import { inWords } from "../../lib/address/python";
 import { nameOf } from "../../state/marks";
-import { run } from "../../state/runs";
-import { Copy } from "../../ui/Copy";
-import { Dialog } from "../../ui/Dialog";
-import { Segments } from "../../ui/Segments";
-import { callOf, exportOpen, fileOf, type Kind, type Of, selection } from "./exporting";
+import { Copy } from "../../ui/controls/Copy";
+import { Dialog } from "../../ui/overlay/Dialog";
+import { Segments } from "../../ui/controls/Segments";
+import { callOf, exportOpen, fileOf, type Kind, type Of, selectionNow } from "./exporting";
 import style from "./ExportCard.module.css";
 
 const KINDS = [
-  { value: "jsonl", label: "JSON lines", title: "An object a line, for jq and for programs" },
+  { value: "jsonl", label: "JSON lines", title: "One object per line, for jq and programs" },
   { value: "parquet", label: "Parquet", title: "Columns with types, for pandas, polars and DuckDB" },
-  { value: "csv", label: "CSV", title: "For spreadsheets; what would be a formula there gets an apostrophe" },
+  { value: "csv", label: "CSV", title: "For spreadsheets; an apostrophe protects what looks like a formula" },
 ] as const;
 
 const TEXTS = [
   { value: "whole", label: "Whole", title: "Prompt and response, read from the run's files" },
-  { value: "start", label: "Their starts", title: "As lists show them: much quicker for many samples" },
+  { value: "start", label: "Their starts", title: "As in lists: much faster for many samples" },
 ] as const;
 
 const close = (): void => {
@@ -26,25 +26,27 @@ const close = (): void => {
 };
 
 export function ExportCard() {
+  const session = useSession();
   const of = exportOpen.value;
   return (
-    <Dialog label="Export" isOpen={of !== null && run.value !== null} close={close}>
+    <Dialog label="Export" isOpen={of !== null && session.run.now.value !== null} close={close}>
       {of !== null && <Card of={of} />}
     </Dialog>
   );
 }
 
 function Card({ of }: { of: Of }) {
+  const session = useSession();
   const [kind, setKind] = useState<Kind>("jsonl");
   const [texts, setTexts] = useState<"whole" | "start">("whole");
-  const item = run.value;
+  const item = session.run.now.value;
   if (item === null) return null;
   return (
     <div class={style["card"]}>
-      <h2>Export {of === "bookmarks" ? "what is marked" : "the samples of the list"}</h2>
+      <h2>Export {of === "bookmarks" ? "bookmarks and notes" : "the samples of the list"}</h2>
       <p class="quiet">
         {nameOf(item)}
-        {of === "samples" && ` · ${inWords(selection.value)}`}
+        {of === "samples" && ` · ${inWords(selectionNow(session))}`}
       </p>
       <div class={style["line"]}>
         <span>As</span>
@@ -55,15 +57,17 @@ function Card({ of }: { of: Of }) {
         <Segments label="Texts" options={TEXTS} value={texts} choose={setTexts} />
       </div>
       <p>
-        <a class="button first" href={fileOf(of, kind, texts === "whole")} download onClick={close}>
+        <a class="button first" href={fileOf(session, of, kind, texts === "whole")} download onClick={close}>
           Download
         </a>
       </p>
       <h3>The same in Python</h3>
-      <pre class={style["code"]}>{callOf(of)}</pre>
+      <pre class={style["code"]}>{callOf(session, of)}</pre>
       <p class={style["foot"]}>
-        <Copy text={() => callOf(of)} what="the Python call" />
-        <button type="button" class="action" onClick={close}>Close</button>
+        <Copy text={() => callOf(session, of)} what="the Python call" />
+        <button type="button" class="action" onClick={close}>
+          Close
+        </button>
       </p>
     </div>
   );

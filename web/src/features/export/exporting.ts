@@ -1,12 +1,10 @@
 /** What is to be taken out of the page, and the address of its file. */
 
-import { computed, signal } from "@preact/signals";
+import type { Session } from "../../state/session";
+import { signal } from "@preact/signals";
 import { exportAddress } from "../../api";
-import { bookmarksCall, samplesCall, type Selection } from "../../lib/python";
-import { columnOf } from "../../state/columns";
-import { scope } from "../../state/list";
-import { queryOf } from "../../state/listing";
-import { run } from "../../state/runs";
+import { bookmarksCall, samplesCall, type Selection } from "../../lib/address/python";
+import { queryOf } from "../../state/list/loadList";
 
 export type Of = "samples" | "bookmarks";
 export type Kind = "jsonl" | "parquet" | "csv";
@@ -15,23 +13,22 @@ export type Kind = "jsonl" | "parquet" | "csv";
 export const exportOpen = signal<Of | null>(null);
 
 /** The samples of the list as it is asked for: what the file and the Python call are of. */
-export const selection = computed<Selection>(() => {
-  const of = scope.value;
+export function selectionNow(session: Session): Selection {
+  const of = session.list.scope.value;
   if (of === null) return {};
   const { column: _, ...query } = queryOf(of);
   return query;
-});
-
-/** Lists are sorted by length, Python by a column. */
-function columnFor(sort: string | undefined): string | undefined {
-  if (sort !== "length" || columnOf(sort) !== null) return sort;
-  return columnOf("response_tokens") === null ? "response_chars" : "response_tokens";
 }
 
-export const callOf = (of: Of): string =>
-  of === "bookmarks" ? bookmarksCall(run.value?.path ?? "") : samplesCall(run.value?.path ?? "", { ...selection.value, sort: columnFor(selection.value.sort) });
+export const callOf = (session: Session, of: Of): string =>
+  of === "bookmarks"
+    ? bookmarksCall(session.run.now.value?.path ?? "")
+    : samplesCall(session.run.now.value?.path ?? "", selectionNow(session));
 
-export function fileOf(of: Of, to: Kind, isWhole: boolean): string {
+export function fileOf(session: Session, of: Of, to: Kind, isWhole: boolean): string {
   const texts = isWhole ? "whole" : "start";
-  return exportAddress(run.value?.id ?? "", of === "bookmarks" ? { to, texts, of } : { to, texts, ...selection.value });
+  return exportAddress(
+    session.run.now.value?.id ?? "",
+    of === "bookmarks" ? { to, texts, of } : { to, texts, ...selectionNow(session) },
+  );
 }

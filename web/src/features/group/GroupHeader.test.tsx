@@ -1,47 +1,89 @@
+import { createSession } from "../../state/session";
 import { expect, it, vi } from "vitest";
 import * as api from "../../api";
 import type { RunItem, SameStep } from "../../api/types.gen";
-import { START } from "../../lib/address";
-import { members } from "../../state/group";
-import { place } from "../../state/place";
+import { START } from "../../lib/address/address";
 import { runs } from "../../state/runs";
-import { drawn, item, settled } from "../../testing";
+import { drawn, settled } from "../../testing/page";
+import { item } from "../../testing/records";
 import { GroupHeader } from "./GroupHeader";
 import { SamePrompt } from "./SamePrompt";
+
+const session = createSession();
 
 vi.mock(import("../../api"), async (original) => ({ ...(await original()), getSame: vi.fn<typeof api.getSame>() }));
 
 runs.value = [{ id: "r", name: "r", version: "1", splits: [{ name: "train" }] } as RunItem];
-place.value = { ...START, page: "rollouts", view: "group", run: "r", split: "train", step: 1, sample: "train/1/0/0" };
+session.place.now.value = {
+  ...START,
+  page: "rollouts",
+  view: "group",
+  run: "r",
+  split: "train",
+  step: 1,
+  sample: "train/1/0/0",
+};
 
 it("says of which samples the figures are, where the group has more of them", async () => {
-  const reply = { run: "r", split: "train", version: "1", total: 2, of: 2, offset: 0, stamp: 1, columns: [], samples: [item(0), item(1)] };
-  members.value = reply;
-  const host = await drawn(<GroupHeader />);
+  const reply = {
+    run: "r",
+    split: "train",
+    version: "1",
+    total: 2,
+    of: 2,
+    offset: 0,
+    stamp: 1,
+    pending: 0,
+    columns: [],
+    samples: [item(0), item(1)],
+  };
+  session.group.members.value = reply;
+  const host = await drawn(<GroupHeader />, session);
   expect(host.textContent).not.toContain("Of the first");
-  members.value = { ...reply, total: 100_000 };
+  session.group.members.value = { ...reply, total: 100_000 };
   await settled();
   expect(host.textContent).toMatch(/Group of 100,000.*Of the first2/);
 });
 
 it("has the means of what was trained on, and says how many samples more were discarded", async () => {
   const gone = { discarded: "max_async", reward: 9, response_tokens: 990 };
-  const reply = { run: "r", split: "train", version: "1", total: 4, of: 4, offset: 0, stamp: 1, columns: [], samples: [item(0), item(1), item(2, gone), item(3, gone)] };
-  members.value = reply;
-  const host = await drawn(<GroupHeader />);
-  expect(host.querySelector("dl")?.textContent).toBe("Reward0.500±0.500 · 0.00 to 1.00(+2 discarded)Response tokens1110 to 11completed4");
+  const reply = {
+    run: "r",
+    split: "train",
+    version: "1",
+    total: 4,
+    of: 4,
+    offset: 0,
+    stamp: 1,
+    pending: 0,
+    columns: [],
+    samples: [item(0), item(1), item(2, gone), item(3, gone)],
+  };
+  session.group.members.value = reply;
+  const host = await drawn(<GroupHeader />, session);
+  expect(host.querySelector("dl")?.textContent).toBe(
+    "Reward0.500±0.500 · 0.00 to 1.00(+2 discarded)Response tokens1110 to 11completed4",
+  );
   expect(host.querySelector('dd[title="not trained on: max_async"]')).not.toBeNull();
-  members.value = { ...reply, total: 2, samples: [item(0, gone), item(1, gone)] };
+  session.group.members.value = { ...reply, total: 2, samples: [item(0, gone), item(1, gone)] };
   await settled();
   expect(host.querySelector("dl")?.textContent).toMatch(/^Reward9\.00.*discarded2$/);
 });
 
 it("says that a prompt has more steps than are told", async () => {
   const steps = [1, 2].map((step): SameStep => ({
-    split: "train", step, id: `train/${step}/0/0`, groups: 1, samples: 1, discarded: 0, reward_mean: 1, reward_std: 0, response_tokens: 1,
+    split: "train",
+    step,
+    id: `train/${step}/0/0`,
+    groups: 1,
+    samples: 1,
+    discarded: 0,
+    reward_mean: 1,
+    reward_std: 0,
+    response_tokens: 1,
   }));
-  vi.mocked(api.getSame).mockResolvedValue({ run: "r", problem: "p", steps, is_cut: true });
-  const host = await drawn(<SamePrompt />);
+  vi.mocked(api.getSame).mockResolvedValue({ run: "r", prompt: "p", steps, is_cut: true });
+  const host = await drawn(<SamePrompt />, session);
   await settled();
   expect(host.textContent).toContain("the first 2 steps");
 });

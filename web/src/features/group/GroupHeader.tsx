@@ -1,15 +1,13 @@
 /** What stands above a group: which it is, how to look at it, what it is compared with, and its figures. */
 
+import { useSession } from "../../state/useSession";
 import type { SampleItemView } from "../../api/types.gen";
-import { count, figure, finite, score } from "../../lib/numbers";
-import { inkOf } from "../../lib/scales";
-import { scale } from "../../state/columns";
-import { answers, groupId, isShown, members, membersHere } from "../../state/group";
-import { field, go } from "../../state/place";
-import { copyLink } from "../../ui/link";
-import { Segments } from "../../ui/Segments";
-import { VIEWS } from "../sample/views";
-import { nameOf } from "./names";
+import { count, figure, finite, score } from "../../lib/numbers/numbers";
+import { inkOf } from "../../lib/colour/scales";
+import { copyLink } from "../../ui/controls/link";
+import { Segments } from "../../ui/controls/Segments";
+import { VIEWS } from "../sample";
+import { nameOf } from "./sampleNames";
 import style from "./GroupHeader.module.css";
 
 const WAYS = [
@@ -19,35 +17,47 @@ const WAYS = [
 ] as const;
 
 export function GroupHeader() {
-  const view = field.view.value;
-  const isTable = field.isTable.value;
-  const isDiff = field.isDiff.value;
-  const items = membersHere.value;
+  const session = useSession();
+  const view = session.place.field.view.value;
+  const isTable = session.place.field.isTable.value;
+  const isDiff = session.place.field.isDiff.value;
+  const items = session.group.membersHere.value;
   const way = isTable ? "table" : isDiff ? "diff" : "columns";
   return (
     <header class={style["header"]}>
       <div class={style["first"]}>
-        <h1>Group{items.length > 0 && ` of ${figure(members.value?.total ?? items.length)}`}</h1>
-        <span class={style["id"]}>{groupId.value}</span>
+        <h1>Group{items.length > 0 && ` of ${figure(session.group.members.value?.total ?? items.length)}`}</h1>
+        <span class={style["id"]}>{session.group.groupId.value}</span>
         <span class={style["tools"]}>
-          <Segments label="Group as" options={WAYS} value={way} choose={(next) => go({ isTable: next === "table", isDiff: next === "diff" })} />
-          <button type="button" class="action" aria-label="Copy link to this group" onClick={() => void copyLink()}>
+          <Segments
+            label="Group as"
+            options={WAYS}
+            value={way}
+            choose={(next) => session.place.go({ isTable: next === "table", isDiff: next === "diff" })}
+          />
+          <button
+            type="button"
+            class="action"
+            aria-label="Copy link to this group"
+            onClick={() => void copyLink(session)}
+          >
             Copy link
           </button>
-          <Segments label="View" options={VIEWS} value={view} choose={(next) => go({ view: next })} />
+          <Segments label="View" options={VIEWS} value={view} choose={(next) => session.place.go({ view: next })} />
         </span>
       </div>
-      <Figures items={items} total={members.value?.total ?? 0} />
+      <Figures items={items} total={session.group.members.value?.total ?? 0} />
       {!isTable && <Against items={items} />}
     </header>
   );
 }
 
 /**
- * Sums over the group, as far as it is here: of reward with deviation and range, of lengths, of how many ended how. As in
- * the list, means are of what was trained on, and of what was discarded only where that is all of the group.
+ * Sums over the group, as far as it is here: of reward with deviation and range, of lengths, of how many ended how. As
+ * in the list, means are of what was trained on, and of what was discarded only where that is all of the group.
  */
 function Figures({ items, total }: { items: readonly SampleItemView[]; total: number }) {
+  const session = useSession();
   const trained = items.filter(({ discarded }) => discarded === "");
   const counted = trained.length > 0 ? trained : items;
   const rewards = counted.flatMap(({ reward }) => finite(reward) ?? []);
@@ -62,7 +72,7 @@ function Figures({ items, total }: { items: readonly SampleItemView[]; total: nu
   return (
     <dl class={style["figures"]}>
       {items.length > 0 && items.length < total && (
-        <div title="The figures are of these; the list has all samples">
+        <div title="The figures cover these samples; the list has all">
           <dt>Of the first</dt>
           <dd>{figure(items.length)}</dd>
         </div>
@@ -70,19 +80,27 @@ function Figures({ items, total }: { items: readonly SampleItemView[]; total: nu
       {mean !== null && (
         <div title={`over ${count(rewards.length, "finite reward")}${isBeside ? " of what was trained on" : ""}`}>
           <dt>Reward</dt>
-          <dd style={{ color: inkOf(scale("reward"), mean) }}>{score(mean)}</dd>
-          <dd class={style["more"]}>±{score(deviation(rewards, mean))} · {score(Math.min(...rewards))} to {score(Math.max(...rewards))}</dd>
-          {isBeside && <dd class={style["warn"]} title={reasons}>(+{figure(gone.length)} discarded)</dd>}
+          <dd style={{ color: inkOf(session.columns.scale("reward"), mean) }}>{score(mean)}</dd>
+          <dd class={style["more"]}>
+            ±{score(deviation(rewards, mean))} · {score(Math.min(...rewards))} to {score(Math.max(...rewards))}
+          </dd>
+          {isBeside && (
+            <dd class={style["warn"]} title={reasons}>
+              (+{figure(gone.length)} discarded)
+            </dd>
+          )}
         </div>
       )}
       <Length name="Response tokens" values={tokens} />
       {tokens.length === 0 && <Length name="Characters" values={chars} />}
-      {[...status].filter(([name]) => name !== "unknown").map(([name, many]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd class={name === "completed" ? undefined : style["warn"]}>{figure(many)}</dd>
-        </div>
-      ))}
+      {[...status]
+        .filter(([name]) => name !== "unknown")
+        .map(([name, many]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd class={name === "completed" ? undefined : style["warn"]}>{figure(many)}</dd>
+          </div>
+        ))}
       {gone.length > 0 && !isBeside && (
         <div title={reasons}>
           <dt>discarded</dt>
@@ -100,39 +118,63 @@ function Length({ name, values }: { name: string; values: readonly number[] }) {
     <div>
       <dt>{name}</dt>
       <dd>{figure(Math.round(mean))}</dd>
-      {values.length > 1 && <dd class={style["more"]}>{figure(Math.min(...values))} to {figure(Math.max(...values))}</dd>}
+      {values.length > 1 && (
+        <dd class={style["more"]}>
+          {figure(Math.min(...values))} to {figure(Math.max(...values))}
+        </dd>
+      )}
     </div>
   );
 }
 
 /** Which sample the others are compared with. */
 function Against({ items }: { items: readonly SampleItemView[] }) {
-  const reply = isShown.value ? answers.value : null;
-  const isDiff = field.isDiff.value;
-  const only = field.only.value;
-  const sample = field.sample.value;
+  const session = useSession();
+  const reply = session.group.isShown.value ? session.group.answers.value : null;
+  const isDiff = session.place.field.isDiff.value;
+  const only = session.place.field.only.value;
+  const sample = session.place.field.sample.value;
   if (items.length < 2 || reply === null) return null;
   const best = items.findIndex(({ id }) => id === reply.best);
-  const named = (item: SampleItemView, i: number): string => `${nameOf(items, item.id)} · reward ${score(item.reward, "none")}${i === best ? " · the best" : ""}`;
+  const named = (item: SampleItemView, i: number): string =>
+    `${nameOf(items, item.id)} · reward ${score(item.reward, "none")}${i === best ? " · the best" : ""}`;
   return (
     <p class={style["against"]}>
       <label>
         {isDiff ? "Words that differ between" : "Compared with"}{" "}
-        <select class="field" value={reply.against} onChange={(event) => go({ against: event.currentTarget.value === reply.best ? null : event.currentTarget.value })}>
-          {items.map((item, i) => <option key={item.id} value={item.id}>{named(item, i)}</option>)}
+        <select
+          class="field"
+          value={reply.against}
+          onChange={(event) =>
+            session.place.go({ against: event.currentTarget.value === reply.best ? null : event.currentTarget.value })
+          }
+        >
+          {items.map((item, i) => (
+            <option key={item.id} value={item.id}>
+              {named(item, i)}
+            </option>
+          ))}
         </select>
       </label>
       {isDiff && (
         <label>
           and{" "}
-          <select class="field" value={sample ?? ""} onChange={(event) => go({ sample: event.currentTarget.value })}>
-            {items.map((item, i) => <option key={item.id} value={item.id}>{named(item, i)}</option>)}
+          <select
+            class="field"
+            value={sample ?? ""}
+            onChange={(event) => session.place.go({ sample: event.currentTarget.value })}
+          >
+            {items.map((item, i) => (
+              <option key={item.id} value={item.id}>
+                {named(item, i)}
+              </option>
+            ))}
           </select>
         </label>
       )}
       {!isDiff && only.length > 0 && (
-        <button type="button" class="action strong" onClick={() => go({ only: [] })}>
-          {figure(only.length)} chosen: show all {figure(members.value?.total ?? 0)}
+        <button type="button" class="action strong" onClick={() => session.place.go({ only: [] })}>
+          {figure(only.length)} chosen: show all {figure(session.group.members.value?.total ?? 0)}
         </button>
       )}
     </p>

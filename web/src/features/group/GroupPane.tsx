@@ -1,28 +1,36 @@
 /** The middle pane over a group: its samples side by side, as a table, or two of them word by word. */
 
-import { again, answers, answersError, groupId, isShown } from "../../state/group";
-import { field } from "../../state/place";
-import { Failure, Missing, State } from "../../ui/State";
-import { Columns } from "./Columns";
-import { Difference } from "./Difference";
+import { useSession } from "../../state/useSession";
+import { Failure, Missing, State } from "../../ui/layout/EmptyState";
+import { Columns } from "./columns/Columns";
+import { Difference } from "./columns/Difference";
 import { GroupHeader } from "./GroupHeader";
-import { GroupTable } from "./GroupTable";
+import { GroupTable } from "./table/GroupTable";
 import { MemberNav } from "./MemberNav";
 import { Gist, Prompt } from "./Prompt";
 import { SamePrompt } from "./SamePrompt";
 import style from "./GroupPane.module.css";
 
 export function GroupPane() {
-  const isTable = field.isTable.value;
-  const isDiff = field.isDiff.value;
-  const reply = isShown.value ? answers.value : null;
-  const isFailed = answersError.value !== null && reply === null;
-  const group = groupId.value;
+  const session = useSession();
+  const isTable = session.place.field.isTable.value;
+  const isDiff = session.place.field.isDiff.value;
+  const reply = session.group.isShown.value ? session.group.answers.value : null;
+  const isFailed = session.group.answersError.value !== null && reply === null;
+  const group = session.group.groupId.value;
   return (
-    <main class={style["pane"]} aria-label="Group" aria-busy={reply === null && !isTable && !isFailed && group !== null}>
+    <main
+      class={style["pane"]}
+      aria-label="Group"
+      aria-busy={reply === null && !isTable && !isFailed && group !== null}
+    >
       <div class={style["body"]}>
         <GroupHeader />
-        {group === null && <State title="No group is looked at"><p>Choose a sample in the list.</p></State>}
+        {group === null && (
+          <State title="No group is open">
+            <p>Choose a sample in the list.</p>
+          </State>
+        )}
         {group !== null && (
           <>
             <div class={style["above"]}>
@@ -30,9 +38,19 @@ export function GroupPane() {
               <SamePrompt />
             </div>
             {isTable && <GroupTable key={group} />}
-            {!isTable && isFailed && answersError.value !== null && <Failure error={answersError.value} what="The answers of this group" again={again} />}
-            {!isTable && reply !== null && answersError.value !== null && <Missing error={answersError.value} again={again} />}
-            {!isTable && reply !== null && (isDiff ? <Difference reply={reply} /> : <Columns key={group} reply={reply} />)}
+            {!isTable && isFailed && session.group.answersError.value !== null && (
+              <Failure
+                error={session.group.answersError.value}
+                what="The answers of this group"
+                again={session.group.again}
+              />
+            )}
+            {!isTable && reply !== null && session.group.answersError.value !== null && (
+              <Missing error={session.group.answersError.value} again={session.group.again} />
+            )}
+            {!isTable &&
+              reply !== null &&
+              (isDiff ? <Difference reply={reply} /> : <Columns key={group} reply={reply} />)}
           </>
         )}
       </div>

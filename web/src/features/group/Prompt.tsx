@@ -1,29 +1,33 @@
 /** What was asked, above the answers: one line of it, and all on demand; and the golden answer. */
 
+import { useSession } from "../../state/useSession";
 import { useState } from "preact/hooks";
 import type { MembersReply } from "../../api/types.gen";
-import { count } from "../../lib/numbers";
-import { opening } from "../../lib/parts";
-import { membersHere } from "../../state/group";
-import { href, onLink } from "../../state/place";
-import { Rich } from "../../ui/Rich";
-import { Text } from "../../ui/Text";
-import { Turns } from "./Pieces";
+import { count } from "../../lib/numbers/numbers";
+import { opening } from "../../lib/sample/parts";
+import { Rich } from "../../ui/text/Rich";
+import { Text } from "../../ui/text/Text";
+import { Turns } from "./columns/Pieces";
 import style from "./Prompt.module.css";
 
 const OPENING_CHARS = 200;
 
 /** As much of the prompt as the list knows, until the answers are here. */
 export function Gist() {
-  const [first] = membersHere.value;
+  const session = useSession();
+  const [first] = session.group.membersHere.value;
   return (
     <p class={style["short"]}>
-      <b>Prompt</b> <span class={style["gist"]}><Text text={first?.prompt ?? "…"} /></span>
+      <b>Prompt</b>{" "}
+      <span class={style["gist"]}>
+        <Text text={first?.prompt ?? "…"} />
+      </span>
     </p>
   );
 }
 
 export function Prompt({ reply }: { reply: MembersReply }) {
+  const session = useSession();
   const [isOpen, open] = useState(false);
   const sent = reply.prompt.reduce((sum, { own }) => sum + own.length, 0);
   const asked = reply.prompt.findLast(({ kind, own }) => kind !== "marker" && own.trim() !== "");
@@ -32,18 +36,31 @@ export function Prompt({ reply }: { reply: MembersReply }) {
     <>
       <details class={style["prompt"]} onToggle={(event) => open(event.currentTarget.open)}>
         <summary>
-          <b>Prompt</b> {!isOpen && <span class={style["gist"]}><Text text={asked === undefined ? "(none)" : opening(asked.own, OPENING_CHARS)} /></span>}
+          <b>Prompt</b>{" "}
+          {!isOpen && (
+            <span class={style["gist"]}>
+              <Text text={asked === undefined ? "(none)" : opening(asked.own, OPENING_CHARS)} />
+            </span>
+          )}
         </summary>
         {isOpen && (
           <div class={style["text"]}>
             <Turns pieces={reply.prompt} renderPiece={(piece) => <Rich text={piece.own} />} />
-            {sent < reply.prompt_chars && <a href={href(alone)} onClick={onLink(alone)}>{`… ${count(reply.prompt_chars - sent, "character")} more: read the sample`}</a>}
+            {sent < reply.prompt_chars && (
+              <a
+                href={session.place.href(alone)}
+                onClick={session.place.onLink(alone)}
+              >{`… ${count(reply.prompt_chars - sent, "character")} more: read the sample`}</a>
+            )}
           </div>
         )}
       </details>
       {reply.label !== "" && (
         <p class={style["golden"]}>
-          <b>Golden</b> <span><Text text={reply.label.slice(0, 2000)} /></span>
+          <b>Golden</b>{" "}
+          <span>
+            <Text text={reply.label.slice(0, 2000)} />
+          </span>
         </p>
       )}
     </>

@@ -1,20 +1,18 @@
 /** The same prompt at other steps, and in other runs: how answers to it changed through training. */
 
+import { useSession } from "../../state/useSession";
+import type { Session } from "../../state/session";
 import { signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type ApiError, getSame, getSameIn } from "../../api";
 import type { SameReply, SameStep } from "../../api/types.gen";
-import { scopeOf } from "../../lib/address";
-import { count, exact, figure, finite, score } from "../../lib/numbers";
-import { cellColour, placeIn } from "../../lib/scales";
-import { scale } from "../../state/columns";
-import { groupId } from "../../state/group";
+import { scopeOf } from "../../lib/address/address";
+import { count, exact, figure, finite, score } from "../../lib/numbers/numbers";
+import { cellColour, placeIn } from "../../lib/colour/scales";
 import { nameOf } from "../../state/marks";
-import { field, href, onLink } from "../../state/place";
-import { run, runs } from "../../state/runs";
-import { asApiError } from "../../state/session";
-import { steps } from "../../state/steps";
-import { useLoaded } from "../../ui/useLoaded";
+import { runs } from "../../state/runs";
+import { asApiError } from "../../state/browser/login";
+import { useLoaded } from "../../ui/hooks/useLoaded";
 import style from "./SamePrompt.module.css";
 
 /** More bars than these side by side are not looked at: those around the step that is shown. */
@@ -27,21 +25,27 @@ const BAR_PX = 40;
 const isOpen = signal(false);
 
 export function SamePrompt() {
-  const runId = field.run.value;
-  const sample = field.sample.value;
-  const of = `${runId} ${groupId.value}`;
-  const known = useLoaded(runId === null || sample === null ? null : `${of} ${steps.value?.steps.length}`, async () => getSame(runId ?? "", sample ?? ""), of);
+  const session = useSession();
+  const runId = session.place.field.run.value;
+  const sample = session.place.field.sample.value;
+  const of = `${runId} ${session.group.groupId.value}`;
+  const known = useLoaded(
+    runId === null || sample === null ? null : `${of} ${session.steps.reply.value?.steps.length}`,
+    async () => getSame(runId ?? "", sample ?? ""),
+    of,
+  );
   const same = known.value;
   return (
     <details class={style["same"]} open={isOpen.value} onToggle={(event) => (isOpen.value = event.currentTarget.open)}>
       <summary>
-        <b>Same prompt</b> <span class="clip">{known.error === null ? summary(same) : known.error.message}</span>
+        <b>Same prompt</b>{" "}
+        <span class="clip">{known.error === null ? summary(session, same) : known.error.message}</span>
       </summary>
       {isOpen.value && same !== null && (
         <>
           {same.steps.length > 1 && <Strips same={same} />}
-          {same.is_cut && <p class="quiet">There are more steps than are told here.</p>}
-          <OtherRuns problem={same.problem} />
+          {same.is_cut && <p class="quiet">Not all steps are listed.</p>}
+          <OtherRuns prompt={same.prompt} />
         </>
       )}
     </details>
@@ -49,43 +53,53 @@ export function SamePrompt() {
 }
 
 /** The split of the sample that is looked at: the list may be of several. */
-function splitHere(): string | null {
-  const sample = field.sample.value;
-  const split = field.split.value;
+function splitHere(session: Session): string | null {
+  const sample = session.place.field.sample.value;
+  const split = session.place.field.split.value;
   return (sample === null ? null : scopeOf(sample)?.split) ?? split;
 }
 
-function summary(same: SameReply | null): string {
+function summary(session: Session, same: SameReply | null): string {
   if (same === null) return "…";
-  const own = same.steps.filter(({ split }) => split === splitHere());
+  const own = same.steps.filter(({ split }) => split === splitHere(session));
   const elsewhere = same.steps.length - own.length;
-  if (same.steps.length < 2) return "at this step alone, in this run";
+  if (same.steps.length < 2) return "only at this step in this run";
   const [first, last] = [own[0], own.at(-1)];
-  const change = own.length > 1 && first && last ? `, mean reward ${score(first.reward_mean, "none")} at step ${figure(first.step)}, ${score(last.reward_mean, "none")} at step ${figure(last.step)}` : "";
+  const change =
+    own.length > 1 && first && last
+      ? `, mean reward ${score(first.reward_mean, "none")} at step ${figure(first.step)}, ${score(last.reward_mean, "none")} at step ${figure(last.step)}`
+      : "";
   return `${same.is_cut ? "the first " : ""}${count(own.length, "step")}${change}${elsewhere > 0 ? `, and ${count(elsewhere, "step")} of other splits` : ""}`;
 }
 
 function bySplit(all: readonly SameStep[]): [string, readonly SameStep[]][] {
-  const found = new Map<string, SameStep[]>();
+  const result = new Map<string, SameStep[]>();
   for (const one of all) {
-    const held = found.get(one.split);
-    if (held === undefined) found.set(one.split, [one]);
-    else held.push(one);
+    const current = result.get(one.split);
+    if (current === undefined) result.set(one.split, [one]);
+    else current.push(one);
   }
-  return [...found];
+  return [...result];
 }
 
 function Strips({ same }: { same: SameReply }) {
   const splits = bySplit(same.steps);
-  return <>{splits.map(([split, own]) => <Strip key={split} of={same.run} split={split} own={own} isNamed={splits.length > 1} />)}</>;
+  return (
+    <>
+      {splits.map(([split, own]) => (
+        <Strip key={split} of={same.run} split={split} own={own} isNamed={splits.length > 1} />
+      ))}
+    </>
+  );
 }
 
 /** A bar a step: as high and of the colour as the mean reward is; a press goes there. */
 function Strip({ of, split, own, isNamed }: { of: string; split: string; own: readonly SameStep[]; isNamed: boolean }) {
+  const session = useSession();
   const list = useRef<HTMLUListElement>(null);
-  const runId = field.run.value;
-  const step = field.step.value;
-  const isThis = of === runId && split === splitHere();
+  const runId = session.place.field.run.value;
+  const step = session.place.field.step.value;
+  const isThis = of === runId && split === splitHere(session);
   const at = isThis ? own.findIndex((one) => one.step === step) : -1;
   const from = Math.max(0, Math.min(Math.max(0, at) - MOST / 2, own.length - MOST));
   const shown = own.slice(from, from + MOST);
@@ -95,36 +109,65 @@ function Strip({ of, split, own, isNamed }: { of: string; split: string; own: re
   return (
     <>
       {isNamed && <p class={style["split"]}>{split}</p>}
-      {shown.length < own.length && <p class="quiet">The {figure(shown.length)} nearest of {count(own.length, "step")}.</p>}
+      {shown.length < own.length && (
+        <p class="quiet">
+          The {figure(shown.length)} nearest of {count(own.length, "step")}.
+        </p>
+      )}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls, and its links are reached from it */}
       <ul ref={list} class={style["strip"]} aria-label={`This prompt in ${split}, by step`}>
-        {shown.map((one) => <Bar key={one.step} of={of} one={one} isHere={isThis && one.step === step} />)}
+        {shown.map((one) => (
+          <Bar key={one.step} of={of} one={one} isHere={isThis && one.step === step} />
+        ))}
       </ul>
     </>
   );
 }
 
 function Bar({ of, one, isHere }: { of: string; one: SameStep; isHere: boolean }) {
+  const session = useSession();
   const mean = finite(one.reward_mean);
-  const height = Math.round(3 + 25 * (placeIn(scale("reward"), mean) ?? 0));
-  const background = cellColour(scale("reward"), mean);
+  const height = Math.round(3 + 25 * (placeIn(session.columns.scale("reward"), mean) ?? 0));
+  const background = cellColour(session.columns.scale("reward"), mean);
   const groups = one.groups > 1 ? ` in ${count(one.groups, "group")}` : "";
   const gone = one.discarded > 0 ? `, ${figure(one.discarded)} of them discarded` : "";
   const words = `mean reward ${exact(one.reward_mean)} of ${count(one.samples, "sample")}${groups}${gone}`;
-  const to = there(of, one);
+  const to = there(session, of, one);
   return (
     <li>
-      <a href={href(to)} onClick={onLink(to)} class={style["bar"]} aria-current={isHere ? "step" : undefined} title={`Step ${figure(one.step)}: ${words}`}>
+      <a
+        href={session.place.href(to)}
+        onClick={session.place.onLink(to)}
+        class={style["bar"]}
+        aria-current={isHere ? "step" : undefined}
+        title={`Step ${figure(one.step)}: ${words}`}
+      >
         <span class={style["value"]}>{score(one.reward_mean, "–")}</span>
-        <span class={style["room"]}><i class={background === null ? style["none"] : undefined} style={{ height: `${height}px`, ...(background === null ? {} : { background }) }} /></span>
-        <span class={style["step"]}><span class="hidden">, {words}, step </span>{figure(one.step)}</span>
+        <span class={style["room"]}>
+          <i
+            class={background === null ? style["none"] : undefined}
+            style={{ height: `${height}px`, ...(background === null ? {} : { background }) }}
+          />
+        </span>
+        <span class={style["step"]}>
+          <span class="hidden">, {words}, step </span>
+          {figure(one.step)}
+        </span>
       </a>
     </li>
   );
 }
 
-function there(of: string, one: SameStep) {
-  return { ...(of === field.run.value ? {} : { run: of }), page: "rollouts" as const, view: "group" as const, split: one.split, step: one.step, sample: one.id, list: false };
+function there(session: Session, of: string, one: SameStep) {
+  return {
+    ...(of === session.place.field.run.value ? {} : { run: of }),
+    page: "rollouts" as const,
+    view: "group" as const,
+    split: one.split,
+    step: one.step,
+    sample: one.id,
+    list: false,
+  };
 }
 
 interface Elsewhere {
@@ -136,8 +179,9 @@ interface Elsewhere {
 const NOTHING: Elsewhere = { asked: 0, found: [], error: null };
 
 /** The prompt in the other open runs: a few are asked at once, many on demand, one after the other. */
-function OtherRuns({ problem }: { problem: string }) {
-  const others = (runs.value ?? []).filter(({ id }) => id !== run.value?.id).map(({ id }) => id);
+function OtherRuns({ prompt }: { prompt: string }) {
+  const session = useSession();
+  const others = (runs.value ?? []).filter(({ id }) => id !== session.run.now.value?.id).map(({ id }) => id);
   const key = others.join("\n");
   const [isAsked, ask] = useState(others.length <= FEW_RUNS);
   const [{ asked, found, error }, put] = useState(NOTHING);
@@ -149,9 +193,13 @@ function OtherRuns({ problem }: { problem: string }) {
       for (const id of key.split("\n")) {
         try {
           // oxlint-disable-next-line no-await-in-loop -- one at a time, so that what else is asked for does not wait
-          const reply = await getSameIn(id, problem);
+          const reply = await getSameIn(id, prompt);
           if (!isWanted) return;
-          put((now) => ({ ...now, asked: now.asked + 1, found: reply.steps.length > 0 ? [...now.found, reply] : now.found }));
+          put((now) => ({
+            ...now,
+            asked: now.asked + 1,
+            found: reply.steps.length > 0 ? [...now.found, reply] : now.found,
+          }));
         } catch (caught) {
           if (!isWanted) return;
           put((now) => ({ ...now, asked: now.asked + 1, error: asApiError(caught) }));
@@ -161,9 +209,16 @@ function OtherRuns({ problem }: { problem: string }) {
     return () => {
       isWanted = false;
     };
-  }, [problem, isAsked, key]);
+  }, [prompt, isAsked, key]);
   if (others.length === 0) return null;
-  if (!isAsked) return <button type="button" class="action strong" onClick={() => ask(true)}>{`Look in the ${figure(others.length)} other runs`}</button>;
+  if (!isAsked)
+    return (
+      <button
+        type="button"
+        class="action strong"
+        onClick={() => ask(true)}
+      >{`Look in the ${figure(others.length)} other runs`}</button>
+    );
   return (
     <>
       {found.map((one) => (
@@ -175,7 +230,9 @@ function OtherRuns({ problem }: { problem: string }) {
         </section>
       ))}
       <p class="quiet" role="status">
-        {asked < others.length ? `Looked in ${figure(asked)} of ${count(others.length, "other run")} …` : found.length === 0 && "In no other open run does this prompt stand as it is here."}
+        {asked < others.length
+          ? `Looked in ${figure(asked)} of ${count(others.length, "other run")} …`
+          : found.length === 0 && "No other open run has exactly this prompt."}
         {error !== null && ` ${error.message}`}
       </p>
     </>
@@ -186,4 +243,3 @@ function titleOf(id: string): string {
   const item = (runs.value ?? []).find((one) => one.id === id);
   return item === undefined ? id : nameOf(item);
 }
-

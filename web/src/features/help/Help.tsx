@@ -1,8 +1,8 @@
 /** The map of keys. */
 
 import { KEYS, LIST_KEYS } from "../../lib/keymap";
-import { Dialog } from "../../ui/Dialog";
-import { helpOpen } from "./help";
+import { Dialog } from "../../ui/overlay/Dialog";
+import { helpOpen } from "./helpOpen";
 import style from "./Help.module.css";
 
 const close = (): void => {
@@ -15,7 +15,9 @@ export function Help() {
       <div class={style["body"]}>
         <div class={style["top"]}>
           <h2>Keys</h2>
-          <button type="button" class="action" onClick={close}>Close</button>
+          <button type="button" class="action" onClick={close}>
+            Close
+          </button>
         </div>
         <Map entries={KEYS} />
         <h3>In a list</h3>
@@ -28,14 +30,16 @@ export function Help() {
 function Map({ entries }: { entries: readonly { label: string; words: string }[] }) {
   return (
     <dl class={style["map"]}>
-      {entries.filter(({ label }) => label !== "").map(({ label, words }) => (
-        <div key={label}>
-          <dt>
-            <kbd>{label}</kbd>
-          </dt>
-          <dd>{words}</dd>
-        </div>
-      ))}
+      {entries
+        .filter(({ label }) => label !== "")
+        .map(({ label, words }) => (
+          <div key={label}>
+            <dt>
+              <kbd>{label}</kbd>
+            </dt>
+            <dd>{words}</dd>
+          </div>
+        ))}
     </dl>
   );
 }

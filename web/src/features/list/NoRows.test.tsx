@@ -1,9 +1,11 @@
+import { createSession } from "../../state/session";
 import { beforeEach, describe, expect, it } from "vitest";
 import type { RunItem } from "../../api/types.gen";
-import { place } from "../../state/place";
 import { runs } from "../../state/runs";
-import { drawn } from "../../testing";
+import { drawn } from "../../testing/page";
 import { Waiting } from "./NoRows";
+
+const session = createSession();
 
 const empty: RunItem = {
   id: "r",
@@ -12,7 +14,8 @@ const empty: RunItem = {
   reason: "",
   path: "/r",
   splits: [],
-  problems: 0, may_report: false,
+  problems: 0,
+  may_report: false,
   progress: { done_bytes: 0, total_bytes: 0, phase: "ready" },
   version: "1",
   live: true,
@@ -26,23 +29,23 @@ const empty: RunItem = {
 
 describe("a run without samples", () => {
   beforeEach(() => {
-    place.value = { ...place.value, page: "rollouts", run: "r" };
+    session.place.now.value = { ...session.place.now.value, page: "rollouts", run: "r" };
   });
   it("goes on: nothing was recorded yet", async () => {
     runs.value = [empty];
-    const host = await drawn(<Waiting />);
-    expect(host.textContent).toContain("Running; nothing was recorded yet");
-    expect(host.textContent).toContain("appears here by itself");
-    expect(host.textContent).not.toContain("no record that can be shown");
+    const host = await drawn(<Waiting />, session);
+    expect(host.textContent).toContain("Running; no samples recorded yet");
+    expect(host.textContent).toContain("appear here as the trainer writes them");
+    expect(host.textContent).not.toContain("no readable record");
   });
   it("goes on, but has problems", async () => {
     runs.value = [{ ...empty, problems: 2 }];
-    expect((await drawn(<Waiting />)).textContent).toContain("the page of problems says why");
+    expect((await drawn(<Waiting />, session)).textContent).toContain("the Problems page says why");
   });
   it("has ended", async () => {
     runs.value = [{ ...empty, live: false, ending: "ended" }];
-    const host = await drawn(<Waiting />);
-    expect(host.textContent).toContain("No sample here yet");
-    expect(host.textContent).toContain("no record that can be shown");
+    const host = await drawn(<Waiting />, session);
+    expect(host.textContent).toContain("No samples yet");
+    expect(host.textContent).toContain("no readable record");
   });
 });

@@ -1,53 +1,91 @@
 /** By what the list is sorted, and which way round. */
 
+import type { Session } from "../../state/session";
+import { useSession } from "../../state/useSession";
 import { useState } from "preact/hooks";
 import type { ColumnItem } from "../../api/types.gen";
-import { harmless } from "../../lib/visible";
-import { columns, label } from "../../state/columns";
-import { field, go } from "../../state/place";
+import { harmless } from "../../lib/text/invisible";
 import style from "./List.module.css";
 
 /** What is asked for most stands first; a run without such a column does not offer it. */
 const FIRST = [
-  "reward", "advantage", "avg_log_ratio", "sum_log_ratio", "avg_kl", "sum_kl", "max_kl", "ref_reward", "reward_gap", "valid_reward", "valid_reward_gap",
+  "reward",
+  "advantage",
+  "avg_log_ratio",
+  "sum_log_ratio",
+  "avg_kl",
+  "sum_kl",
+  "max_kl",
+  "ref_reward",
+  "reward_gap",
+  "valid_reward",
+  "valid_reward_gap",
 ];
 
 const WORDS: ReadonlyMap<string, string> = new Map([
-  ["avg_log_ratio", "Mean log-ratio"], ["sum_log_ratio", "Sum of log-ratio"], ["avg_kl", "Mean KL"], ["sum_kl", "Sum of KL"],
-  ["max_kl", "Largest KL"], ["ref_reward", "Reference reward"], ["reward_gap", "Reward gap"], ["valid_reward", "Validation reward"],
+  ["avg_log_ratio", "Mean log-ratio"],
+  ["sum_log_ratio", "Sum of log-ratio"],
+  ["avg_kl", "Mean KL"],
+  ["sum_kl", "Sum of KL"],
+  ["max_kl", "Largest KL"],
+  ["ref_reward", "Reference reward"],
+  ["reward_gap", "Reward gap"],
+  ["valid_reward", "Validation reward"],
   ["valid_reward_gap", "Validation gap"],
 ]);
 
 export function SortField() {
-  const sort = field.sort.value;
-  const descending = field.descending.value;
+  const session = useSession();
+  const sort = session.place.field.sort.value;
+  const descending = session.place.field.descending.value;
   // A run may have hundreds of columns: they are there once somebody comes near.
   const [isNear, setNear] = useState(false);
-  const known = columns.value;
+  const known = session.columns.all.value;
   const first = FIRST.flatMap((name) => known.find((column) => column.name === name) ?? []);
-  const rest = known.filter((column) => !first.includes(column));
+  const derived = known.filter(({ source }) => source === "derived");
+  const rest = known.filter((column) => !first.includes(column) && !derived.includes(column));
   const isDrawn = sort === "index" || sort === "length" || (isNear ? known : first).some(({ name }) => name === sort);
   const way = descending ? "descending" : "ascending";
   return (
     <span class={style["sort"]}>
-      <select class="field" aria-label="Sort by" value={sort} onPointerEnter={() => setNear(true)} onFocus={() => setNear(true)} onChange={(event) => go({ sort: event.currentTarget.value, descending: event.currentTarget.value !== "index" })}>
+      <select
+        class="field"
+        aria-label="Sort by"
+        value={sort}
+        onPointerEnter={() => setNear(true)}
+        onFocus={() => setNear(true)}
+        onChange={(event) =>
+          session.place.go({ sort: event.currentTarget.value, descending: event.currentTarget.value !== "index" })
+        }
+      >
         <option value="index">By index</option>
         <option value="length">Response length</option>
-        {!isDrawn && <option value={sort}>{WORDS.get(sort) ?? harmless(label(sort))}</option>}
-        {first.map(option)}
-        {isNear && rest.length > 0 && <optgroup label="All columns">{rest.map(option)}</optgroup>}
+        {!isDrawn && <option value={sort}>{WORDS.get(sort) ?? harmless(session.columns.label(sort))}</option>}
+        {first.map((column) => option(session, column))}
+        {isNear && rest.length > 0 && (
+          <optgroup label="All columns">{rest.map((column) => option(session, column))}</optgroup>
+        )}
+        {isNear && derived.length > 0 && (
+          <optgroup label="Derived from the texts">{derived.map((column) => option(session, column))}</optgroup>
+        )}
       </select>
-      <button type="button" class={`action ${style["way"]}`} aria-label={`Sorted ${way}: turn round`} title={`Sorted ${way}. Press to turn it round`} onClick={() => go({ descending: !descending })}>
+      <button
+        type="button"
+        class={`action ${style["way"]}`}
+        aria-label={`Sorted ${way}: reverse the order`}
+        title={`Sorted ${way}. Press to reverse`}
+        onClick={() => session.place.go({ descending: !descending })}
+      >
         {descending ? "↓" : "↑"}
       </button>
     </span>
   );
 }
 
-function option({ name }: ColumnItem) {
+function option(session: Session, { name }: ColumnItem) {
   return (
     <option key={name} value={name}>
-      {WORDS.get(name) ?? harmless(label(name))}
+      {WORDS.get(name) ?? harmless(session.columns.label(name))}
     </option>
   );
 }

@@ -1,17 +1,18 @@
 /** How far the index of the run has come, in bytes, while it is being made. The page can be used meanwhile. */
 
-import { size } from "../../lib/numbers";
-import { run } from "../../state/runs";
+import { useSession } from "../../state/useSession";
+import { size } from "../../lib/numbers/numbers";
 import style from "./IndexProgress.module.css";
 
 export function IndexProgress() {
-  const progress = run.value?.progress;
+  const session = useSession();
+  const progress = session.run.now.value?.progress;
   if (progress === undefined || progress.phase === "ready") return null;
   const { done_bytes, total_bytes, phase } = progress;
   const part = total_bytes > 0 ? Math.min(1, done_bytes / total_bytes) : 0;
   const words = `Indexing ${phase === "text" ? "texts" : ""}: ${size(done_bytes)} of ${size(total_bytes)}`;
   return (
-    <span class={style["progress"]} title={`${words}. What is indexed can be read already.`}>
+    <span class={style["progress"]} title={`${words}. You can read what is indexed.`}>
       <span class={style["words"]}>{Math.floor(part * 100)} % indexed</span>
       <span
         class={style["bar"]}

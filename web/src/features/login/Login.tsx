@@ -1,19 +1,19 @@
 /** The door: this server wants its token. */
 
 import { useState } from "preact/hooks";
-import { sentence } from "../../lib/words";
-import { loginError, unlock } from "../../state/session";
-import { begin } from "../../state/begin";
+import { sentence } from "../../lib/text/sentence";
+import { loginError, unlock } from "../../state/browser/login";
+import { start } from "../../state/start";
 import style from "./Login.module.css";
 
 /** The token out of what was pasted: itself, or the address that ends in it. */
 export function tokenIn(text: string): string {
-  const found = /#token=([^\s#]+)/.exec(text)?.[1];
-  if (found === undefined) return text.trim();
+  const match = /#token=([^\s#]+)/.exec(text)?.[1];
+  if (match === undefined) return text.trim();
   try {
-    return decodeURIComponent(found);
+    return decodeURIComponent(match);
   } catch {
-    return found;
+    return match;
   }
 }
 
@@ -26,15 +26,15 @@ export function Login() {
     setTrying(true);
     const isOpen = await unlock(tokenIn(text));
     setTrying(false);
-    if (isOpen) await begin();
+    if (isOpen) await start();
   };
   return (
     <main class={style["page"]}>
       <form class={style["form"]} onSubmit={(event) => void onSubmit(event)}>
         <h1>This server asks for its token</h1>
         <p>
-          The terminal where <code>rolloupe view</code> runs prints a link that ends in <code>#token=…</code>. Open that link, or paste
-          it here. Your browser then stays signed in.
+          The terminal where <code>rolloupe view</code> runs prints a link that ends in <code>#token=…</code>. Open that
+          link, or paste it here. Your browser then stays signed in.
         </p>
         {/* oxlint-disable-next-line jsx-a11y/label-has-associated-control -- Preact calls it `for` */}
         <label class={style["label"]} for="token">
@@ -58,7 +58,8 @@ export function Login() {
           </button>
         </div>
         <p id="token-error" class={style["error"]} role="alert">
-          {error !== null && `${sentence(error.message)} ${error.status === 401 ? "Copy the whole link from the terminal." : sentence(error.next)}`}
+          {error !== null &&
+            `${sentence(error.message)} ${error.status === 401 ? "Copy the whole link from the terminal." : sentence(error.next)}`}
         </p>
       </form>
     </main>

@@ -1,15 +1,15 @@
 /** Two changes of one thing at once: what was changed here, what there, and which to keep. */
 
 import type { RunMarkView, SampleMarkView } from "../../api/types.gen";
-import { saidBy, type Said } from "../../lib/marks";
+import { valueOf, type MarkValue } from "../../lib/marks";
 import { conflict, resolve } from "../../state/marks";
-import { Dialog } from "../../ui/Dialog";
-import { say } from "../../ui/said";
+import { Dialog } from "../../ui/overlay/Dialog";
+import { announce } from "../../ui/overlay/announce";
 import style from "./Conflict.module.css";
 
 /** To close the card is to keep the other, which is there already. */
 function keepTheirs(): void {
-  if (conflict.peek() !== null) say("The other change was kept");
+  if (conflict.peek() !== null) announce("Kept the other change");
   void resolve("theirs");
 }
 
@@ -19,18 +19,26 @@ export function Conflict() {
     <Dialog label="Changed in two places" isOpen={both !== null} close={keepTheirs}>
       {both !== null && (
         <div class={style["body"]}>
-          <h2>{both.subject.kind === "run" ? "This run was changed in two places" : `${both.subject.name} was marked in two places`}</h2>
-          <p>Another tab, or another viewer, was first. Which one is to stay?</p>
+          <h2>
+            {both.subject.kind === "run"
+              ? "This run was changed in two places"
+              : `${both.subject.name} was marked in two places`}
+          </h2>
+          <p>Another tab or viewer changed it first. Which version do you want to keep?</p>
           <div class={style["two"]}>
             <section aria-label="Here">
               <h3>Here</h3>
               <Words said={both.mine} />
-              <button type="button" class="button" onClick={() => void resolve("mine")}>Keep what I wrote</button>
+              <button type="button" class="button" onClick={() => void resolve("mine")}>
+                Keep mine
+              </button>
             </section>
             <section aria-label="There">
               <h3>There</h3>
-              <Words said={saidBy(both.theirs)} />
-              <button type="button" class="button" onClick={keepTheirs}>Keep the other</button>
+              <Words said={valueOf(both.theirs)} />
+              <button type="button" class="button" onClick={keepTheirs}>
+                Keep theirs
+              </button>
             </section>
           </div>
         </div>
@@ -39,7 +47,7 @@ export function Conflict() {
   );
 }
 
-function Words({ said }: { said: Said }) {
+function Words({ said }: { said: MarkValue }) {
   return (
     <dl class={style["words"]}>
       {entries(said).map(([name, value]) => (
@@ -52,14 +60,18 @@ function Words({ said }: { said: Said }) {
   );
 }
 
-function entries(said: Said): [string, string][] {
+function entries(said: MarkValue): [string, string][] {
   if (said === null) return [["Removed", ""]];
-  const found: [string, string][] = [];
-  if ("bookmarked" in said) found.push(["Bookmark", (said as SampleMarkView).bookmarked ? "yes" : "no"]);
+  const result: [string, string][] = [];
+  if ("bookmarked" in said) result.push(["Bookmark", (said as SampleMarkView).bookmarked ? "yes" : "no"]);
   if ("colour" in said && "hidden" in said) {
     const { name, colour, hidden } = said as RunMarkView;
-    found.push(["Name", name || "its own"], ["Colour", colour === 0 ? "by itself" : String(colour)], ["Hidden", hidden ? "yes" : "no"]);
+    result.push(
+      ["Name", name || "original"],
+      ["Colour", colour === 0 ? "automatic" : String(colour)],
+      ["Hidden", hidden ? "yes" : "no"],
+    );
   }
-  if (typeof said.note === "string" && said.note !== "") found.push(["Note", said.note]);
-  return found;
+  if (typeof said.note === "string" && said.note !== "") result.push(["Note", said.note]);
+  return result;
 }

@@ -1,7 +1,7 @@
 /** A link to copy by hand, selected: for browsers that close the clipboard to this page. */
 
-import { linkShown } from "../../ui/link";
-import { Dialog } from "../../ui/Dialog";
+import { linkShown } from "../../ui/controls/link";
+import { Dialog } from "../../ui/overlay/Dialog";
 import style from "./LinkDialog.module.css";
 
 const close = (): void => {
@@ -27,7 +27,9 @@ export function LinkDialog() {
           }}
         />
         <p>
-          <button type="button" class="button" onClick={close}>Close</button>
+          <button type="button" class="button" onClick={close}>
+            Close
+          </button>
         </p>
       </div>
     </Dialog>

@@ -1,8 +1,8 @@
 /** The bookmark of a sample, and the note that a person wrote on it. */
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { changeSample, changeText, ofSample, sampleMark, trouble } from "../../state/marks";
-import { Icon } from "../../ui/Icon";
+import { changeSample, changeText, ofSample, sampleMark, storageProblem } from "../../state/marks";
+import { Icon } from "../../ui/controls/Icon";
 import { drafts, noteKey, noteOpen } from "./marking";
 import style from "./SampleMarks.module.css";
 
@@ -46,7 +46,15 @@ export function MarkButtons({ run, id }: Props) {
 export function Note({ run, id }: Props) {
   const { note } = sampleMark(run, id);
   const key = noteKey(run, id);
-  if (noteOpen.value === key) return <NoteField key={key} draftOf={key} note={note} save={(text, before) => void changeText(ofSample(run, id), "note", before, text)} />;
+  if (noteOpen.value === key)
+    return (
+      <NoteField
+        key={key}
+        draftOf={key}
+        note={note}
+        save={(text, before) => void changeText(ofSample(run, id), "note", before, text)}
+      />
+    );
   if (note === "") return null;
   return (
     <button type="button" class={style["note"]} title="Change the note (n)" onClick={() => (noteOpen.value = key)}>
@@ -60,7 +68,15 @@ const MAX_CHARS = 20_000;
 const MAX_ROWS = 10;
 
 /** Leaving the field keeps what was written; Escape leaves the note as it was, and puts aside what was written. */
-function NoteField({ draftOf, note, save }: { draftOf: string; note: string; save: (text: string, before: string) => void }) {
+function NoteField({
+  draftOf,
+  note,
+  save,
+}: {
+  draftOf: string;
+  note: string;
+  save: (text: string, before: string) => void;
+}) {
   const field = useRef<HTMLTextAreaElement>(null);
   const draft = useRef(drafts.get(draftOf)).current;
   const [text, setText] = useState(draft ?? note);
@@ -101,13 +117,17 @@ function NoteField({ draftOf, note, save }: { draftOf: string; note: string; sav
         }}
       />
       <span class={style["foot"]}>
-        <button type="button" class="action strong" title="Ctrl+Enter" onClick={() => end(true)}>Keep</button>
-        <button type="button" class="action" title="Escape: what was written stands here again next time" onClick={() => end(false)}>Put aside</button>
+        <button type="button" class="action strong" title="Ctrl+Enter" onClick={() => end(true)}>
+          Keep
+        </button>
+        <button type="button" class="action" title="Escape: keep the draft for next time" onClick={() => end(false)}>
+          Put aside
+        </button>
         <small class={style["keys"]}>
           <kbd>Ctrl Enter</kbd> keeps, <kbd>Esc</kbd> puts aside
         </small>
-        {draft !== undefined && draft !== note && <small>as it was put aside</small>}
-        {trouble.value !== "" && <small class={style["trouble"]}>Cannot be kept: see Settings</small>}
+        {draft !== undefined && draft !== note && <small>restored draft</small>}
+        {storageProblem.value !== "" && <small class={style["trouble"]}>Cannot be saved: see Settings</small>}
       </span>
     </div>
   );

@@ -1,9 +1,9 @@
 /** Marking the sample that is looked at: a bookmark by key, a note that opens for writing. */
 
+import type { Session } from "../../state/session";
 import { signal } from "@preact/signals";
-import { changeSample, isUnkept, ofSample, sampleMark } from "../../state/marks";
-import { place } from "../../state/place";
-import { say } from "../../ui/said";
+import { changeSample, isUnsaved, ofSample, sampleMark } from "../../state/marks";
+import { announce } from "../../ui/overlay/announce";
 
 /** The sample, with its run, whose note is being written; null for none. */
 export const noteOpen = signal<string | null>(null);
@@ -13,16 +13,16 @@ export const drafts = new Map<string, string>();
 
 export const noteKey = (run: string | null, sample: string | null): string => `${run ?? ""}\n${sample ?? ""}`;
 
-export function toggleBookmark(): void {
-  const { run, sample } = place.peek();
+export function toggleBookmark(session: Session): void {
+  const { run, sample } = session.place.now.peek();
   if (run === null || sample === null) return;
   const { bookmarked } = sampleMark(run, sample);
   void changeSample(run, sample, { bookmarked: !bookmarked }).then(() => {
-    if (!isUnkept(ofSample(run, sample))) say(bookmarked ? "Bookmark removed" : "Bookmarked");
+    if (!isUnsaved(ofSample(run, sample))) announce(bookmarked ? "Bookmark removed" : "Bookmarked");
   });
 }
 
-export function openNote(): void {
-  const { run, sample } = place.peek();
+export function openNote(session: Session): void {
+  const { run, sample } = session.place.now.peek();
   if (sample !== null) noteOpen.value = noteKey(run, sample);
 }

@@ -1,8 +1,9 @@
 /** The command palette: type a few letters of anything, and press Enter. */
 
+import { useSession } from "../../state/useSession";
 import { useMemo, useState } from "preact/hooks";
-import { Dialog } from "../../ui/Dialog";
-import { Finder, rowId } from "../../ui/Finder";
+import { Dialog } from "../../ui/overlay/Dialog";
+import { Finder, rowId } from "../../ui/controls/Finder";
 import { find, type Found, MOST, paletteOpen } from "./palette";
 import style from "./Palette.module.css";
 
@@ -19,10 +20,11 @@ export function Palette() {
 }
 
 function Card() {
+  const session = useSession();
   const [text, setText] = useState("");
   const [marked, mark] = useState(0);
-  const found = useMemo(() => find(text), [text]);
-  const here = Math.min(marked, found.length - 1);
+  const results = useMemo(() => find(session, text), [session, text]);
+  const here = Math.min(marked, results.length - 1);
   const choose = (one: Found | undefined): void => {
     if (one === undefined) return;
     close();
@@ -36,16 +38,15 @@ function Card() {
         placeholder="A page, run, step, sample id, metric, bookmark, or something to do"
         class={style["field"]}
         list="found"
-        count={found.length}
-        choose={(row) => choose(found[row])}
+        count={results.length}
+        choose={(row) => choose(results[row])}
         {...{ text, setText, marked: here, mark }}
       />
       <div id="found" role="listbox" aria-label="Found" class={style["found"]}>
-        {found.map((one, i) => (
+        {results.map((one, i) => (
           // oxlint-disable-next-line jsx-a11y/click-events-have-key-events -- the field above has the focus and the keys
           <div
             // By its place: what is moved and marked at once keeps its old colours in Chromium 156.
-            // oxlint-disable-next-line react/no-array-index-key
             key={i}
             id={rowId("found", i)}
             role="option"
@@ -59,12 +60,20 @@ function Card() {
           >
             <small>{one.choice.kind}</small>
             <span class="clip">{lettered(one)}</span>
-            {one.choice.kind === "do" ? one.choice.more !== "" && <kbd>{one.choice.more}</kbd> : <em class="clip">{one.choice.more}</em>}
+            {one.choice.kind === "do" ? (
+              one.choice.more !== "" && <kbd>{one.choice.more}</kbd>
+            ) : (
+              <em class="clip">{one.choice.more}</em>
+            )}
           </div>
         ))}
       </div>
       <p class={style["foot"]} role="status">
-        {found.length === 0 ? "Nothing is called so." : found.length === MOST ? `The best ${MOST}: type more letters for others` : ""}
+        {results.length === 0
+          ? "Nothing matches."
+          : results.length === MOST
+            ? `The best ${MOST}: type more letters for others`
+            : ""}
       </p>
     </>
   );

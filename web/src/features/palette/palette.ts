@@ -1,19 +1,17 @@
 /** What the palette finds: pages, runs, steps, samples, metrics, bookmarks, and everything that can be done. */
 
+import type { Session } from "../../state/session";
 import { signal } from "@preact/signals";
 import { getSamples } from "../../api";
-import { scopeOf } from "../../lib/address";
-import { fit } from "../../lib/fuzzy";
-import { nearest } from "../../lib/rows";
-import { nameOfSplit } from "../../lib/splits";
-import { count, figure, score, whole } from "../../lib/numbers";
-import { doings } from "../../state/actions";
-import { columns, label as labelOf } from "../../state/columns";
+import { scopeOf } from "../../lib/address/address";
+import { fit } from "../../lib/text/fuzzy";
+import { nearest } from "../../lib/numbers/nearest";
+import { nameOfSplit } from "../../lib/address/splits";
+import { count, figure, score, whole } from "../../lib/numbers/numbers";
+import { actionEntries } from "../../state/actions";
 import { nameOf, runMark, sampleMarks } from "../../state/marks";
-import { go, place } from "../../state/place";
-import { run, runs, samplesOf, splitChoices } from "../../state/runs";
-import { steps } from "../../state/steps";
-import { pages } from "../frame/pages";
+import { runs, samplesOf } from "../../state/runs";
+import { pages } from "../pages";
 
 export const paletteOpen = signal(false);
 
@@ -37,11 +35,11 @@ export const MOST = 50;
 const NUMBERED = /^#(\d{1,12})$/;
 
 /** What fits, the best first; without a pattern what is at hand here. */
-export function find(pattern: string): Found[] {
-  const direct = directly(pattern.trim());
-  const fitting = choices().flatMap((choice) => {
-    const found = fit(pattern, choice.words) ?? fitted(pattern, choice);
-    return found === null ? [] : [{ choice, ...found }];
+export function find(session: Session, pattern: string): Found[] {
+  const direct = directly(session, pattern.trim());
+  const fitting = choices(session).flatMap((choice) => {
+    const match = fit(pattern, choice.words) ?? fitted(pattern, choice);
+    return match === null ? [] : [{ choice, ...match }];
   });
   if (pattern.trim() !== "") fitting.sort((a, b) => b.score - a.score);
   return [...direct.map((choice) => ({ choice, at: [] })), ...fitting].slice(0, MOST);
@@ -49,70 +47,133 @@ export function find(pattern: string): Found[] {
 
 /** Letters may also fit what stands behind the words: the kind, the path of a run, the id of a sample. */
 function fitted(pattern: string, choice: Choice): { score: number; at: readonly number[] } | null {
-  const found = fit(pattern, `${choice.words} ${choice.kind} ${choice.more}`);
-  return found === null ? null : { score: found.score / 2, at: found.at.filter((letter) => letter < choice.words.length) };
+  const match = fit(pattern, `${choice.words} ${choice.kind} ${choice.more}`);
+  return match === null
+    ? null
+    : { score: match.score / 2, at: match.at.filter((letter) => letter < choice.words.length) };
 }
 
 /** What is a step's number, or a sample's id, is gone to. */
-function directly(text: string): Choice[] {
-  const found: Choice[] = [];
-  const here = place.peek();
-  const known = steps.peek();
-  const wanted = whole(text.replace(/^step\s*/i, ""));
-  if (wanted !== null && known !== null && known.steps.length > 0) {
-    const at = nearest(known.steps, wanted);
+function directly(session: Session, text: string): Choice[] {
+  const result: Choice[] = [];
+  const here = session.place.now.peek();
+  const known = session.steps.reply.peek();
+  const target = whole(text.replace(/^step\s*/i, ""));
+  if (target !== null && known !== null && known.steps.length > 0) {
+    const at = nearest(known.steps, target);
     const step = known.steps[at] ?? 0;
     const more = `${count(known.samples[at] ?? 0, "sample")} · mean reward ${score(known.reward_mean[at], "none")}`;
-    found.push({ key: "step", kind: "step", words: `${known.split} ${figure(step)}`, more, act: () => go({ page: "rollouts", step }) });
+    result.push({
+      key: "step",
+      kind: "step",
+      words: `${known.split} ${figure(step)}`,
+      more,
+      act: () => session.place.go({ page: "rollouts", step }),
+    });
   }
   const number = NUMBERED.exec(text)?.[1];
   if (number !== undefined && here.run !== null && here.split !== null && here.step !== null) {
     const { run: of, split, step } = here;
-    found.push({ key: "number", kind: "sample", words: `${nameOfSplit(split)} ${figure(step)} #${number}`, more: "by its number in the step, from 0", act: () => void openNumbered(of, split, step, number) });
+    result.push({
+      key: "number",
+      kind: "sample",
+      words: `${nameOfSplit(split)} ${figure(step)} #${number}`,
+      more: "by its number in the step, from 0",
+      act: () => void openNumbered(session, of, split, step, number),
+    });
   }
   const scope = scopeOf(text);
   if (scope !== null && here.run !== null) {
-    found.push({ key: "sample", kind: "sample", words: text, more: "", act: () => go({ page: "rollouts", ...scope, sample: text }) });
+    result.push({
+      key: "sample",
+      kind: "sample",
+      words: text,
+      more: "",
+      act: () => session.place.go({ page: "rollouts", ...scope, sample: text }),
+    });
   }
-  return found;
+  return result;
 }
 
-function choices(): Choice[] {
-  const here = place.value;
-  const own = run.value;
+function choices(session: Session): Choice[] {
+  const here = session.place.now.value;
+  const own = session.run.now.value;
   return [
-    ...doings.value.filter(({ action, can }) => action !== "palette" && can()).map(({ action, words, label, act }) => ({ key: `do ${action}`, kind: "do", words: capital(words), more: label, act })),
-    ...pages().map(({ page, discarded = false, label, more }) => ({ key: `page ${label}`, kind: "page", words: label, more, act: () => go({ page, discarded, list: false }) })),
-    ...splitChoices.value.map(({ name, steps: length }) => ({
-      key: `split ${name}`, kind: "split", words: nameOfSplit(name), more: count(length, "step"), act: () => go({ page: here.page === "report" ? "report" : "rollouts", split: name }),
+    ...actionEntries.value
+      .filter(({ action, can }) => action !== "palette" && can())
+      .map(({ action, words, label, act }) => ({
+        key: `do ${action}`,
+        kind: "do",
+        words: capital(words),
+        more: label,
+        act,
+      })),
+    ...pages(session).map(({ page, discarded = false, label, more }) => ({
+      key: `page ${label}`,
+      kind: "page",
+      words: label,
+      more,
+      act: () => session.place.go({ page, discarded, list: false }),
+    })),
+    ...session.run.splitChoices.value.map(({ name, steps: length }) => ({
+      key: `split ${name}`,
+      kind: "split",
+      words: nameOfSplit(name),
+      more: count(length, "step"),
+      act: () => session.place.go({ page: here.page === "report" ? "report" : "rollouts", split: name }),
     })),
     ...(runs.value ?? []).map((item) => ({
-      key: `run ${item.id}`, kind: "run", words: nameOf(item), more: `${count(samplesOf(item), "sample")}${runMark(item.id).hidden ? " · hidden" : ""}`,
-      act: () => go(item.id === here.run ? { page: "rollouts" } : { page: "rollouts", run: item.id }),
+      key: `run ${item.id}`,
+      kind: "run",
+      words: nameOf(item),
+      more: `${count(samplesOf(item), "sample")}${runMark(item.id).hidden ? " · hidden" : ""}`,
+      act: () => session.place.go(item.id === here.run ? { page: "rollouts" } : { page: "rollouts", run: item.id }),
     })),
-    ...(own === null ? [] : columns.value.filter(({ kind }) => kind === "number")).map(({ name }) => ({
-      key: `metric ${name}`, kind: "metric", words: labelOf(name), more: labelOf(name) === name ? "sort the list by it" : `${name} · sort the list by it`,
-      act: () => go({ page: "rollouts", sort: name, descending: true }),
+    ...(own === null ? [] : session.columns.all.value.filter(({ kind }) => kind === "number")).map(({ name }) => ({
+      key: `metric ${name}`,
+      kind: "metric",
+      words: session.columns.label(name),
+      more: session.columns.label(name) === name ? "sort the list by it" : `${name} · sort the list by it`,
+      act: () => session.place.go({ page: "rollouts", sort: name, descending: true }),
     })),
     ...sampleMarks.value.flatMap(({ item, owner }) => {
       const mark = item.sample_mark;
       if (mark === null || owner === null || owner.run === "") return [];
-      return [{ key: `mark ${item.owner} ${item.name}`, kind: "bookmark", words: firstLine(mark.note || mark.excerpt || item.name), more: item.name, act: () => openSample(owner.run, item.name) }];
+      return [
+        {
+          key: `mark ${item.owner} ${item.name}`,
+          kind: "bookmark",
+          words: firstLine(mark.note || mark.excerpt || item.name),
+          more: item.name,
+          act: () => openSample(session, owner.run, item.name),
+        },
+      ];
     }),
   ];
 }
 
 /** Go to a sample of any open run. */
-function openSample(of: string, id: string): void {
+function openSample(session: Session, of: string, id: string): void {
   const scope = scopeOf(id);
-  if (scope !== null) go({ ...(of === place.peek().run ? {} : { run: of }), page: "rollouts", ...scope, sample: id, view: "transcript", list: false });
+  if (scope !== null)
+    session.place.go({
+      ...(of === session.place.now.peek().run ? {} : { run: of }),
+      page: "rollouts",
+      ...scope,
+      sample: id,
+      view: "transcript",
+      list: false,
+    });
 }
 
 /** Go to a sample by its number in its step; where the step has fewer, nothing happens. */
-async function openNumbered(of: string, split: string, step: number, number: string): Promise<void> {
+async function openNumbered(session: Session, of: string, split: string, step: number, number: string): Promise<void> {
   const query = { split, step, where: `number = ${number}`, sort: "index", descending: false, offset: 0, limit: 1 };
-  const id = await getSamples(of, query).then(({ samples }) => samples[0]?.id, () => undefined);
-  if (id !== undefined) openSample(of, id);
+  const id = await getSamples(of, query).then(
+    ({ samples }) => samples[0]?.id,
+    () => undefined,
+  );
+  if (id !== undefined) openSample(session, of, id);
 }
 
 const capital = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);

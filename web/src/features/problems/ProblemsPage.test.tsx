@@ -1,23 +1,42 @@
+import { createSession } from "../../state/session";
 import { beforeEach, expect, it, vi } from "vitest";
 import * as api from "../../api";
 import type { ProblemItem, RunItem } from "../../api/types.gen";
-import { place } from "../../state/place";
 import { runs } from "../../state/runs";
-import { button, drawn, settled } from "../../testing";
+import { button, drawn, settled } from "../../testing/page";
 import { ProblemsPage } from "./ProblemsPage";
 
-vi.mock(import("../../api"), async (original) => ({ ...(await original()), getProblems: vi.fn<typeof api.getProblems>() }));
+const session = createSession();
+
+vi.mock(import("../../api"), async (original) => ({
+  ...(await original()),
+  getProblems: vi.fn<typeof api.getProblems>(),
+}));
 
 let listed = 0;
 let total = 0;
 const known = (): void => {
-  runs.value = [{ id: "r", name: "r", problems: total, splits: [], progress: { phase: "ready", done_bytes: 0, total_bytes: 0 } } as unknown as RunItem];
+  runs.value = [
+    {
+      id: "r",
+      name: "r",
+      problems: total,
+      splits: [],
+      progress: { phase: "ready", done_bytes: 0, total_bytes: 0 },
+    } as unknown as RunItem,
+  ];
 };
 
 beforeEach(() => {
-  place.value = { ...place.value, page: "problems", run: "r" };
+  session.place.now.value = { ...session.place.now.value, page: "problems", run: "r" };
   vi.mocked(api.getProblems).mockImplementation(async (run, offset, limit) => {
-    const all = Array.from({ length: listed }, (_, i): ProblemItem => ({ file: "a", start: i, stop: i + 1, reason: `bad ${i}`, excerpt: "" }));
+    const all = Array.from({ length: listed }, (_, i): ProblemItem => ({
+      file: "a",
+      start: i,
+      stop: i + 1,
+      reason: `bad ${i}`,
+      excerpt: "",
+    }));
     return { run, total, offset, problems: all.slice(offset, offset + limit) };
   });
 });
@@ -25,13 +44,16 @@ beforeEach(() => {
 it("stays where one has read on to while more problems come", async () => {
   listed = total = 250;
   known();
-  const host = await drawn(<ProblemsPage />);
+  const host = await drawn(<ProblemsPage />, session);
   button(host, "Show more").click();
   await settled();
   listed = total = 260;
   known();
   await settled();
-  expect([host.querySelectorAll("li").length, host.querySelector("h1")?.textContent]).toEqual([200, "260 records could not be read as they should"]);
+  expect([host.querySelectorAll("li").length, host.querySelector("h1")?.textContent]).toEqual([
+    200,
+    "260 records could not be read as expected",
+  ]);
   button(host, "Show more").click();
   await settled();
   expect(host.querySelectorAll("li")).toHaveLength(260);
@@ -41,7 +63,7 @@ it("says of those that are counted alone that they are not listed", async () => 
   listed = 120;
   total = 500;
   known();
-  const host = await drawn(<ProblemsPage />);
+  const host = await drawn(<ProblemsPage />, session);
   button(host, "Show more").click();
   await settled();
   expect(host.textContent).toContain("380 more records are counted, and not listed");

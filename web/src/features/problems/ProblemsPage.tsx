@@ -1,20 +1,21 @@
 /** What of the run could not be read: which file, which bytes, why, and how the record begins. */
 
+import { useSession } from "../../state/useSession";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type ApiError, getProblems, problemRaw } from "../../api";
 import type { ProblemItem, ProblemsReply } from "../../api/types.gen";
-import { count, figure, size } from "../../lib/numbers";
-import { run } from "../../state/runs";
-import { asApiError } from "../../state/session";
-import { Alone, Failure, Loading, State } from "../../ui/State";
-import { Text } from "../../ui/Text";
+import { count, figure, size } from "../../lib/numbers/numbers";
+import { asApiError } from "../../state/browser/login";
+import { Alone, Failure, Loading, State } from "../../ui/layout/EmptyState";
+import { Text } from "../../ui/text/Text";
 import style from "./ProblemsPage.module.css";
 
 const PAGE = 100;
 
 export function ProblemsPage() {
-  const id = run.value?.id ?? "";
-  const known = run.value?.problems ?? 0;
+  const session = useSession();
+  const id = session.run.now.value?.id ?? "";
+  const known = session.run.now.value?.problems ?? 0;
   const [reply, setReply] = useState<ProblemsReply | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
 
@@ -34,20 +35,34 @@ export function ProblemsPage() {
       if (own === round.current) setError(asApiError(problem));
     }
   };
-  // A problem that came while the page is open: the first page says it. Who has read on stays there, and the count stands above.
+  // A problem that came while the page is open: the first page says it. Who has read on stays there, and the count
+  // stands above.
   useEffect(() => {
     if (reply === null || reply.problems.length <= PAGE) void load([]);
     else setEnd(false);
     // oxlint-disable-next-line react/exhaustive-deps
   }, [id, known]);
 
-  if (error !== null) return <Alone heading="Problems"><Failure error={error} what="The list of problems" again={() => void load([])} /></Alone>;
-  if (reply === null) return <Alone heading="Problems"><Loading /></Alone>;
+  if (error !== null)
+    return (
+      <Alone heading="Problems">
+        <Failure error={error} what="The list of problems" again={() => void load([])} />
+      </Alone>
+    );
+  if (reply === null)
+    return (
+      <Alone heading="Problems">
+        <Loading />
+      </Alone>
+    );
   if (reply.total === 0) {
     return (
       <Alone heading="Problems">
         <State title="No problems">
-          <p>Every record of this run could be read{run.value?.progress.phase === "ready" ? "." : " so far. The index is still being made."}</p>
+          <p>
+            Every record of this run is readable
+            {session.run.now.value?.progress.phase === "ready" ? "." : " so far. Indexing is not finished."}
+          </p>
         </State>
       </Alone>
     );
@@ -56,20 +71,26 @@ export function ProblemsPage() {
   const total = Math.max(reply.total, known);
   return (
     <main class={style["page"]}>
-      <h1>{count(total, "record")} could not be read as they should</h1>
-      <p class={style["lead"]}>All others are shown. Nothing was changed in the files.</p>
+      <h1>{count(total, "record")} could not be read as expected</h1>
+      <p class={style["lead"]}>All other records are shown. The files were not changed.</p>
       <ol>
         {problems.map((problem, i) => (
-          // oxlint-disable-next-line react/no-array-index-key -- one place may have two problems
           <li key={`${i} ${problem.file} ${problem.start}`} class={style["problem"]}>
             <Problem problem={problem} />
           </li>
         ))}
       </ol>
-      {problems.length < total && isEnd && <p class="quiet">{count(total - problems.length, "more record")} {total - problems.length === 1 ? "is" : "are"} counted, and not listed.</p>}
+      {problems.length < total && isEnd && (
+        <p class="quiet">
+          {count(total - problems.length, "more record")} {total - problems.length === 1 ? "is" : "are"} counted, and
+          not listed.
+        </p>
+      )}
       {problems.length < total && !isEnd && (
         <p class={style["more"]}>
-          <button type="button" class="button" onClick={() => void load(problems)}>Show more</button>
+          <button type="button" class="button" onClick={() => void load(problems)}>
+            Show more
+          </button>
           {figure(problems.length)} of {figure(total)}
         </p>
       )}
@@ -78,18 +99,32 @@ export function ProblemsPage() {
 }
 
 function Problem({ problem: { file, start, stop, reason, excerpt } }: { problem: ProblemItem }) {
-  const id = run.value?.id ?? "";
+  const session = useSession();
+  const id = session.run.now.value?.id ?? "";
   return (
     <>
       <p class={style["place"]}>
         <Text text={file} />
-        {start !== null && ` · bytes ${figure(start)}${stop === null ? " on" : `–${figure(stop)} (${size(stop - start)})`}`}
+        {start !== null &&
+          ` · bytes ${figure(start)}${stop === null ? " on" : `–${figure(stop)} (${size(stop - start)})`}`}
         {excerpt !== "" && start !== null && stop !== null && (
-          <> · <a href={problemRaw(id, file, start, stop)} download>Download</a></>
+          <>
+            {" "}
+            ·{" "}
+            <a href={problemRaw(id, file, start, stop)} download>
+              Download
+            </a>
+          </>
         )}
       </p>
-      <p><Text text={reason} /></p>
-      {excerpt !== "" && <pre class={style["excerpt"]}><Text text={excerpt} /></pre>}
+      <p>
+        <Text text={reason} />
+      </p>
+      {excerpt !== "" && (
+        <pre class={style["excerpt"]}>
+          <Text text={excerpt} />
+        </pre>
+      )}
     </>
   );
 }

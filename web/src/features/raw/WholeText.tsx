@@ -1,36 +1,66 @@
 /** The sample as one text: as the trainer saw it where the record says so, else as it was put together. */
 
-import { count } from "../../lib/numbers";
-import { loadText, textBlock } from "../../state/blocks";
-import { chooseRender, render } from "../../state/render";
-import { Copy } from "../../ui/Copy";
-import { Failure } from "../../ui/State";
-import { Text } from "../../ui/Text";
+import { useSession } from "../../state/useSession";
+import { count } from "../../lib/numbers/numbers";
+import { chooseRender, render } from "../../state/browser/textOptions";
+import { Copy } from "../../ui/controls/Copy";
+import { Failure } from "../../ui/layout/EmptyState";
+import { Text } from "../../ui/text/Text";
 import { Blocks } from "./Blocks";
-import style from "./Raw.module.css";
+import style from "./RawRecord.module.css";
 
 const BLOCK_CHARS = 4_000_000;
 
 const characters = (n: number): string => count(n, "character");
 
 export function WholeText() {
-  const { reply, error } = textBlock();
-  if (error !== null) return <Failure error={error} what="The text" again={() => void loadText(0)} />;
-  if (reply === null) return <p class="hidden" role="status">Loading</p>;
+  const session = useSession();
+  const { reply, error } = session.blocks.text();
+  if (error !== null) return <Failure error={error} what="The text" again={() => void session.blocks.loadText(0)} />;
+  if (reply === null)
+    return (
+      <p class="hidden" role="status">
+        Loading
+      </p>
+    );
   const { start, stop, chars } = reply;
   const { visible } = render.value;
   return (
     <section class={style["raw"]} aria-label="Raw text">
       <div class={style["bar"]}>
-        <p class={`${style["origin"]} ${reply.is_own ? "" : style["put"]}`}>{reply.origin} {characters(chars)}.</p>
+        <p class={`${style["origin"]} ${reply.is_own ? "" : style["put"]}`}>
+          {reply.origin} {characters(chars)}.
+        </p>
         <Copy what={stop - start < chars ? "this block of the text" : "the text"} text={() => reply.text} />
-        <button type="button" class="action" aria-pressed={visible} title="Mark newlines, invisible characters and special tokens" onClick={() => chooseRender({ visible: !visible })}>
+        <button
+          type="button"
+          class="action"
+          aria-pressed={visible}
+          title="Mark newlines, invisible characters and special tokens"
+          onClick={() => chooseRender({ visible: !visible })}
+        >
           Line breaks
         </button>
       </div>
-      <Blocks start={start} stop={stop} total={chars} words={characters} block={BLOCK_CHARS} go={(at) => void loadText(at)} />
-      <pre class={style["text"]}><Text text={reply.text} /></pre>
-      <Blocks start={start} stop={stop} total={chars} words={characters} block={BLOCK_CHARS} go={(at) => void loadText(at)} />
+      <Blocks
+        start={start}
+        stop={stop}
+        total={chars}
+        words={characters}
+        block={BLOCK_CHARS}
+        go={(at) => void session.blocks.loadText(at)}
+      />
+      <pre class={style["text"]}>
+        <Text text={reply.text} />
+      </pre>
+      <Blocks
+        start={start}
+        stop={stop}
+        total={chars}
+        words={characters}
+        block={BLOCK_CHARS}
+        go={(at) => void session.blocks.loadText(at)}
+      />
     </section>
   );
 }

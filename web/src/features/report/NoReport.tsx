@@ -1,13 +1,12 @@
 /** Where a step has no report: why, and the way to those that have one. */
 
+import { useSession } from "../../state/useSession";
 import { useState } from "preact/hooks";
 import type { ReportSteps } from "../../api/types.gen";
-import type { Place } from "../../lib/address";
-import { count, figure } from "../../lib/numbers";
-import { href, onLink, place } from "../../state/place";
-import { run } from "../../state/runs";
-import { State } from "../../ui/State";
-import { Text } from "../../ui/Text";
+import type { Place } from "../../lib/address/address";
+import { count, figure } from "../../lib/numbers/numbers";
+import { State } from "../../ui/layout/EmptyState";
+import { Text } from "../../ui/text/Text";
 import style from "./ReportPage.module.css";
 
 const STEPS = 24;
@@ -17,14 +16,19 @@ interface Props {
 }
 
 export function NoReport({ reports }: Props) {
-  const { split, step } = place.value;
+  const session = useSession();
+  const { split, step } = session.place.now.value;
   if (reports.length === 0) return <None />;
   const own = reports.find((one) => one.split === split)?.steps ?? [];
-  const known = run.value?.splits.find((one) => one.name === split)?.steps;
+  const known = session.run.now.value?.splits.find((one) => one.name === split)?.steps;
   const before = own.findLast((one) => step !== null && one < step);
   const after = own.find((one) => step !== null && one > step);
   return (
-    <State title={step === null ? `No report for ${split ?? "this split"}` : `No report for step ${figure(step)} of ${split}`}>
+    <State
+      title={
+        step === null ? `No report for ${split ?? "this split"}` : `No report for step ${figure(step)} of ${split}`
+      }
+    >
       <p>
         {own.length === 0
           ? "The trainer logged no report for any step of this split."
@@ -38,30 +42,43 @@ export function NoReport({ reports }: Props) {
       )}
       <p>Steps that have a report:</p>
       <Others reports={reports} />
-      {step !== null && <p><Go to={{ page: "rollouts" }}>The samples of step {figure(step)}</Go></p>}
+      {step !== null && (
+        <p>
+          <Go to={{ page: "rollouts" }}>The samples of step {figure(step)}</Go>
+        </p>
+      )}
     </State>
   );
 }
 
 function None() {
-  const { step } = place.value;
+  const session = useSession();
+  const { step } = session.place.now.value;
   return (
     <State title="This run has no reports">
-      <p>A report is what a trainer logs for a step beside its samples: an outline with tables, conversations and errors. The files of this run hold none.</p>
       <p>
-        Two things write one: the Tinker cookbook, unless <code>num_groups_to_log</code> is 0; and in any trainer <code>rolloupe.record.logtree</code>, inside
-        {" "}<code>log.trace("train", step)</code> of a <code>rolloupe.record.writers.tinker.Log</code>.
+        A trainer can log a report for each step: an outline with tables, conversations and errors. This run has none.
+      </p>
+      <p>
+        Two tools write reports: the Tinker cookbook, unless <code>num_groups_to_log</code> is 0; and in any trainer{" "}
+        <code>rolloupe.record.logtree</code>, inside <code>log.trace("train", step)</code> of a{" "}
+        <code>rolloupe.record.writers.tinker.Log</code>.
       </p>
       <p class={style["ways"]}>
         {step !== null && <Go to={{ page: "rollouts" }}>The samples of step {figure(step)}</Go>}
-        <Go to={{ page: "run" }}>What the run holds beside its samples</Go>
+        <Go to={{ page: "run" }}>Everything else in this run</Go>
       </p>
     </State>
   );
 }
 
 function Go({ to, children }: { to: Partial<Place>; children: preact.ComponentChildren }) {
-  return <a href={href(to)} onClick={onLink(to)}>{children}</a>;
+  const session = useSession();
+  return (
+    <a href={session.place.href(to)} onClick={session.place.onLink(to)}>
+      {children}
+    </a>
+  );
 }
 
 /** The reports of each split, the newest first, to go to. */
@@ -69,24 +86,45 @@ export function Others({ reports }: Props) {
   return (
     <ul class={style["others"]}>
       {reports.map((one) => (
-        <li key={one.split}><OfSplit {...one} /></li>
+        <li key={one.split}>
+          <OfSplit {...one} />
+        </li>
       ))}
     </ul>
   );
 }
 
 function OfSplit({ split, steps }: ReportSteps) {
+  const session = useSession();
   const [shown, show] = useState(STEPS);
-  const { split: here, step } = place.value;
+  const { split: here, step } = session.place.now.value;
   return (
     <>
-      <b><Text text={split} /></b>{" "}
-      {steps.toReversed().slice(0, shown).map((other) => (
-        <a key={other} class="action strong" href={href({ split, step: other })} onClick={onLink({ split, step: other })} aria-current={split === here && other === step ? "true" : undefined} aria-label={`${split}, step ${other}`}>
-          {figure(other)}
-        </a>
-      ))}
-      {steps.length > shown && <button type="button" class="action strong" onClick={() => show(shown + 10 * STEPS)}>{`${count(steps.length - shown, "older step")}: show`}</button>}
+      <b>
+        <Text text={split} />
+      </b>{" "}
+      {steps
+        .toReversed()
+        .slice(0, shown)
+        .map((other) => (
+          <a
+            key={other}
+            class="action strong"
+            href={session.place.href({ split, step: other })}
+            onClick={session.place.onLink({ split, step: other })}
+            aria-current={split === here && other === step ? "true" : undefined}
+            aria-label={`${split}, step ${other}`}
+          >
+            {figure(other)}
+          </a>
+        ))}
+      {steps.length > shown && (
+        <button
+          type="button"
+          class="action strong"
+          onClick={() => show(shown + 10 * STEPS)}
+        >{`${count(steps.length - shown, "older step")}: show`}</button>
+      )}
     </>
   );
 }

@@ -1,12 +1,13 @@
 /** A piece of a report: a section that folds, a table, a conversation, a text. Nothing in it is markup. */
 
+import { useSession } from "../../state/useSession";
+import type { Session } from "../../state/session";
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ReportNode } from "../../api/types.gen";
-import { count } from "../../lib/numbers";
-import { field } from "../../state/place";
-import { Text } from "../../ui/Text";
-import { Turn } from "../sample/Turn";
+import { count } from "../../lib/numbers/numbers";
+import { Text } from "../../ui/text/Text";
+import { Turn } from "../sample";
 import style from "./ReportPage.module.css";
 
 /** Sections are open down to here; deeper ones when they are asked for, so that large reports stay quick. */
@@ -27,18 +28,20 @@ interface Props {
 }
 
 /** True where a piece that the address names lies below; the report itself is at "". */
-const leadsOn = (at: string): boolean => (at === "" ? field.at.value !== "" : field.at.value.startsWith(`${at}.`));
+const leadsOn = (session: Session, at: string): boolean =>
+  at === "" ? session.place.field.at.value !== "" : session.place.field.at.value.startsWith(`${at}.`);
 
 /** The number of the child that leads on to the piece that the address names; -1 where none does. */
-function towards(at: string): number {
-  const rest = at === "" ? field.at.value : field.at.value.slice(at.length + 1);
-  return leadsOn(at) ? Number.parseInt(rest, 10) : -1;
+function towards(session: Session, at: string): number {
+  const rest = at === "" ? session.place.field.at.value : session.place.field.at.value.slice(at.length + 1);
+  return leadsOn(session, at) ? Number.parseInt(rest, 10) : -1;
 }
 
 /** False where the address names a piece that the report has not. */
-export function hasGoal(root: ReportNode): boolean {
+export function hasGoal(session: Session, root: ReportNode): boolean {
   let here: ReportNode | undefined = root;
-  for (const number of field.at.value === "" ? [] : field.at.value.split(".")) here = here?.children[Number(number)];
+  for (const number of session.place.field.at.value === "" ? [] : session.place.field.at.value.split("."))
+    here = here?.children[Number(number)];
   return here !== undefined;
 }
 
@@ -64,18 +67,27 @@ export function Node(of: Props) {
 
 /** The element that a piece was logged as, with its attributes, as text. */
 export function Tag({ node: { tag, attrs } }: { node: ReportNode }) {
-  const said = Object.entries(attrs).map(([name, value]) => ` ${name}=${JSON.stringify(value)}`);
-  if (tag === "" && said.length === 0) return null;
-  return <code class={style["tag"]}><Text text={`<${tag || "text"}${said.join("")}>`} /></code>;
+  const words = Object.entries(attrs).map(([name, value]) => ` ${name}=${JSON.stringify(value)}`);
+  if (tag === "" && words.length === 0) return null;
+  return (
+    <code class={style["tag"]}>
+      <Text text={`<${tag || "text"}${words.join("")}>`} />
+    </code>
+  );
 }
 
 function Piece({ node, depth, at }: Props) {
-  if (node.kind === "section" || node.kind === "details" || node.kind === "exception") return <Fold node={node} depth={depth} at={at} />;
+  if (node.kind === "section" || node.kind === "details" || node.kind === "exception")
+    return <Fold node={node} depth={depth} at={at} />;
   if (node.kind === "table") return <Table node={node} />;
   if (node.kind === "conversation") return <Talk node={node} at={at} />;
   return (
     <>
-      {node.text !== "" && <p class={node.kind === "code" ? style["code"] : style["text"]}><Text text={node.text} /></p>}
+      {node.text !== "" && (
+        <p class={node.kind === "code" ? style["code"] : style["text"]}>
+          <Text text={node.text} />
+        </p>
+      )}
       <Children nodes={node.children} depth={depth} at={at} />
     </>
   );
@@ -83,8 +95,9 @@ function Piece({ node, depth, at }: Props) {
 
 /** A conversation; the one that the address names comes into sight, and has the focus. */
 function Talk({ node, at }: { node: ReportNode; at: string }) {
+  const session = useSession();
   const box = useRef<HTMLDivElement>(null);
-  const isGoal = field.at.value === at;
+  const isGoal = session.place.field.at.value === at;
   const [shown, show] = useState(TURNS);
   useEffect(() => {
     if (!isGoal) return;
@@ -94,25 +107,46 @@ function Talk({ node, at }: { node: ReportNode; at: string }) {
   return (
     <div ref={box} class={`${style["talk"]} ${isGoal ? style["goal"] : ""}`} tabIndex={isGoal ? -1 : undefined}>
       {node.turns.slice(0, shown).map((turn, i) => (
-        // oxlint-disable-next-line react/no-array-index-key
         <Turn key={i} turn={turn} at="" number={null} />
       ))}
-      {node.turns.length > shown && <button type="button" class="button" onClick={() => show(shown + TURNS)}>{`${count(node.turns.length - shown, "more message")}: show`}</button>}
+      {node.turns.length > shown && (
+        <button
+          type="button"
+          class="button"
+          onClick={() => show(shown + TURNS)}
+        >{`${count(node.turns.length - shown, "more message")}: show`}</button>
+      )}
     </div>
   );
 }
 
 function Fold({ node, depth, at }: Props) {
-  const [isOpen, open] = useState(node.kind === "exception" || (node.kind === "section" && depth < OPEN_DEPTH) || leadsOn(at));
+  const session = useSession();
+  const [isOpen, open] = useState(
+    node.kind === "exception" || (node.kind === "section" && depth < OPEN_DEPTH) || leadsOn(session, at),
+  );
   const facts = Object.entries(node.attrs).map(([name, value]) => `${name.replace(/^data-/, "")} ${value}`);
   return (
-    <details class={`${style["fold"]} ${node.kind === "exception" ? style["exception"] : ""}`} open={isOpen} onToggle={(event) => open(event.currentTarget.open)}>
+    <details
+      class={`${style["fold"]} ${node.kind === "exception" ? style["exception"] : ""}`}
+      open={isOpen}
+      onToggle={(event) => open(event.currentTarget.open)}
+    >
       <summary>
-        <b><Text text={node.title || "Details"} /></b> <span class="quiet"><Text text={facts.join(" · ")} /></span>
+        <b>
+          <Text text={node.title || "Details"} />
+        </b>{" "}
+        <span class="quiet">
+          <Text text={facts.join(" · ")} />
+        </span>
       </summary>
       {isOpen && (
         <div class={style["body"]}>
-          {node.text !== "" && <p class={style["text"]}><Text text={node.text} /></p>}
+          {node.text !== "" && (
+            <p class={style["text"]}>
+              <Text text={node.text} />
+            </p>
+          )}
           <Children nodes={node.children} depth={depth + 1} at={at} />
         </div>
       )}
@@ -121,18 +155,32 @@ function Fold({ node, depth, at }: Props) {
 }
 
 export function Children({ nodes, depth, at }: { nodes: readonly ReportNode[]; depth: number; at: string }) {
-  const goal = Math.min(towards(at), nodes.length - 1);
+  const session = useSession();
+  const goal = Math.min(towards(session, at), nodes.length - 1);
   // Of many pieces only those around the one that a link leads to.
-  const [[from, to], show] = useState(() => (goal < CHILDREN ? [0, CHILDREN] : [goal - CHILDREN / 2, goal + CHILDREN / 2]));
+  const [[from, to], show] = useState(() =>
+    goal < CHILDREN ? [0, CHILDREN] : [goal - CHILDREN / 2, goal + CHILDREN / 2],
+  );
   return (
     <>
-      {from > 0 && <button type="button" class="button" onClick={() => show([Math.max(0, from - CHILDREN), to])}>{`${count(from, "earlier piece")}: show`}</button>}
+      {from > 0 && (
+        <button
+          type="button"
+          class="button"
+          onClick={() => show([Math.max(0, from - CHILDREN), to])}
+        >{`${count(from, "earlier piece")}: show`}</button>
+      )}
       {nodes.slice(from, to).map((node, i) => (
         // The pieces of a report never change their order: their place is their identity.
-        // oxlint-disable-next-line react/no-array-index-key
         <Node key={from + i} node={node} depth={depth} at={at === "" ? String(from + i) : `${at}.${from + i}`} />
       ))}
-      {nodes.length > to && <button type="button" class="button" onClick={() => show([from, to + CHILDREN])}>{`${count(nodes.length - to, "more piece")}: show`}</button>}
+      {nodes.length > to && (
+        <button
+          type="button"
+          class="button"
+          onClick={() => show([from, to + CHILDREN])}
+        >{`${count(nodes.length - to, "more piece")}: show`}</button>
+      )}
     </>
   );
 }
@@ -141,24 +189,44 @@ function Table({ node: { title, header, rows } }: { node: ReportNode }) {
   const [shown, show] = useState(ROWS);
   return (
     <figure class={style["table"]}>
-      {title !== "" && <figcaption><Text text={title} /></figcaption>}
+      {title !== "" && (
+        <figcaption>
+          <Text text={title} />
+        </figcaption>
+      )}
       <div class={style["scroll"]}>
         <table>
           {header.length > 0 && (
             <thead>
-              {/* oxlint-disable-next-line react/no-array-index-key -- two columns may bear one name */}
-              <tr>{header.map((cell, i) => <th key={`${i} ${cell}`}><Text text={cell} /></th>)}</tr>
+              <tr>
+                {header.map((cell, i) => (
+                  <th key={`${i} ${cell}`}>
+                    <Text text={cell} />
+                  </th>
+                ))}
+              </tr>
             </thead>
           )}
           <tbody>
             {rows.slice(0, shown).map((row, i) => (
-              // oxlint-disable-next-line react/no-array-index-key
-              <tr key={i}>{row.map((cell, j) => <td key={`${j} ${cell}`}><Text text={cell} /></td>)}</tr>
+              <tr key={i}>
+                {row.map((cell, j) => (
+                  <td key={`${j} ${cell}`}>
+                    <Text text={cell} />
+                  </td>
+                ))}
+              </tr>
             ))}
           </tbody>
         </table>
       </div>
-      {rows.length > shown && <button type="button" class="button" onClick={() => show(shown + ROWS)}>{`${count(rows.length - shown, "more row")}: show`}</button>}
+      {rows.length > shown && (
+        <button
+          type="button"
+          class="button"
+          onClick={() => show(shown + ROWS)}
+        >{`${count(rows.length - shown, "more row")}: show`}</button>
+      )}
     </figure>
   );
 }

@@ -1,51 +1,94 @@
 /** What the trainer logged for a step, as a folding outline. All of it is drawn as text. */
 
+import { useSession } from "../../state/useSession";
 import { useEffect } from "preact/hooks";
 import { getAbout, getReport } from "../../api";
-import { go, place } from "../../state/place";
-import { run } from "../../state/runs";
-import { Alone, Failure, Loading } from "../../ui/State";
-import { useLoaded } from "../../ui/useLoaded";
+import { Alone, Failure, Loading } from "../../ui/layout/EmptyState";
+import { useLoaded } from "../../ui/hooks/useLoaded";
 import { Children, hasGoal, isLarge, OPEN_DEPTH, Tag, tagsShown } from "./Node";
 import { NoReport, Others } from "./NoReport";
-import { Text } from "../../ui/Text";
+import { Text } from "../../ui/text/Text";
 import style from "./ReportPage.module.css";
 
 export function ReportPage() {
-  const id = run.value?.id ?? "";
-  const version = run.value?.version ?? "";
-  const { split, step } = place.value;
+  const session = useSession();
+  const id = session.run.now.value?.id ?? "";
+  const version = session.run.now.value?.version ?? "";
+  const { split, step } = session.place.now.value;
   const about = useLoaded(`${id}\n${version}`, () => getAbout(id), id);
   const steps = about.value?.reports.find((one) => one.split === split)?.steps ?? [];
   const has = step !== null && steps.includes(step);
   // The last one may still be written; what is read stays until it is there again.
   const key = `${id}\n${split}\n${step}`;
-  const report = useLoaded(has ? `${key}\n${step === steps.at(-1) ? version : ""}` : null, () => getReport(id, split ?? "", step ?? 0), key);
+  const report = useLoaded(
+    has ? `${key}\n${step === steps.at(-1) ? version : ""}` : null,
+    () => getReport(id, split ?? "", step ?? 0),
+    key,
+  );
 
   // A run without samples has no split of its own to be at.
   const first = about.value?.reports[0];
   useEffect(() => {
-    if (split === null && first !== undefined) go({ split: first.split, step: first.steps.at(-1) ?? null }, "replace");
-  }, [split, first]);
+    if (split === null && first !== undefined)
+      session.place.go({ split: first.split, step: first.steps.at(-1) ?? null }, "replace");
+  }, [session, split, first]);
 
-  if (about.error !== null) return <Alone heading="Report"><Failure error={about.error} what="The list of reports" again={about.again} /></Alone>;
-  if (about.value === null) return <Alone heading="Report"><Loading /></Alone>;
-  if (!has) return <Alone heading="Report"><NoReport reports={about.value.reports} /></Alone>;
-  if (report.error !== null) return <Alone heading="Report"><Failure error={report.error} what="This report" again={report.again} /></Alone>;
-  if (report.value === null) return <Alone heading="Report"><Loading /></Alone>;
+  if (about.error !== null)
+    return (
+      <Alone heading="Report">
+        <Failure error={about.error} what="The list of reports" again={about.again} />
+      </Alone>
+    );
+  if (about.value === null)
+    return (
+      <Alone heading="Report">
+        <Loading />
+      </Alone>
+    );
+  if (!has)
+    return (
+      <Alone heading="Report">
+        <NoReport reports={about.value.reports} />
+      </Alone>
+    );
+  if (report.error !== null)
+    return (
+      <Alone heading="Report">
+        <Failure error={report.error} what="This report" again={report.again} />
+      </Alone>
+    );
+  if (report.value === null)
+    return (
+      <Alone heading="Report">
+        <Loading />
+      </Alone>
+    );
   const { root } = report.value;
   return (
     <main class={style["page"]} aria-label="Report">
-      {run.value?.splits.length === 0 && <Others reports={about.value.reports} />}
-      <h1><Text text={root.title || `${split} ${step}`} /></h1>
+      {session.run.now.value?.splits.length === 0 && <Others reports={about.value.reports} />}
+      <h1>
+        <Text text={root.title || `${split} ${step}`} />
+      </h1>
       <label class={style["choice"]}>
-        <input type="checkbox" checked={tagsShown.value} onChange={(event) => { tagsShown.value = event.currentTarget.checked; }} /> Tags and attributes
+        <input
+          type="checkbox"
+          checked={tagsShown.value}
+          onChange={(event) => {
+            tagsShown.value = event.currentTarget.checked;
+          }}
+        />{" "}
+        Tags and attributes
       </label>
       {tagsShown.value && <Tag node={root} />}
-      {!hasGoal(root) && <p class="quiet">What the link leads to is not in this report any more.</p>}
-      <Children key={`${step} ${place.value.at}`} nodes={root.children} depth={isLarge(root) ? OPEN_DEPTH : 0} at="" />
-      {root.children.length === 0 && <p class="quiet">It holds a title alone.</p>}
+      {!hasGoal(session, root) && <p class="quiet">The linked piece is no longer in this report.</p>}
+      <Children
+        key={`${step} ${session.place.now.value.at}`}
+        nodes={root.children}
+        depth={isLarge(root) ? OPEN_DEPTH : 0}
+        at=""
+      />
+      {root.children.length === 0 && <p class="quiet">It has only a title.</p>}
     </main>
   );
 }
-

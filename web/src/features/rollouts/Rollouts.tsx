@@ -1,55 +1,73 @@
 /** The page to read on: the samples of a step, one of them, and the curve of the run. */
 
+import { useSession } from "../../state/useSession";
+import type { Session } from "../../state/session";
 import { useState } from "preact/hooks";
-import { LEFT, RIGHT, choose, settings } from "../../state/settings";
-import { listing, listingError } from "../../state/list";
-import { field } from "../../state/place";
-import { run } from "../../state/runs";
-import { isWide } from "../../state/view";
-import { Divider } from "../../ui/Divider";
-import { NARROW, SLIM, useMatch } from "../../ui/useMatch";
-import { Charts } from "../charts/Charts";
-import { Reasons } from "../discarded/Reasons";
-import { GroupPane } from "../group/GroupPane";
-import { List } from "../list/List";
-import { ValueMenu } from "../list/ValueMenu";
-import { SamplePane } from "../sample/SamplePane";
+import { LEFT, RIGHT, choose, settings } from "../../state/browser/settings";
+import { Divider } from "../../ui/layout/Divider";
+import { NARROW, SLIM, useMatch } from "../../ui/hooks/useMatch";
+import { Charts } from "../charts";
+import { Reasons } from "../discarded";
+import { GroupPane } from "../group";
+import { List, ValueMenu } from "../list";
+import { SamplePane } from "../sample";
 import style from "./Rollouts.module.css";
 
 export function Rollouts() {
+  const session = useSession();
   const { leftOpen, rightOpen, leftWidth, rightWidth } = settings.value;
   const isNarrow = useMatch(NARROW);
   const isSlim = useMatch(SLIM);
   const hasList = leftOpen || isNarrow;
   // Where there is room for one pane and no sample to show, the list says why.
-  const isList = field.list.value || (isNarrow && field.sample.value === null && hasNothing());
-  const isTable = field.mode.value === "table" && leftOpen && isWide.value && (isList || !isNarrow);
+  const isList =
+    session.place.field.list.value || (isNarrow && session.place.field.sample.value === null && hasNothing(session));
+  const isTable =
+    session.place.field.mode.value === "table" && leftOpen && session.view.isWide.value && (isList || !isNarrow);
   const isAlone = isTable || (isNarrow && isList);
   return (
     <div class={`${style["panes"]} ${isList ? style["list"] : ""} ${isTable ? style["table"] : ""}`}>
       <ValueMenu />
       {hasList ? (
-        <div class={style["left"]} style={{ width: `${leftWidth}px` }} role={isAlone ? "main" : "complementary"} aria-label={field.discarded.value ? "Samples that were not trained on" : "Samples"}>
+        <div
+          class={style["left"]}
+          style={{ width: `${leftWidth}px` }}
+          role={isAlone ? "main" : "complementary"}
+          aria-label={session.place.field.discarded.value ? "Discarded samples" : "Samples"}
+        >
           {isAlone && <h1 class="hidden">{isTable ? "Table of samples" : "Samples"}</h1>}
           <List />
-          {field.discarded.value && (
+          {session.place.field.discarded.value && (
             <details class={style["thin"]}>
               <summary>Reasons</summary>
               <Reasons />
             </details>
           )}
           {isSlim && <Curves />}
-          {!isTable && <Divider label="Width of the list" width={leftWidth} limits={LEFT} choose={(width) => choose({ leftWidth: width })} />}
+          {!isTable && (
+            <Divider
+              label="Width of the list"
+              width={leftWidth}
+              limits={LEFT}
+              choose={(width) => choose({ leftWidth: width })}
+            />
+          )}
         </div>
       ) : (
         <Folded label="Show the list of samples" side="left" open={() => choose({ leftOpen: true })} />
       )}
-      {field.view.value === "group" ? <GroupPane /> : <SamplePane />}
+      {session.place.field.view.value === "group" ? <GroupPane /> : <SamplePane />}
       {isSlim ? null : rightOpen ? (
         <aside class={style["right"]} style={{ width: `${rightWidth}px` }} aria-label="Charts">
-          {field.discarded.value && <Reasons />}
+          {session.place.field.discarded.value && <Reasons />}
           <Charts />
-          <Divider label="Width of the charts" width={rightWidth} limits={RIGHT} way={-1} choose={(width) => choose({ rightWidth: width })} />
+          <Divider
+            label="Width of the charts"
+            width={rightWidth}
+            limits={RIGHT}
+            way={-1}
+            choose={(width) => choose({ rightWidth: width })}
+          />
         </aside>
       ) : (
         <Folded label="Show the charts" side="right" open={() => choose({ rightOpen: true })} />
@@ -70,8 +88,12 @@ function Curves() {
 }
 
 /** There is no sample to come: none was read, none is in the list, or the list cannot be had. */
-function hasNothing(): boolean {
-  return listing.value?.total === 0 || listingError.value !== null || run.value?.splits.length === 0;
+function hasNothing(session: Session): boolean {
+  return (
+    session.list.now.value?.total === 0 ||
+    session.list.error.value !== null ||
+    session.run.now.value?.splits.length === 0
+  );
 }
 
 /** The strip that is left of a folded pane. */

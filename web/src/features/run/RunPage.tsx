@@ -1,17 +1,16 @@
 /** What a run holds beside its samples: configuration, checkpoints, code, files, problems. */
 
+import { useSession } from "../../state/useSession";
 import { useMemo, useState } from "preact/hooks";
 import { getAbout } from "../../api";
 import type { CheckpointItem, FileItem } from "../../api/types.gen";
-import { shown } from "../../lib/json";
-import { count, figure, size } from "../../lib/numbers";
-import { href, onLink } from "../../state/place";
-import { run } from "../../state/runs";
-import { Copy } from "../../ui/Copy";
-import { Alone, Failure, Loading } from "../../ui/State";
-import { Name } from "../../ui/Name";
-import { Text } from "../../ui/Text";
-import { useLoaded } from "../../ui/useLoaded";
+import { shown } from "../../lib/data/json";
+import { count, figure, size } from "../../lib/numbers/numbers";
+import { Copy } from "../../ui/controls/Copy";
+import { Alone, Failure, Loading } from "../../ui/layout/EmptyState";
+import { Name } from "../../ui/text/Name";
+import { Text } from "../../ui/text/Text";
+import { useLoaded } from "../../ui/hooks/useLoaded";
 import { Config } from "./Config";
 import { Part } from "./Part";
 import style from "./RunPage.module.css";
@@ -21,26 +20,47 @@ const ROWS = 200;
 const FEW = 12;
 
 export function RunPage() {
-  const item = run.value;
+  const session = useSession();
+  const item = session.run.now.value;
   const id = item?.id ?? "";
   const about = useLoaded(`${id}\n${item?.version}`, () => getAbout(id), id);
   const last = about.value;
-  if (about.error !== null) return <Alone heading="Run"><Failure error={about.error} what="What is known of this run" again={about.again} /></Alone>;
-  if (last === null) return <Alone heading="Run"><Loading /></Alone>;
+  if (about.error !== null)
+    return (
+      <Alone heading="Run">
+        <Failure error={about.error} what="The details of this run" again={about.again} />
+      </Alone>
+    );
+  if (last === null)
+    return (
+      <Alone heading="Run">
+        <Loading />
+      </Alone>
+    );
   return (
     <main class={style["page"]} aria-label="Run">
-      <h1><Text text={item?.name ?? ""} /></h1>
+      <h1>
+        <Text text={item?.name ?? ""} />
+      </h1>
       <p class="quiet">
-        <code><Name text={last.path} /></code> <Copy label="Copy path" what="the path" text={() => last.path} />
+        <code>
+          <Name text={last.path} />
+        </code>{" "}
+        <Copy label="Copy path" what="the path" text={() => last.path} />
         <br />
         {last.format}: <Text text={last.reason} />
       </p>
       <p>
-        <a href={href({ page: "problems" })} onClick={onLink({ page: "problems" })}>
+        <a href={session.place.href({ page: "problems" })} onClick={session.place.onLink({ page: "problems" })}>
           {item?.problems === 0 ? "No problems in its files" : `${count(item?.problems ?? 0, "problem")} in its files`}
         </a>
       </p>
-      {last.superseded > 0 && <p>{count(last.superseded, "sample")} of steps that were recorded again {last.superseded === 1 ? "is" : "are"} left aside: the newest launch counts.</p>}
+      {last.superseded > 0 && (
+        <p>
+          {count(last.superseded, "sample")} of steps that were recorded again {last.superseded === 1 ? "is" : "are"}{" "}
+          left aside: the newest launch counts.
+        </p>
+      )}
       <Config config={last.config} />
       <Checkpoints checkpoints={last.checkpoints} />
       <Diff diff={last.code_diff} />
@@ -52,19 +72,42 @@ export function RunPage() {
 function Checkpoints({ checkpoints }: { checkpoints: readonly CheckpointItem[] }) {
   const newest = checkpoints.at(-1);
   return (
-    <Part title="Checkpoints" note={newest === undefined ? "none" : `${figure(checkpoints.length)}, the newest ${newest.name}`} isOpen={checkpoints.length <= FEW}>
+    <Part
+      title="Checkpoints"
+      note={newest === undefined ? "none" : `${figure(checkpoints.length)}, the newest ${newest.name}`}
+      isOpen={checkpoints.length <= FEW}
+    >
       {checkpoints.length > 0 && (
         <div class={style["scroll"]}>
           <table>
-            <thead><tr><th>name</th><th>step</th><th>where</th><th>with it</th></tr></thead>
+            <thead>
+              <tr>
+                <th>name</th>
+                <th>step</th>
+                <th>where</th>
+                <th>with it</th>
+              </tr>
+            </thead>
             <tbody>
               {checkpoints.map(({ name, step, paths, extra }, i) => (
-                // oxlint-disable-next-line react/no-array-index-key -- a name may be used again
                 <tr key={`${i} ${name}`}>
-                  <td><Text text={name} /></td>
+                  <td>
+                    <Text text={name} />
+                  </td>
                   <td>{step === null ? "" : figure(step)}</td>
-                  <td>{Object.entries(paths).map(([kind, path]) => <span key={kind} class={style["where"]}><small><Text text={kind} /></small> <Text text={path} /></span>)}</td>
-                  <td><small>{Object.keys(extra ?? {}).length === 0 ? "" : shown(extra)}</small></td>
+                  <td>
+                    {Object.entries(paths).map(([kind, path]) => (
+                      <span key={kind} class={style["where"]}>
+                        <small>
+                          <Text text={kind} />
+                        </small>{" "}
+                        <Text text={path} />
+                      </span>
+                    ))}
+                  </td>
+                  <td>
+                    <small>{Object.keys(extra ?? {}).length === 0 ? "" : shown(extra)}</small>
+                  </td>
                 </tr>
               ))}
             </tbody>
@@ -79,7 +122,11 @@ function Diff({ diff }: { diff: string }) {
   const lines = useMemo(() => (diff === "" ? 0 : diff.split("\n").length), [diff]);
   return (
     <Part title="Code" note={lines === 0 ? "no code.diff" : count(lines, "line")} isOpen={lines > 0 && lines < 400}>
-      {lines > 0 && <pre class={style["diff"]}><Text text={diff} /></pre>}
+      {lines > 0 && (
+        <pre class={style["diff"]}>
+          <Text text={diff} />
+        </pre>
+      )}
     </Part>
   );
 }
@@ -88,22 +135,40 @@ function Files({ files, left }: { files: readonly FileItem[]; left: number }) {
   const [most, more] = useState(ROWS);
   const total = files.reduce((sum, file) => sum + file.size_bytes, 0);
   return (
-    <Part title="Files" note={`${figure(files.length + left)}, ${size(total)}${left > 0 ? " and more" : ""}`} isOpen={files.length < 40}>
+    <Part
+      title="Files"
+      note={`${figure(files.length + left)}, ${size(total)}${left > 0 ? " and more" : ""}`}
+      isOpen={files.length < 40}
+    >
       <div class={style["scroll"]}>
         <table class={style["files"]}>
           <tbody>
             {files.slice(0, most).map(({ name, size_bytes, changed_s, what }) => (
               <tr key={name}>
-                <td><code><Name text={name} /></code></td>
+                <td>
+                  <code>
+                    <Name text={name} />
+                  </code>
+                </td>
                 <td class={style["number"]}>{size(size_bytes)}</td>
-                <td><small>{new Date(changed_s * 1000).toLocaleString()}</small></td>
-                <td><small>{what}</small></td>
+                <td>
+                  <small>{new Date(changed_s * 1000).toLocaleString()}</small>
+                </td>
+                <td>
+                  <small>{what}</small>
+                </td>
               </tr>
             ))}
           </tbody>
         </table>
       </div>
-      {files.length > most && <button type="button" class="button" onClick={() => more(most + ROWS)}>{`${figure(files.length - most)} more: show`}</button>}
+      {files.length > most && (
+        <button
+          type="button"
+          class="button"
+          onClick={() => more(most + ROWS)}
+        >{`${figure(files.length - most)} more: show`}</button>
+      )}
       {left > 0 && <p class="quiet">{count(left, "file")} more are not listed here.</p>}
     </Part>
   );

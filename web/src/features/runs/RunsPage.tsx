@@ -1,17 +1,17 @@
 /** All the runs that the server shows, and the places it looked at and did not open. */
 
+import { useSession } from "../../state/useSession";
 import { signal } from "@preact/signals";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { getConfigs } from "../../api";
-import { count, figure } from "../../lib/numbers";
+import { count, figure } from "../../lib/numbers/numbers";
 import { runMark } from "../../state/marks";
-import { go } from "../../state/place";
 import { notes, program, runs } from "../../state/runs";
-import { Text } from "../../ui/Text";
-import { useLoaded } from "../../ui/useLoaded";
-import { differingOf, type Sort, sortable, sorted } from "./columns";
-import { RunTable } from "./RunTable";
-import { sought } from "./sought";
+import { Text } from "../../ui/text/Text";
+import { useLoaded } from "../../ui/hooks/useLoaded";
+import { differingOf, type Sort, sortable, sorted } from "./table/columns";
+import { RunTable } from "./table/RunTable";
+import { matchingRuns } from "./runSearch";
 import style from "./RunsPage.module.css";
 
 /** Fewer runs are seen at a glance. */
@@ -24,6 +24,7 @@ const wanted = signal("");
 const order = signal<Sort | null>(null);
 
 export function RunsPage() {
+  const session = useSession();
   const scroller = useRef<HTMLElement>(null);
   const [showsHidden, showHidden] = useState(false);
   const all = runs.value ?? [];
@@ -36,17 +37,23 @@ export function RunsPage() {
   const text = wanted.value;
   const sort = order.value;
   const hidden = all.filter(({ id }) => runMark(id).hidden).map(({ id }) => id);
+  const hiddenIds = hidden.join("\n");
+  const indexed = all.filter(({ progress }) => progress.phase !== "scalars").length;
   const shown = useMemo(() => {
-    const known = sought(all, text).filter(({ id }) => showsHidden || text.trim() !== "" || !hidden.includes(id));
-    return sorted(known, columns.find(({ key }) => key === sort?.key), sort?.isDescending === true).map(({ id }) => id);
+    const known = matchingRuns(all, text).filter(({ id }) => showsHidden || text.trim() !== "" || !hidden.includes(id));
+    return sorted(
+      known,
+      columns.find(({ key }) => key === sort?.key),
+      sort?.isDescending === true,
+    ).map(({ id }) => id);
     // Rows stay where they are while runs grow; once another is indexed all are put in order again.
     // oxlint-disable-next-line react/exhaustive-deps
-  }, [ids, text, sort, showsHidden, hidden.join("\n"), configs, all.filter(({ progress }) => progress.phase !== "scalars").length]);
+  }, [ids, text, sort, showsHidden, hiddenIds, configs, indexed]);
   const byId = new Map(all.map((item) => [item.id, item]));
   const items = shown.flatMap((id) => byId.get(id) ?? []);
   const openFirst = (): void => {
     const [first] = items;
-    if (first !== undefined) go({ page: "rollouts", run: first.id });
+    if (first !== undefined) session.place.go({ page: "rollouts", run: first.id });
   };
   const toFirst = (): void => {
     scroller.current?.scrollTo(0, 0);
@@ -58,7 +65,13 @@ export function RunsPage() {
   return (
     <main class={style["page"]} ref={scroller}>
       <div class={style["top"]}>
-        <h1>{all.length === 0 ? "No run was recognised" : text.trim() === "" ? count(all.length, "run") : `${figure(items.length)} of ${count(all.length, "run")}`}</h1>
+        <h1>
+          {all.length === 0
+            ? "No run was recognised"
+            : text.trim() === ""
+              ? count(all.length, "run")
+              : `${figure(items.length)} of ${count(all.length, "run")}`}
+        </h1>
         {all.length >= MANY && (
           <input
             id={FIND_ID}
@@ -85,11 +98,23 @@ export function RunsPage() {
           </button>
         )}
       </div>
-      {all.length === 0 ? <Empty /> : (
-        <RunTable {...{ items, scroller, keys, telling, differing, sort }} choose={(next) => (order.value = next)} leave={() => document.querySelector<HTMLElement>(`#${FIND_ID}`)?.focus()} />
+      {all.length === 0 ? (
+        <Empty />
+      ) : (
+        <RunTable
+          {...{ items, scroller, keys, telling, differing, sort }}
+          choose={(next) => (order.value = next)}
+          leave={() => document.querySelector<HTMLElement>(`#${FIND_ID}`)?.focus()}
+        />
       )}
-      {all.length > 0 && items.length === 0 && <p role="status" class={style["none"]}>{text.trim() === "" ? "All runs are hidden." : "No run has these words in its name, format, path or note."}</p>}
-      {configs !== null && configs.left > 0 && <p class="quiet">The configuration of {count(configs.left, "run")} was not compared: there are too many.</p>}
+      {all.length > 0 && items.length === 0 && (
+        <p role="status" class={style["none"]}>
+          {text.trim() === "" ? "All runs are hidden." : "No run matches in its name, format, path or note."}
+        </p>
+      )}
+      {configs !== null && configs.left > 0 && (
+        <p class="quiet">The configurations of {count(configs.left, "run")} were not compared: there are too many.</p>
+      )}
       <Notes />
       <p class={style["program"]}>{program.value}</p>
     </main>
@@ -105,12 +130,26 @@ function Order({ columns }: { columns: ReturnType<typeof sortable> }) {
   };
   return (
     <span class={style["order"]}>
-      <select class="field" aria-label="Order of the runs" value={sort?.key ?? ""} onChange={(event) => choose(event.currentTarget.value)}>
+      <select
+        class="field"
+        aria-label="Order of the runs"
+        value={sort?.key ?? ""}
+        onChange={(event) => choose(event.currentTarget.value)}
+      >
         <option value="">As found</option>
-        {columns.map(({ key, label }) => <option key={key} value={key}>{label}</option>)}
+        {columns.map(({ key, label }) => (
+          <option key={key} value={key}>
+            {label}
+          </option>
+        ))}
       </select>
       {sort !== null && (
-        <button type="button" class="action" aria-label={`Sorted ${sort.isDescending ? "descending" : "ascending"}: turn round`} onClick={() => (order.value = { ...sort, isDescending: !sort.isDescending })}>
+        <button
+          type="button"
+          class="action"
+          aria-label={`Sorted ${sort.isDescending ? "descending" : "ascending"}: reverse the order`}
+          onClick={() => (order.value = { ...sort, isDescending: !sort.isDescending })}
+        >
           {sort.isDescending ? "↓" : "↑"}
         </button>
       )}
@@ -121,10 +160,14 @@ function Order({ columns }: { columns: ReturnType<typeof sortable> }) {
 function Empty() {
   return (
     <div class={style["empty"]}>
-      <p>The server was started for folders in which it found no rollouts that it can read{notes.value.length > 0 ? ", for the reasons below" : ""}.</p>
       <p>
-        Start it for a folder that a trainer wrote: <code>rolloupe view RUN_DIR</code>. <code>rolloupe doctor RUN_DIR</code> says what is in
-        a folder, and why it is not recognised. <code>rolloupe demo</code> shows runs that come with Rolloupe.
+        The server found no readable rollouts in its folders
+        {notes.value.length > 0 ? ", for the reasons below" : ""}.
+      </p>
+      <p>
+        Start it with a folder that a trainer wrote: <code>rolloupe view RUN_DIR</code>.{" "}
+        <code>rolloupe doctor RUN_DIR</code> reports what a folder contains and why it is not recognised.{" "}
+        <code>rolloupe demo</code> shows runs that come with Rolloupe.
       </p>
     </div>
   );
@@ -137,16 +180,26 @@ function Notes() {
   if (notes.value.length === 0) return null;
   return (
     <details class={style["notes"]} open={(runs.value ?? []).length === 0}>
-      <summary>{count(notes.value.length, "path")} looked at and not opened</summary>
+      <summary>{count(notes.value.length, "path")} not opened</summary>
       <dl>
         {notes.value.slice(0, shown).map((note) => (
           <div key={`${note.path} ${note.reason}`}>
-            <dt><Text text={note.path} /></dt>
-            <dd><Text text={note.reason} /></dd>
+            <dt>
+              <Text text={note.path} />
+            </dt>
+            <dd>
+              <Text text={note.reason} />
+            </dd>
           </div>
         ))}
       </dl>
-      {notes.value.length > shown && <button type="button" class="button" onClick={() => show(shown + NOTES)}>{`${count(notes.value.length - shown, "more path")}: show`}</button>}
+      {notes.value.length > shown && (
+        <button
+          type="button"
+          class="button"
+          onClick={() => show(shown + NOTES)}
+        >{`${count(notes.value.length - shown, "more path")}: show`}</button>
+      )}
     </details>
   );
 }

@@ -1,11 +1,10 @@
 /** The splits of the run: side by side where there are few, else in a list. */
 
-import { count } from "../../lib/numbers";
-import { nameOfSplit } from "../../lib/splits";
-import { harmless } from "../../lib/visible";
-import { field, go } from "../../state/place";
-import { splitChoices } from "../../state/runs";
-import { Segments } from "../../ui/Segments";
+import { useSession } from "../../state/useSession";
+import { count } from "../../lib/numbers/numbers";
+import { nameOfSplit } from "../../lib/address/splits";
+import { harmless } from "../../lib/text/invisible";
+import { Segments } from "../../ui/controls/Segments";
 import style from "./Splits.module.css";
 
 const FEW = 3;
@@ -13,10 +12,11 @@ const SHORT_CHARS = 40;
 
 /** `inList`: the copy that stands in the list of samples where the bar has no room. */
 export function Splits({ inList = false }: { inList?: boolean }) {
-  const splits = splitChoices.value;
-  const split = field.split.value;
+  const session = useSession();
+  const splits = session.run.splitChoices.value;
+  const split = session.place.field.split.value;
   if (splits.length < 2 || split === null) return null;
-  const choose = (name: string): void => go({ split: name });
+  const choose = (name: string): void => session.place.go({ split: name });
   const options = splits.map(({ name, steps, samples }) => ({
     value: name,
     label: nameOfSplit(name),
@@ -32,7 +32,12 @@ export function Splits({ inList = false }: { inList?: boolean }) {
   }
   return (
     <div class={inList ? style["inList"] : style["bar"]}>
-      <select class={`field ${style["select"]}`} aria-label="Split" value={split} onChange={(event) => choose(event.currentTarget.value)}>
+      <select
+        class={`field ${style["select"]}`}
+        aria-label="Split"
+        value={split}
+        onChange={(event) => choose(event.currentTarget.value)}
+      >
         {options.map(({ value, label, title }) => (
           <option key={value} value={value} title={title}>
             {harmless(label)}

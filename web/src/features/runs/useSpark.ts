@@ -1,13 +1,15 @@
-/** Mean reward by step of a run, as a small curve: asked for while its row is on the screen, few at a time, and kept. */
+/**
+ * Mean reward by step of a run, as a small curve: asked for while its row is on the screen, few at a time, and kept.
+ */
 
 import { useEffect, useState } from "preact/hooks";
 import { getSteps } from "../../api";
 import type { RunItem, StepsReply } from "../../api/types.gen";
-import { path } from "../../lib/curves";
-import { Lru } from "../../lib/lru";
-import { figure, finite, score } from "../../lib/numbers";
-import { Turns } from "../../lib/turns";
-import { mainSplit } from "./columns";
+import { path } from "../../lib/numbers/curves";
+import { Lru } from "../../lib/data/lru";
+import { figure, finite, score } from "../../lib/numbers/numbers";
+import { Queue } from "../../lib/data/queue";
+import { mainSplit } from "./table/columns";
 
 export const WIDTH = 100;
 export const HEIGHT = 20;
@@ -22,7 +24,7 @@ export interface Spark {
   words: string;
 }
 
-const turns = new Turns(3);
+const turns = new Queue(3);
 /** A curve takes a few kilobytes. */
 const kept = new Lru<Spark>(1000);
 
@@ -30,9 +32,15 @@ export function sparkOf(reply: StepsReply, askedMs: number): Spark {
   const means = reply.reward_mean.map(finite);
   const there = means.flatMap((mean, i) => (mean === null ? [] : [i]));
   const [first, last] = [there[0], there.at(-1)];
-  if (first === undefined || last === undefined || there.length < 2) return { version: reply.version, askedMs, d: "", words: "" };
+  if (first === undefined || last === undefined || there.length < 2)
+    return { version: reply.version, askedMs, d: "", words: "" };
   const at = (i: number): string => `${score(means[i] ?? null)} at step ${figure(reply.steps[i])}`;
-  return { version: reply.version, askedMs, d: path(reply.steps, means, WIDTH, HEIGHT), words: `From ${at(first)} to ${at(last)}` };
+  return {
+    version: reply.version,
+    askedMs,
+    d: path(reply.steps, means, WIDTH, HEIGHT),
+    words: `From ${at(first)} to ${at(last)}`,
+  };
 }
 
 /** The curve as far as it is known; null before it is, and where the run has no step. */
@@ -42,16 +50,24 @@ export function useSpark(item: RunItem): Spark | null {
   const [, draw] = useState(0);
   const spark = kept.peek(key) ?? null;
   useEffect(() => {
-    const held = kept.peek(key);
-    if (split === null || held?.version === item.version) return undefined;
+    const current = kept.peek(key);
+    if (split === null || current?.version === item.version) return undefined;
     let isWanted = true;
     const load = async (): Promise<void> => {
-      const reply = await turns.take(() => getSteps(item.id, split.name), () => isWanted).catch(() => null);
+      const reply = await turns
+        .take(
+          () => getSteps(item.id, split.name),
+          () => isWanted,
+        )
+        .catch(() => null);
       if (reply === null) return;
       kept.put(key, sparkOf(reply, performance.now()));
       if (isWanted) draw((n) => n + 1);
     };
-    const timer = setTimeout(() => void load(), held === undefined ? 0 : Math.max(0, held.askedMs + AGAIN_MS - performance.now()));
+    const timer = setTimeout(
+      () => void load(),
+      current === undefined ? 0 : Math.max(0, current.askedMs + AGAIN_MS - performance.now()),
+    );
     return () => {
       isWanted = false;
       clearTimeout(timer);

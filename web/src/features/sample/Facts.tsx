@@ -1,17 +1,15 @@
 /** A line of labelled figures; where there are many, two lines and a way to the rest. */
 
+import { useSession } from "../../state/useSession";
+import type { Session } from "../../state/session";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { SampleReply } from "../../api/types.gen";
-import { type Labelled, labelled } from "../../lib/facts";
-import { figure } from "../../lib/numbers";
-import { share, shareOf, stop } from "../../lib/reward";
-import { isDoubtful } from "../../lib/scales";
-import { groupHere } from "../../state/list";
-import { metricRanges, range } from "../../state/ranges";
-import { columnOf } from "../../state/columns";
-import { offerFilter } from "../../state/filter";
-import { Text } from "../../ui/Text";
-import { harmless } from "../../lib/visible";
+import { type Labelled, labelled } from "../../lib/sample/facts";
+import { figure } from "../../lib/numbers/numbers";
+import { share, shareOf, stop } from "../../lib/colour/rewardColour";
+import { isDoubtful } from "../../lib/colour/scales";
+import { Text } from "../../ui/text/Text";
+import { harmless } from "../../lib/text/invisible";
 import style from "./Facts.module.css";
 
 /** Two lines of the widest screen hold no more. */
@@ -20,11 +18,12 @@ const FOLDED = 60;
 const BATCH = 600;
 
 export function Facts({ reply }: { reply: SampleReply }) {
+  const session = useSession();
   const list = useRef<HTMLDListElement>(null);
   const [hides, setHides] = useState(false);
   const [shown, show] = useState(FOLDED);
   const isOpen = shown > FOLDED;
-  const group = reply.advantage === null ? groupHere.value : null;
+  const group = reply.advantage === null ? session.list.groupHere.value : null;
   const facts = useMemo(() => labelled(reply, group), [reply, group]);
 
   useLayoutEffect(() => {
@@ -41,10 +40,14 @@ export function Facts({ reply }: { reply: SampleReply }) {
       <dl ref={list} class={`${style["facts"]} ${isOpen ? style["open"] : ""}`}>
         {facts.slice(0, shown).map((fact, i) => (
           // Two facts may bear one name; their order is theirs.
-          // oxlint-disable-next-line react/no-array-index-key
           <div key={`${i} ${fact.label}`} title={harmless(`${fact.name ?? fact.label}: ${fact.title}`)}>
-            <dt><Text text={fact.label} /></dt>
-            <dd class={fact.tone === "warn" ? style["warn"] : fact.tone === "tag" ? style["tag"] : undefined} style={{ color: ink(fact) }}>
+            <dt>
+              <Text text={fact.label} />
+            </dt>
+            <dd
+              class={fact.tone === "warn" ? style["warn"] : fact.tone === "tag" ? style["tag"] : undefined}
+              style={{ color: ink(session, fact) }}
+            >
               <Value fact={fact} />
             </dd>
           </div>
@@ -56,7 +59,12 @@ export function Facts({ reply }: { reply: SampleReply }) {
         </button>
       )}
       {(hides || isOpen || facts.length > FOLDED) && (
-        <button type="button" class={`action ${style["more"]}`} aria-expanded={isOpen} onClick={() => show(isOpen ? FOLDED : BATCH)}>
+        <button
+          type="button"
+          class={`action ${style["more"]}`}
+          aria-expanded={isOpen}
+          onClick={() => show(isOpen ? FOLDED : BATCH)}
+        >
           {isOpen ? "Show fewer" : `Show all ${figure(facts.length)}`}
         </button>
       )}
@@ -66,18 +74,28 @@ export function Facts({ reply }: { reply: SampleReply }) {
 
 /** A value; where filters know its figure, a press offers to filter the list by it. */
 function Value({ fact: { text, field, by } }: { fact: Labelled }) {
-  if (field === undefined || by === undefined || columnOf(field) === null) return <Text text={text} />;
+  const session = useSession();
+  if (field === undefined || by === undefined || session.columns.named(field) === null) return <Text text={text} />;
   return (
-    <button type="button" class={style["pick"]} aria-haspopup="menu" onClick={(event) => offerFilter(field, by, event.currentTarget)}>
+    <button
+      type="button"
+      class={style["pick"]}
+      aria-haspopup="menu"
+      onClick={(event) => session.filter.offerFilter(field, by, event.currentTarget)}
+    >
       <Text text={text} />
     </button>
   );
 }
 
-function ink({ label, name = label, tone, value = null }: Labelled): string | undefined {
+function ink(session: Session, { label, name = label, tone, value = null }: Labelled): string | undefined {
   if (tone === "advantage" && value) return `var(--advantage-ink-${value > 0 ? "pos" : "neg"})`;
-  const own = tone === "metric" ? metricRanges.value.get(name) : undefined;
+  const own = tone === "metric" ? session.ranges.metrics.value.get(name) : undefined;
   if (own && isDoubtful(name, own.worst, own.best)) return undefined;
-  const at = own ? shareOf(value, own.worst, own.best) : tone === "reward" ? share(value, range.value) : null;
+  const at = own
+    ? shareOf(value, own.worst, own.best)
+    : tone === "reward"
+      ? share(value, session.ranges.reward.value)
+      : null;
   return at === null ? undefined : `var(--reward-ink-${stop(at)})`;
 }

@@ -1,22 +1,21 @@
 /** What stands above a sample: its place, its id, how to look at it, and all its figures. */
 
+import { useSession } from "../../state/useSession";
 import type { SampleReply } from "../../api/types.gen";
-import { field, go } from "../../state/place";
-import { Copy } from "../../ui/Copy";
-import { Icon } from "../../ui/Icon";
-import { copyLink } from "../../ui/link";
-import { Segments } from "../../ui/Segments";
-import { MarkButtons, Note } from "../marks/SampleMarks";
+import { Copy } from "../../ui/controls/Copy";
+import { Icon } from "../../ui/controls/Icon";
+import { copyLink } from "../../ui/controls/link";
+import { Segments } from "../../ui/controls/Segments";
+import { MarkButtons, Note } from "../marks";
 import { Facts } from "./Facts";
-import { closeFind, isFinding, openFind } from "./find";
-import { turnFolds, willExpand } from "./folds";
 import { RenderMenu } from "./RenderMenu";
 import { VIEWS } from "./views";
 import style from "./Header.module.css";
 
 export function Header({ reply }: { reply: SampleReply }) {
-  const view = field.view.value;
-  const all = willExpand.value ? "Expand all" : "Collapse all";
+  const session = useSession();
+  const view = session.place.field.view.value;
+  const all = session.folds.willExpand.value ? "Expand all" : "Collapse all";
   return (
     <header class={style["header"]}>
       <div class={style["first"]}>
@@ -24,24 +23,37 @@ export function Header({ reply }: { reply: SampleReply }) {
           Sample {reply.position} of {reply.group_size}
         </h1>
         <Copy class={style["id"]} label={reply.id} what="(copy the id)" text={() => reply.id} />
-        <span class={style["tools"]} role="group" aria-label="What can be done with this sample">
+        <span class={style["tools"]} role="group" aria-label="Actions on this sample">
           {view === "transcript" && <RenderMenu />}
           {view === "transcript" && (
-            <button type="button" class="action" aria-label="Find" title="Find in this sample (F)" aria-pressed={isFinding.value} onClick={isFinding.value ? closeFind : openFind}>
+            <button
+              type="button"
+              class="action"
+              aria-label="Find"
+              title="Find in this sample (F)"
+              aria-pressed={session.find.isFinding.value}
+              onClick={session.find.isFinding.value ? session.find.close : session.find.open}
+            >
               <Icon sign="search" size={16} />
             </button>
           )}
           {view === "transcript" && (
-            <button type="button" class="action" aria-label={all} title={`${all} (e)`} onClick={turnFolds}>
-              <Icon sign={willExpand.value ? "unfold" : "fold"} size={16} />
+            <button type="button" class="action" aria-label={all} title={`${all} (e)`} onClick={session.folds.turn}>
+              <Icon sign={session.folds.willExpand.value ? "unfold" : "fold"} size={16} />
             </button>
           )}
           <MarkButtons run={reply.run} id={reply.id} />
-          <button type="button" class="action" aria-label="Copy link to this sample" title="Copy link to this sample (y)" onClick={() => void copyLink()}>
+          <button
+            type="button"
+            class="action"
+            aria-label="Copy link to this sample"
+            title="Copy link to this sample (y)"
+            onClick={() => void copyLink(session)}
+          >
             <Icon sign="link" size={16} />
           </button>
         </span>
-        <Segments label="View" options={VIEWS} value={view} choose={(next) => go({ view: next })} />
+        <Segments label="View" options={VIEWS} value={view} choose={(next) => session.place.go({ view: next })} />
       </div>
       <Facts reply={reply} />
       <Note run={reply.run} id={reply.id} />

@@ -1,24 +1,65 @@
+import { createSession } from "../../state/session";
 import { expect, it } from "vitest";
 import type { GroupItem } from "../../api/types.gen";
-import { START } from "../../lib/address";
-import { keyOf } from "../../lib/listing";
-import { listing, scopeAt } from "../../state/list";
-import { place } from "../../state/place";
-import { drawn } from "../../testing";
+import { START } from "../../lib/address/address";
+import { keyOf } from "../../lib/list/listing";
+import { drawn } from "../../testing/page";
 import { MiniNav } from "./MiniNav";
 
+const session = createSession();
+
 function group(name: number, first: number, members: string[]): GroupItem {
-  return { group: String(name), step: 1, prompt: "Why?", samples: members.length, first, reward_mean: 1, reward_std: 0, env: "", discarded: "", prefix: `train/1/${name}/`, members, means: [1], cells: [[1]] };
+  return {
+    group: String(name),
+    step: 1,
+    prompt: "Why?",
+    samples: members.length,
+    first,
+    reward_mean: 1,
+    reward_std: 0,
+    env: "",
+    discarded: "",
+    prefix: `train/1/${name}/`,
+    members,
+    means: [1],
+    cells: [[1]],
+  };
 }
 
-/** What the navigator says at the second sample of the second group. Each group has eight samples, of which some are in the list. */
+/**
+ * What the navigator says at the second sample of the second group. Each group has eight samples, of which some are in
+ * the list.
+ */
 async function said(discarded: boolean): Promise<string | undefined> {
-  place.value = { ...START, page: "rollouts", run: "r", split: "train", step: 1, sample: "train/1/1/5", mode: "groups", discarded };
-  const scope = scopeAt(place.peek());
+  session.place.now.value = {
+    ...START,
+    page: "rollouts",
+    run: "r",
+    split: "train",
+    step: 1,
+    sample: "train/1/1/5",
+    mode: "groups",
+    discarded,
+  };
+  const scope = session.list.scopeAt(session.place.now.peek());
   if (scope === null) throw new Error("a step is a scope");
   const groups = new Map([[0, [group(0, 0, ["0", "1"]), group(1, 2, ["3", "5", "7"])]]]);
-  listing.value = { scope, key: keyOf(scope), version: "1", mode: "groups", columns: ["reward"], total: 5, of: 16, rows: 2, pages: new Map(), groups, asked: new Set(), stamp: 1 };
-  return (await drawn(<MiniNav />)).querySelector("span")?.textContent;
+  session.list.now.value = {
+    scope,
+    key: keyOf(scope),
+    version: "1",
+    mode: "groups",
+    columns: ["reward"],
+    total: 5,
+    of: 16,
+    rows: 2,
+    pages: new Map(),
+    groups,
+    asked: new Set(),
+    stamp: 1,
+    pending: 0,
+  };
+  return (await drawn(<MiniNav />, session)).querySelector("span")?.textContent;
 }
 
 it("counts the samples of the group that are in the list, and of what was discarded those of the list", async () => {

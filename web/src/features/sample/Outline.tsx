@@ -1,12 +1,12 @@
 /** What is known of a sample from the list, while the sample itself is on its way. */
 
 import type { SampleItemView } from "../../api/types.gen";
-import { figure, score } from "../../lib/numbers";
-import { Section } from "./Section";
+import { figure, score } from "../../lib/numbers/numbers";
+import { Section } from "./transcript/Section";
 import header from "./Header.module.css";
 import facts from "./Facts.module.css";
 import pane from "./SamplePane.module.css";
-import { Text } from "../../ui/Text";
+import { Text } from "../../ui/text/Text";
 
 export function Outline({ id, item }: { id: string; item: SampleItemView | null }) {
   return (
@@ -18,16 +18,30 @@ export function Outline({ id, item }: { id: string; item: SampleItemView | null 
         </div>
         {item !== null && (
           <dl class={facts["facts"]}>
-            <div><dt>Reward</dt><dd>{score(item.reward, "none")}</dd></div>
-            <div><dt>Turns</dt><dd>{figure(item.turns)}</dd></div>
+            <div>
+              <dt>Reward</dt>
+              <dd>{score(item.reward, "none")}</dd>
+            </div>
+            <div>
+              <dt>Turns</dt>
+              <dd>{figure(item.turns)}</dd>
+            </div>
           </dl>
         )}
       </header>
       <div class={pane["doc"]}>
         {item !== null && (
           <>
-            <Section name="User" role="user"><span class="quiet"><Text text={item.prompt} /></span></Section>
-            <Section name="Assistant" role="assistant"><span class="quiet"><Text text={item.preview} /> …</span></Section>
+            <Section name="User" role="user">
+              <span class="quiet">
+                <Text text={item.prompt} />
+              </span>
+            </Section>
+            <Section name="Assistant" role="assistant">
+              <span class="quiet">
+                <Text text={item.preview} /> …
+              </span>
+            </Section>
           </>
         )}
       </div>

@@ -1,39 +1,37 @@
 /** The middle pane: one sample, from its header to its source. */
 
+import { useSession } from "../../state/useSession";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { itemOf } from "../../state/list";
-import { field } from "../../state/place";
-import { isShown, page, refreshSample, sample, sampleError } from "../../state/sample";
-import { Failure, Missing } from "../../ui/State";
-import { Raw } from "../raw/Raw";
-import { MarkedBar } from "../search/MarkedBar";
-import { WholeText } from "../raw/WholeText";
-import { FindBar } from "./FindBar";
+import { Failure, Missing } from "../../ui/layout/EmptyState";
+import { Raw, WholeText } from "../raw";
+import { MarkedBar } from "../search";
+import { FindBar } from "./find/FindBar";
 import { Header } from "./Header";
 import { MiniNav } from "./MiniNav";
 import { Outline } from "./Outline";
-import { Transcript } from "./Transcript";
+import { Transcript } from "./transcript/Transcript";
 import style from "./SamplePane.module.css";
 
 /** The old sample stays for so long while the new one is on its way: shorter than a person takes for a flicker. */
 const PATIENCE_MS = 150;
 
 export function SamplePane() {
+  const session = useSession();
   const doc = useRef<HTMLDivElement>(null);
-  const id = field.sample.value;
-  const isLate = useLate(!isShown.value);
-  const reply = sample.value;
-  const canShow = reply !== null && (isShown.value || !isLate);
-  const view = field.view.value;
+  const id = session.place.field.sample.value;
+  const isLate = useLate(!session.sample.isShown.value);
+  const reply = session.sample.now.value;
+  const canShow = reply !== null && (session.sample.isShown.value || !isLate);
+  const view = session.place.field.view.value;
 
-  const from = page.value?.turn_from;
+  const from = session.sample.page.value?.turn_from;
   useLayoutEffect(() => doc.current?.scrollTo(0, 0), [reply?.run, reply?.id, from]);
 
-  if (sampleError.value !== null && !isShown.value) {
+  if (session.sample.error.value !== null && !session.sample.isShown.value) {
     return (
       <main class={style["pane"]} aria-label="Sample">
         <h1 class="hidden">Sample</h1>
-        <Failure error={sampleError.value} what="This sample" again={() => void refreshSample()} />
+        <Failure error={session.sample.error.value} what="This sample" again={() => void session.sample.refresh()} />
         <MiniNav />
       </main>
     );
@@ -43,15 +41,25 @@ export function SamplePane() {
       {canShow ? (
         <>
           <Header reply={reply} />
-          {sampleError.value !== null && isShown.value && <Missing error={sampleError.value} again={() => void refreshSample()} />}
+          {session.sample.error.value !== null && session.sample.isShown.value && (
+            <Missing error={session.sample.error.value} again={() => void session.sample.refresh()} />
+          )}
           {view === "transcript" && <MarkedBar />}
           {view === "transcript" && <FindBar />}
           <div class={style["doc"]} data-scroll="sample" ref={doc} key={view}>
-            {view === "raw" ? <Raw /> : view === "text" ? <WholeText /> : <Transcript key={`${reply.run} ${reply.id}`} reply={reply} />}
+            {view === "raw" ? (
+              <Raw />
+            ) : view === "text" ? (
+              <WholeText />
+            ) : (
+              <Transcript key={`${reply.run} ${reply.id}`} reply={reply} />
+            )}
           </div>
         </>
+      ) : id === null ? (
+        <h1 class="hidden">Samples</h1>
       ) : (
-        id === null ? <h1 class="hidden">Samples</h1> : <Outline id={id} item={itemOf(id)} />
+        <Outline id={id} item={session.list.itemOf(id)} />
       )}
       <MiniNav />
     </main>

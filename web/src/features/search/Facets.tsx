@@ -1,13 +1,13 @@
 /** Beside the results: how many samples were found by step, or by run, each a way to narrow the search down. */
 
+import { useSession } from "../../state/useSession";
 import { useRef, useState } from "preact/hooks";
-import { binned } from "../../lib/bins";
-import { count, figure } from "../../lib/numbers";
+import { binned } from "../../lib/numbers/bins";
+import { count, figure } from "../../lib/numbers/numbers";
 import { colourOf, nameOf } from "../../state/marks";
-import { href, onLink, place } from "../../state/place";
 import { runs } from "../../state/runs";
 import type { Results } from "../../state/search";
-import { Text } from "../../ui/Text";
+import { Text } from "../../ui/text/Text";
 import style from "./Facets.module.css";
 
 const BARS = 48;
@@ -24,14 +24,18 @@ export function Facets({ held }: { held: Results }) {
 }
 
 function BySplit({ held, run }: { held: Results; run: string }) {
-  const splits = [...held.bySplit].toSorted(([a], [b]) => Number(b === "train") - Number(a === "train") || a.localeCompare(b));
-  const told = splits.slice(0, SPLITS);
+  const splits = [...held.bySplit].toSorted(
+    ([a], [b]) => Number(b === "train") - Number(a === "train") || a.localeCompare(b),
+  );
+  const words = splits.slice(0, SPLITS);
   return (
     <>
-      {told.map(([split, steps]) => (
+      {words.map(([split, steps]) => (
         <Bars key={split} split={split} steps={steps} held={held} run={run} />
       ))}
-      {splits.length > told.length && <p class="quiet">{count(splits.length - told.length, "more split")} with samples that were found.</p>}
+      {splits.length > words.length && (
+        <p class="quiet">{count(splits.length - words.length, "more split")} with matching samples.</p>
+      )}
     </>
   );
 }
@@ -44,6 +48,7 @@ interface BarsProps {
 }
 
 function Bars({ split, steps, held, run }: BarsProps) {
+  const session = useSession();
   const list = useRef<HTMLOListElement>(null);
   const [stop, setStop] = useState(-1);
   const own = runs.value?.find(({ id }) => id === run)?.splits.find(({ name }) => name === split);
@@ -62,41 +67,67 @@ function Bars({ split, steps, held, run }: BarsProps) {
   };
   return (
     <section class={style["part"]} aria-label={`Found in ${split}, by step`}>
-      <h2 class={style["title"]}><Text text={split} /> by step <small>{count(sum, "sample")}, at most {figure(most)} a bar</small></h2>
+      <h2 class={style["title"]}>
+        <Text text={split} /> by step{" "}
+        <small>
+          {count(sum, "sample")}, at most {figure(most)} a bar
+        </small>
+      </h2>
       <ol class={style["bars"]} ref={list}>
         {bins.map(({ from, to, count: found }, i) => {
           const words = `${from === to ? `Step ${figure(from)}` : `Steps ${figure(from)} to ${figure(to)}`}: ${count(found, "sample")}`;
           const there = { page: "search" as const, split, extent: [from, to] as const };
           return (
             <li key={from}>
-              <a href={href(there)} onClick={onLink(there)} onKeyDown={move} onFocus={() => setStop(i)} tabIndex={i === at ? 0 : -1} aria-label={words} title={words}>
+              <a
+                href={session.place.href(there)}
+                onClick={session.place.onLink(there)}
+                onKeyDown={move}
+                onFocus={() => setStop(i)}
+                tabIndex={i === at ? 0 : -1}
+                aria-label={words}
+                title={words}
+              >
                 <i style={{ height: `${found === 0 ? 0 : Math.max(4, (100 * found) / most)}%` }} />
               </a>
             </li>
           );
         })}
       </ol>
-      <p class={style["ends"]}><span>{figure(bins[0]?.from ?? null)}</span><span>{figure(bins.at(-1)?.to ?? null)}</span></p>
+      <p class={style["ends"]}>
+        <span>{figure(bins[0]?.from ?? null)}</span>
+        <span>{figure(bins.at(-1)?.to ?? null)}</span>
+      </p>
     </section>
   );
 }
 
 function ByRun({ held }: { held: Results }) {
-  const found = Object.entries(held.now?.found_by_run ?? {}).toSorted(([, a], [, b]) => b - a);
-  const most = found[0]?.[1] ?? 1;
-  if (found.length === 0) return null;
-  const { search } = place.value;
+  const session = useSession();
+  const result = Object.entries(held.now?.found_by_run ?? {}).toSorted(([, a], [, b]) => b - a);
+  const most = result[0]?.[1] ?? 1;
+  if (result.length === 0) return null;
+  const { search } = session.place.now.value;
   return (
     <section class={style["part"]} aria-label="Found by run">
-      <h2 class={style["title"]}>By run <small>{count(found.length, "run")}</small></h2>
+      <h2 class={style["title"]}>
+        By run <small>{count(result.length, "run")}</small>
+      </h2>
       <ol class={style["runs"]}>
-        {found.slice(0, RUNS).map(([id, number]) => {
+        {result.slice(0, RUNS).map(([id, number]) => {
           const of = runs.value?.find((one) => one.id === id);
-          const there = { page: "search" as const, run: id, extent: "run" as const, search: { ...search, everywhere: false } };
+          const there = {
+            page: "search" as const,
+            run: id,
+            extent: "run" as const,
+            search: { ...search, everywhere: false },
+          };
           return (
             <li key={id}>
-              <a href={href(there)} onClick={onLink(there)}>
-                <span class="clip"><Text text={of === undefined ? id : nameOf(of)} /></span>
+              <a href={session.place.href(there)} onClick={session.place.onLink(there)}>
+                <span class="clip">
+                  <Text text={of === undefined ? id : nameOf(of)} />
+                </span>
                 <b>{figure(number)}</b>
                 <i style={{ width: `${(100 * number) / most}%`, background: `var(--run-${colourOf(id)})` }} />
               </a>
@@ -104,7 +135,7 @@ function ByRun({ held }: { held: Results }) {
           );
         })}
       </ol>
-      {found.length > RUNS && <p class="quiet">{count(found.length - RUNS, "more run")}</p>}
+      {result.length > RUNS && <p class="quiet">{count(result.length - RUNS, "more run")}</p>}
     </section>
   );
 }

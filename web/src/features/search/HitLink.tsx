@@ -1,13 +1,13 @@
 /** A place where something was found, as a link: what it is of, and what stands around the places in it. */
 
+import { useSession } from "../../state/useSession";
 import type { ComponentChildren } from "preact";
 import type { SnippetView } from "../../api/types.gen";
-import type { Place } from "../../lib/address";
+import type { Place } from "../../lib/address/address";
 import { colourOf, nameOf } from "../../state/marks";
-import { href, onLink } from "../../state/place";
 import { runs } from "../../state/runs";
 import { left } from "../../state/search";
-import { Text } from "../../ui/Text";
+import { Text } from "../../ui/text/Text";
 import style from "./Search.module.css";
 
 interface Props {
@@ -24,11 +24,12 @@ interface Props {
 }
 
 export function HitLink({ name, to, isFirst, snippets, more, onKey, children }: Props) {
-  const follow = onLink(to);
+  const session = useSession();
+  const follow = session.place.onLink(to);
   return (
     <a
       class={style["link"]}
-      href={href(to)}
+      href={session.place.href(to)}
       data-hit={name}
       tabIndex={isFirst || left.hit === name ? 0 : -1}
       onKeyDown={onKey}
@@ -44,7 +45,6 @@ export function HitLink({ name, to, isFirst, snippets, more, onKey, children }: 
       </span>
       {snippets.map((snippet, i) => (
         // The snippets of a hit never change their order: their place is their identity.
-        // oxlint-disable-next-line react/no-array-index-key
         <Snippet key={i} snippet={snippet} />
       ))}
     </a>
@@ -66,12 +66,21 @@ export function OfRun({ id }: { id: string }) {
 function Snippet({ snippet: { role, pieces, is_start: isStart, is_end: isEnd } }: { snippet: SnippetView }) {
   return (
     <span class={style["snippet"]}>
-      <span class={style["role"]}><Text text={role} /></span>
+      <span class={style["role"]}>
+        <Text text={role} />
+      </span>
       <span class={style["text"]}>
         {!isStart && "…"}
         {pieces.map((piece, i) =>
-          // oxlint-disable-next-line react/no-array-index-key
-          i % 2 === 1 ? <mark key={i}><Text text={piece} /></mark> : <span key={i}><Text text={piece} /></span>,
+          i % 2 === 1 ? (
+            <mark key={i}>
+              <Text text={piece} />
+            </mark>
+          ) : (
+            <span key={i}>
+              <Text text={piece} />
+            </span>
+          ),
         )}
         {!isEnd && "…"}
       </span>

@@ -1,14 +1,14 @@
 /** What is searched for, how, and where. */
 
+import { useSession } from "../../state/useSession";
 import { useRef } from "preact/hooks";
-import type { Extent, Search } from "../../lib/address";
-import { figure } from "../../lib/numbers";
-import { go, place } from "../../state/place";
-import { run, runs } from "../../state/runs";
+import type { Extent, Search } from "../../lib/address/address";
+import { figure } from "../../lib/numbers/numbers";
+import { runs } from "../../state/runs";
 import { nameOf } from "../../state/marks";
-import { begin, askedAt } from "../../state/search";
-import { Segments } from "../../ui/Segments";
-import { Text } from "../../ui/Text";
+import { requestAt } from "../../state/search";
+import { Segments } from "../../ui/controls/Segments";
+import { Text } from "../../ui/text/Text";
 import style from "./Search.module.css";
 
 export const SEARCH_ID = "search";
@@ -27,11 +27,12 @@ const MAX_CHARS = 10_000;
 
 /** `toResults` is called when the reader wants to go on to what was found. */
 export function SearchForm({ toResults }: { toResults: () => void }) {
-  const { search, where } = place.value;
+  const session = useSession();
+  const { search, where } = session.place.now.value;
   const range = useRef<Extent | null>(null);
-  const { extent } = place.value;
+  const { extent } = session.place.now.value;
   if (typeof extent !== "string") range.current = extent;
-  const change = (next: Partial<Search>): void => go({ search: { ...search, ...next } }, "replace");
+  const change = (next: Partial<Search>): void => session.place.go({ search: { ...search, ...next } }, "replace");
   return (
     <search class={style["form"]}>
       <div class={style["line"]}>
@@ -50,15 +51,23 @@ export function SearchForm({ toResults }: { toResults: () => void }) {
           onKeyDown={(event) => {
             if (event.key === "ArrowDown") toResults();
             else if (event.key === "Enter") {
-              const asked = askedAt(place.peek());
-              if (asked !== null) begin(asked);
+              const asked = requestAt(session.place.now.peek());
+              if (asked !== null) session.search.searchNow(asked);
             } else return;
             event.preventDefault();
           }}
         />
         <div class={style["how"]} role="group" aria-label="How">
           {HOW.map(({ name, sign, words }) => (
-            <button key={name} type="button" class="action mono" aria-pressed={search[name]} aria-label={words} title={words} onClick={() => change({ [name]: !search[name] })}>
+            <button
+              key={name}
+              type="button"
+              class="action mono"
+              aria-pressed={search[name]}
+              aria-label={words}
+              title={words}
+              onClick={() => change({ [name]: !search[name] })}
+            >
               {sign}
             </button>
           ))}
@@ -77,11 +86,24 @@ export function SearchForm({ toResults }: { toResults: () => void }) {
             ))}
           </select>
         </label>
-        <Segments label="Order" options={ORDERS} value={search.oldest ? "oldest" : "newest"} choose={(order) => change({ oldest: order === "oldest" })} />
+        <Segments
+          label="Order"
+          options={ORDERS}
+          value={search.oldest ? "oldest" : "newest"}
+          choose={(order) => change({ oldest: order === "oldest" })}
+        />
         {where !== "" && (
           <span class={style["where"]}>
-            <span class="quiet">where</span> <code class="clip"><Text text={where} /></code>
-            <button type="button" class="action" aria-label="Search without the filter" onClick={() => go({ where: "" }, "replace")}>
+            <span class="quiet">where</span>{" "}
+            <code class="clip">
+              <Text text={where} />
+            </code>
+            <button
+              type="button"
+              class="action"
+              aria-label="Search without the filter"
+              onClick={() => session.place.go({ where: "" }, "replace")}
+            >
               ×
             </button>
           </span>
@@ -93,11 +115,16 @@ export function SearchForm({ toResults }: { toResults: () => void }) {
 
 /** The step, a range of steps that the list had, the run, or all of them. */
 function Scope({ range }: { range: Extent | null }) {
-  const { extent, step, split, search, run: runId } = place.value;
-  const own = run.value;
+  const session = useSession();
+  const { extent, step, split, search, run: runId } = session.place.now.value;
+  const own = session.run.now.value;
   const options = [
-    ...(own !== null && step !== null ? [{ value: "step", label: `Step ${figure(step)}`, title: `${split} ${figure(step)}` }] : []),
-    ...(own !== null && range !== null && typeof range !== "string" ? [{ value: "range", label: `Steps ${range.map((end) => (end === null ? "" : figure(end))).join("–")}` }] : []),
+    ...(own !== null && step !== null
+      ? [{ value: "step", label: `Step ${figure(step)}`, title: `${split} ${figure(step)}` }]
+      : []),
+    ...(own !== null && range !== null && typeof range !== "string"
+      ? [{ value: "range", label: `Steps ${range.map((end) => (end === null ? "" : figure(end))).join("–")}` }]
+      : []),
     ...(own !== null ? [{ value: "run", label: nameOf(own), title: "The whole run" }] : []),
     ...((runs.value?.length ?? 0) > 1 || own === null ? [{ value: "all", label: "All runs" }] : []),
   ];
@@ -106,7 +133,7 @@ function Scope({ range }: { range: Extent | null }) {
   const value = isEverywhere ? (options.at(-1)?.value ?? "all") : typeof extent === "string" ? extent : "range";
   const choose = (to: string): void => {
     const next = to === "range" ? range : to === "step" || to === "run" ? to : extent;
-    go({ extent: next ?? "run", search: { ...search, everywhere: to === "all" } }, "replace");
+    session.place.go({ extent: next ?? "run", search: { ...search, everywhere: to === "all" } }, "replace");
   };
   return <Segments label="Where" options={options} value={value} choose={choose} />;
 }

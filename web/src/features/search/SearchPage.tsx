@@ -1,9 +1,9 @@
 /** The search: a field, how far it is, and what was found, by step; beside it counts. */
 
+import { useSession } from "../../state/useSession";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { left, more, results } from "../../state/search";
-import { place } from "../../state/place";
-import { sentence } from "../../lib/words";
+import { left } from "../../state/search";
+import { sentence } from "../../lib/text/sentence";
 import { Examples } from "./Examples";
 import { Facets } from "./Facets";
 import { Hit } from "./Hit";
@@ -22,25 +22,32 @@ const MOVES: Record<string, (at: number, last: number) => number> = {
 };
 
 export function SearchPage() {
+  const session = useSession();
   const scroller = useRef<HTMLElement>(null);
   const list = useRef<HTMLDivElement>(null);
-  const held = results.value;
-  const hits = held?.hits ?? [];
-  const links = (): HTMLAnchorElement[] => [...(list.current?.querySelectorAll<HTMLAnchorElement>("a[data-hit]") ?? [])];
+  const current = session.search.results.value;
+  const hits = current?.hits ?? [];
+  const links = (): HTMLAnchorElement[] => [
+    ...(list.current?.querySelectorAll<HTMLAnchorElement>("a[data-hit]") ?? []),
+  ];
 
-  // What is typed at once belongs to the field. Back from a sample: the results stand where they were left, and the hit that was opened has the focus.
+  // What is typed at once belongs to the field. Back from a sample: the results stand where they were left, and the hit
+  // that was opened has the focus.
   useLayoutEffect(() => {
     scroller.current?.scrollTo(0, left.scrollTop);
-    links().find((link) => link.dataset["hit"] === left.hit)?.focus({ preventScroll: true });
-    if (place.peek().search.text === "" || results.peek() === null) document.querySelector<HTMLElement>(`#${SEARCH_ID}`)?.focus();
+    links()
+      .find((link) => link.dataset["hit"] === left.hit)
+      ?.focus({ preventScroll: true });
+    if (session.place.now.peek().search.text === "" || session.search.results.peek() === null)
+      document.querySelector<HTMLElement>(`#${SEARCH_ID}`)?.focus();
     // oxlint-disable-next-line react/exhaustive-deps
   }, []);
 
   const ahead = (): void => {
     const page = scroller.current;
     if (page === null) return;
-    if (results.peek() !== null) left.scrollTop = page.scrollTop;
-    if (page.scrollHeight - page.scrollTop - page.clientHeight < AHEAD_PX) void more();
+    if (session.search.results.peek() !== null) left.scrollTop = page.scrollTop;
+    if (page.scrollHeight - page.scrollTop - page.clientHeight < AHEAD_PX) void session.search.more();
   };
   const move = (event: KeyboardEvent): void => {
     const to = MOVES[event.key];
@@ -58,35 +65,44 @@ export function SearchPage() {
     <main class={style["page"]} ref={scroller} onScroll={ahead}>
       <h1 class="hidden">Search</h1>
       <SearchForm toResults={() => links()[0]?.focus()} />
-      {held === null ? (
+      {current === null ? (
         <Examples />
-      ) : held.error !== null && held.now === null ? (
+      ) : current.error !== null && current.now === null ? (
         <p class={style["error"]} role="alert">
-          {sentence(held.error.message)} {sentence(held.error.next)}
+          {sentence(current.error.message)} {sentence(current.error.next)}
         </p>
       ) : (
         <div class={style["found"]}>
           <div class={style["results"]} ref={list}>
-            <SearchProgress held={held} />
+            <SearchProgress held={current} />
             <ol class={style["hits"]}>
               {hits.map((hit, i) => {
                 const scope = `${hit.run}\n${hit.split}\n${hit.step}`;
                 const isNew = scope !== before;
                 before = scope;
                 // Hits never change their order: a step that comes again has a heading again.
-                return <Hit key={`${hit.run} ${hit.id}`} hit={hit} isNewStep={isNew} isFirst={i === 0} hasRun={held.asked.runs.length === 0} onKey={move} />;
+                return (
+                  <Hit
+                    key={`${hit.run} ${hit.id}`}
+                    hit={hit}
+                    isNewStep={isNew}
+                    isFirst={i === 0}
+                    hasRun={current.asked.runs.length === 0}
+                    onKey={move}
+                  />
+                );
               })}
             </ol>
-            {held.now !== null && hits.length < held.now.listed && (
+            {current.now !== null && hits.length < current.now.listed && (
               <p class={style["more"]}>
-                <button type="button" class="button" onClick={() => void more()}>
+                <button type="button" class="button" onClick={() => void session.search.more()}>
                   Show more
                 </button>
               </p>
             )}
-            <Transcripts held={held} onKey={move} />
+            <Transcripts held={current} onKey={move} />
           </div>
-          <Facets held={held} />
+          <Facets held={current} />
         </div>
       )}
     </main>

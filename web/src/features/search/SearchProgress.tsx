@@ -1,23 +1,26 @@
 /** How far a search is, in samples and bytes, what it could not see, and what has come since. */
 
+import { useSession } from "../../state/useSession";
 import type { SearchEvent } from "../../api/types.gen";
-import { count, figure, size } from "../../lib/numbers";
-import { sentence } from "../../lib/words";
+import { count, figure, size } from "../../lib/numbers/numbers";
+import { sentence } from "../../lib/text/sentence";
 import { nameOf } from "../../state/marks";
-import { go, place } from "../../state/place";
 import { runs } from "../../state/runs";
-import { begin, grown, isSearching, type Results, stop } from "../../state/search";
+import { type Results } from "../../state/search";
 import style from "./Search.module.css";
 
 export function SearchProgress({ held }: { held: Results }) {
+  const session = useSession();
   const { now, hits } = held;
   const done = now?.searched_bytes ?? 0;
   const known = now?.known_bytes ?? 0;
   const part = known > 0 ? Math.min(1, done / known) : 0;
-  const isOn = isSearching.value;
-  const indexing = (runs.value ?? []).filter(({ id, progress }) => now?.indexing.includes(id) === true && progress.phase === "scalars");
-  const later = grown.value;
-  const { extent } = place.value;
+  const isOn = session.search.isSearching.value;
+  const indexing = (runs.value ?? []).filter(
+    ({ id, progress }) => now?.indexing.includes(id) === true && progress.phase === "scalars",
+  );
+  const later = session.search.grown.value;
+  const { extent } = session.place.now.value;
   const isNothing = now?.found === 0 && now.transcripts_found === 0;
   return (
     <div class={style["progress"]}>
@@ -29,36 +32,51 @@ export function SearchProgress({ held }: { held: Results }) {
             {now.kind === "over"
               ? `of ${count(now.known_samples, "sample")}, ${size(known)}`
               : `in ${figure(now.samples)} of ${count(now.known_samples, "sample")}, ${size(done)} of ${size(known)}${now.kind === "progress" ? "" : `: ${now.kind}`}`}
-            {now.known_reports > 0 && `, conversations of ${now.kind === "over" ? "" : `${figure(now.reports)} of `}${count(now.known_reports, "report")}`}
-            {now.found > now.listed && now.kind === "over" && `; the ${held.asked.oldest_first ? "oldest" : "newest"} ${figure(now.listed)} are listed`}
+            {now.known_reports > 0 &&
+              `, conversations of ${now.kind === "over" ? "" : `${figure(now.reports)} of `}${count(now.known_reports, "report")}`}
+            {now.found > now.listed &&
+              now.kind === "over" &&
+              `; the ${held.asked.oldest_first ? "oldest" : "newest"} ${figure(now.listed)} are listed`}
           </span>
         )}
         {!isOn && isNothing && held.asked.runs.length > 0 && extent !== "run" && (
-          <button type="button" class="action strong" onClick={() => go({ extent: "run" }, "replace")}>
+          <button type="button" class="action strong" onClick={() => session.place.go({ extent: "run" }, "replace")}>
             Search the whole run
           </button>
         )}
         {isOn && (
-          <button type="button" class="action" onClick={stop}>
+          <button type="button" class="action" onClick={session.search.stop}>
             Stop
           </button>
         )}
         {!isOn && now !== null && now.kind !== "over" && (
-          <button type="button" class="action strong" onClick={() => begin(held.asked)}>
+          <button type="button" class="action strong" onClick={() => session.search.searchNow(held.asked)}>
             Search again
           </button>
         )}
       </p>
-      <div class={style["bar"]} role="progressbar" aria-label="Searched" aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.round(part * 100)} hidden={!isOn}>
+      <div
+        class={style["bar"]}
+        role="progressbar"
+        aria-label="Searched"
+        aria-valuemin={0}
+        aria-valuemax={100}
+        aria-valuenow={Math.round(part * 100)}
+        hidden={!isOn}
+      >
         <i style={{ width: `${part * 100}%` }} />
       </div>
       {indexing.map((one) => (
         <p key={one.id} class="quiet">
-          {nameOf(one)} is still being indexed: {size(one.progress.done_bytes)} of {size(one.progress.total_bytes)} so far. What comes is not searched.
+          {nameOf(one)} is still being indexed: {size(one.progress.done_bytes)} of {size(one.progress.total_bytes)} so
+          far. Later samples are not searched.
         </p>
       ))}
       {now !== null && now.from_sources > 0 && (
-        <p class="quiet">{count(now.from_sources, "sample")} searched in the files themselves: the index has no texts of them yet, which takes longer.</p>
+        <p class="quiet">
+          {count(now.from_sources, "sample")} searched in the files, which takes longer: their texts are not indexed
+          yet.
+        </p>
       )}
       {now?.notes.map((note) => (
         <p key={note} class={style["note"]}>
@@ -72,8 +90,9 @@ export function SearchProgress({ held }: { held: Results }) {
       )}
       {later.length > 0 && (
         <p>
-          <button type="button" class="action strong" onClick={() => begin(held.asked)}>
-            {later.length === 1 && later[0] !== undefined ? nameOf(later[0]) : count(later.length, "run")} changed since: search again
+          <button type="button" class="action strong" onClick={() => session.search.searchNow(held.asked)}>
+            {later.length === 1 && later[0] !== undefined ? nameOf(later[0]) : count(later.length, "run")} changed
+            since: search again
           </button>
         </p>
       )}

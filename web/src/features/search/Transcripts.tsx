@@ -1,9 +1,12 @@
-/** Behind the samples: conversations that a trainer logged and that no sample shows, each a way into the report of its step. */
+/**
+ * Behind the samples: conversations that a trainer logged and that no sample shows, each a way into the report of its
+ * step.
+ */
 
 import type { TranscriptHit } from "../../api/types.gen";
-import { count, figure } from "../../lib/numbers";
+import { count, figure } from "../../lib/numbers/numbers";
 import type { Results } from "../../state/search";
-import { Text } from "../../ui/Text";
+import { Text } from "../../ui/text/Text";
 import { HitLink, OfRun } from "./HitLink";
 import style from "./Search.module.css";
 
@@ -14,11 +17,15 @@ interface Props {
 
 export function Transcripts({ held: { now, transcripts, asked }, onKey }: Props) {
   if (transcripts.length === 0) return null;
-  const found = now?.transcripts_found ?? transcripts.length;
+  const result = now?.transcripts_found ?? transcripts.length;
   return (
-    <section class={style["logged"]} aria-label="Logged conversations of no sample">
+    <section class={style["logged"]} aria-label="Logged conversations without a sample">
       <h2 class={style["begin"]}>
-        Logged conversations <small class="quiet">that belong to no sample for certain{found > transcripts.length ? `: ${figure(transcripts.length)} of ${count(found, "conversation")}` : ""}</small>
+        Logged conversations{" "}
+        <small class="quiet">
+          that cannot be matched to a sample
+          {result > transcripts.length ? `: ${figure(transcripts.length)} of ${count(result, "conversation")}` : ""}
+        </small>
       </h2>
       <ol class={style["hits"]}>
         {transcripts.map((hit, i) => (
@@ -31,14 +38,35 @@ export function Transcripts({ held: { now, transcripts, asked }, onKey }: Props)
 
 const nameOfHit = ({ run, split, step, at }: TranscriptHit): string => `${run} ${split} ${step} report ${at}`;
 
-function Transcript({ hit, isFirst, hasRun, onKey }: { hit: TranscriptHit; isFirst: boolean; hasRun: boolean; onKey: Props["onKey"] }) {
+function Transcript({
+  hit,
+  isFirst,
+  hasRun,
+  onKey,
+}: {
+  hit: TranscriptHit;
+  isFirst: boolean;
+  hasRun: boolean;
+  onKey: Props["onKey"];
+}) {
   const { run, split, step, at, title, snippets, more } = hit;
   return (
     <li class={style["hit"]}>
-      <HitLink name={nameOfHit(hit)} to={{ page: "report", run, split, step, at }} isFirst={isFirst} snippets={snippets} more={more} onKey={onKey}>
+      <HitLink
+        name={nameOfHit(hit)}
+        to={{ page: "report", run, split, step, at }}
+        isFirst={isFirst}
+        snippets={snippets}
+        more={more}
+        onKey={onKey}
+      >
         {hasRun && <OfRun id={run} />}
-        <span>Report of <Text text={split} /> · step {figure(step)}</span>
-        <span class="clip"><Text text={title} /></span>
+        <span>
+          Report of <Text text={split} /> · step {figure(step)}
+        </span>
+        <span class="clip">
+          <Text text={title} />
+        </span>
       </HitLink>
     </li>
   );

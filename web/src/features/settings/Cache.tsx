@@ -1,15 +1,17 @@
 /** The server's cache in figures, and a button to clear it. */
 
+import { useSession } from "../../state/useSession";
 import { useEffect, useState } from "preact/hooks";
 import { type ApiError, clearCache, getCacheStats } from "../../api";
 import type { CacheStats } from "../../api/types.gen";
-import { figure, size } from "../../lib/numbers";
-import { beginAgain } from "../../state/begin";
-import { asApiError } from "../../state/session";
-import { Failure } from "../../ui/State";
+import { figure, size } from "../../lib/numbers/numbers";
+import { startAgain } from "../../state/start";
+import { asApiError } from "../../state/browser/login";
+import { Failure } from "../../ui/layout/EmptyState";
 import style from "./SettingsPage.module.css";
 
 export function Cache() {
+  const session = useSession();
   const [stats, setStats] = useState<CacheStats | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
   const [said, say] = useState("");
@@ -28,16 +30,21 @@ export function Cache() {
     say("Clearing …");
     const isDone = await load(clearCache);
     say(isDone ? "Cleared." : "");
-    if (isDone) await beginAgain();
+    if (isDone) await startAgain(session);
   };
   return (
     <section class={style["section"]} aria-label="Cache">
       <h2>Cache</h2>
-      {error !== null && <Failure error={error} what="The figures of the cache" again={() => void load(getCacheStats)} />}
+      {error !== null && (
+        <Failure error={error} what="The figures of the cache" again={() => void load(getCacheStats)} />
+      )}
       {stats !== null && (
         <>
           <dl class={style["facts"]}>
-            <Line label="Replies in memory" value={`${figure(stats.entries)} of at most ${figure(stats.limit_entries)}`} />
+            <Line
+              label="Replies in memory"
+              value={`${figure(stats.entries)} of at most ${figure(stats.limit_entries)}`}
+            />
             <Line label="Memory" value={`${size(stats.memory_bytes)} of at most ${size(stats.limit_bytes)}`} />
             <Line label="Answered from it" value={answered(stats)} />
             <Line label="Index on disk" value={size(stats.index_bytes)} />
@@ -47,8 +54,12 @@ export function Cache() {
             </div>
           </dl>
           <div class={style["act"]}>
-            <button type="button" class="button" onClick={() => void clear()}>Clear</button>
-            <span class={style["note"]} role="status">{said || "Clears what is kept of the runs. It comes back by itself; the runs are not touched."}</span>
+            <button type="button" class="button" onClick={() => void clear()}>
+              Clear
+            </button>
+            <span class={style["note"]} role="status">
+              {said || "Clears cached data of the runs. Rolloupe rebuilds it when needed; the runs are unchanged."}
+            </span>
           </div>
         </>
       )}
@@ -67,5 +78,5 @@ function Line({ label, value }: { label: string; value: string }) {
 
 function answered({ hits, misses }: CacheStats): string {
   const all = hits + misses;
-  return all === 0 ? "nothing was asked yet" : `${figure(hits)} of ${figure(all)} questions`;
+  return all === 0 ? "no requests yet" : `${figure(hits)} of ${figure(all)} questions`;
 }

@@ -1,10 +1,10 @@
 /** What a person may choose, and what the server keeps in memory. */
 
-import { statePlace, trouble } from "../../state/marks";
+import { statePlace, storageProblem } from "../../state/marks";
 import { program } from "../../state/runs";
-import { chooseRender, promptAfter } from "../../state/render";
-import { choose, settings } from "../../state/settings";
-import { Segments } from "../../ui/Segments";
+import { chooseRender, promptAfter } from "../../state/browser/textOptions";
+import { choose, settings } from "../../state/browser/settings";
+import { Segments } from "../../ui/controls/Segments";
 import { Cache } from "./Cache";
 import style from "./SettingsPage.module.css";
 
@@ -36,9 +36,18 @@ export function SettingsPage() {
           <div class={style["line"]}>
             <span>Reward</span>
             <span class={style["reward"]}>
-              <Segments label="Colours of the reward" options={COLOURS} value={rewardColours} choose={(value) => choose({ rewardColours: value })} />
+              <Segments
+                label="Colours of the reward"
+                options={COLOURS}
+                value={rewardColours}
+                choose={(value) => choose({ rewardColours: value })}
+              />
               <span class={style["scale"]} aria-hidden="true">
-                low {STOPS.map((stop) => <i key={stop} style={{ background: `var(--reward-${stop})` }} />)} high
+                low{" "}
+                {STOPS.map((stop) => (
+                  <i key={stop} style={{ background: `var(--reward-${stop})` }} />
+                ))}{" "}
+                high
               </span>
             </span>
           </div>
@@ -46,10 +55,14 @@ export function SettingsPage() {
         <section class={style["section"]} aria-label="Reading">
           <h2>Reading</h2>
           <label class={style["check"]}>
-            <input type="checkbox" checked={openAtEnd} onChange={(event) => choose({ openAtEnd: event.currentTarget.checked })} />
+            <input
+              type="checkbox"
+              checked={openAtEnd}
+              onChange={(event) => choose({ openAtEnd: event.currentTarget.checked })}
+            />
             <span>
               Long text opens at its end
-              <small>The end is what the model just produced. Holds from the next text on.</small>
+              <small>The end is what the model produced last. Applies to the next text.</small>
             </span>
           </label>
           <label class={style["line"]}>
@@ -64,24 +77,26 @@ export function SettingsPage() {
                 value={promptAfter.value}
                 onChange={(event) => chooseRender({ promptAfter: event.currentTarget.value })}
               />
-              <small>Where no chat template divides a prompt, what stands before this is shown as a system prompt.</small>
+              <small>If no chat template divides a prompt, the text before this is shown as a system prompt.</small>
             </span>
           </label>
         </section>
         <Cache />
         <section class={style["section"]} aria-label="What you add">
           <h2>What you add</h2>
-          <p>Names, colours and notes of runs, bookmarks and notes on samples, and these settings are kept in</p>
+          <p>Names, colours and notes of runs, bookmarks, notes on samples and these settings are stored in</p>
           <p class={style["path"]}>{statePlace.value}</p>
-          {trouble.value !== "" && (
+          {storageProblem.value !== "" && (
             <p class={style["trouble"]} role="alert">
-              That file cannot be written, so changes are not kept. {trouble.value}. Free space, mend or move the file, or start the server with
-              --state-dir; the next change tries again.
+              That file cannot be written, so changes are not saved. {storageProblem.value}. Free space, repair or move
+              the file, or start the server with --state-dir. The next change retries.
             </p>
           )}
         </section>
       </div>
-      <p class={style["program"]}>{program.value}. Widths and folds of panes are kept in this browser.</p>
+      <p class={style["program"]}>
+        {program.value}. This browser stores the widths of panes and whether they are open.
+      </p>
     </main>
   );
 }

@@ -1,11 +1,10 @@
 /** Mean reward by step as a small curve: press or drag to go to a step. The list of steps says the same in words. */
 
+import { useSession } from "../../state/useSession";
 import { useMemo, useRef } from "preact/hooks";
-import { path } from "../../lib/curves";
-import { finite, score } from "../../lib/numbers";
+import { path } from "../../lib/numbers/curves";
+import { finite, score } from "../../lib/numbers/numbers";
 import { colourOf } from "../../state/marks";
-import { field } from "../../state/place";
-import { goNear, stepIndex, steps } from "../../state/steps";
 import style from "./Sparkline.module.css";
 
 const WIDTH = 200;
@@ -13,19 +12,26 @@ const HEIGHT = 22;
 const EDGE = 3;
 
 export function Sparkline() {
-  const known = steps.value;
+  const session = useSession();
+  const known = session.steps.reply.value;
   const svg = useRef<SVGSVGElement>(null);
-  const curve = useMemo(() => path(known?.steps ?? [], (known?.reward_mean ?? []).map(finite), WIDTH, HEIGHT - 2 * EDGE), [known]);
+  const curve = useMemo(
+    () => path(known?.steps ?? [], (known?.reward_mean ?? []).map(finite), WIDTH, HEIGHT - 2 * EDGE),
+    [known],
+  );
   const first = known?.steps[0] ?? 0;
   const last = known?.steps.at(-1) ?? 0;
-  const here = field.step.value ?? first;
-  const x = last === first ? WIDTH / 2 : (Math.min(last, Math.max(first, here)) - first) / (last - first) * WIDTH;
-  const mean = known?.reward_mean[stepIndex.value];
+  const here = session.place.field.step.value ?? first;
+  const x = last === first ? WIDTH / 2 : ((Math.min(last, Math.max(first, here)) - first) / (last - first)) * WIDTH;
+  const mean = known?.reward_mean[session.steps.index.value];
 
   const point = (event: PointerEvent, isStart: boolean): void => {
     const box = svg.current?.getBoundingClientRect();
     if (box === undefined || (!isStart && event.buttons !== 1)) return;
-    goNear(first + ((event.clientX - box.left) / box.width) * (last - first), isStart ? "push" : "replace");
+    session.steps.goNear(
+      first + ((event.clientX - box.left) / box.width) * (last - first),
+      isStart ? "push" : "replace",
+    );
   };
 
   return (
@@ -43,7 +49,12 @@ export function Sparkline() {
     >
       <title>{`Mean reward by step${mean === undefined ? "" : `: ${score(mean, "none")} at step ${here}`}. Press or drag to go to a step.`}</title>
       <rect width={WIDTH} height={HEIGHT} fill="transparent" />
-      <path d={curve} transform={`translate(0 ${EDGE})`} vector-effect="non-scaling-stroke" style={{ stroke: `var(--run-${colourOf(field.run.value ?? "")})` }} />
+      <path
+        d={curve}
+        transform={`translate(0 ${EDGE})`}
+        vector-effect="non-scaling-stroke"
+        style={{ stroke: `var(--run-${colourOf(session.place.field.run.value ?? "")})` }}
+      />
       <line x1={x} x2={x} y1="0" y2={HEIGHT} vector-effect="non-scaling-stroke" />
     </svg>
   );

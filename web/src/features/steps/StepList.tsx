@@ -1,25 +1,28 @@
 /** All steps with their number of samples and mean reward; typing narrows them down. */
 
+import { useSession } from "../../state/useSession";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { figure } from "../../lib/numbers";
-import { field, go } from "../../state/place";
-import { steps } from "../../state/steps";
-import { Finder, rowId } from "../../ui/Finder";
-import { Score } from "../../ui/Score";
-import { useVirtual } from "../../ui/useVirtual";
+import { figure } from "../../lib/numbers/numbers";
+import { Finder, rowId } from "../../ui/controls/Finder";
+import { Score } from "../../ui/text/Score";
+import { useVirtual } from "../../ui/hooks/useVirtual";
 import style from "./StepList.module.css";
 
 const ROW_PX = 28;
 
 export function StepList({ close }: { close: () => void }) {
+  const session = useSession();
   const [text, setText] = useState("");
   const scroller = useRef<HTMLDivElement>(null);
-  const known = steps.value;
+  const known = session.steps.reply.value;
   const digits = text.replaceAll(/[\s,]/g, "");
-  const found = useMemo(() => (known?.steps ?? []).flatMap((step, i) => (String(step).includes(digits) ? [i] : [])), [known, digits]);
-  const current = found.findIndex((i) => known?.steps[i] === field.step.value);
+  const results = useMemo(
+    () => (known?.steps ?? []).flatMap((step, i) => (String(step).includes(digits) ? [i] : [])),
+    [known, digits],
+  );
+  const current = results.findIndex((i) => known?.steps[i] === session.place.field.step.value);
   const [marked, mark] = useState(current);
-  const virtual = useVirtual({ count: found.length, scroller, height: () => ROW_PX, shape: found });
+  const virtual = useVirtual({ count: results.length, scroller, height: () => ROW_PX, shape: results });
 
   useEffect(() => {
     if (current >= 0) virtual.scrollToIndex(current, { align: "center" });
@@ -28,10 +31,10 @@ export function StepList({ close }: { close: () => void }) {
   }, []);
 
   const choose = (row: number): void => {
-    const step = known?.steps[found[row] ?? -1];
+    const step = known?.steps[results[row] ?? -1];
     if (step === undefined) return;
     close();
-    go({ step });
+    session.place.go({ step });
   };
   const move = (row: number): void => {
     mark(row);
@@ -46,7 +49,7 @@ export function StepList({ close }: { close: () => void }) {
         class={style["field"]}
         inputMode="numeric"
         list="steps"
-        count={found.length}
+        count={results.length}
         mark={move}
         {...{ text, setText, marked, choose }}
       />
@@ -56,10 +59,16 @@ export function StepList({ close }: { close: () => void }) {
         <span>Mean reward</span>
       </div>
       <div class={style["rows"]} ref={scroller}>
-        {found.length === 0 && <p class={style["none"]}>No step has these digits.</p>}
-        <div id="steps" role="listbox" aria-label="Steps" class={style["space"]} style={{ height: `${virtual.getTotalSize()}px` }}>
+        {results.length === 0 && <p class={style["none"]}>No step matches.</p>}
+        <div
+          id="steps"
+          role="listbox"
+          aria-label="Steps"
+          class={style["space"]}
+          style={{ height: `${virtual.getTotalSize()}px` }}
+        >
           {virtual.getVirtualItems().map(({ index, start }) => {
-            const at = found[index] ?? -1;
+            const at = results[index] ?? -1;
             return (
               // oxlint-disable-next-line jsx-a11y/click-events-have-key-events -- the field above has the focus and the keys
               <div

@@ -1,29 +1,47 @@
-/** A tree whose paragraphs are bounded: of a long run of inline nodes some at a time stand in a box of their own (lib/chunks.ts says why). */
+/**
+ * A tree whose paragraphs are bounded: of a long run of inline nodes some at a time stand in a box of their own
+ * (lib/text/chunks.ts says why).
+ */
 
-import { chunks, WHOLE_CHARS } from "../chunks";
+import { chunks, WHOLE_CHARS } from "../text/chunks";
 import { element, type Node, textOf } from "./tree";
 
-const BLOCKS: ReadonlySet<string> = new Set(["blockquote", "div", "hr", "li", "ol", "p", "pre", "table", "tbody", "td", "th", "thead", "tr", "ul"]);
+const BLOCKS: ReadonlySet<string> = new Set([
+  "blockquote",
+  "div",
+  "hr",
+  "li",
+  "ol",
+  "p",
+  "pre",
+  "table",
+  "tbody",
+  "td",
+  "th",
+  "thead",
+  "tr",
+  "ul",
+]);
 /** An element among the text costs about as much as so many characters. */
 const ELEMENT_CHARS = 20;
 
 /** The same nodes, with `span`s of the class `part` around the parts of what is long. */
 export function bounded(nodes: readonly Node[]): Node[] {
-  const found: Node[] = [];
+  const result: Node[] = [];
   let run: Node[] = [];
   const end = (): void => {
-    found.push(...parted(run));
+    result.push(...parted(run));
     run = [];
   };
   for (const node of nodes) {
     if (typeof node === "string" || !BLOCKS.has(node.tag)) run.push(node);
     else {
       end();
-      found.push({ ...node, children: bounded(node.children) });
+      result.push({ ...node, children: bounded(node.children) });
     }
   }
   end();
-  return found;
+  return result;
 }
 
 function parted(run: readonly Node[]): Node[] {
@@ -47,7 +65,9 @@ function parted(run: readonly Node[]): Node[] {
 /** A node in parts that are small enough by themselves. */
 function smaller(node: Node): Node[] {
   if (typeof node === "string") return node.length > WHOLE_CHARS / 2 ? chunks(node, WHOLE_CHARS / 2) : [node];
-  return [node.tag === "math" || weight(node.children) <= WHOLE_CHARS ? node : { ...node, children: bounded(node.children) }];
+  return [
+    node.tag === "math" || weight(node.children) <= WHOLE_CHARS ? node : { ...node, children: bounded(node.children) },
+  ];
 }
 
 /** Take what follows the last end of a line away from a part, where there is one, so that no line is cut. */
@@ -56,7 +76,9 @@ function afterLine(part: Node[]): Node[] {
   const node = part[at];
   if (typeof node !== "string") return [];
   const stop = node.lastIndexOf("\n") + 1;
-  return [node.slice(stop), ...part.splice(at, part.length - at, node.slice(0, stop)).slice(1)].filter((one) => one !== "");
+  return [node.slice(stop), ...part.splice(at, part.length - at, node.slice(0, stop)).slice(1)].filter(
+    (one) => one !== "",
+  );
 }
 
 function weight(nodes: readonly Node[]): number {

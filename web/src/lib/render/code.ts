@@ -37,8 +37,39 @@ import { createLowlight } from "lowlight";
 import { element, type Node } from "./tree";
 
 const lowlight = createLowlight({
-  bash, c, cpp, csharp, css, diff, go, haskell, ini, java, javascript, json, julia, kotlin, latex, lua, makefile, matlab, ocaml, php, python,
-  "python-repl": pythonRepl, r, ruby, rust, scala, shell, sql, swift, typescript, verilog, xml, yaml,
+  bash,
+  c,
+  cpp,
+  csharp,
+  css,
+  diff,
+  go,
+  haskell,
+  ini,
+  java,
+  javascript,
+  json,
+  julia,
+  kotlin,
+  latex,
+  lua,
+  makefile,
+  matlab,
+  ocaml,
+  php,
+  python,
+  "python-repl": pythonRepl,
+  r,
+  ruby,
+  rust,
+  scala,
+  shell,
+  sql,
+  swift,
+  typescript,
+  verilog,
+  xml,
+  yaml,
 });
 
 /** Longer code stays plain. */
@@ -46,9 +77,31 @@ const MAX_CODE = 40_000;
 
 /** The classes that have a colour here, out of the many that highlight.js tells apart. */
 const KINDS: Readonly<Record<string, string>> = {
-  keyword: "keyword", "selector-tag": "keyword", literal: "literal", number: "literal", symbol: "literal", string: "string", regexp: "string", char: "string",
-  comment: "comment", doctag: "comment", quote: "comment", title: "title", section: "title", name: "title", built_in: "type", type: "type", class: "type",
-  attr: "attr", attribute: "attr", property: "attr", variable: "attr", params: "attr", meta: "meta", addition: "addition", deletion: "deletion",
+  keyword: "keyword",
+  "selector-tag": "keyword",
+  literal: "literal",
+  number: "literal",
+  symbol: "literal",
+  string: "string",
+  regexp: "string",
+  char: "string",
+  comment: "comment",
+  doctag: "comment",
+  quote: "comment",
+  title: "title",
+  section: "title",
+  name: "title",
+  built_in: "type",
+  type: "type",
+  class: "type",
+  attr: "attr",
+  attribute: "attr",
+  property: "attr",
+  variable: "attr",
+  params: "attr",
+  meta: "meta",
+  addition: "addition",
+  deletion: "deletion",
 };
 
 interface Hast {
@@ -80,6 +133,8 @@ function converted(node: Hast): Node {
   if (node.type === "text") return node.value ?? "";
   const inner = (node.children ?? []).map(converted);
   const names = Array.isArray(node.properties?.className) ? node.properties.className.map(String) : [];
-  const kind = names.map((name) => KINDS[name.replace(/^hljs-/, "").replace(/_$/, "")]).find((one) => one !== undefined);
+  const kind = names
+    .map((name) => KINDS[name.replace(/^hljs-/, "").replace(/_$/, "")])
+    .find((one) => one !== undefined);
   return kind === undefined ? element("span", inner) : element("span", inner, { class: kind });
 }

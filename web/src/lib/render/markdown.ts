@@ -11,7 +11,10 @@ export interface How {
   code: boolean;
 }
 
-/** markdown-it leaves out what is nested deeper than its limit; half of that is refused here, so that nothing is left out. */
+/**
+ * markdown-it leaves out what is nested deeper than its limit; half of that is refused here, so that nothing is left
+ * out.
+ */
 const NESTING = 60;
 
 class TooDeep extends Error {}
@@ -20,21 +23,23 @@ class Hiding extends Error {}
 const parsers = new Map<boolean, Parser>();
 
 function parser(latex: boolean): Parser {
-  let found = parsers.get(latex);
-  if (found === undefined) {
-    found = new MarkdownIt("default", { html: false, linkify: false, typographer: false, maxNesting: NESTING });
+  let result = parsers.get(latex);
+  if (result === undefined) {
+    result = new MarkdownIt("default", { html: false, linkify: false, typographer: false, maxNesting: NESTING });
     // A definition of a link is text that would not be shown.
-    found.disable("reference");
-    found.normalizeLink = (address) => address;
-    found.normalizeLinkText = (address) => address;
-    found.validateLink = () => true; // decided here: what is no link is shown with its address all the same
+    result.disable("reference");
+    result.normalizeLink = (address) => address;
+    result.normalizeLinkText = (address) => address;
+    result.validateLink = () => true; // decided here: what is no link is shown with its address all the same
     if (latex) {
-      found.inline.ruler.before("escape", "formula", inlineFormula);
-      found.block.ruler.before("fence", "formula", blockFormula, { alt: ["paragraph", "reference", "blockquote", "list"] });
+      result.inline.ruler.before("escape", "formula", inlineFormula);
+      result.block.ruler.before("fence", "formula", blockFormula, {
+        alt: ["paragraph", "reference", "blockquote", "list"],
+      });
     }
-    parsers.set(latex, found);
+    parsers.set(latex, result);
   }
-  return found;
+  return result;
 }
 
 /** Draw Markdown. Throws where it is nested too deeply, or where words of it would not be shown. */
@@ -48,11 +53,19 @@ export function markdown(text: string, how: How): Node[] {
 
 const WORD = /\p{L}[\p{L}\p{N}]*/gu;
 
-/** True where a word stands in the text and not in what is shown of it: a cell beyond the last column, the title of a link. */
+/**
+ * True where a word stands in the text and not in what is shown of it: a cell beyond the last column, the title of a
+ * link.
+ */
 function isHiding(text: string, shown: string): boolean {
   const words = new Set(shown.match(WORD));
   const isMissing = (word: string): boolean => !words.has(word) && !shown.includes(word);
-  return text.replaceAll(/&#?\w{1,32};/g, " ").match(WORD)?.some(isMissing) ?? false;
+  return (
+    text
+      .replaceAll(/&#?\w{1,32};/g, " ")
+      .match(WORD)
+      ?.some(isMissing) ?? false
+  );
 }
 
 export const isHidden = (error: unknown): boolean => error instanceof Hiding;
@@ -128,7 +141,9 @@ function leaf(token: Token, how: How, formulas: string[]): Node[] {
       formulas.push(token.markup);
       return [drawn({ start: 0, stop: 0, tex: token.content, isDisplay: token.info === "display" }, token.markup)];
     case "image": // named, never fetched
-      return [element("span", [`[image: ${token.content}] (${String(token.attrGet("src") ?? "")})`], { class: "address" })];
+      return [
+        element("span", [`[image: ${token.content}] (${String(token.attrGet("src") ?? "")})`], { class: "address" }),
+      ];
     default:
       return [token.content];
   }

@@ -46,7 +46,7 @@ function closing(ahead: string, close: string): number {
 
 /** Every formula of a text, in order. */
 export function formulas(text: string): Formula[] {
-  const found: Formula[] = [];
+  const result: Formula[] = [];
   const sign = /[$\\]/g;
   for (let match = sign.exec(text); match !== null; match = sign.exec(text)) {
     const formula = formulaAt(text, match.index);
@@ -54,10 +54,10 @@ export function formulas(text: string): Formula[] {
       if (match[0] === "\\" || text.startsWith("$$", match.index)) sign.lastIndex = match.index + 2;
       continue;
     }
-    found.push(formula);
+    result.push(formula);
     sign.lastIndex = formula.stop;
   }
-  return found;
+  return result;
 }
 
 interface Drawn {
@@ -71,14 +71,55 @@ interface Drawn {
 
 /** What of Temml's attributes is passed on: sizes, fences and layout. No address, no handler, no style. */
 const ATTRIBUTES: ReadonlySet<string> = new Set([
-  "accent", "accentunder", "columnalign", "columnlines", "columnspacing", "depth", "display", "displaystyle", "fence", "height", "largeop", "linethickness",
-  "lspace", "mathvariant", "maxsize", "minsize", "movablelimits", "notation", "rowalign", "rowlines", "rowspacing", "rspace", "scriptlevel", "separator",
-  "stretchy", "symmetric", "voffset", "width", "form", "rowspan", "columnspan", "mathsize",
+  "accent",
+  "accentunder",
+  "columnalign",
+  "columnlines",
+  "columnspacing",
+  "depth",
+  "display",
+  "displaystyle",
+  "fence",
+  "height",
+  "largeop",
+  "linethickness",
+  "lspace",
+  "mathvariant",
+  "maxsize",
+  "minsize",
+  "movablelimits",
+  "notation",
+  "rowalign",
+  "rowlines",
+  "rowspacing",
+  "rspace",
+  "scriptlevel",
+  "separator",
+  "stretchy",
+  "symmetric",
+  "voffset",
+  "width",
+  "form",
+  "rowspan",
+  "columnspan",
+  "mathsize",
 ]);
-const CLASS = /^(?:tml|mtr|eqn|jot|menclose|accent|prime|special|wbk|vphantom|small|big|textstyle|oldstyle|script|cd)[\w-]*$/i;
+const CLASS =
+  /^(?:tml|mtr|eqn|jot|menclose|accent|prime|special|wbk|vphantom|small|big|textstyle|oldstyle|script|cd)[\w-]*$/i;
 
-/** Of styles only room and frames: a colour could hide what is written. Small numbers, so that nothing covers the page. */
-const STYLES: ReadonlySet<string> = new Set(["padding", "paddingLeft", "paddingRight", "paddingTop", "paddingBottom", "padding-left", "padding-right", "border"]);
+/**
+ * Of styles only room and frames: a colour could hide what is written. Small numbers, so that nothing covers the page.
+ */
+const STYLES: ReadonlySet<string> = new Set([
+  "padding",
+  "paddingLeft",
+  "paddingRight",
+  "paddingTop",
+  "paddingBottom",
+  "padding-left",
+  "padding-right",
+  "border",
+]);
 const ROOM = /^(?:\d(?:\.\d+)?em|\d{1,2}(?:\.\d+)?p[tx]|0|1px solid)$/;
 
 function styled(style: unknown): string {
@@ -92,10 +133,17 @@ function styled(style: unknown): string {
 export function drawn({ tex, isDisplay }: Formula, source: string): Element {
   try {
     const tree: unknown = temml.__renderToMathMLTree(tex, {
-      displayMode: isDisplay, throwOnError: true, trust: false, strict: false, maxExpand: 200, maxSize: [20, 50], annotate: false,
+      displayMode: isDisplay,
+      throwOnError: true,
+      trust: false,
+      strict: false,
+      maxExpand: 200,
+      maxSize: [20, 50],
+      annotate: false,
     });
     const node = converted(tree as Drawn, 0);
-    if (typeof node !== "string" && node.tag === "math") return isDisplay ? element("div", [node], { class: "display" }) : node;
+    if (typeof node !== "string" && node.tag === "math")
+      return isDisplay ? element("div", [node], { class: "display" }) : node;
   } catch (error) {
     const why = error instanceof Error ? error.message.slice(0, 200) : "it cannot be read";
     return element("code", [source], { class: "bad", title: `Not drawn: ${why}` });
@@ -111,9 +159,12 @@ function converted(node: Drawn, depth: number): Node {
   if (typeof node.type !== "string" || !MATH_TAGS.has(node.type)) return element("mrow", inner);
   const attributes: Record<string, string> = {};
   for (const [name, value] of Object.entries((node.attributes ?? {}) as Record<string, unknown>)) {
-    if (ATTRIBUTES.has(name) && (typeof value === "string" || typeof value === "number")) attributes[name] = String(value).slice(0, 60);
+    if (ATTRIBUTES.has(name) && (typeof value === "string" || typeof value === "number"))
+      attributes[name] = String(value).slice(0, 60);
   }
-  const classes = Array.isArray(node.classes) ? node.classes.filter((one): one is string => typeof one === "string" && CLASS.test(one)) : [];
+  const classes = Array.isArray(node.classes)
+    ? node.classes.filter((one): one is string => typeof one === "string" && CLASS.test(one))
+    : [];
   if (classes.length > 0) attributes["class"] = classes.join(" ");
   const style = styled(node.style);
   if (style !== "") attributes["style"] = style;

@@ -19,7 +19,7 @@ interface Line {
 }
 
 function* linesOf(text: string): Generator<Line> {
-  for (let start = 0; start < text.length; ) {
+  for (let start = 0; start < text.length;) {
     const newline = text.indexOf("\n", start);
     const stop = newline < 0 ? text.length : newline + 1;
     yield { start, stop, words: text.slice(start, Math.min(stop, start + 300)).trim() };
@@ -48,25 +48,26 @@ class Fences {
 
 /** Every fenced block of code; one that is never closed reaches to the end. */
 export function fences(text: string): Fence[] {
-  const found: Fence[] = [];
+  const result: Fence[] = [];
   const state = new Fences();
   let open: { start: number; body: number; info: string } | null = null;
   for (const { start, stop, words } of linesOf(text)) {
     const does = state.read(words);
     if (does === "begins") open = { start, body: stop, info: words.replace(/^[`~]+/, "").trim() };
     else if (does === "ends" && open !== null) {
-      found.push({ start: open.start, stop, info: open.info, code: text.slice(open.body, start).replace(/\n$/, "") });
+      result.push({ start: open.start, stop, info: open.info, code: text.slice(open.body, start).replace(/\n$/, "") });
       open = null;
     }
   }
-  if (open !== null) found.push({ start: open.start, stop: text.length, info: open.info, code: text.slice(open.body) });
-  return found;
+  if (open !== null)
+    result.push({ start: open.start, stop: text.length, info: open.info, code: text.slice(open.body) });
+  return result;
 }
 
 /** Cut a text into pieces that can be drawn one by one; joined they are the text. */
 export function pieces(text: string): string[] {
   if (text.length <= PIECE_CHARS) return [text];
-  const found: string[] = [];
+  const result: string[] = [];
   const state = new Fences();
   let from = 0;
   let isMath = false;
@@ -75,10 +76,10 @@ export function pieces(text: string): string[] {
     if (state.mark === "" && words === "$$") isMath = !isMath;
     const isEnd = words === "" && stop - start < 300 && state.mark === "" && !isMath;
     if ((isEnd && stop - from >= PIECE_CHARS) || stop - from >= MAX_PIECE) {
-      found.push(text.slice(from, stop));
+      result.push(text.slice(from, stop));
       from = stop;
     }
   }
-  if (from < text.length) found.push(text.slice(from));
-  return found;
+  if (from < text.length) result.push(text.slice(from));
+  return result;
 }

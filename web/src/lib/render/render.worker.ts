@@ -1,6 +1,6 @@
 /** The worker that draws: one task at a time. Who asks ends it when it takes too long. */
 
-import { indented } from "../json";
+import { indented } from "../data/json";
 import type { How } from "./markdown";
 import { rich } from "./rich";
 import type { Rendered } from "./tree";

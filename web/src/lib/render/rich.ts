@@ -15,16 +15,17 @@ const MAX_CHARS = 120_000;
 
 export function rich(text: string, how: How): Rendered {
   if (text.length > MAX_CHARS) return { refused: "it is too long and has no paragraphs" };
-  if (how.latex && (text.match(/\$|\\[[(]/g)?.length ?? 0) > 2 * MAX_FORMULAS) return { refused: "it holds too many formulas" };
+  if (how.latex && (text.match(/\$|\\[[(]/g)?.length ?? 0) > 2 * MAX_FORMULAS)
+    return { refused: "it holds too many formulas" };
   try {
-    const found = how.markdown ? markdown(text, how) : how.code ? fenced(text, how) : spaced(text, how);
-    const size = sizeOf(found);
+    const result = how.markdown ? markdown(text, how) : how.code ? fenced(text, how) : spaced(text, how);
+    const size = sizeOf(result);
     if (size > MAX_NODES) return { refused: "it has too many parts" };
-    if (depthOf(found) > MAX_DEPTH) return { refused: "it is nested too deeply" };
-    return { nodes: bounded(found), size };
+    if (depthOf(result) > MAX_DEPTH) return { refused: "it is nested too deeply" };
+    return { nodes: bounded(result), size };
   } catch (error) {
-    if (isHidden(error)) return { refused: "Markdown would leave words of it out" };
-    return { refused: isTooDeep(error) ? "it is nested too deeply" : "the renderer failed on it" };
+    if (isHidden(error)) return { refused: "Markdown would drop some of its words" };
+    return { refused: isTooDeep(error) ? "it is nested too deeply" : "the renderer failed" };
   }
 }
 

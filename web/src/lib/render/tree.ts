@@ -1,4 +1,7 @@
-/** What a renderer makes of a text: a tree of few known elements, as plain data. Nothing in this app turns text into HTML. */
+/**
+ * What a renderer makes of a text: a tree of few known elements, as plain data. Nothing in this app turns text into
+ * HTML.
+ */
 
 export type Node = string | Element;
 
@@ -17,13 +20,64 @@ export const MAX_NODES = 8000;
 export const MAX_DEPTH = 60;
 
 export const HTML_TAGS: ReadonlySet<string> = new Set([
-  "a", "b", "blockquote", "br", "code", "del", "div", "em", "hr", "li", "ol", "p", "pre", "small", "span", "strong", "table", "tbody", "td", "th", "thead",
-  "tr", "ul",
+  "a",
+  "b",
+  "blockquote",
+  "br",
+  "code",
+  "del",
+  "div",
+  "em",
+  "hr",
+  "li",
+  "ol",
+  "p",
+  "pre",
+  "small",
+  "span",
+  "strong",
+  "table",
+  "tbody",
+  "td",
+  "th",
+  "thead",
+  "tr",
+  "ul",
 ]);
 
 export const MATH_TAGS: ReadonlySet<string> = new Set([
-  "math", "maction", "menclose", "merror", "mfrac", "mglyph", "mi", "mlabeledtr", "mmultiscripts", "mn", "mo", "mover", "mpadded", "mphantom", "mprescripts",
-  "mroot", "mrow", "ms", "mspace", "msqrt", "mstyle", "msub", "msubsup", "msup", "mtable", "mtd", "mtext", "mtr", "munder", "munderover", "none", "semantics",
+  "math",
+  "maction",
+  "menclose",
+  "merror",
+  "mfrac",
+  "mglyph",
+  "mi",
+  "mlabeledtr",
+  "mmultiscripts",
+  "mn",
+  "mo",
+  "mover",
+  "mpadded",
+  "mphantom",
+  "mprescripts",
+  "mroot",
+  "mrow",
+  "ms",
+  "mspace",
+  "msqrt",
+  "mstyle",
+  "msub",
+  "msubsup",
+  "msup",
+  "mtable",
+  "mtd",
+  "mtext",
+  "mtr",
+  "munder",
+  "munderover",
+  "none",
+  "semantics",
 ]);
 
 export function element(tag: string, children: Node[], attributes?: Record<string, string | number>): Element {
@@ -44,7 +98,10 @@ export function sizeOf(nodes: readonly Node[], limit = MAX_NODES): number {
 /** How deep a tree is, to `MAX_DEPTH` and one more. */
 export function depthOf(nodes: readonly Node[], depth = 0): number {
   if (depth > MAX_DEPTH) return depth;
-  return nodes.reduce<number>((deepest, node) => Math.max(deepest, typeof node === "string" ? depth : depthOf(node.children, depth + 1)), depth);
+  return nodes.reduce<number>(
+    (deepest, node) => Math.max(deepest, typeof node === "string" ? depth : depthOf(node.children, depth + 1)),
+    depth,
+  );
 }
 
 /** All text of a tree. */

@@ -1,4 +1,4 @@
-"""The token exports of prime-rl's trainer."""
+"""The token export of prime-rl's trainer."""
 
 from rolloupe.record.writers.prime_rl.writer import PrimeRLWriter, TokenExporter, setup_token_export
 

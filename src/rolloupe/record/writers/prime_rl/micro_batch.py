@@ -1,7 +1,7 @@
-"""A packed micro-batch of prime-rl's trainer as the records of its token export.
+"""Converts a packed micro-batch of prime-rl's trainer to records of its token export.
 
-Source: `trainer/rl/token_export.py` of prime-rl at #2551, #2592, #2641 and main of August 2026. Arrays of a batch lie
-end to end, a sequence after the other; T is the length of all of them together.
+Source: `trainer/rl/token_export.py` of prime-rl at #2551, #2592, #2641 and main of August 2026. The arrays of a batch
+hold its sequences end to end; T is the total length.
 """
 
 import math
@@ -24,21 +24,21 @@ OTHER_NAMES = {
     "token_ids": ("token_ids", "input_ids"), "trainer_logprobs": ("trainer_logprobs", "logprobs"),
     "rewards": ("rewards", "reward"), "advantages": ("advantages", "advantage"),
 }  # fmt: skip
-"""What a batch may call a column, the first that is there."""
+"""Other names of a column in a batch; the first one present counts."""
 
 Column = list[Any]
 
 
 class Loss(NamedTuple):
-    """Of the loss what the flags depend on: `dppo` is False where another mask than DPPO is in use."""
+    """The settings of the loss that flags depend on: `dppo` is False for any mask other than DPPO's."""
 
     dppo: bool = True
     low: float = tokens.DPPO_MASK
     high: float = tokens.DPPO_MASK
 
 
-class Packed:
-    """A packed batch: its columns, each of length T, and where its sequences begin and end."""
+class PackedBatch:
+    """A packed batch: its columns, each of length T, and the bounds of its sequences."""
 
     def __init__(self, batch: Any, version: int, loss: Loss, pad_token_id: int | None = None) -> None:
         self._batch = batch
@@ -57,14 +57,14 @@ class Packed:
         self.columns = self._columns(loss)
 
     def sequences(self) -> Iterator[tuple[int, slice]]:
-        """Yield the place and the extent, without padding, of each sequence that has a token to train on."""
+        """Yield the number and the extent, without padding, of each sequence that has a token to train on."""
         for place, (start, stop) in enumerate(self.bounds):
             end = self._unpadded(start, stop)
             if self.mask[start:end].any():
                 yield place, slice(start, end)
 
     def env_name(self, place: int, extent: slice) -> str | None:
-        """The first name of an environment in a sequence."""
+        """Return the first environment name in a sequence."""
         one = member(self._batch, "env_name", member(self._batch, "env_names"))
         if self._env_names is None:
             return one if isinstance(one, str) and one else None
@@ -88,7 +88,7 @@ class Packed:
         return values
 
     def _bounds(self) -> list[tuple[int, int]]:
-        """Where sequences begin and end: as the batch says, else where a position is 0 or falls."""
+        """Return the bounds of sequences: the batch's own, else each position that is 0 or falls starts a sequence."""
         lengths = member(self._batch, "sequence_lengths")
         if lengths is not None:
             edges = [0, *np.cumsum(ints_of(lengths)).tolist()]
@@ -100,7 +100,7 @@ class Packed:
         return list(pairwise(edges))
 
     def _unpadded(self, start: int, stop: int) -> int:
-        """Where a sequence ends without its padding: tokens of no environment, or pad tokens, not to be trained on."""
+        """Return the end of a sequence without padding: untrained tokens without environment, or pad tokens."""
         if self._env_names is not None and len(self._env_names) == self.length:
             padding = np.array([name == "" for name in self._env_names[start:stop]], dtype=np.bool_)
         elif self._pad is not None:
@@ -112,7 +112,7 @@ class Packed:
         return start + int(kept[-1]) + 1 if kept.size else start
 
     def _columns(self, loss: Loss) -> dict[str, Column]:
-        """The columns of the layout by name, in its order."""
+        """Return the layout's columns by name, in its order."""
         found: dict[str, Column] = {
             "token_ids": self.ids.tolist(),
             "position_ids": self.positions.tolist(),
@@ -134,7 +134,7 @@ class Packed:
         return found
 
     def _spread(self, name: str, *, sampled_only: bool = False) -> tokens.Floats | None:
-        """A column that may hold a value a token, a value a sequence, or one for all."""
+        """Return a column that may hold one value for each token, one for each sequence, or a single one."""
         value = self._find(name)
         if value is None:
             return None
@@ -142,7 +142,7 @@ class Packed:
         if len(found) == self.length:
             return found
         if len(found) not in (1, len(self.bounds)):
-            raise ValueError(f"{name} has {len(found)} elements: neither one a token nor one a sequence")
+            raise ValueError(f"{name} has {len(found)} elements: expected one for each token or for each sequence")
         lengths = [stop - start for start, stop in self.bounds]
         spread = np.repeat(found, lengths if len(found) > 1 else self.length)
         return np.where(self.mask, spread, 0.0) if sampled_only else spread
@@ -151,7 +151,7 @@ class Packed:
         return [None] * self.length if values is None else numbers(values)
 
     def _ratios(self, loss: Loss) -> dict[str, Column]:
-        """Ratios and flags: those of the batch, else computed; null where they mean nothing."""
+        """Return ratios and flags: the batch's own, else computed; null if they are meaningless."""
         given = {name: self._floats(name) for name in NUMBERS}
         flags = {name: self._given_flags(name) for name in FLAGS}
         trainer, sampler = self._floats("trainer_logprobs"), self._floats("inference_logprobs")
@@ -179,7 +179,7 @@ class Packed:
         return [None if one is None or one != one else bool(one) for one in self._sized(name, array_of(value)).tolist()]
 
     def _is_meaningless(self) -> bool:
-        """Tell whether no token of the batch was sampled by the policy, so that there is nothing to compare with."""
+        """Return whether the policy sampled no token of the batch, so that ratios would compare nothing."""
         if self._version != 7:
             return self.mode == "sft"
         own, reference = self._floats("rl_weights"), self._floats("ref_kl_weights")
@@ -187,7 +187,7 @@ class Packed:
 
 
 def objects(columns: Mapping[str, Column]) -> list[dict[str, Any]]:
-    """The tokens of a sequence as the first version wrote them: an object each."""
+    """Return the tokens of a sequence in the form of version 1: one object for each token."""
     return [
         {
             "index": index, "id": row["token_ids"], "position": row["position_ids"], "loss_mask": row["loss_mask"],

@@ -1,4 +1,4 @@
-"""Where a rank writes its part of prime-rl's token export, and how a step comes to be marked as finished."""
+"""Where a rank writes its part of prime-rl's token export, and how ranks mark a step as finished."""
 
 import contextlib
 from pathlib import Path
@@ -10,15 +10,15 @@ STABLE = "STABLE"
 
 
 class RankFolder:
-    """Where a rank writes, and how steps are marked as finished.
+    """The folder of a rank, and the marks of finished steps.
 
-    prime-rl waits for all ranks, and then each of them touches `STABLE`. Here nobody waits: a rank that has ended a
-    step leaves a mark, and whoever finds the marks of all touches `STABLE` and removes them.
+    prime-rl waits for all ranks, and then each touches `STABLE`. Here no rank waits: each leaves a mark when it ends a
+    step, and the rank that finds all marks touches `STABLE` and removes them.
     """
 
     def __init__(self, output_dir: Path, rank: int, world_size: int, version: int, run_id: str | None) -> None:
         if run_id is not None and (run_id in ("", ".", "..") or "/" in run_id or "\0" in run_id):
-            raise ValueError(f"run_id {run_id!r} is no name of a folder")
+            raise ValueError(f"run_id {run_id!r} is not a valid folder name")
         self.folder = (output_dir if run_id is None else output_dir / run_id) / EXPORTS
         self.rank = rank
         self.version = version
@@ -31,15 +31,15 @@ class RankFolder:
 
     @property
     def has_steps(self) -> bool:
-        """True for versions with a folder for each step."""
+        """True for versions that write a folder for each step."""
         return self.version >= 4
 
     def file(self, step: int) -> Path:
-        """The file for a step."""
+        """Return the file of a step."""
         return (self._of(step) if self.has_steps else self.folder) / f"rank_{self.rank}.jsonl"
 
     def write(self, step: int, data: bytes) -> None:
-        """Append to a step. What an earlier process left of it, as before a restart, is first taken away."""
+        """Append to a step, after removing what an earlier process left of it, for example before a restart."""
         path = self.file(step)
         if self.has_steps:
             for name in (STABLE, self._mark(self.rank)):
@@ -50,7 +50,7 @@ class RankFolder:
         self._begun.add(step)
 
     def end(self, step: int) -> None:
-        """Mark a step as written by this rank, and as `STABLE` where all ranks have."""
+        """Mark a step as ended by this rank, and as `STABLE` once all ranks have ended it."""
         if not self.has_steps:
             return
         folder = self._of(step)
@@ -61,7 +61,7 @@ class RankFolder:
         self.settle()
 
     def settle(self) -> None:
-        """Touch `STABLE` in the steps that all ranks have ended by now."""
+        """Touch `STABLE` in the steps that all ranks have ended."""
         for step in sorted(self._unmarked):
             folder = self._of(step)
             marks = [folder / self._mark(rank) for rank in range(self._world_size)]
@@ -74,7 +74,7 @@ class RankFolder:
                 self._unmarked.discard(step)
 
     def _forget(self) -> None:
-        """Take away the marks that this rank left in steps of an earlier process, which were never finished."""
+        """Remove this rank's marks in unfinished steps of an earlier process."""
         with contextlib.suppress(OSError):
             for mark in self.folder.glob(f"step_*/{self._mark(self.rank)}"):
                 mark.unlink(missing_ok=True)

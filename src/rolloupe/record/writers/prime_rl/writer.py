@@ -1,8 +1,8 @@
-"""prime-rl's token export: `token_exports/step_{N}/rank_{R}.jsonl`, a packed sequence a line, as its trainer wrote it.
+"""prime-rl's token export: `token_exports/step_{N}/rank_{R}.jsonl`, one line for each packed sequence.
 
 Source: `trainer/rl/token_export.py` of prime-rl at #2551 (version 1), #2592 (2), #2641 (4, which has rewards and is the
-default) and main of August 2026 (7). Every rank writes a file of its own, every step, every sequence that is trained
-on. Torch is never imported.
+default) and main of August 2026 (7). Every rank writes its own file with every sequence that it trains on, at every
+step. This module never imports torch.
 """
 
 import math
@@ -23,35 +23,35 @@ from rolloupe.record.writers.alignment import spread
 from rolloupe.record.writers.base import Left
 from rolloupe.record.writers.extra_keys import Tally, read_back
 from rolloupe.record.writers.losses import stored
-from rolloupe.record.writers.prime_rl.micro_batch import FLAGS, NUMBERS, VERSIONS, WEIGHTS, Loss, Packed, objects
+from rolloupe.record.writers.prime_rl.micro_batch import FLAGS, NUMBERS, VERSIONS, WEIGHTS, Loss, PackedBatch, objects
 from rolloupe.record.writers.prime_rl.steps import EXPORTS, RankFolder
 from rolloupe.storage.atomic import append
 
 SCHEMA_VERSION = 1
-"""It never changed, whatever the shape."""
+"""The `schema_version` is the same for every shape."""
 
 COMPACT = (",", ":")
 AT_SAMPLING = ("logprobs", "inference_logprobs")
-"""What samples call the logprobs of the policy that sampled: the first that is there."""
+"""Names of the sampling policy's logprobs in samples; the first one present counts."""
 
 MAX_STEP = 10**15
-"""Steps are named by up to 15 digits."""
+"""Names of steps have up to 15 digits."""
 
 
 class Exporter(Protocol):
-    """What `setup_token_export` returns."""
+    """The object that `setup_token_export` returns."""
 
     @property
     def failures(self) -> int:
-        """How many calls could not write; the first is logged, none is raised unless asked for."""
+        """How many calls failed to write; the first is logged, and none is raised unless `strict`."""
         ...
 
     def export(self, step: int, packed_batch: Any, *, export_step: int | None = None) -> int:
-        """Write the sequences of a packed micro-batch; returns how many there were."""
+        """Write the sequences of a packed micro-batch; returns the number of sequences."""
         ...
 
     def step_end(self, step: int | None = None) -> None:
-        """Say that this rank has written all of a step: unless told, of the one it last wrote."""
+        """Declare that this rank has written all of a step, by default the one that it wrote last."""
         ...
 
     def close(self) -> None:
@@ -80,24 +80,25 @@ def setup_token_export(
     dppo_mask_high: float | None = None,
     strict: bool = False,
 ) -> Exporter:
-    """Return an exporter for this rank; one that does nothing unless `enabled`.
+    """Return an exporter for this rank; unless `enabled`, it does nothing.
 
     Args:
-        output_dir: the run's folder; files go to `token_exports/` in it.
-        rank: the rank of this process. Of ranks that share micro-batches (context parallel) only one is `enabled`.
+        output_dir: the run's folder; files go to its folder `token_exports/`.
+        rank: the rank of this process. Of ranks that share micro-batches (context parallelism), enable only one.
         world_size: how many ranks export; a step is `STABLE` once all of them have ended it.
-        enabled: False for nothing.
-        version: the shape of keys, 1, 2, 4 or 7. 1, 2 and 4 have rewards; 4 and 7 a folder and `STABLE` a step.
-        run_id: of several runs that one trainer serves: a folder of that name below `output_dir` (version 4).
-        env_name: the environment of sequences of which the batch says nothing.
-        pad_token_id: what padding looks like where the batch has neither `env_names` nor `attention_mask`.
-        loss_type: `default` is DPPO; of any other loss no flags are written.
-        dppo_mask_low: how far a probability may fall, 0.2 unless told.
-        dppo_mask_high: how far it may rise, likewise.
-        strict: raise what goes wrong, instead of counting it and going on.
+        enabled: whether to export at all.
+        version: the shape of the records, 1, 2, 4 or 7. 1, 2 and 4 have rewards; 4 and 7 have a folder for each step,
+            with its `STABLE` mark.
+        run_id: if one trainer serves several runs: the name of this run's folder below `output_dir` (version 4).
+        env_name: the environment of sequences for which the batch names none.
+        pad_token_id: the padding token, for a batch without `env_names` and `attention_mask`.
+        loss_type: `default` is DPPO; for any other loss the exporter writes no flags.
+        dppo_mask_low: how far a probability may fall, by default 0.2.
+        dppo_mask_high: how far it may rise, by default 0.2.
+        strict: raise errors, instead of counting them and continuing.
     """
     if version not in VERSIONS:
-        raise ValueError(f"version {version!r} is none of {', '.join(map(str, VERSIONS))}")
+        raise ValueError(f"version {version!r} is not one of {', '.join(map(str, VERSIONS))}")
     if not enabled:
         return DisabledTokenExporter()
     usual = Loss()
@@ -139,7 +140,7 @@ class DisabledTokenExporter:
 
 
 class TokenExporter:
-    """Writes the token export of one rank. A context manager; left by an exception, it does not end the last step."""
+    """Writes the token export of one rank. As a context manager, it does not end the last step after an exception."""
 
     def __init__(
         self, place: RankFolder, loss: Loss, *, env_name: str | None, pad_token_id: int | None, strict: bool
@@ -163,23 +164,24 @@ class TokenExporter:
         return self._guard.failures
 
     def export(self, step: int, packed_batch: Any, *, export_step: int | None = None) -> int:
-        """Write the sequences of a packed micro-batch that are trained on; returns how many there were.
+        """Write the sequences of a packed micro-batch that have tokens to train on; returns their number.
 
-        `packed_batch` is a mapping, or an object with such attributes, of arrays, tensors or lists of length T:
-        `input_ids` (or `token_ids`), `position_ids`, `loss_mask`, and what there is of `inference_logprobs`,
-        `trainer_logprobs`, `entropy`, `advantages` and `rewards` (these two also one value a sequence), `env_names`,
+        `packed_batch` is a mapping, or an object with attributes, of arrays, tensors or lists of length T: `input_ids`
+        (or `token_ids`), `position_ids` and `loss_mask`, and optionally `inference_logprobs`, `trainer_logprobs`,
+        `entropy`, `advantages` and `rewards` (these two may have one value for each sequence), `env_names`,
         `training_mode`, `rl_weights`, `ce_weights`, `ref_kl_weights`. Ratios and flags that the trainer has computed
-        are taken as they are. `sequence_lengths` says where sequences end; else they do where positions begin anew.
+        are written as they are. `sequence_lengths` gives the bounds of sequences; without it, a sequence ends where
+        positions restart.
 
-        The first export of another step ends the one before. `export_step` names the folder where one step of a run
-        takes several of the trainer. An empty batch, or None, writes nothing.
+        The first export of another step ends the previous one. `export_step` names the folder if one step of a run
+        takes several steps of the trainer. An empty batch, or None, writes nothing.
         """
         return self._guard.call(lambda: self._export(step, packed_batch, export_step), 0)
 
     def step_end(self, step: int | None = None) -> None:
-        """See `Exporter`. A rank that wrote nothing of a step says so by this alone.
+        """See `Exporter`. A rank with nothing to write in a step must still call this.
 
-        A step of which something could not be written is never `STABLE`: it reads as incomplete.
+        If a write failed during a step, the step never becomes `STABLE`: it reads as incomplete.
         """
         ended = self._open if step is None else step
         if ended is not None and ended not in self._failed:
@@ -223,7 +225,7 @@ class TokenExporter:
             raise
 
     def _write(self, step: int, target: int, batch: Any) -> int:
-        packed = Packed(batch, self._place.version, self._loss, self._pad_token_id)
+        packed = PackedBatch(batch, self._place.version, self._loss, self._pad_token_id)
         head = {"step": step, "export_step": target, "rank": self._place.rank, "micro_step": self._micro_step}
         self._micro_step += 1
         lines = []
@@ -256,9 +258,9 @@ def _record(version: int, head: Mapping[str, Any], columns: Mapping[str, list[An
 
 
 class PrimeRLWriter:
-    """Writes samples that have token ids, in version 4 with the weights of version 7 where a sample has them.
+    """Writes samples that have token ids, in version 4, plus the weights of version 7 for samples that have them.
 
-    The layout has no text, no group and no splits: samples of evaluations are left out.
+    The layout has no text, groups or splits; samples of evaluations are left out.
     """
 
     name: ClassVar[str] = "prime_rl"
@@ -297,7 +299,7 @@ class PrimeRLWriter:
         return self._places.setdefault(rank, RankFolder(self._path, rank, 1, 4, None))
 
     def metrics(self, rows: Sequence[MetricRow]) -> Left:
-        """See `Writer`. There is no place for them."""
+        """See `Writer`. The layout cannot hold metrics."""
         return {"rows of trainer metrics": len(rows)} if rows else {}
 
     def close(self) -> None:
@@ -305,7 +307,7 @@ class PrimeRLWriter:
 
 
 def _head(step: int, sample: Sample, used: dict[int, set[int]]) -> dict[str, Any]:
-    """The numbers of a sequence: its own where it comes from such a file and they are free, else the next."""
+    """Return the numbers of a sequence: its own if it comes from such a file and they are free, else the next free."""
     row = sample.row
     own = [_count(row.metrics.get(key)) for key in ("rank", "micro_step", "micro_sequence_idx", "export_sequence_idx")]
     rank, micro_step, place, number = (0, 0, None, None) if None in own else own
@@ -327,7 +329,7 @@ def _count(value: float | None) -> int | None:
 
 
 def _columns(sample: Sample) -> dict[str, list[Any]]:
-    """The columns of a sample that has token ids. What it has no numbers for is null."""
+    """Return the columns of a sample with token ids. Missing numbers are null."""
     size = len(sample.token_ids)
     series = {one.name: one for one in sample.series}
 
@@ -337,7 +339,7 @@ def _columns(sample: Sample) -> dict[str, list[Any]]:
     mask = column("loss_mask") == 1 if "loss_mask" in series else _mask(sample, size)
     sampled = next((name for name in AT_SAMPLING if name in series), "")
     sampler = column(sampled)
-    sampler = np.where(~mask & np.isnan(sampler), 0.0, sampler)  # as the trainer has it of what it did not sample
+    sampler = np.where(~mask & np.isnan(sampler), 0.0, sampler)  # as the trainer does for tokens that it did not sample
     found: dict[str, list[Any]] = {
         "token_ids": sample.token_ids,
         "position_ids": list(range(size)),
@@ -361,7 +363,7 @@ def _columns(sample: Sample) -> dict[str, list[Any]]:
 def _compared(
     trainer: tokens.Floats, sampler: tokens.Floats, advantages: tokens.Floats, mask: tokens.Flags
 ) -> dict[str, tokens.Floats]:
-    """What the trainer would have computed of two policies; flags only where an advantage is known. Shapes are (T,)."""
+    """Compute what the trainer would of two policies; flags only for known advantages. Shapes are (T,)."""
     gap = tokens.log_ratio(trainer, sampler)
     delta = tokens.prob_delta(trainer, sampler)
     numbers_of = tokens.mismatch_kl(gap), gap, tokens.importance_ratio(gap), delta
@@ -372,7 +374,7 @@ def _compared(
 
 
 def _is_meaningless(sample: Sample, series: Mapping[str, TokenSeries]) -> bool:
-    """Tell whether the policy sampled none of it, so that the trainer compares nothing."""
+    """Return whether the policy sampled none of it, so that the trainer compares nothing."""
     weights = [np.nan_to_num(series[name].values).any() for name in ("rl_weights", "ref_kl_weights") if name in series]
     return sample.row.tags.get("training_mode") == "sft" or ("rl_weights" in series and not any(weights))
 
@@ -382,7 +384,7 @@ def _all(value: float | None, size: int) -> list[float | None]:
 
 
 def _mask(sample: Sample, size: int) -> tokens.Flags:
-    """Which tokens were sampled where no loss mask says so: the spans of the answers, else what follows the prompt."""
+    """Return the sampled tokens without a loss mask: the spans of the answers, else everything after the prompt."""
     mask = np.zeros(size, dtype=np.bool_)
     for turn in sample.turns:
         if turn.origin == "response" and turn.role == "assistant" and turn.token_start is not None:

@@ -1,4 +1,4 @@
-"""The layout of the Tinker cookbook: a log for training loops, and a writer for what other layouts hold."""
+"""The layout of the Tinker cookbook: a log for training loops, and a writer for samples of other layouts."""
 
 from rolloupe.record.writers.tinker.log import Log
 from rolloupe.record.writers.tinker.records import serialize_rollout_summaries

@@ -1,8 +1,8 @@
 """The `log_path` of a run of the Tinker cookbook, written from a training loop.
 
-Byte for byte what the cookbook itself writes, where it writes it: JSON of Python's standard library, lines appended,
-whole files renamed into place. Values that JSON cannot hold are converted, never raised on; a disk that cannot be
-written to raises OSError.
+It writes what the cookbook itself writes, byte for byte and at the same places: JSON of Python's standard library,
+appended lines, whole files renamed into place. It converts values that JSON cannot hold; it raises `OSError` if it
+cannot write to the disk.
 """
 
 import json
@@ -36,15 +36,15 @@ _STEP = "step"
 
 
 class Log:
-    """Writes one run. Safe to open again: metrics and checkpoints are continued, an iteration is written anew.
+    """Writes one run. Reopening is safe: metrics and checkpoints continue, and an iteration replaces its earlier files.
 
     Args:
-        log_path: The folder; it is made if it is not there.
+        log_path: The folder; it is created if it does not exist.
         config: Any object: its fields go to `config.json`.
         layout: "flat", as documented (`train_iteration_000001.html`), or "folders", as written since release 0.2.0
             (`iteration_000001/train.html`), which the cookbook's `TrainingRunStore` reads.
-        num_groups_to_log: So many groups of an iteration are in its outline; the rollout summaries have all.
-        code: Write `code.diff`, what the repository around the current folder has changed.
+        num_groups_to_log: How many groups of an iteration its outline holds; the rollout summaries hold all.
+        code: Write `code.diff`, the local changes of the repository that contains the current folder.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Log:
         if code:
             self.code_diff(code_diff(Path.cwd()))
 
-    # What belongs to the run
+    # The run
 
     def config(self, config: object) -> None:
         """Write `config.json`: functions and classes by their qualified names, objects by their fields."""
@@ -79,9 +79,9 @@ class Log:
         atomic.write(self.log_path / DIFF, diff.encode("utf-8", "replace"))
 
     def metrics(self, step: int | None, values: Mapping[str, object]) -> None:
-        """Append a row to `metrics.jsonl`; rows of one step are merged by whoever reads them.
+        """Append a row to `metrics.jsonl`; readers merge the rows of one step.
 
-        A metric that is called `step` would replace the step and is written as `metrics/step`.
+        A metric named `step` would replace the step, so it is written as `metrics/step`.
         """
         row: Record = {} if step is None else {_STEP: jsonable(step)}
         named = {text_of(key): value for key, value in values.items()}
@@ -89,24 +89,24 @@ class Log:
         atomic.append(self.log_path / METRICS, as_line(row))
 
     def checkpoint(self, name: str, **values: object) -> None:
-        """Append a checkpoint to `checkpoints.jsonl`, with whatever state of the loop there is to keep.
+        """Append a checkpoint to `checkpoints.jsonl`, with any state of the loop.
 
-        `batch` is the iteration to go on with, `state_path` where the state lies: without one the cookbook does not
-        resume from it. `epoch`, `final` and `sampler_path` mean something to it, too. None is left out.
+        `batch` is the iteration to resume at, and `state_path` the location of the state, without which the cookbook
+        does not resume. The cookbook also reads `epoch`, `final` and `sampler_path`. None is left out.
         """
         record = {"name": name} | {key: value for key, value in values.items() if value is not None}
         atomic.append(self.log_path / CHECKPOINTS, as_line(record))
 
     def last_checkpoint(self, required: str = "state_path") -> Record | None:
-        """Return the last checkpoint that has a value of this name; None where there is none."""
+        """Return the last checkpoint that has a value of this name; None if no checkpoint has one."""
         found = [one for one in _objects(self.log_path / CHECKPOINTS) if one.get(required) is not None]
         return found[-1] if found else None
 
     def resume(self, step: int) -> int:
-        """Drop the metrics of `step` and later, before those steps are trained again; returns how many rows.
+        """Drop the metrics of `step` and later, before training repeats those steps; returns the number of rows.
 
-        The file as it was is kept as `metrics.jsonl.pre_resume_{step:06d}`. Rows without a whole number for a step, and
-        lines that are no JSON, stay. As release 0.6 of the cookbook does it.
+        The original file is kept as `metrics.jsonl.pre_resume_{step:06d}`. Rows whose step is not a whole number, and
+        lines that are not JSON, stay. Release 0.6 of the cookbook does the same.
         """
         path = self.log_path / METRICS
         if not path.is_file():
@@ -119,17 +119,17 @@ class Log:
             atomic.write(path, b"".join(line + b"\n" for line in kept))
         return len(lines) - len(kept)
 
-    # What belongs to an iteration
+    # The files of an iteration
 
     def path(self, split: str, iteration: int, suffix: str) -> Path:
-        """Return where a file of an iteration stands."""
+        """Return the path of a file of an iteration."""
         base = self.split(split).replace("/", "_", 1)
         return path_of(self.log_path, self.layout, base, iteration, suffix)
 
     def split(self, name: str) -> str:
-        """Return a split as records name it: `train`, or `eval/{label}` for `eval/{name}` or any other name.
+        """Return the name of a split in records: `train`, or `eval/{label}` for `eval/{name}` or any other name.
 
-        Where two names would share a label, and so a file, the second one ends in a hash.
+        If two names would share a label, and so a file, the second label ends in a hash.
         """
         if name == TRAIN:
             return TRAIN
@@ -140,9 +140,9 @@ class Log:
 
     @contextmanager
     def trace(self, split: str, iteration: int) -> Iterator[logtree.Trace]:
-        """Begin the outline of an iteration: what `logtree` logs within goes to its page and its `_logtree.json`.
+        """Start the outline of an iteration: everything that `logtree` logs in the block goes to its page and JSON.
 
-        It is written at the end, whatever ends it; where `num_groups_to_log` is 0, not at all.
+        It is written at the end, even after an exception; with `num_groups_to_log=0`, not at all.
         """
         title = f"RL Iteration {iteration}" if split == TRAIN else f"Running evaluation {_raw(split)} {iteration}"
         paths = [self.path(split, iteration, suffix) if self.num_groups_to_log else None for suffix in (PAGE, TREE)]
@@ -150,21 +150,21 @@ class Log:
             yield trace
 
     def group(self, group_idx: int) -> AbstractContextManager[None]:
-        """Log what is within as that of a group, or not at all from `num_groups_to_log` on.
+        """Log the block as a group's, or skip it if `num_groups_to_log` groups come before.
 
-        The number must be the one that the group has in the rollout summaries; see `rollouts`.
+        The number must be the group's number in the rollout summaries; see `rollouts`.
         """
         if group_idx >= self.num_groups_to_log:
             return logtree.scope_disable()
         return logtree.scope_header("Group Rollout", group=group_idx)
 
     def rollouts(self, split: str, iteration: int, groups: Iterable[Any]) -> None:
-        """Write the rollout summaries of an iteration; within its `trace`, log the first groups as well.
+        """Write the rollout summaries of an iteration; within its `trace`, also log the first groups.
 
-        A group has `trajectories_G`, `final_rewards_G` and `metrics_G`, as the cookbook's `TrajectoryGroup`, as an
-        object or a dict, alone or as the `trajectory_group` of something that has `tags` and a `sampling_client_step`.
-        Its number is its `group_idx`, else its place among these groups: where some were removed since their rollouts
-        were logged, give each the number that its scope had. A trajectory may have `messages`.
+        A group has `trajectories_G`, `final_rewards_G` and `metrics_G`, like the cookbook's `TrajectoryGroup`: an
+        object or a dict, alone or as the `trajectory_group` of something with `tags` and a `sampling_client_step`. Its
+        number is its `group_idx`, else its place among these groups: if you removed groups after logging their
+        rollouts, give each group the number of its scope. A trajectory may have `messages`.
         """
         records = records_of(self.split(split), iteration, groups)
         self.records(split, iteration, records)
@@ -173,12 +173,12 @@ class Log:
                 log_group([one for one in records if text_of(one["group_idx"]) == number])
 
     def records(self, split: str, iteration: int, records: Iterable[Mapping[str, Any]]) -> None:
-        """Write rollout summaries that are records already."""
+        """Write rollout summaries that are already records."""
         data = b"".join(as_line(record) for record in records)
         atomic.write(self.path(split, iteration, ROLLOUTS), data)
 
     def logtree(self, split: str, iteration: int, document: Mapping[str, Any]) -> None:
-        """Write the JSON of an outline that was made elsewhere."""
+        """Write the JSON of an outline made elsewhere."""
         atomic.write(self.path(split, iteration, TREE), dumped(jsonable(document), indent=2))
 
 

@@ -12,25 +12,25 @@ METRICS, CONFIG, CHECKPOINTS, DIFF = "metrics.jsonl", "config.json", "checkpoint
 TRAIN = "train"
 
 MAX_LABEL_CHARS = 150
-"""A longer label ends in its hash: with what stands around it, it must be the name of a file."""
+"""A longer label ends in its hash: the whole file name has a maximum length."""
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 def label_of(name: str) -> str:
-    """Return the name of an evaluator as it stands in names of files, by the cookbook's rule."""
+    """Return the label of an evaluator in file names, by the cookbook's rule."""
     label = _NOT_IN_NAMES.sub("_", name).strip("._") or "unnamed"
     return label if len(label) <= MAX_LABEL_CHARS else told_apart(label, name)
 
 
 def told_apart(label: str, name: str) -> str:
-    """Return a label that another name has already, with a hash of this name behind it."""
+    """Return a label that another name already uses, followed by a hash of this name."""
     digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
     return f"{label[: MAX_LABEL_CHARS - len(digest) - 1]}_{digest}"
 
 
 def path_of(folder: Path, layout: Layout, base: str, iteration: int, suffix: str) -> Path:
-    """Return where a file of an iteration stands; `base` is `train` or `eval_{label}`."""
+    """Return the path of a file of an iteration; `base` is `train` or `eval_{label}`."""
     if layout == "flat":
         return folder / f"{base}_iteration_{iteration:06d}{suffix}"
     return folder / f"iteration_{iteration:06d}" / f"{base}{suffix}"

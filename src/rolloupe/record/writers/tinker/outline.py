@@ -1,7 +1,7 @@
-"""What is logged of a group of rollouts, from its records: what was said, and the numbers of every turn.
+"""The outline of a group of rollouts, from its records: the messages, and the numbers of every turn.
 
-Sections and tables have the titles that the cookbook gives them, so that what reads its outlines reads these. Each
-section says whose it is besides.
+Sections and tables have the cookbook's titles, so that tools that read its outlines read these. Each section also names
+its rollout.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from rolloupe.record.values.plain import text_of
 from rolloupe.record.writers.tinker.records import Record
 
 SHORT_CHARS = 120
-"""A longer log, or one of several lines, is folded up."""
+"""A log that is longer, or has several lines, is collapsed."""
 
 
 def log_group(records: list[Record]) -> None:

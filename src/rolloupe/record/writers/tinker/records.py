@@ -1,7 +1,7 @@
-"""Groups of rollouts as the records of `*_rollout_summaries.jsonl`, version 1: one object a trajectory.
+"""Groups of rollouts as the records of `*_rollout_summaries.jsonl`, version 1: one object for each trajectory.
 
-Groups are known by what they have, not by type: the cookbook's objects, wrapped or not, and dicts with the same names.
-What is missing or of another type costs that value, never the record.
+Groups are recognised by their attributes, not by type: the cookbook's objects, wrapped or not, and dicts with the same
+names. A missing value, or one of another type, is left out; the record stays.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ def serialize_rollout_summaries(
     taglist_P: Sequence[Sequence[str]],  # noqa: N803
     sampling_client_steps_P: Sequence[int | None] | None = None,  # noqa: N803
 ) -> list[Record]:
-    """Return one record a trajectory, as the cookbook's function of this name does."""
+    """Return one record for each trajectory, like the cookbook's function of this name."""
     steps = sampling_client_steps_P or [None] * len(trajectory_groups_P)
     groups = [
         {"trajectory_group": group, "tags": tags, "sampling_client_step": step}
@@ -34,9 +34,9 @@ def serialize_rollout_summaries(
 
 
 def records_of(split: str, iteration: int, groups: Iterable[Any]) -> list[Record]:
-    """Return one record a trajectory; `split` is `train` or `eval/{label}`, the label as in the names of files.
+    """Return one record for each trajectory; `split` is `train` or `eval/{label}`, with the label of file names.
 
-    A group's number is its own `group_idx`, where it has one, else its place among those given.
+    A group's number is its own `group_idx`, if it has one, else its place among `groups`.
     """
     found = []
     for number, given in enumerate(groups):
@@ -86,7 +86,7 @@ def _step(number: int, transition: Any) -> Record:
 
 
 def _more(trajectory: Any) -> Record:
-    """What the cookbook knows of a trajectory and leaves out; readers of version 1 pass over it."""
+    """Return what the cookbook knows of a trajectory but does not write; readers of version 1 ignore it."""
     reason = member(trajectory, "stop_reason", None)
     more = {} if reason is None else {"stop_reason": text_of(reason)}
     messages = member(trajectory, "messages", member(trajectory, "conversation", None))
@@ -94,7 +94,7 @@ def _more(trajectory: Any) -> Record:
 
 
 def _length(value: Any, name: str) -> int:
-    """Return the number of tokens of an observation or an action, however it is given: `ob`, or `ob_len`."""
+    """Return the number of tokens of an observation or an action, from either form: `ob` or `ob_len`."""
     known = jsonable(member(value, f"{name}_len", None))
     if isinstance(known, int):
         return known
@@ -110,7 +110,7 @@ def _length(value: Any, name: str) -> int:
 
 
 def _total(rewards: list[Any], final: Any) -> Any:
-    """Return the sum of rewards that are numbers; whole numbers stay whole."""
+    """Return the sum of the rewards that are numbers; whole numbers stay whole."""
     found = [value for value in [*rewards, jsonable(final)] if isinstance(value, int | float)]
     try:
         return sum(found[:-1]) + found[-1] if found else None

@@ -1,4 +1,4 @@
-"""Runs of any layout written in that of the Tinker cookbook."""
+"""Writes runs of any layout in the Tinker cookbook's."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -17,10 +17,10 @@ MAX_DIGITS = 11
 """Longer names of digits may be hashes of prompts."""
 
 FINAL = "final_reward"
-"""What the steps of a sample did not earn of its reward. Every record has it."""
+"""The part of a sample's reward that its steps did not earn. Every record has it."""
 
 REPORTS = {"tree": TREE, "page": PAGE}
-"""The files of an outline by kind, and how their names end."""
+"""The files of an outline by kind, with the ends of their names."""
 
 _OWN = {FINAL, "sampling_client_step"}
 """Sample metrics that have a key of their own in a record."""
@@ -34,8 +34,8 @@ _OF_THE_LAYOUT = {
 class TinkerWriter:
     """Writes a run as rollout summaries with the conversation in each record, and outlines of the first groups.
 
-    The conversation is a key that version 1 does not have and its readers pass over: an outline holds the text of a few
-    groups alone. `log` is the run's `Log`, for its configuration, checkpoints and code.
+    Version 1 lacks the key of the conversation, and its readers ignore it; an outline would hold the text of a few
+    groups only. `log` is the run's `Log`, for its configuration, checkpoints and code.
     """
 
     name: ClassVar[str] = "tinker"
@@ -44,7 +44,7 @@ class TinkerWriter:
         self.log = Log(path, layout=layout, num_groups_to_log=num_groups_to_log, code=False)
 
     def write(self, split: str, step: int, samples: Iterable[Sample]) -> Left:
-        """See `TinkerWriter` of `base`. One sample is held at a time, and those of the groups that are logged."""
+        """See `Writer` in `base`. Holds one sample at a time, and the samples of the groups that it logs."""
         from rolloupe.formats.tinker.format import Tinker
         from rolloupe.record.writers.extra_keys import Tally, read_back
         from rolloupe.record.writers.losses import ADDED
@@ -69,7 +69,7 @@ class TinkerWriter:
         return tally.found
 
     def metrics(self, rows: Sequence[MetricRow]) -> Left:
-        """See `TinkerWriter` of `base`."""
+        """See `Writer` in `base`."""
         for row in rows:
             when = {"time": row.time_s} if row.step is None and row.time_s is not None else {}
             self.log.metrics(row.step, {**when, **row.values})
@@ -77,7 +77,7 @@ class TinkerWriter:
         return {"times of metric rows": late} if late else {}
 
     def report(self, split: str, step: int, files: Mapping[str, bytes]) -> None:
-        """See `ReportKeeper` of `base`: what the run itself logged, in place of the outline made of its samples."""
+        """See `ReportKeeper` in `base`: writes the run's own logs, in place of the outline made from its samples."""
         for kind, suffix in REPORTS.items():
             place = self.log.path(split, step, suffix)
             if kind in files:
@@ -86,7 +86,7 @@ class TinkerWriter:
                 place.unlink(missing_ok=True)
 
     def keep(self, config: Mapping[str, Any], checkpoints: Sequence[Checkpoint], code_diff: str) -> Left:
-        """See `Keeper` of `base`."""
+        """See `Keeper` in `base`."""
         if config:
             self.log.config(config)
         if code_diff:
@@ -97,11 +97,11 @@ class TinkerWriter:
         return {}
 
     def close(self) -> None:
-        """See `TinkerWriter` of `base`."""
+        """See `Writer` in `base`."""
 
 
 class _Numbers:
-    """Whole numbers for names: their own where they are short ones, else the next that is free."""
+    """Whole numbers for names: a short number is its own; other names get the next free one."""
 
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
@@ -184,7 +184,7 @@ def _count_tokens(steps: list[Record], sample: Sample) -> None:
 
 
 def _beyond(metrics: dict[str, float], steps: list[Record]) -> dict[str, float]:
-    """Return the sample metrics that its steps do not tell. A reader takes the mean over all that have a metric."""
+    """Return the sample metrics that its steps lack. A reader takes the mean over all that have a metric."""
     found = {}
     for key, value in metrics.items():
         told = [one["metrics"][key] for one in steps if key in one["metrics"]]
@@ -197,20 +197,20 @@ def _beyond(metrics: dict[str, float], steps: list[Record]) -> dict[str, float]:
 
 
 def _tags(sample: Sample) -> list[str]:
-    """Return tags as a list, the environment first. Those that were read from such a list are that list again."""
+    """Return tags as a list, the environment first. Tags read from such a list become that list again."""
     row = sample.row
     named = [f"{key}={value}" for key, value in _named_tags(row).items()]
     return ([row.env] if row.env else []) + named if named or not row.tags else row.tags["tags"].split(", ")
 
 
 def _named_tags(row: SampleRow) -> dict[str, str]:
-    """Return the tags of a sample but for what was read from a list of tags."""
+    """Return the tags of a sample, except those read from a list of tags."""
     is_list = set(row.tags) == {"tags"} and row.tags["tags"].split(", ")[0] == row.env
     return {} if is_list else row.tags
 
 
 def _status(sample: Sample) -> Record:
-    """Return how a sample ended: in the framework's own word alone where a reader takes that for the same."""
+    """Return how a sample ended: only by the framework's own word if a reader takes it for this status."""
     from rolloupe.formats.tinker.steps import status
 
     row = sample.row
@@ -223,7 +223,7 @@ def _extra(sample: Sample) -> Record:
 
 
 def _added(sample: Sample) -> Record:
-    """Return what has a place of its own in a sample and none in the cookbook's records."""
+    """Return the values that a sample has and the cookbook's records lack."""
     row = sample.row
     named = {
         "uid": row.uid, "trace_id": row.trace_id, "advantage": row.advantage, "discarded": row.discarded,

@@ -1,0 +1,488 @@
+"""One run and the questions to ask of it: each method calls one function of `rolloupe.query`."""
+
+from collections.abc import Callable, Iterator, Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from rolloupe.api.arguments import Where, key_of, sample_query
+from rolloupe.api.lazy import LazyModule
+from rolloupe.api.results import RawRecord, Rows, Samples, shown
+from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, MetricRow, Problem, Sample, SampleKey, Texts
+
+if TYPE_CHECKING:
+    from rolloupe import query as queries
+    from rolloupe.api import sample_lists
+    from rolloupe.api.bookmarks import Bookmark
+    from rolloupe.api.search import Hits
+    from rolloupe.index import OpenRun
+    from rolloupe.query import (
+        Curve,
+        CurveQuery,
+        Discards,
+        EvalSummary,
+        Grid,
+        GroupSummary,
+        Judge,
+        MetricPoint,
+        Reader,
+        Recurrence,
+        SampleQuery,
+        SeriesPoint,
+        SplitSummary,
+        StepSeries,
+        StepSummary,
+        TokenPage,
+    )
+    from rolloupe.query import search as text_search
+    from rolloupe.query.search import RolePlace
+else:
+    queries = LazyModule("rolloupe.query")
+    text_search = LazyModule("rolloupe.query.search")
+    sample_lists = LazyModule("rolloupe.api.sample_lists")
+
+
+class Run:
+    """One run.
+
+    Answers are complete: each waits until the run's numbers are indexed, unless you opened it with `wait=False`.
+    """
+
+    def __init__(self, opened: "Callable[[], OpenRun]", *, wait: bool, state_dir: Path | None = None) -> None:
+        self._opened = opened
+        self._state_dir = state_dir
+        self._wait = wait
+        self._reading: Reader | None = None
+
+    @property
+    def id(self) -> str:
+        """The run's name in addresses and on the command line."""
+        return self._opened().id
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return self._opened().info.name
+
+    @property
+    def path(self) -> str:
+        """Path of the run."""
+        return self._opened().info.root
+
+    @property
+    def format(self) -> str:
+        """The name of the format that Rolloupe reads it as."""
+        return self._opened().info.format
+
+    @property
+    def reason(self) -> str:
+        """Why Rolloupe reads it as that format."""
+        return self._opened().info.reason
+
+    def wait(self, timeout_s: float | None = None, *, texts: bool = False) -> bool:
+        """Wait until the numbers of all samples are indexed, or their texts as well; False if time ran out."""
+        run = self._opened()
+        return run.wait_all(timeout_s) if texts else run.wait(timeout_s)
+
+    def indexed_bytes(self) -> tuple[int, int]:
+        """Return how many bytes of the run's files are indexed, and their total size."""
+        progress = self._opened().progress()
+        return progress.done_bytes, progress.total_bytes
+
+    # Splits, steps and groups
+
+    def splits(self) -> "Rows[SplitSummary]":
+        """List the splits: name, steps, groups, samples, reward; `train` first, the others by name."""
+        return Rows(queries.splits(self._ready()))
+
+    def steps(self, split: str | None = None) -> "Rows[StepSummary]":
+        """List the steps of one split, ascending: of `train` by default, or of the first split if there is no `train`.
+
+        The steps of `eval` cover all evaluations; samples of the same step count together.
+        """
+        run = self._ready()
+        if split is None and not queries.splits(run, quick=True):
+            return Rows()
+        return Rows(queries.steps(run, split or self._first_split()))
+
+    def groups(self, step: int, split: str | None = None) -> "Rows[GroupSummary]":
+        """List the groups of a step, in order. The split is `train` by default, as for `steps`."""
+        from rolloupe.api.notebook import NotebookGroup
+
+        groups = queries.groups(self._ready(), split or self._first_split(), step)
+        return Rows(map(NotebookGroup._make, groups))
+
+    def discards(self, split: str | None = None) -> "Rows[Discards]":
+        """Count discarded samples by step and reason: `samples`, `groups`, `unfinished`.
+
+        `samples(SampleQuery(trained=False))` lists the samples themselves.
+        """
+        return Rows(queries.discards(self._ready(), split))
+
+    def columns(self) -> list[str]:
+        """Return the names to sort, filter and plot by: `reward`, lengths, every sample metric."""
+        return queries.columns(self._ready())
+
+    def value_names(self) -> tuple[list[str], list[str]]:
+        """Return the names of the sample metrics, and the names of the tags."""
+        return queries.value_names(self._ready())
+
+    # Curves and token series
+
+    def curves(self, curves: "Sequence[CurveQuery]", *, points: int | None = None) -> "list[Curve]":
+        """Return several curves: numbers of samples, trainer metrics, evaluations, shares or token series, by step.
+
+        Args:
+            curves: one `rolloupe.query.CurveQuery` for each, such as `CurveQuery(kind="trainer", name="optim/loss")`.
+            points: the most points to return for a curve; a longer one keeps its extremes and gaps. Default: all.
+
+        A curve has `steps`, `values`, `spread`, `smooth` (NumPy arrays of equal length) and `points`, the number of all
+        its points. Raises `BadQuery` for an unknown name, with the nearest names.
+        """
+        run = self._ready(derived=any(one.kind == "sample" and queries.is_derived(one.name) for one in curves))
+        return queries.curves(run, curves, most=points)
+
+    def series(self, sample_metric: str, split: str | None = None) -> "Rows[SeriesPoint]":
+        """Return a sample metric by step, for one split or all: mean, deviation, extremes. `columns()` has the names.
+
+        If no sample metric has the name, the result is the token series of that name, one point for each step's tokens.
+        """
+        run = self._ready(derived=queries.is_derived(sample_metric))
+        return Rows(queries.series(run, sample_metric, split))
+
+    def token_series(self, step: int, split: str | None = None) -> "list[StepSeries]":
+        """Return the token series of a step, over the tokens of its samples: `name`, `stats`, `lowest`, `highest`.
+
+        `lowest` and `highest` are the most extreme tokens, at most one from each sample: `key`, `token` (its index in
+        the sample's series), `value`. In `prime_rl_traces` and `generic` runs, this reads all samples of the step.
+        Raises `NotFound` for a step without samples.
+        """
+        return queries.token_series(self._ready(), split or self._first_split(), step)
+
+    # Many samples
+
+    def samples(
+        self,
+        query: "SampleQuery | None" = None,
+        *,
+        split: str | None = None,
+        step: int | None = None,
+        steps: tuple[int | None, int | None] | None = None,
+        group: str | None = None,
+        trained: bool | None = None,
+        where: "Where" = (),
+        sort: str = "index",
+        descending: bool = False,
+        offset: int = 0,
+        limit: int | None = None,
+    ) -> Samples:
+        """Iterate over the samples of a query, fetched as you go: all samples of the run unless you narrow them.
+
+        Args:
+            query: the whole query as a record; then leave out the other arguments.
+            split: one split, or `eval` for every `eval/...`. Default: every split.
+            step: one step.
+            steps: first and last step, both included; None leaves that end open.
+            group: one group.
+            trained: True for trained samples only, False for discarded ones only. Default: both.
+            where: a filter, such as `"reward < 0.1 and (status = truncated or turns > 3)"`, or a list of `Condition`
+                and other records of `rolloupe.query`, all of which must hold.
+            sort: `index`, `length`, or a name of `columns()`. Missing values come last in either order. If the sort or
+                the filter uses a derived metric, the result waits until all samples have it.
+            descending: sort from large to small.
+            offset: skip this many samples.
+            limit: return at most this many.
+
+        Raises `BadQuery` if a condition cannot be read or a column does not exist.
+        """
+        narrowed = sample_query(
+            split=split, step=step, steps=steps, group=group, trained=trained, where=where,
+            sort=sort, descending=descending, offset=offset, limit=limit,
+        )  # fmt: skip
+        run = self._ready(derived=queries.names_derived(query or narrowed))
+        return sample_lists.samples(run, query, narrowed)
+
+    def total(self, query: "SampleQuery") -> int:
+        """Return how many samples a query matches, without its limit and offset."""
+        from msgspec.structs import replace
+
+        run = self._ready(derived=queries.names_derived(query))
+        return queries.samples(run, replace(query, offset=0, limit=0)).total
+
+    def search(
+        self,
+        text: str,
+        *,
+        regex: bool = False,
+        case: bool = False,
+        word: bool = False,
+        roles: Sequence[str] = (),
+        split: str | None = None,
+        step: int | None = None,
+        steps: tuple[int | None, int | None] | None = None,
+        group: str | None = None,
+        where: "Where" = (),
+        limit: int | None = None,
+    ) -> "Hits":
+        """Iterate over the samples whose prompts or responses contain a text, as they are found, newest step first.
+
+        A hit has `sample`, `snippets` (`pieces` alternate between context and hit) and `more`. `.progress` shows how
+        far the search has come; its `found` counts all hits. After the last hit, `.transcripts` holds the logged
+        conversations that contain the text but appear in no sample: `split`, `step`, `title`, `snippets`, `more`, and
+        `at`, as in `conversations`. A search narrowed by `group` or `where` has none.
+
+        Args:
+            text: the text to find.
+            regex: read `text` as a regular expression in RE2's syntax.
+            case: match case.
+            word: match whole words only.
+            roles: any of `prompt`, `response`, `system`, `user`, `assistant`, `tool`. Default: prompts and responses.
+            split: one split. Default: every split.
+            step: one step.
+            steps: first and last step, both included; None leaves that end open.
+            group: one group.
+            where: conditions on the samples to search, as for `samples`.
+            limit: list at most this many hits; `.progress` counts all.
+
+        Raises `BadQuery` for an invalid expression.
+        """
+        narrowed = sample_query(split=split, step=step, steps=steps, group=group, where=where)
+        wanted = text_search.TextQuery(text=text, regex=regex, case=case, word=word, roles=tuple(roles))
+        return sample_lists.search(self._ready(), wanted, narrowed, limit)
+
+    # One sample
+
+    def sample(self, id: str | SampleKey) -> Sample:
+        """Read one whole sample from its file: turns, token series, every field.
+
+        Several samples of one step in turn need only one look-up of the step.
+
+        Raises `NotFound`, `BadQuery` for a malformed id, `SourceChanged` if the file was rewritten since indexing.
+        """
+        return shown(self._reader()(key_of(id)))
+
+    def has(self, id: str | SampleKey) -> bool:
+        """Return whether the run has such a sample, without reading it. Raises `BadQuery` for a malformed id."""
+        key = key_of(id)
+        return any(other.shared == key.shared for other in self.group_of(key))
+
+    def texts(self, id: str | SampleKey) -> Texts:
+        """Read the whole texts of one sample: prompt, response, label, reference response. Faster than `sample`.
+
+        Raises the errors of `sample`.
+        """
+        return self._reader().texts(key_of(id))
+
+    def tokens(self, id: str | SampleKey, start: int = 0, count: int | None = None) -> "TokenPage":
+        """Read the tokens of one sample, or `count` of them from `start` on, as NumPy arrays.
+
+        A page has `total`, `start`, `stop`, `ids`, `strings`, `series` by name, and `spans`: for each token its turn,
+        its part and its characters in the part (in UTF-16 units), -1 if the record does not say.
+
+        Raises the errors of `sample`, and `BadQuery` for a range outside the tokens.
+        """
+        return queries.token_page(self._reader()(key_of(id)), start, count)
+
+    def spans(
+        self,
+        id: str | SampleKey,
+        text: str,
+        *,
+        regex: bool = False,
+        case: bool = False,
+        word: bool = False,
+        roles: Sequence[str] = (),
+    ) -> "list[RolePlace]":
+        """Find a text in one sample: `turn`, `part`, `field` and `start`, `stop` in code points; 5,000 places at most.
+
+        `run.sample(ID).turns[turn].parts[part].text[start:stop]` is the match; if `field` is `arguments`, the match is
+        in `.call.arguments`. Raises the errors of `sample` and `search`.
+        """
+        wanted = text_search.TextQuery(text=text, regex=regex, case=case, word=word, roles=tuple(roles))
+        return text_search.marked(self._ready(), key_of(id), wanted)[0]
+
+    def raw(self, id: str | SampleKey) -> RawRecord:
+        """Return the record of a sample as its file holds it. Raises the errors of `sample`."""
+        run = self._ready()
+        locator, data = queries.raw(run, key_of(id))
+        source = run.source(locator.source)
+        path = source.path if source else locator.source
+        return RawRecord(path, locator.start, locator.start + locator.length, data)
+
+    def group_of(self, id: str | SampleKey) -> list[SampleKey]:
+        """Return the samples of a sample's group, in order, itself included."""
+        return queries.neighbours(self._ready(), key_of(id))
+
+    def same_prompt(self, id: str | SampleKey) -> "Rows[Recurrence]":
+        """Return where else the run answers the prompt of a sample, at this step and all others.
+
+        Each split and step has an entry: `key` of the first sample, `groups`, `samples`, `discarded`, `reward`,
+        `response_tokens`. Discarded samples count as well. Prompts must match exactly; samples without a prompt match
+        by the name of their group.
+        """
+        run = self._ready()
+        return Rows(queries.recurring(run, queries.prompt_hash_of(run, key_of(id))))
+
+    def whole(self, step: int, split: str | None = None) -> Iterator[Sample]:
+        """Read the samples of a step whole, one by one: all samples that the step's means count.
+
+        Each sample's `row` includes its annotations. Raises `SourceChanged` if a file is rewritten meanwhile.
+        """
+        return queries.whole(self._ready(), split or self._first_split(), step)
+
+    # Evaluations
+
+    def evals(self, metric: str = "", threshold: float | None = None, ks: "Sequence[int]" = ()) -> "list[EvalSummary]":
+        """Return every evaluation by step: `score`, `right` (the share of correct answers), `pass_at`, `pass_all`.
+
+        An answer is correct if the metric reaches the threshold, by default those of `judges()`. `pass_at` (pass@k) and
+        `pass_all` (pass^k) are unbiased estimates, averaged over the prompts with at least k answers.
+        """
+        return queries.evals(self._ready(), metric, threshold, ks)
+
+    def judges(self) -> "list[Judge]":
+        """Return which metric grades each evaluation: `split`, `metric`, `bar` with `value` and `reason`, `metrics`.
+
+        The metric is one whose name means correctness (`correct`, `solved`, `success`, `accuracy`, `acc`), if the run
+        declares its range or it only has the values 0 and 1; otherwise the reward. The bar is the best value that the
+        run declares, or 1.
+        """
+        return queries.judges(self._ready())
+
+    def prompts_by_step(
+        self,
+        split: str,
+        metric: str = "",
+        threshold: float | None = None,
+        *,
+        only: str = "",
+        sort: str = "index",
+        step_min: int | None = None,
+        step_max: int | None = None,
+        offset: int = 0,
+        limit: int = 100,
+    ) -> "Grid":
+        """Return a page of the prompts of a split, with the number of answers and of correct ones at each step.
+
+        `only` is `solved`, `lost`, `mixed`, `never`, `always` or `unbeaten`; `sort` is `index`, `last`, `change` or
+        `share`. `train` has the prompts that recur at several steps. Verdicts compare the steps from `step_min` to
+        `step_max`: between 80 and 90, `only="lost"` lists the prompts lost since step 80.
+        """
+        return queries.grid(
+            self._ready(), split, metric, threshold, only=only, sort=sort, step_min=step_min, step_max=step_max,
+            offset=offset, limit=limit,
+        )  # fmt: skip
+
+    # Trainer files
+
+    def metrics(self, name: str) -> "Rows[MetricPoint]":
+        """Return one of the trainer's metrics by step: `step`, `value`. `metric_names()` has the names.
+
+        If only rows without a step have the metric, the result is empty; use `metric_rows()`.
+        """
+        return Rows(queries.metrics(self._ready(), name))
+
+    def metric_names(self) -> list[str]:
+        """Return the names of the trainer's metrics."""
+        return queries.metric_names(self._ready())
+
+    def metric_rows(self) -> list[MetricRow]:
+        """Return all of the trainer's metrics: one row for each step, rows without a step last."""
+        return queries.metric_rows(self._ready())
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """Return the run's configuration as its trainer wrote it; empty if the run has no configuration."""
+        return queries.config(self._ready())
+
+    @property
+    def checkpoints(self) -> list[Checkpoint]:
+        """Return the checkpoints, in order: `name`, `step`, `paths`, `extra`."""
+        return queries.checkpoints(self._ready())
+
+    def code_diff(self) -> str:
+        """Return how the run's code differed from its repository; empty if the run did not record it."""
+        return queries.code_diff(self._ready())
+
+    def logtree(self, step: int, split: str | None = None) -> LogNode:
+        """Return the trainer's log of a step, as an outline of plain text. Raises `NotFound` without one."""
+        return queries.logtree(self._ready(), split or self._first_split(), step)
+
+    def logtrees(self) -> list[tuple[str, int]]:
+        """Return the splits and steps for which `logtree` has an outline."""
+        return queries.logtrees(self._ready())
+
+    def report_files(self, step: int, split: str | None = None) -> dict[str, bytes]:
+        """Return the trainer's log of a step as its files hold it: `tree` (JSON) and `page` (HTML), if present."""
+        return queries.report_files(self._ready(), split or self._first_split(), step)
+
+    @overload
+    def conversations(self, step: int, split: str | None = None) -> list[LoggedTranscript]: ...
+    @overload
+    def conversations(self, step: None = None, split: str | None = None) -> Iterator[LoggedTranscript]: ...
+    def conversations(
+        self, step: int | None = None, split: str | None = None
+    ) -> list[LoggedTranscript] | Iterator[LoggedTranscript]:
+        """Return logged conversations: `split`, `step`, `title` (of the enclosing sections), `turns`.
+
+        With a step, the result is the conversations that certainly belong to no single sample, so that no sample shows
+        them; `at` is the path to each in `logtree`, as child numbers such as `0.3.1`. Without a step, the result is all
+        conversations of all steps (or of a split), one outline after another; if a conversation belongs to a sample,
+        `sample` is its id.
+        """
+        if step is None:
+            return queries.all_conversations(self._ready(), split)
+        return queries.conversations(self._ready(), split or self._first_split(), step)
+
+    # Annotations by a person, and problems in the data
+
+    def bookmarks(self) -> "Rows[Bookmark]":
+        """Return the samples that a person bookmarked or annotated in the page, newest last."""
+        from rolloupe.api.bookmarks import bookmarks
+
+        return Rows(bookmarks(self._ready(), self._state_dir))
+
+    def problems(self) -> list[Problem]:
+        """Return the records that could not be read, and annotations without a sample: file, byte range, reason."""
+        return queries.problems(self._ready())
+
+    def problem_count(self) -> int:
+        """Return the number of problems, including those that `problems` does not list."""
+        return queries.problem_count(self._ready())
+
+    def read(self, file: str, start: int, stop: int) -> bytes:
+        """Read bytes `start` to `stop` of one of the run's files, for example the range of a `Problem`.
+
+        Raises `NotFound` if the run has no such file, `SourceChanged` if it can no longer be read.
+        """
+        return queries.read(self._ready(), file, start, stop - start)
+
+    def failures(self, *, texts: bool = False) -> list[Problem]:
+        """Return the parts of files that could not be indexed, for example on a full disk: answers lack their samples.
+
+        With `texts`, also return parts whose texts could not be written: answers are complete, but slower.
+        """
+        return self._ready().failures(texts=texts)
+
+    def _repr_html_(self) -> str:
+        return f"<p><b>{escape(self.id)}</b> {escape(self.format)} {escape(self.path)}</p>{self.splits()._repr_html_()}"
+
+    def __repr__(self) -> str:
+        return f"<Run {self.id!r} ({self.format}) at {self.path!r}>"
+
+    def _ready(self, *, derived: bool = False) -> "OpenRun":
+        """Return the run once it is indexed as far as `wait` demands, with `derived` metrics if needed."""
+        run = self._opened()
+        if self._wait:
+            wait = run.wait_all if derived else run.wait
+            wait()
+        return run
+
+    def _reader(self) -> "Reader":
+        opened = self._ready()
+        if self._reading is None:
+            self._reading = queries.Reader(opened)
+        return self._reading
+
+    def _first_split(self) -> str:
+        return next((summary.name for summary in queries.splits(self._ready(), quick=True)), "train")

@@ -1,0 +1,22 @@
+"""Derived sample metrics: numbers and tags that follow from a sample's texts, turns and what the record says of it.
+
+Pure functions; a module in `metrics/` each, found by itself. Their columns are called `derived.NAME`, apart from what
+a trainer wrote.
+"""
+
+from rolloupe.derive.base import BatchValues, DerivedMetric, Value
+from rolloupe.derive.batch import SampleBatch, SampleView
+from rolloupe.derive.registry import METRICS, PREFIX, values_of_batch, values_of_sample, values_of_siblings
+
+__all__ = [
+    "METRICS",
+    "PREFIX",
+    "BatchValues",
+    "DerivedMetric",
+    "SampleBatch",
+    "SampleView",
+    "Value",
+    "values_of_batch",
+    "values_of_sample",
+    "values_of_siblings",
+]

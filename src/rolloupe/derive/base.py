@@ -1,0 +1,33 @@
+"""What a derived sample metric is."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from numpy.typing import NDArray
+
+from rolloupe.derive.batch import SampleBatch, SampleView
+
+Value: TypeAlias = float | str | None
+"""A number, the text of a tag, or None where the metric says nothing about a sample."""
+
+BatchValues: TypeAlias = NDArray[Any] | Sequence[Value]
+
+
+class DerivedMetric(NamedTuple):
+    """A derived metric. Give `of_sample`, `of_batch` or `of_siblings`, or the first two, which then must agree."""
+
+    name: str
+    """Letters, digits and `_`; people ask for `derived.NAME`."""
+    version: int
+    """Raise it when values change: those of this metric, and no others, are computed again."""
+    label: str
+    unit: str = ""
+    kind: str = "number"
+    """`number` or `tag`."""
+    of_sample: Callable[[SampleView], Value] | None = None
+    of_batch: Callable[[SampleBatch], BatchValues] | None = None
+    """The same for many samples at once, a value each, NaN for None: for what is quicker over arrays."""
+    of_siblings: Callable[[Sequence[SampleView]], Sequence[Value]] | None = None
+    """Of the samples of a group at a step, a value each. A group that lies in several parts of a file has none."""
+    reads_turns: bool = False
+    """True where `of_batch` knows the text alone: samples recorded as messages go to `of_sample`."""

@@ -1,0 +1,1 @@
+"""One derived metric a module, in `METRIC`. `characters` is the simplest."""

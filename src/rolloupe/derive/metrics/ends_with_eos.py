@@ -1,0 +1,29 @@
+"""1 where the response ends with an end-of-sequence marker, 0 where it was cut off without one.
+
+Most trainers drop the marker when they decode, so that nothing is known of a completed response without any.
+"""
+
+from rolloupe.derive.base import BatchValues, DerivedMetric
+from rolloupe.derive.batch import SampleBatch
+from rolloupe.model import SampleRow
+
+ENDS = (
+    "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|eom_id|>", "<|eot|>", "<|end_of_text|>", "<|end|>", "<|return|>",
+    "<|call|>", "<end_of_turn>", "<eos>", "</s>", "<｜end▁of▁sentence｜>", "<|end_of_role|>", "<|observation|>",
+)  # fmt: skip
+_TAIL_CHARS = 64
+"""More than the longest marker, and white space behind it."""
+
+
+def _of_batch(batch: SampleBatch) -> BatchValues:
+    return [_of_row(row) for row in batch.rows]
+
+
+def _of_row(row: SampleRow) -> float | None:
+    tail = row.response[-_TAIL_CHARS:].rstrip()
+    if tail[-1:] == ">" and tail.endswith(ENDS):
+        return 1.0
+    return 0.0 if row.status == "truncated" else None
+
+
+METRIC = DerivedMetric("ends_with_eos", 1, "Ends with the end-of-sequence marker", of_batch=_of_batch)

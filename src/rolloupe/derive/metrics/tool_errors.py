@@ -1,0 +1,56 @@
+"""How many tool calls of the response went wrong: calls that cannot be read, and results that report an error."""
+
+import re
+
+from rolloupe import text
+from rolloupe.derive.base import BatchValues, DerivedMetric
+from rolloupe.derive.batch import SampleBatch, SampleView
+from rolloupe.model import Part, Turn
+
+FIRST_CHARS = 400
+"""So much of a result is looked at."""
+
+_ERROR = re.compile(
+    r"""\s*["'{\[(<]*\s*(?:error|traceback|exception|\w*(?:Error|Exception)\b)"""
+    r"""|\s*["'{\[(<]*\s*(?:tool|function) (?:call )?(?:error|failed)"""
+    r"""|\s*\{\s*"(?:error|is_error)"\s*:\s*(?!null|false|""|0\b)""",
+    re.IGNORECASE,
+)
+
+
+def _of_sample(sample: SampleView) -> float:
+    return sum(map(_errors, sample.turns))
+
+
+def _errors(turn: Turn) -> int:
+    calls = sum(part.call is not None and bool(part.call.error) for part in turn.parts if part.kind == "tool_call")
+    results = [part for part in turn.parts if part.kind == "tool_result"]
+    if turn.role == "tool" and not results:
+        is_error = bool(turn.logs.get("is_error") or turn.logs.get("error"))
+        return calls + (is_error or reports_error("".join(map(_text, turn.parts))))
+    return calls + sum(reports_error(part.text) for part in results)
+
+
+def _text(part: Part) -> str:
+    return part.text if part.kind == "text" else ""
+
+
+def reports_error(result: str) -> bool:
+    """Tell whether the result of a tool begins as reports of errors do."""
+    return _ERROR.match(result[:FIRST_CHARS]) is not None
+
+
+def _of_batch(batch: SampleBatch) -> BatchValues:
+    errors = [0.0] * len(batch)
+    for number, blocks in batch.blocks.items():
+        for block in blocks:
+            if block.kind == "tool_call":
+                errors[number] += bool(text.call_of(block.inner).error)
+            elif block.kind == "tool_result":
+                errors[number] += reports_error(block.inner)
+    return errors
+
+
+METRIC = DerivedMetric(
+    "tool_errors", 1, "Tool errors", unit="errors", of_sample=_of_sample, of_batch=_of_batch, reads_turns=True
+)

@@ -1,0 +1,76 @@
+"""The derived metrics there are: each module in `rolloupe.derive.metrics` has one, called `METRIC`."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+import numpy as np
+
+from rolloupe.derive import metrics
+from rolloupe.derive.base import BatchValues, DerivedMetric, Value
+from rolloupe.derive.batch import SampleBatch, SampleView
+from rolloupe.model import SampleRow
+
+PREFIX = "derived."
+"""What the names of their columns begin with."""
+
+
+def _found() -> dict[str, DerivedMetric]:
+    modules = (import_module(f"{metrics.__name__}.{module.name}") for module in iter_modules(metrics.__path__))
+    return {module.METRIC.name: module.METRIC for module in modules}
+
+
+METRICS = _found()
+"""By name."""
+
+
+def values_of_sample(row: SampleRow) -> dict[str, float | str]:
+    """Every metric of one sample that says something about it; those of siblings are left out."""
+    values = values_of_batch(SampleBatch([row]), [one for one in METRICS.values() if one.of_siblings is None])
+    plain = ((name, one if isinstance(one, str) else float(one)) for name, (one,) in values.items() if one is not None)
+    return {name: value for name, value in plain if value == value}
+
+
+def values_of_batch(batch: SampleBatch, wanted: Iterable[DerivedMetric]) -> dict[str, BatchValues]:
+    """The values of some metrics for each sample of a batch: an array with NaN for None, of tags a list."""
+    return {metric.name: _values(metric, batch) for metric in wanted}
+
+
+def _values(metric: DerivedMetric, batch: SampleBatch) -> BatchValues:
+    if metric.of_batch is None:
+        return _listed(metric, [_of_sample(metric, view) for view in batch.views])
+    values: Any = _listed(metric, metric.of_batch(batch))
+    if metric.reads_turns:
+        for number in batch.recorded_as_messages:
+            one = _of_sample(metric, batch.views[number])
+            values[number] = math.nan if one is None and metric.kind == "number" else one
+    result: BatchValues = values
+    return result
+
+
+def values_of_siblings(metric: DerivedMetric, rows: Sequence[SampleRow], *, is_cut: tuple[bool, bool]) -> BatchValues:
+    """The values of a metric of siblings; `is_cut` says whether groups may go on before and behind the rows."""
+    assert metric.of_siblings is not None
+    groups: dict[tuple[str, int, str, int], list[int]] = defaultdict(list)
+    for number, row in enumerate(rows):
+        groups[row.split, row.step, row.group, row.launch].append(number)
+    values: list[Value] = [None] * len(rows)
+    for numbers in groups.values():
+        if (is_cut[0] and numbers[0] == 0) or (is_cut[1] and numbers[-1] == len(rows) - 1):
+            continue
+        of_group = metric.of_siblings([SampleView(rows[number]) for number in numbers])
+        for number, value in zip(numbers, of_group, strict=True):
+            values[number] = value
+    return _listed(metric, values)
+
+
+def _of_sample(metric: DerivedMetric, view: SampleView) -> Value:
+    return None if metric.of_sample is None else metric.of_sample(view)
+
+
+def _listed(metric: DerivedMetric, values: BatchValues) -> BatchValues:
+    """The values of a metric as an array of floats, or as a list where they are texts."""
+    return list(values) if metric.kind == "tag" else np.asarray(values, np.float64)

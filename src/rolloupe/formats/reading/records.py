@@ -1,0 +1,182 @@
+"""Formats whose samples are records: a line of JSON, a row of a table. Subclasses interpret the record.
+
+Formats of lines and of Parquet files share this base, so that an author writes the same code for both.
+"""
+
+import os
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+from rolloupe import text
+from rolloupe.formats.base import Format
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.files import alone, files, links_of, plain_name
+from rolloupe.model import (
+    Location,
+    Locator,
+    RunInfo,
+    RunPart,
+    Sample,
+    SampleRow,
+    Scanned,
+    Source,
+    Texts,
+    Turn,
+)
+from rolloupe.storage import is_file
+
+TOO_LARGE = "is beyond 2^53: a browser cannot tell such a number from its neighbours"
+
+Record = dict[str, Any]
+Completion = Callable[[Record, SampleRow], None]
+"""Adds to a row the facts about its record that come from elsewhere."""
+
+
+class Unusable(Exception):
+    """Raised for a record that cannot become a sample; its text is the reason, for a person."""
+
+
+class References(NamedTuple):
+    """The references of a sample: the ground truth, and the response of the reference model."""
+
+    label: str
+    turns: list[Turn]
+
+
+class RecordFormat(Format):
+    """The base of formats of records. A small format needs only `name`, `title`, `fits` and `row`."""
+
+    suffixes: ClassVar[tuple[str, ...]]
+    """The suffixes of its files."""
+    placed: ClassVar[frozenset[str]] = frozenset()
+    """Keys that `row` and `sample` read; any other key becomes an extra field."""
+
+    def fits(self, record: Record) -> bool:  # noqa: ARG002
+        """Return whether a record's keys identify this layout, and no other. Long values are cut short."""
+        return False
+
+    def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
+        """Convert one record to a row. Raises `Unusable` for a record that is not a sample."""
+        raise NotImplementedError
+
+    def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
+        """Convert one record to rows: one, or several samples with distinct values of `part`."""
+        return [self.row(source, record, start, length)]
+
+    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
+        """Convert one record to a whole sample: a turn for the prompt and one for the response, unless overridden."""
+        references = self.references(record) or References("", [])
+        return Sample(
+            key=row.key,
+            row=row,
+            locator=locator,
+            turns=fields.prompt_turns(row.prompt) + fields.response_turns(row.response),
+            prompt_text=row.prompt,
+            response_text=row.response,
+            label=references.label,
+            ref_turns=references.turns,
+            extra={key: fields.showable(value) for key, value in record.items() if key not in self.placed},
+        )
+
+    series_keys: ClassVar[frozenset[str]] = frozenset()
+    """Keys whose lists `sample`, too, reads with `tokens` alone: a loaded sample gets them as arrays."""
+
+    def may_cut(self, key: str) -> bool:  # noqa: ARG002
+        """Return whether `rows` reads a list under this key with `tokens` alone, if at all.
+
+        Under such keys, a scan supplies long arrays of numbers as `tokens.Floats` in place of lists.
+        """
+        return False
+
+    def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
+        """Add to a sample what other files of its run say about it; nothing by default."""
+
+    def references(self, record: Record) -> References | None:  # noqa: ARG002
+        """Return the references of a sample; None if only `load` knows its texts."""
+        return None
+
+    def prepared(self, run: RunInfo, record: Record) -> Record:  # noqa: ARG002
+        """The record for `row` and `sample`, after applying a person's field map."""
+        return record
+
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
+        """See `Format`: a file, or a folder in which at least one file holds a record that fits."""
+        links = link_root or str(path.resolve())
+        one_file = is_file(path)
+        listed = [alone(path)] if one_file else [one.location for one in files(str(path), links, self.suffixes)]
+        if not listed or not (forced or any(map(self.fits, self.first_records(listed)))):
+            return []
+        number = "one file" if len(listed) == 1 else f"{len(listed)} files"
+        return [
+            RunInfo(
+                name=self._stem(path.name) if one_file else path.name,
+                root=str(path),
+                format=self.name,
+                reason=f"{number} of {self.title}",
+                parts=(RunPart(str(path)),),
+                link_root="" if one_file else links,
+            )
+        ]
+
+    def sources(self, run: RunInfo) -> list[Source]:
+        """See `Format`: all files with the suffixes. A number in a file's name is the step of its records."""
+        links = links_of(run)
+        found: list[Location] = []
+        for part in run.parts:
+            one_file = is_file(part.path)
+            listed = [] if one_file else [one.location for one in files(part.path, links, self.suffixes)]
+            found += [Location(part.path, links)] if one_file else listed
+        return [
+            Source(path=path, name=_name(run, path), root=root, step=fields.step_in(self._stem(path)))
+            for path, root in found
+        ]
+
+    def _stem(self, path: str) -> str:
+        name = plain_name(os.path.basename(path))
+        return next((name.removesuffix(ending) for ending in self.suffixes if name.endswith(ending)), name)
+
+    @abstractmethod
+    def first_records(self, some: Sequence[Location]) -> list[Record]:
+        """Return the first records of a few of many files, long values cut short."""
+
+    def rows_of(self, run: RunInfo, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
+        """Convert a record to rows within the limits of the field map and the model. Raises `Unusable`."""
+        found = self.rows(source, record, start, length)
+        for row in found:
+            if not isinstance(row, SampleRow):
+                continue
+            if fields.is_too_large(row.step):
+                raise Unusable(f"step {row.step} {TOO_LARGE}")
+            if key := run.reading.reward_key:
+                row.reward = row.metrics.get(f"reward.{key}", row.metrics.get(key))
+        return found
+
+    def texts_of(self, record: Record, row: SampleRow) -> Texts | None:
+        """The texts of a sample without its turns; None if only `load` knows them."""
+        references = self.references(record)
+        return references and Texts(
+            key=row.key,
+            prompt=row.prompt,
+            response=row.response,
+            label=references.label,
+            reference="".join(map(text.verbatim, references.turns)),
+        )
+
+
+def step_of(value: object) -> int | None:
+    """Read a step, or None for null. Raises `Unusable` for a value that is not an integer, or too large to show."""
+    if value is None:
+        return None
+    if fields.is_too_large(value):
+        raise Unusable(f"step {str(value)[:40]} {TOO_LARGE}")
+    found = fields.integer(value)
+    if found is None:
+        shown = repr(value[:40]) if isinstance(value, str) else fields.as_text(value)[:40]
+        raise Unusable(f"step {shown} is no integer")
+    return found
+
+
+def _name(run: RunInfo, path: str) -> str:
+    return os.path.basename(path) if path == run.root else os.path.relpath(path, run.root)

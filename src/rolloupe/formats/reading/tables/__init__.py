@@ -1,0 +1,1 @@
+"""Tables: Parquet files, and those in zip archives."""

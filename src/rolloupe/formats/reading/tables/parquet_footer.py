@@ -1,0 +1,145 @@
+"""The footer of a Parquet file: its row groups, checked before any library trusts them.
+
+pyarrow ends the process on a damaged footer with mismatched levels, as soon as code reads the facts of a column. This
+module therefore reads them itself: Thrift's compact protocol, as far as a footer uses it.
+
+Source: https://github.com/apache/parquet-format, and Thrift's thrift-compact-protocol.md.
+"""
+
+import os
+from typing import Any, BinaryIO, NamedTuple
+
+MAGIC = b"PAR1"
+TAIL_BYTES = 8
+"""The length of the footer, and the magic."""
+
+MAX_FOOTER_BYTES = 2**21
+MAX_DEPTH = 16
+
+_TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT, _UUID = range(1, 14)
+_FIXED = {_BYTE: 1, _DOUBLE: 8, _UUID: 16}
+_ROW_GROUPS, _COLUMNS, _BYTES, _ROWS, _META_DATA = 4, 1, 2, 3, 3
+_VALUES, _UNCOMPRESSED, _COMPRESSED, _DATA_AT, _DICTIONARY_AT = 5, 6, 7, 9, 11
+
+
+class RowGroup(NamedTuple):
+    """A row group according to the footer."""
+
+    rows: int
+    size_bytes: int
+    """Of all its columns, uncompressed."""
+    values: int
+    columns: int
+    start: int
+    """The offset of its first column in the file."""
+    stop: int
+    largest_dictionary: int
+    """The size of the largest column with a dictionary, whose values any row may repeat."""
+
+
+def row_groups(file: BinaryIO) -> list[RowGroup]:
+    """Read the row groups of a file. Raises `ValueError` for a file without such a footer, and `OSError`."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - TAIL_BYTES))
+    tail = file.read(TAIL_BYTES)
+    length = int.from_bytes(tail[:4], "little")
+    if len(tail) < TAIL_BYTES or tail[4:] != MAGIC or length + TAIL_BYTES > size:
+        raise ValueError("it has no end of a Parquet file")
+    if length > MAX_FOOTER_BYTES:
+        raise ValueError("its footer is too large")
+    file.seek(size - TAIL_BYTES - length)
+    try:
+        told = _Compact(file.read(length)).struct(0)
+        return [_row_group(one) for one in told[_ROW_GROUPS]]
+    except (IndexError, KeyError, TypeError, AttributeError):
+        raise ValueError("its footer is damaged") from None
+
+
+def _row_group(told: dict[int, Any]) -> RowGroup:
+    columns = told[_COLUMNS]
+    facts = [one[_META_DATA] for one in columns]
+    starts = [one.get(_DICTIONARY_AT) or one[_DATA_AT] for one in facts]
+    stops = [start + one[_COMPRESSED] for start, one in zip(starts, facts, strict=True)]
+    found = RowGroup(
+        rows=told[_ROWS],
+        size_bytes=told[_BYTES],
+        values=sum(one[_VALUES] for one in facts),
+        columns=len(columns),
+        start=min(starts, default=0),
+        stop=max(stops, default=0),
+        largest_dictionary=max((one[_UNCOMPRESSED] for one in facts if one.get(_DICTIONARY_AT)), default=0),
+    )
+    if min(found) < 0 or any(one[_VALUES] < 0 or one[_COMPRESSED] < 0 for one in facts):
+        raise ValueError("its footer is damaged")
+    return found
+
+
+class _Compact:
+    """Reads one value after another; reading beyond the end raises `IndexError`."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    def struct(self, depth: int) -> dict[int, Any]:
+        found: dict[int, Any] = {}
+        field = 0
+        while head := self._byte():
+            kind, delta = head & 15, head >> 4
+            field = field + delta if delta else self._integer()
+            found[field] = kind == _TRUE if kind in (_TRUE, _FALSE) else self._value(kind, depth)
+        return found
+
+    def _value(self, kind: int, depth: int) -> Any:
+        if depth > MAX_DEPTH:
+            raise IndexError
+        if kind in (_I16, _I32, _I64):
+            return self._integer()
+        if kind == _BINARY:
+            return self._skip(self._varint())
+        if kind == _STRUCT:
+            return self.struct(depth + 1)
+        if kind in (_LIST, _SET):
+            return self._list(depth + 1)
+        if kind == _MAP:
+            return self._map(depth + 1)
+        return self._skip(_FIXED.get(kind, 1))  # true and false in a list take a byte each
+
+    def _list(self, depth: int) -> list[Any]:
+        head = self._byte()
+        size = head >> 4 if head >> 4 < 15 else self._varint()
+        return [self._value(head & 15, depth) for _ in range(self._checked(size))]
+
+    def _map(self, depth: int) -> None:
+        size = self._checked(self._varint())
+        kinds = self._byte() if size else 0
+        for _ in range(size):
+            self._value(kinds >> 4, depth)
+            self._value(kinds & 15, depth)
+
+    def _checked(self, size: int) -> int:
+        """A number of values, each of which takes a byte or more."""
+        if size > len(self._data) - self._at:
+            raise IndexError
+        return size
+
+    def _skip(self, size: int) -> None:
+        self._at += self._checked(size)
+
+    def _byte(self) -> int:
+        self._at += 1
+        return self._data[self._at - 1]
+
+    def _varint(self) -> int:
+        found = shift = 0
+        while shift < 70:
+            byte = self._byte()
+            found |= (byte & 127) << shift
+            if byte < 128:
+                return found
+            shift += 7
+        raise IndexError
+
+    def _integer(self) -> int:
+        coded = self._varint()
+        return coded >> 1 ^ -(coded & 1)

@@ -1,0 +1,316 @@
+"""Parquet tables in a zip archive, read within bounds: an archive is as hostile as anything else in a run.
+
+Nothing is ever unpacked under a name from the archive: readers look members up by names of their own, and contents go
+to memory or to a nameless temporary file. Unreadable members become texts, never exceptions; only an archive that
+cannot be opened at all raises.
+"""
+
+import contextlib
+import io
+import os
+import struct
+import tempfile
+import threading
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from typing import IO, Any, BinaryIO, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rolloupe.formats.reading.codecs import FREE_BYTES, MAX_RATIO
+from rolloupe.model import Location
+from rolloupe.storage import open_descriptor
+
+MAX_MEMBERS = 1000
+MAX_DIRECTORY_BYTES = 2**22
+"""Maximum size of a directory with this many members: no table has longer names."""
+
+MAX_MEMBER_BYTES = 8 * 2**30
+IN_MEMORY_BYTES = 32 * 2**20
+"""A larger table goes to a temporary file, from which rows are read as needed."""
+
+MAX_TABLE_BYTES = 16 * 2**30
+MAX_ROWS = 2**26
+FREE_ROWS = 2**20
+ROWS_PER_BYTE = 64
+"""All tables of an archive may have `FREE_ROWS`, and this many more for each byte of it, up to `MAX_ROWS`.
+
+Rows that repeat each other take next to nothing once packed: a file of 7 kB can hold a hundred million of them. Readers
+of a table make arrays of its length. Telescope's own tables hold texts too, and none comes near the limit.
+"""
+
+MAX_COLUMNS = 64
+BATCH_ROWS = 1024
+FEW_ROWS = 64
+LARGE_BYTES = 8 * 2**20
+"""If a dictionary may hold values this large, batches are small: each row may repeat the largest."""
+
+T = TypeVar("T")
+
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Others, which no trainer writes, take gigabytes of memory, or fail in ways of their own."""
+
+_END = struct.Struct("<4s4H2LH")
+_END_SIGNATURE = b"PK\x05\x06"
+_UNREADABLE = (
+    OSError, zipfile.BadZipFile, zlib.error, EOFError, pa.ArrowException, NotImplementedError, RuntimeError, ValueError,
+    ArithmeticError, LookupError, struct.error,
+)  # fmt: skip
+"""Exceptions of zipfile and pyarrow on damaged, encrypted or unusually packed members."""
+
+
+class Unreadable(Exception):
+    """Raised for an archive that cannot be opened; its text is the reason."""
+
+
+class Tables:
+    """The tables of one archive, each read on first use. Thread-safe."""
+
+    def __init__(self, location: Location) -> None:
+        """Read the directory of an archive. Raises `Unreadable`."""
+        self.location = location
+        self.trouble: dict[str, str] = {}
+        """Reasons for unreadable members."""
+        self._held: dict[tuple[str, frozenset[str]], pa.Table | None] = {}
+        self._rows = 0
+        self._lock = threading.Lock()
+        self._derived: dict[str, Any] = {}
+        self._deriving = threading.Lock()
+        try:
+            with _opened(location) as file:
+                _check_directory(file)
+                self._most_rows = min(MAX_ROWS, FREE_ROWS + ROWS_PER_BYTE * file.seek(0, os.SEEK_END))
+                with zipfile.ZipFile(file) as archive:
+                    if len(archive.infolist()) > MAX_MEMBERS:
+                        raise ValueError(f"a directory of {len(archive.infolist())} members: not read")
+                    self._members = {info.filename: info.file_size for info in archive.infolist()}
+                    if len(self._members) < len(archive.infolist()):
+                        name = os.path.basename(location.path)
+                        self.trouble[name] = "members that share a name: the last of each counts"
+        except _UNREADABLE as error:
+            raise Unreadable(_reason(error)) from None
+
+    def names(self) -> list[str]:
+        """The names of all members, as stored."""
+        return list(self._members)
+
+    def has(self, name: str) -> bool:
+        """Return whether the archive has a table of that name."""
+        return f"{name}.parquet" in self._members
+
+    def table(self, name: str, without: frozenset[str] = frozenset(), most: int = MAX_ROWS) -> pa.Table | None:
+        """A table without some columns; None if none is readable, or if it has more rows than `most`."""
+        key = (name, without)
+        with self._lock:
+            if key not in self._held:
+                limit = min(most, self._most_rows - self._rows)
+                found = self._read(name, without, None, limit) if self.has(name) else None
+                self._rows += found.num_rows if found is not None else 0
+                self._held[key] = found
+            return self._held[key]
+
+    def derived(self, name: str, make: Callable[[], T]) -> T:
+        """The result of a function of some tables, computed once; it lives as long as they do."""
+        with self._deriving:
+            if name not in self._derived:
+                self._derived[name] = make()
+            found: T = self._derived[name]
+            return found
+
+    def columns(self, name: str, columns: frozenset[str], most: int = MAX_ROWS) -> pa.Table | None:
+        """Some columns of a table, which are not cached."""
+        return self._read(name, frozenset(), columns, min(most, self._most_rows)) if self.has(name) else None
+
+    def _read(self, name: str, without: frozenset[str], only: frozenset[str] | None, most: int) -> pa.Table | None:
+        try:
+            with self._unpacked(f"{name}.parquet") as file, pq.ParquetFile(file, pre_buffer=False) as table:
+                return _stored(table, without, only, most)
+        except _UNREADABLE as error:
+            self.trouble[name] = _reason(error)
+            return None
+
+    @contextlib.contextmanager
+    def _unpacked(self, member: str) -> Iterator[IO[bytes]]:
+        """The content of a member, as a file with random access."""
+        with (
+            _opened(self.location) as file,
+            zipfile.ZipFile(file) as archive,
+            archive.open(member) as packed,
+            tempfile.SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as unpacked,
+        ):
+            info = archive.getinfo(member)
+            if info.compress_type not in METHODS:
+                raise ValueError(f"packed by method {info.compress_type}, which is not read")
+            limit = min(MAX_MEMBER_BYTES, max(FREE_BYTES, MAX_RATIO * info.compress_size))
+            size = 0
+            while data := packed.read(2**20):
+                size += len(data)
+                if size > limit:
+                    raise ValueError(f"expands to more than {limit >> 20} MiB, more than is read")
+                unpacked.write(data)
+            unpacked.seek(0)
+            yield unpacked
+
+
+class _Sparing(io.BufferedReader):
+    """A file that refuses reads larger than a directory: an archive may hold two directories, one of them false."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        wanted = MAX_DIRECTORY_BYTES + 1 if size is None or size < 0 else size
+        data = super().read(min(wanted, MAX_DIRECTORY_BYTES + 1))
+        if len(data) > MAX_DIRECTORY_BYTES:
+            raise ValueError(f"a directory of more than {MAX_DIRECTORY_BYTES >> 20} MiB: not read")
+        return data
+
+
+def _opened(location: Location) -> BinaryIO:
+    return _Sparing(io.FileIO(open_descriptor(location), "rb"))
+
+
+def _check_directory(file: BinaryIO) -> None:
+    """Refuse a directory of millions of members before reading it. Raises ValueError."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - 2**16 - _END.size))
+    end = file.read(2**16 + _END.size)
+    place = end.rfind(_END_SIGNATURE)
+    if place < 0 or len(end) - place < _END.size:
+        raise zipfile.BadZipFile("no directory at its end")
+    _, _, _, _, members, directory_bytes, _, _ = _END.unpack_from(end, place)
+    if members > MAX_MEMBERS or MAX_DIRECTORY_BYTES < directory_bytes < 2**32 - 1:
+        raise ValueError(f"a directory of {members} members in {directory_bytes} bytes: not read")
+    file.seek(0)
+
+
+def _stored(file: pq.ParquetFile, without: frozenset[str], only: frozenset[str] | None, most: int) -> pa.Table:
+    """Decode a table in batches; a large one goes to a temporary file, and its rows are read from there.
+
+    Raises ValueError for a table with more rows than `most`.
+    """
+    names = [
+        field.name
+        for field in file.schema_arrow
+        if _is_flat(field.type) and field.name not in without and (only is None or field.name in only)
+    ]
+    if len(names) > MAX_COLUMNS or len(set(names)) < len(names):
+        raise ValueError(f"{len(names)} columns, or columns that share a name")
+    metadata = file.metadata
+    batches: list[pa.RecordBatch] = []
+    held = 0
+    iterator = _counted(file.iter_batches(batch_size=_batch_rows(metadata), columns=names, use_threads=False), most)
+    for batch in iterator:
+        batches.append(batch)
+        held += batch.nbytes
+        if held > IN_MEMORY_BYTES:
+            return _on_disk(batches, iterator)
+    schema = batches[0].schema if batches else pa.schema([file.schema_arrow.field(name) for name in names])
+    return pa.Table.from_batches(batches, schema=schema).combine_chunks()
+
+
+def _counted(batches: Iterator[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
+    rows = 0
+    for batch in batches:
+        rows += batch.num_rows
+        if rows > most:
+            raise ValueError(f"more than {most:,} rows, more than are read of so small a file")
+        yield batch
+
+
+def _on_disk(batches: list[pa.RecordBatch], rest: Iterator[pa.RecordBatch]) -> pa.Table:
+    """Write a table to a nameless temporary file, and map it into memory."""
+    handle, path = tempfile.mkstemp(suffix=".arrow")
+    os.close(handle)
+    try:
+        written = 0
+        with pa.OSFile(path, "wb") as sink, pa.ipc.new_stream(sink, batches[0].schema) as writer:
+            while batches:
+                written += sum(batch.nbytes for batch in batches)
+                if written > MAX_TABLE_BYTES:
+                    raise ValueError(f"a table of more than {MAX_TABLE_BYTES >> 30} GiB: not read")
+                writer.write_table(pa.Table.from_batches(batches).combine_chunks())
+                batches.clear()
+                held = 0
+                for batch in rest:
+                    batches.append(batch)
+                    held += batch.nbytes
+                    if held > IN_MEMORY_BYTES:
+                        break
+        return pa.ipc.open_stream(pa.memory_map(path)).read_all()
+    finally:
+        with contextlib.suppress(OSError):  # if a mapped file cannot be removed, the system cleans it up
+            os.unlink(path)
+
+
+def _batch_rows(metadata: pq.FileMetaData) -> int:
+    """Number of rows to decode at a time: few if a dictionary holds large values, which each row may repeat."""
+    largest = 0
+    for group in range(metadata.num_row_groups):
+        row_group = metadata.row_group(group)
+        for number in range(row_group.num_columns):
+            column = row_group.column(number)
+            if column.has_dictionary_page:
+                largest = max(largest, column.total_uncompressed_size)
+    return FEW_ROWS if largest > LARGE_BYTES else BATCH_ROWS
+
+
+def _is_flat(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_boolean(kind)
+        or pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+        or pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+    )
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"could not be read: {error.strerror}"
+    return f"could not be read: {str(error).splitlines()[0][:200] if str(error) else type(error).__name__}"
+
+
+def integers(table: pa.Table, name: str, missing: int) -> np.ndarray:
+    """A column as int64, with `missing` for values that are not integers; all `missing` without such a column."""
+    if name in table.column_names:
+        column = table.column(name)
+        if pa.types.is_integer(column.type) and column.type != pa.uint64():
+            return np.asarray(column.cast(pa.int64()).fill_null(missing).to_numpy(), dtype=np.int64)
+    return np.full(table.num_rows, missing, dtype=np.int64)
+
+
+def taken(table: pa.Table, rows: np.ndarray, without: frozenset[str] = frozenset()) -> list[dict[str, object]]:
+    """Some rows of a table, ascending, as Python values."""
+    names = [name for name in table.column_names if name not in without]
+    found: list[dict[str, object]] = []
+    start = 0
+    for batch in table.select(names).to_batches():
+        low, high = np.searchsorted(rows, (start, start + batch.num_rows))
+        if low < high:
+            found += _as_python(batch.take(pa.array(rows[low:high] - start)))
+        start += batch.num_rows
+    return found
+
+
+def _as_python(batch: pa.RecordBatch) -> list[dict[str, object]]:
+    """The rows of a batch; of invalid UTF-8, the readable part."""
+    try:
+        rows: list[dict[str, object]] = batch.to_pylist()
+    except UnicodeDecodeError:
+        kinds = [pa.large_binary() if _is_text(field.type) else field.type for field in batch.schema]
+        columns = [column.cast(kind) for column, kind in zip(batch.columns, kinds, strict=True)]
+        rows = pa.RecordBatch.from_arrays(columns, names=batch.schema.names).to_pylist()
+        own = [field.name for field in batch.schema if _is_text(field.type)]
+        rows = [row | {name: _replaced(row[name]) for name in own} for row in rows]
+    return rows
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _replaced(value: object) -> object:
+    return value.decode("utf-8", errors="replace") if isinstance(value, bytes) else value

@@ -1,0 +1,200 @@
+"""The packs of a run: which there should be, and the writing of those that are missing.
+
+Which segments are packed together follows from the segments alone. Where these change, what was packed of those that
+stand is used until it is packed anew.
+"""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent import futures
+from itertools import groupby
+from operator import is_
+from pathlib import Path
+
+from rolloupe.index.catalog import SUPERSEDED_S, Catalog
+from rolloupe.index.execution import Executor, InlineExecutor, JobReply, PackJob
+from rolloupe.index.fingerprint import state_of
+from rolloupe.index.segments.pack import FOLDER, derived_path_of, members_of, path_of
+from rolloupe.index.segments.segment import SegmentMeta
+from rolloupe.index.segments.text_budget import Budget
+from rolloupe.index.snapshot import Pack, Segment, age_of
+
+SIZES = (256, 128, 64)
+"""So many segments a pack holds. They are cut from the oldest on: in a run that grows the newest alone change packs."""
+
+SMALL_ROWS = 2048
+"""Segments of more rows are worth a file of their own."""
+
+MAX_ROWS = 131_072
+MAX_CELLS = 4_000_000
+"""Rows times columns of a pack, which is made in memory."""
+
+MORE_COLUMNS = 64
+"""So many columns more than its widest member a pack may have."""
+
+YOUNG_S = 60.0
+"""What changed within so long will change again: it is packed later."""
+
+PLAN_S = 5.0
+"""Which packs there should be is thought over at most this often."""
+
+INLINE_SEGMENTS = 64
+"""So many are packed in this process, a millisecond each: small runs start no other."""
+
+TIDY_S = 60.0
+WAIT_S = 0.25
+
+
+class Packs:
+    """Writes what is missing, and has it used. Used by the thread of one `OpenRun` alone."""
+
+    def __init__(self, catalog: Catalog, executor: Executor, budget: Budget) -> None:
+        self._catalog = catalog
+        self._executor = InlineExecutor(INLINE_SEGMENTS, executor)
+        self._budget = budget
+        self._folder = catalog.folder / FOLDER
+        self._planned: dict[Path, Sequence[Segment]] = {}
+        self._planned_for: list[SegmentMeta] = []
+        self._planned_s = self._tidied_s = float("-inf")
+        self._used: dict[Path, Pack] = {}
+        self._tried: set[Path] = set()
+
+    def take_up(self, changed_at: Mapping[str, float]) -> None:
+        """Think over which packs there should be, and have those used that are there.
+
+        `changed_at` says when sources were seen to change, by the monotonic clock; 0 is long ago.
+        """
+        now = time.monotonic()
+        if now - self._planned_s < PLAN_S:
+            return
+        self._planned_s = now
+        young = {name for name, at in changed_at.items() if at and now - at < YOUNG_S}
+        segments = [s for s in self._catalog.segments() if s.meta.source not in young]
+        metas = [s.meta for s in segments]
+        if len(metas) == len(self._planned_for) and all(map(is_, metas, self._planned_for)):
+            return
+        self._planned_for = metas
+        self._planned = {path_of(self._catalog.folder, members): members for members in plan(segments)}
+        self._used = {path: pack for path, pack in self._used.items() if path in self._planned}
+        self._tried.clear()
+        for path, members in self._planned.items():
+            pack = self._used.get(path)
+            if pack is None or not pack.is_good:
+                self._use(path)
+            elif any(segment.pack is not pack for segment in members):
+                self._catalog.pack(members, pack)
+
+    def pending(self) -> list[Path]:
+        """The packs that are missing, newest step first."""
+        held = {path for path, pack in self._used.items() if pack.is_good}
+        return [path for path in reversed(self._planned) if path not in held and path not in self._tried]
+
+    def write(self, go_on: Callable[[], bool]) -> None:
+        """Write packs, one at a time, as far as there is room for them and until `go_on` ends it."""
+        if all(self._write(path, None, go_on) for path in self.pending()):
+            self._tidy()
+
+    def write_derived(self, go_on: Callable[[], bool]) -> None:
+        """Write the derived metrics of the packs in use, where all segments of a pack have some."""
+        packs = {id(s.pack): s.pack for s in self._catalog.segments() if s.pack is not None and s.pack.is_good}
+        members = {path: self._members(path) for path in (pack.path for pack in packs.values())}
+        for pack in packs.values():
+            derived = derived_path_of(pack.path, members[pack.path]) if members[pack.path] else None
+            is_due = derived is not None and pack.derived != derived and derived not in self._tried
+            if is_due and not self._write(pack.path, derived, go_on):
+                return
+
+    def _members(self, path: Path) -> Sequence[Segment]:
+        """The segments of a pack as they are now; none where some no longer stand."""
+        planned = self._planned.get(path, ())
+        now = [self._catalog.segment((s.meta.source, s.meta.part)) for s in planned]
+        members = [s for s, before in zip(now, planned, strict=True) if s is not None and s.meta is before.meta]
+        return members if len(members) == len(planned) else ()
+
+    def _write(self, path: Path, derived: Path | None, go_on: Callable[[], bool]) -> bool:
+        """Write a pack, or the derived metrics of one. False where the writing is over."""
+        if not go_on() or path not in self._planned:  # the index may have been cleared meanwhile
+            return False
+        target = derived or path
+        if self._use(path, derived):  # another viewer was quicker
+            return True
+        if not self._budget.has_room(tuple, 0):
+            self._tried.add(target)
+            return True
+        job = PackJob(path=str(target), members=members_of(self._planned[path]), is_derived=derived is not None)
+        reply = self._performed(job, go_on)
+        if reply is None:
+            return False
+        if not reply.error and self._use(path, derived):
+            self._budget.wrote(target)
+        else:
+            self._tried.add(target)
+        return True
+
+    def _performed(self, job: PackJob, go_on: Callable[[], bool]) -> JobReply | None:
+        """Have a pack written; None where `go_on` ended the waiting."""
+        writing = self._executor.submit(job)
+        while not futures.wait([writing], WAIT_S).done:
+            if not go_on():
+                return None
+        return JobReply(error="given up") if writing.cancelled() else writing.result()
+
+    def forget(self) -> None:
+        """Remove all packs."""
+        self._used, self._planned, self._planned_for, self._planned_s = {}, {}, [], float("-inf")
+        self._discard(age_s=float("-inf"))
+
+    def _use(self, path: Path, derived: Path | None = None) -> bool:
+        members = self._planned.get(path)
+        if members is None or state_of(derived or path) is None:
+            return False
+        self._used[path] = Pack(path, len(members), derived=derived)
+        self._catalog.pack(members, self._used[path])
+        return True
+
+    def _tidy(self) -> None:
+        if time.monotonic() - self._tidied_s > TIDY_S:
+            self._tidied_s = time.monotonic()
+            self._discard(age_s=SUPERSEDED_S)
+
+    def _discard(self, age_s: float) -> None:
+        """Remove what is so old and not to be used: superseded packs, and what a killed process left behind."""
+        packs = {id(s.pack): s.pack for s in self._catalog.segments() if s.pack}.values()
+        in_use = {path for pack in packs for path in (pack.path, pack.derived)}
+        for path in self._folder.glob("*"):
+            state = state_of(path)
+            old = state is not None and time.time() - state.mtime_ns / 1e9 >= age_s
+            if old and path not in self._planned and path not in in_use:
+                with contextlib.suppress(OSError):
+                    path.unlink()
+
+
+def plan(segments: Iterable[Segment]) -> Iterator[Sequence[Segment]]:
+    """The members of each pack: neighbours in step order, of the same splits."""
+    small = [s for s in segments if 0 < s.meta.rows <= SMALL_ROWS]
+    keyed = [(_splits(s), age_of(s), s.meta.source, s.meta.part, n) for n, s in enumerate(small)]
+    for _, keys in groupby(sorted(keyed), key=lambda key: key[0]):
+        yield from _cut([small[key[-1]] for key in keys])
+
+
+def _splits(segment: Segment) -> tuple[str, ...]:
+    return tuple(sorted({sketch.split for sketch in segment.meta.sketches}))
+
+
+def _cut(segments: Sequence[Segment]) -> Iterator[Sequence[Segment]]:
+    at = 0
+    while len(segments) - at >= SIZES[-1]:
+        sizes = (size for size in SIZES if size <= len(segments) - at and _fits(segments[at : at + size]))
+        size = next(sizes, None)
+        if size is not None:
+            yield segments[at : at + size]
+        at += size or SIZES[-1]
+
+
+def _fits(members: Sequence[Segment]) -> bool:
+    metrics, tags = {tuple(s.meta.metrics) for s in members}, {tuple(s.meta.tags) for s in members}
+    columns = len({name for names in metrics for name in names}) + len({name for names in tags for name in names})
+    widest = max(len(s.meta.metrics) + len(s.meta.tags) for s in members)
+    rows = sum(s.meta.rows for s in members)
+    return rows <= MAX_ROWS and rows * columns <= MAX_CELLS and columns <= widest + MORE_COLUMNS

@@ -1,0 +1,96 @@
+"""The jobs on segments, as records that may travel to another process or machine, and how each is done."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from rolloupe.index.segments import pack, segment
+from rolloupe.index.segments.derived_values import DerivedMeta, read_derived
+from rolloupe.index.segments.kinds import BACKFILLED
+from rolloupe.index.segments.pack import PackMember
+from rolloupe.index.segments.segment import SegmentMeta
+from rolloupe.model import RunInfo, Source
+
+
+class ScanJob(Struct, kw_only=True, tag=True):
+    """Scan a part of a source, and write its numbers. `cost` is about how many bytes are read."""
+
+    folder: str
+    run: RunInfo
+    source: Source
+    part: int
+    cost: int = 0
+
+
+class BackfillJob(Struct, kw_only=True, tag=True):
+    """Write further kinds of a segment whose numbers stand."""
+
+    folder: str
+    run: RunInfo
+    source: Source
+    meta: SegmentMeta
+    kinds: Sequence[str]
+    cost: int = 0
+
+
+class PackJob(Struct, kw_only=True, tag=True):
+    """Write a pack."""
+
+    path: str
+    members: list[PackMember]
+    is_derived: bool = False
+    """True where it is of the derived metrics of its members."""
+
+    @property
+    def cost(self) -> int:
+        """A millisecond for each member."""
+        return len(self.members)
+
+
+Job: TypeAlias = ScanJob | BackfillJob | PackJob
+
+
+class JobReply(Struct, kw_only=True):
+    """What came of a job: the segment, or nothing where its file was gone; `error` where the job itself failed."""
+
+    meta: SegmentMeta | None = None
+    derived: DerivedMeta | None = None
+    error: str = ""
+
+
+def perform(job: Job) -> JobReply:
+    """Do a job in this process."""
+    try:
+        if isinstance(job, PackJob):
+            pack.write(Path(job.path), job.members, is_derived=job.is_derived)
+            return JobReply()
+        if isinstance(job, BackfillJob):
+            return _backfilled(job)
+        return JobReply(meta=segment.build(Path(job.folder), job.run, job.source, job.part))
+    except OSError as error:
+        return JobReply(error=_failure(job, error))
+    except Exception as error:  # a defect in a format must cost one part, not the index
+        return JobReply(error=f"{type(error).__name__}: {error}")
+
+
+def _backfilled(job: BackfillJob) -> JobReply:
+    rows = segment.rows_of(job.run, job.source, job.meta)
+    if rows is None:
+        return JobReply()
+    path = segment.numbers_of(Path(job.folder), job.meta)
+    for kind in BACKFILLED:
+        if kind.name in job.kinds and kind.backfilled is not None:
+            kind.backfilled.write(path, job.meta, rows)
+    return JobReply(meta=job.meta, derived=read_derived(path, job.meta))
+
+
+def _failure(job: Job, error: OSError) -> str:
+    reason = os.strerror(error.errno) if error.errno else str(error)
+    if not isinstance(job, PackJob) and error.filename == job.source.path:
+        reason = error.strerror or reason
+        step = "" if "Next:" in reason else ". Next: see to that"
+        return f"the file could not be read: {reason}{step}"
+    return f"the index could not be written: {reason}. Next: see to that, or name another --index-dir"

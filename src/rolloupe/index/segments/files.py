@@ -1,0 +1,56 @@
+"""Files of the index: written under a temporary name first, then renamed, so that readers need no lock."""
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+
+def write_parquet(path: Path, table: pa.Table, row_group_size: int | None = None) -> int:
+    """Write a table. Returns the size of its file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    few = [field.name for field in table.schema if pa.types.is_dictionary(field.type)]  # values, stored by number
+    with replacing(path) as temporary:
+        pq.write_table(
+            table,
+            temporary,
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=few or False,
+            row_group_size=row_group_size,
+        )
+        return temporary.stat().st_size
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give a name to write to; what was written there takes the path's place at the end, unless something failed."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+
+
+def is_readable(path: Path) -> bool:
+    """Tell whether a Parquet file is there and whole. Reads it."""
+    try:
+        with pq.ParquetFile(path) as file:
+            file.read()
+    except (OSError, pa.ArrowException):
+        return False
+    return True
+
+
+def discard(path: Path) -> None:
+    """Remove the files of the segment whose numbers lie at `path`, of every kind, as far as they are there."""
+    base = path.with_suffix("")
+    for file in (base.with_suffix(".meta"), *base.parent.glob(f"{base.name}.*")):
+        with contextlib.suppress(OSError):
+            file.unlink()

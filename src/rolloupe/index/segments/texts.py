@@ -1,0 +1,46 @@
+"""The texts of a segment, whole: a convenience for searches, which else read the sources."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from rolloupe.index.segments.files import write_parquet
+from rolloupe.index.segments.kind import Backfilled, SegmentKind
+from rolloupe.index.segments.segment import SegmentMeta
+from rolloupe.model import SampleRow
+
+VERSION = 1
+TEXT = ".text.parquet"
+"""How the names of all versions end."""
+
+SCHEMA = pa.schema(
+    [("byte_start", pa.int64()), ("part", pa.string()), ("prompt", pa.string()), ("response", pa.string())]
+)
+
+
+def text_of(path: Path) -> Path:
+    """Where the texts of a segment lie."""
+    return path.with_name(f"{path.stem}.{VERSION}{TEXT}")
+
+
+def text_table_of(rows: Sequence[SampleRow]) -> pa.Table:
+    """Build the text table of some rows, in the order of the scalar table."""
+    columns = {
+        "byte_start": [row.start for row in rows],
+        "part": [row.part for row in rows],
+        "prompt": [row.prompt for row in rows],
+        "response": [row.response for row in rows],
+    }
+    return pa.Table.from_pydict(columns, schema=SCHEMA)
+
+
+def _is_written(path: Path, _: SegmentMeta) -> bool:
+    return text_of(path).exists()
+
+
+def _write(path: Path, _: SegmentMeta, rows: Sequence[SampleRow]) -> None:
+    write_parquet(text_of(path), text_table_of(rows))
+
+
+TEXTS = SegmentKind("texts", VERSION, "backfill", 0, TEXT, is_budgeted=True, backfilled=Backfilled(_is_written, _write))

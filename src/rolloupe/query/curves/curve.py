@@ -1,0 +1,76 @@
+"""Curves of a run: all points of each, or a number worth drawing."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from rolloupe.errors import BadQuery
+from rolloupe.index import OpenRun
+from rolloupe.query.curves.decimation import LEAST_POINTS, places
+from rolloupe.query.curves.moving_average import smoothed
+from rolloupe.query.curves.points import Points, points_of
+from rolloupe.query.curves.records import STATS, Curve, CurveQuery
+from rolloupe.query.near_names import unknown
+
+MAX_SPAN_STEPS = 1_000_000
+MAX_K = 10_000
+
+
+def curve(
+    run: OpenRun,
+    query: CurveQuery,
+    *,
+    most: int | None = None,
+    step_min: int | None = None,
+    step_max: int | None = None,
+) -> Curve:
+    """Return one curve, of the steps from `step_min` to `step_max`, in at most `most` points.
+
+    The extremes of a longer curve survive: see `decimation`. A moving average covers all points, including those before
+    `step_min`, so that zooming in does not change it.
+
+    Raises `BadQuery` for unknown names and for invalid options, `NotFound` for an unknown evaluation.
+    """
+    check_curve(query)
+    if most is not None and most < LEAST_POINTS:
+        raise BadQuery(f"a curve has at least {LEAST_POINTS} points; {most} were asked for")
+    found = points_of(run, query)
+    span = query.options.smooth
+    smooth = smoothed(found.steps, found.values, span) if span else None
+    first, stop = _between(found, step_min, step_max)
+    chosen = np.arange(first, stop) if most is None else first + places(found.values[first:stop], most)
+    return Curve(
+        query=query,
+        steps=found.steps[chosen],
+        values=found.values[chosen],
+        spread=None if found.spread is None else found.spread[chosen],
+        smooth=None if smooth is None else smooth[chosen],
+        points=stop - first,
+    )
+
+
+def check_curve(query: CurveQuery) -> None:
+    """Raise `BadQuery` for a query that no run can answer: an unknown kind or statistic, options out of bounds."""
+    kind, options = query.kind, query.options
+    if kind not in STATS:
+        raise unknown("kind of curve", kind, STATS)
+    if query.stat and query.stat not in STATS[kind]:
+        raise unknown("statistic", query.stat, STATS[kind], f" of a curve of the kind {kind!r}")
+    if not 0 <= options.smooth <= MAX_SPAN_STEPS:
+        raise BadQuery(f"smooth is {options.smooth}; a span has 1 to {MAX_SPAN_STEPS:,} steps; 0 turns smoothing off")
+    if not 1 <= options.k <= MAX_K:
+        raise BadQuery(f"k is {options.k}; the k of pass@k is a whole number from 1 to {MAX_K:,}")
+    if options.threshold is not None and not math.isfinite(options.threshold):
+        raise BadQuery(f"threshold is {options.threshold}; it must be a finite number")
+
+
+def curves(run: OpenRun, queries: Sequence[CurveQuery], *, most: int | None = None) -> list[Curve]:
+    """Return several curves. Raises as `curve` does."""
+    return [curve(run, query, most=most) for query in queries]
+
+
+def _between(found: Points, step_min: int | None, step_max: int | None) -> tuple[int, int]:
+    first = 0 if step_min is None else int(np.searchsorted(found.steps, step_min, "left"))
+    stop = len(found.steps) if step_max is None else int(np.searchsorted(found.steps, step_max, "right"))
+    return first, max(first, stop)

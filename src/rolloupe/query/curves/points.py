@@ -1,0 +1,109 @@
+"""The points of each kind of curve."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rolloupe.errors import NotFound
+from rolloupe.index import OpenRun
+from rolloupe.query.curves import shares
+from rolloupe.query.curves.records import STATS, CurveQuery, Floats, Ints
+from rolloupe.query.evals.grader import evaluations
+from rolloupe.query.evals.scores import EvalStep, eval_summary
+from rolloupe.query.near_names import unknown
+from rolloupe.query.records import SeriesPoint
+from rolloupe.query.run.trainer_metrics import metric_table
+from rolloupe.query.splits import is_asked
+from rolloupe.query.steps.summaries import sample_points, splits, token_points
+
+
+class Points(NamedTuple):
+    """The points of a curve, ascending by step. A step without a value has no point."""
+
+    steps: Ints
+    values: Floats
+    spread: Floats | None = None
+
+
+def points_of(run: OpenRun, query: CurveQuery) -> Points:
+    """Return all points of a curve. Raises `BadQuery` for unknown names, `NotFound` for an unknown evaluation."""
+    return _KINDS[query.kind](run, query)
+
+
+def _source(run: OpenRun, query: CurveQuery) -> str:
+    return query.source or next((one.name for one in splits(run, quick=True)), "train")
+
+
+def _stat(query: CurveQuery) -> str:
+    return query.stat or STATS[query.kind][0]
+
+
+def _of_samples(run: OpenRun, query: CurveQuery) -> Points:
+    return _of_stats(query, sample_points(run, query.name, _source(run, query)))
+
+
+def _of_tokens(run: OpenRun, query: CurveQuery) -> Points:
+    return _of_stats(query, token_points(run, query.name, _source(run, query)))
+
+
+def _of_stats(query: CurveQuery, found: Sequence[SeriesPoint]) -> Points:
+    there = [point for point in found if point.stats.count]
+    stat = _stat(query)
+    steps, values = _columns((point.step, getattr(point.stats, stat)) for point in there)
+    has_spread = query.options.spread and stat == "mean"
+    return Points(steps, values, _floats(point.stats.std for point in there) if has_spread else None)
+
+
+def _of_trainer(run: OpenRun, query: CurveQuery) -> Points:
+    columns = metric_table(run).columns
+    if query.name not in columns:
+        raise unknown("trainer metric", query.name, columns)
+    return Points(*columns[query.name])
+
+
+def _of_eval(run: OpenRun, query: CurveQuery) -> Points:
+    known = evaluations(run)
+    split = query.source or (known[0] if known else "")
+    if split not in known:
+        raise NotFound(f"no evaluation {split!r}; there are: {', '.join(known[:40]) or 'none'}")
+    found = eval_summary(run, split, query.name, query.options.threshold, (query.options.k,))
+    return Points(*_columns((step.step, _score(step, _stat(query))) for step in found.steps))
+
+
+def _score(step: EvalStep, stat: str) -> float | None:
+    value = getattr(step, stat)
+    score: float | None = value[0] if isinstance(value, list) else value
+    return score
+
+
+def _of_share(run: OpenRun, query: CurveQuery) -> Points:
+    source = _source(run, query)
+    counts = shares.counts(run, query.name, query.options.reason)
+    rows: dict[int, int] = {}
+    chosen: dict[int, int] = {}
+    for (split, step), sketch in run.snapshot().steps.items():
+        if sketch.rows and is_asked(split, source):
+            rows[step] = rows.get(step, 0) + sketch.rows
+            chosen[step] = chosen.get(step, 0) + counts.get((split, step), 0)
+    is_share = _stat(query) == "share"
+    return Points(*_columns((step, chosen[step] / rows[step] if is_share else chosen[step]) for step in sorted(rows)))
+
+
+def _columns(points: Iterable[tuple[int, float | None]]) -> tuple[Ints, Floats]:
+    found = [(step, value) for step, value in points if value is not None]
+    return np.array([step for step, _ in found], dtype=np.int64), _floats(value for _, value in found)
+
+
+def _floats(values: Iterable[float | None]) -> Floats:
+    return np.array([math.nan if value is None else value for value in values], dtype=np.float64)
+
+
+_KINDS: dict[str, Callable[[OpenRun, CurveQuery], Points]] = {
+    "sample": _of_samples,
+    "token": _of_tokens,
+    "trainer": _of_trainer,
+    "eval": _of_eval,
+    "share": _of_share,
+}

@@ -1,0 +1,73 @@
+"""Records of curves: `CurveQuery`, `Curve`, and the words that a query may use."""
+
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+
+MOMENTS = ("mean", "std", "min", "max", "count")
+
+STATS: dict[str, tuple[str, ...]] = {
+    "sample": MOMENTS,
+    "token": MOMENTS,
+    "trainer": ("value",),
+    "eval": ("score", "right", "pass_at", "pass_all", "prompts", "samples"),
+    "share": ("share", "count"),
+}
+"""The statistics of each kind of curve; the first is the default."""
+
+
+class CurveOptions(Struct, frozen=True, kw_only=True):
+    """Options that some curves need beside a name."""
+
+    spread: bool = False
+    """For a mean: also return the standard deviation of each point."""
+    smooth: int = 0
+    """Span in steps of a bias-corrected moving average of the values; 0 turns it off."""
+    threshold: float | None = None
+    """For an evaluation: the minimum value of a correct answer; None takes the run's own."""
+    k: int = 1
+    """For an evaluation: the k of pass@k and pass^k."""
+    reason: str = ""
+    """For the share `discarded`: count this reason only."""
+
+
+class CurveQuery(Struct, frozen=True, kw_only=True):
+    """One curve of a run.
+
+    `kind` says what `name` is a name of:
+
+    - `sample`: a numeric column or sample metric, over the samples that were trained on;
+    - `token`: a token series, over the tokens of a step;
+    - `trainer`: a metric that the trainer logged;
+    - `eval`: the metric that grades an evaluation, or empty for the metric that the run suggests;
+    - `share`: `discarded`, or a status such as `truncated`, as a share of all samples of a step.
+    """
+
+    kind: str
+    name: str = ""
+    source: str = ""
+    """The split, `eval` for all evaluations together; empty for the first split. Trainer metrics have none."""
+    stat: str = ""
+    """One of `STATS`; empty for the default."""
+    options: CurveOptions = CurveOptions()
+
+
+class Curve(NamedTuple):
+    """The points of a curve in ascending order of step. `values`, `spread` and `smooth` are as long as `steps`.
+
+    A step without a value has no point; NaN and the infinities are values that the data holds.
+    """
+
+    query: CurveQuery
+    steps: Ints
+    values: Floats
+    spread: Floats | None
+    """Standard deviations, if the query asks for them and the curve has them."""
+    smooth: Floats | None
+    points: int
+    """Number of points; `steps` may hold fewer."""

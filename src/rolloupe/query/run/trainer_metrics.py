@@ -1,0 +1,67 @@
+"""The trainer's metrics as columns, read once for each change of the files and then looked up by name."""
+
+import contextlib
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rolloupe.index import OpenRun
+from rolloupe.model import MetricRow
+from rolloupe.query.engine.cache import AnswerCache
+from rolloupe.storage import file_state
+
+KEPT_BYTES = 128 * 2**20
+
+Column: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64]]
+
+
+class MetricTable(NamedTuple):
+    """The metrics of a run by name: steps, ascending, and values. A metric that no row with a step has is empty."""
+
+    columns: dict[str, Column]
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that it takes."""
+        return sum(steps.nbytes + values.nbytes + 200 for steps, values in self.columns.values())
+
+
+_tables: AnswerCache[MetricTable] = AnswerCache(KEPT_BYTES, lambda table: table.nbytes)
+
+
+def metric_rows(run: OpenRun) -> list[MetricRow]:
+    """Read the trainer's metrics from its files: one row for each step, then the rows without a step."""
+    return run.format.metrics(run.info)
+
+
+def metric_table(run: OpenRun) -> MetricTable:
+    """Return the current metrics in the trainer's files."""
+    return _tables.get(run, run.snapshot(), trainer_version(run), lambda: table_of(metric_rows(run)))
+
+
+def trainer_version(run: OpenRun) -> str:
+    """Return a word that changes whenever one of the trainer's metrics files changes."""
+    states = []
+    for source in run.format.trainer_files(run.info):
+        with contextlib.suppress(OSError):
+            state = file_state(source.location)
+            states.append(f"{source.name}:{state.st_ino}:{state.st_size}:{state.st_mtime_ns}")
+    return " ".join(states)
+
+
+def table_of(rows: Sequence[MetricRow]) -> MetricTable:
+    """Turn rows into columns. Names are in the order of their first appearance."""
+    points: dict[str, tuple[list[int], list[float]]] = {}
+    for row in rows:
+        for name, value in row.values.items():
+            steps, values = points.setdefault(name, ([], []))
+            if row.step is not None:
+                steps.append(row.step)
+                values.append(value)
+    return MetricTable({name: _column(*lists) for name, lists in points.items()})
+
+
+def _column(steps: list[int], values: list[float]) -> Column:
+    return np.array(steps, dtype=np.int64), np.array(values, dtype=np.float64)

@@ -1,0 +1,72 @@
+"""The tokens of a sample in ranges: ids, strings, places in the text, and every token series, as arrays."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rolloupe import tokens
+from rolloupe.errors import BadQuery
+from rolloupe.model import Sample, TokenSeries
+from rolloupe.query.tokens.spans import TokenSpans, spans_of
+
+
+class TokenPage(NamedTuple):
+    """The tokens `start` to `stop` of the `total` of a sample. Every array has the shape (stop - start,)."""
+
+    total: int
+    start: int
+    stop: int
+    ids: NDArray[np.int64] | None
+    """None if the record holds no ids."""
+    strings: Sequence[str] | None
+    """The token strings of the response; empty for the tokens before it. None if the record holds none."""
+    spans: TokenSpans
+    series: dict[str, tokens.Floats]
+    """By name; NaN for a token without a value."""
+
+
+def token_count(sample: Sample) -> int:
+    """Return the number of tokens of a sample, as far as its ids, its strings and its series show it."""
+    ends = (one.offset + len(one.values) for one in sample.series)
+    return max(len(sample.token_ids), len(sample.tokens), *ends, 0)
+
+
+def token_page(sample: Sample, start: int = 0, count: int | None = None) -> TokenPage:
+    """Return a range of tokens: at most `count` from `start` on. Raises `BadQuery` for one outside the sample."""
+    total = token_count(sample)
+    if not 0 <= start <= total or (count is not None and count < 0):
+        raise BadQuery(f"sample {sample.key} has {total:,} tokens: start={start} and count={count} lie outside of them")
+    stop = total if count is None else min(total, start + count)
+    return TokenPage(
+        total=total,
+        start=start,
+        stop=stop,
+        ids=_padded(sample.token_ids, start, stop) if sample.token_ids else None,
+        strings=_strings(sample.tokens, total, start, stop) if sample.tokens else None,
+        spans=spans_of(sample, total).within(start, stop),
+        series={one.name: values_between(one, start, stop) for one in sample.series},
+    )
+
+
+def values_between(series: TokenSeries, start: int, stop: int) -> tokens.Floats:
+    """Return the values of the tokens `start` to `stop`, NaN where the series has none."""
+    found = np.full(stop - start, np.nan)
+    first, last = max(series.offset, start), min(series.offset + len(series.values), stop)
+    if first < last:
+        found[first - start : last - start] = np.asarray(series.values)[first - series.offset : last - series.offset]
+    return found
+
+
+def _padded(ids: Sequence[int], start: int, stop: int) -> NDArray[np.int64]:
+    """Ids of a range; -1 beyond the last one."""
+    found = np.full(stop - start, -1, dtype=np.int64)
+    part = ids[start:stop]
+    found[: len(part)] = part
+    return found
+
+
+def _strings(strings: Sequence[str], total: int, start: int, stop: int) -> list[str]:
+    before = total - len(strings)
+    return [""] * max(0, min(before, stop) - start) + list(strings[max(0, start - before) : max(0, stop - before)])

@@ -1,0 +1,63 @@
+"""Token strings as tokenizers write them, and the number of characters that each covers in a text.
+
+Some frameworks store the text of a token; others store the vocabulary's own spelling: the byte-level alphabet of GPT-2
+(`Ġ` for a blank, `Ċ` for a line break, a letter for every other byte) or that of SentencePiece (`▁` for a blank).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Lengths = NDArray[np.int64]
+
+
+def lengths_within(strings: Sequence[str], text: str) -> Lengths | None:
+    """Return how many characters each token covers, shape (T,); None if `text` does not begin with the tokens.
+
+    A token that ends within a character covers those before it; the token that completes the character covers it.
+    """
+    for spell in _SPELLINGS:
+        pieces = spell(strings)
+        if pieces is not None and (lengths := _lengths(pieces, text)) is not None:
+            return lengths
+    return None
+
+
+def _lengths(pieces: list[bytes], text: str) -> Lengths | None:
+    data = text.encode("utf-8", "surrogatepass")
+    if not data.startswith(b"".join(pieces)):
+        return None
+    ends = np.cumsum([len(piece) for piece in pieces], dtype=np.int64)
+    is_first = (np.frombuffer(data, dtype=np.uint8) & 0xC0) != 0x80
+    begun = np.concatenate([[0], np.cumsum(is_first)])
+    inside = np.append(~is_first, False)[ends]  # the byte after the token continues a character
+    lengths: Lengths = np.diff(begun[ends] - inside, prepend=0)
+    return lengths
+
+
+def _plain(strings: Sequence[str]) -> list[bytes]:
+    return [one.encode("utf-8", "surrogatepass") for one in strings]
+
+
+def _byte_level(strings: Sequence[str]) -> list[bytes] | None:
+    try:
+        return [bytes(map(_BYTES.__getitem__, one)) for one in strings]
+    except KeyError:  # a special token with a blank in it, or another alphabet
+        return None
+
+
+def _sentence_piece(strings: Sequence[str]) -> list[bytes]:
+    return [one.replace("▁", " ").encode("utf-8", "surrogatepass") for one in strings]
+
+
+def _byte_letters() -> Iterator[tuple[str, int]]:
+    """The letter of each byte. Source: `bytes_to_unicode` of GPT-2's encoder."""
+    itself = {*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)}
+    others = iter(range(256, 512))
+    for byte in range(256):
+        yield (chr(byte) if byte in itself else chr(next(others))), byte
+
+
+_BYTES = dict(_byte_letters())
+_SPELLINGS: tuple[Callable[[Sequence[str]], list[bytes] | None], ...] = (_plain, _byte_level, _sentence_piece)

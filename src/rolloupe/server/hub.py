@@ -1,0 +1,180 @@
+"""The open event streams of a server, and the messages that each has yet to send.
+
+Background threads report changes to the event loop. A client has no queue of messages but a set of changed runs, so a
+slow client is never behind by more than one message for each run, and that message is the newest state. The hub
+describes a run at most five times a second, and less often if a description takes long.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Protocol, TypeVar
+
+from rolloupe.errors import RolloupeError
+from rolloupe.index import Library, OpenRun
+from rolloupe.server import replies, views, wire
+from rolloupe.state import State
+
+T = TypeVar("T")
+
+PAUSE_S = 0.2
+PAUSE_SHARE = 4
+"""After describing runs for t seconds, the hub pauses for at least this many times t."""
+KEEP_ALIVE_S = 15.0
+RETRY = b"retry: 1000\n"
+"""A browser reconnects a broken stream after this many milliseconds."""
+MAX_CLIENTS = 100
+FEW = 8
+"""A new client gets one message for each of this many runs; with more, it is asked to load the list."""
+
+STATE_S = 1.0
+"""How often the hub checks whether another viewer changed the state, while a client listens."""
+
+RUNS, STATE = "", "\0"
+"""Stand among the ids of changed runs, for "the list of runs" and for the state."""
+
+
+class InThread(Protocol):
+    """Runs blocking work in a thread."""
+
+    def __call__(self, work: Callable[[], T]) -> Awaitable[T]:
+        """Run the work, and wait for its result."""
+        ...
+
+
+class Client:
+    """An open stream, and its pending changes."""
+
+    def __init__(self) -> None:
+        self.changed: dict[str, OpenRun | None] = {}
+        self.woken = asyncio.Event()
+
+    def tell(self, run: OpenRun | None, what: str = RUNS) -> None:
+        """Add a change of a run, or of `what`."""
+        self.changed[run.id if run else what] = run
+        self.woken.set()
+
+    async def take(self, timeout_s: float) -> list[tuple[str, OpenRun | None]]:
+        """Wait for changes, up to the timeout, and take them."""
+        try:
+            await asyncio.wait_for(self.woken.wait(), timeout_s)
+        except TimeoutError:
+            return []
+        self.woken.clear()
+        taken = list(self.changed.items())
+        self.changed.clear()
+        return taken
+
+
+class Hub:
+    """The open streams of a server. Listens to the library while it has clients."""
+
+    def __init__(
+        self, library: Callable[[], Awaitable[Library]], state: Callable[[], Awaitable[State]], in_thread: "InThread"
+    ) -> None:
+        self._library = library
+        self._state = state
+        self._in_thread = in_thread
+        self._clients: set[Client] = set()
+        self._unsubscribe: Callable[[], None] | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._closing = asyncio.Event()
+
+    @property
+    def _closed(self) -> bool:
+        return self._closing.is_set()
+
+    @property
+    def is_full(self) -> bool:
+        """True if the hub accepts no further stream."""
+        return self._closed or len(self._clients) >= MAX_CLIENTS
+
+    async def messages(self) -> AsyncIterator[bytes]:
+        """Yield the messages of one client."""
+        if self.is_full:  # other clients may have connected since the check
+            return
+        client = Client()
+        self._clients.add(client)
+        try:
+            yield RETRY + message(wire.Event(kind="hello"))
+            with contextlib.suppress(RolloupeError):  # the server is stopping
+                await self._listen(client)
+            while not self._closed:
+                changed = await client.take(KEEP_ALIVE_S)
+                if not changed:
+                    yield b": still here\n\n"
+                    continue
+                began = time.monotonic()
+                for what, run in changed:
+                    if not self._closed:  # the last wake-up only ends the loop: a page would query a stopping server
+                        with contextlib.suppress(RolloupeError):  # the server is stopping, and the stream with it
+                            yield await self._described(what, run)
+                await self._pause(max(PAUSE_S, PAUSE_SHARE * (time.monotonic() - began)))
+        finally:
+            self._clients.discard(client)
+            self._leave()
+
+    def state_changed(self) -> None:
+        """Notify every client of a changed state. Call it on the event loop."""
+        for client in self._clients:
+            client.tell(None, STATE)
+
+    def close(self) -> None:
+        """End every stream. Call it on the event loop."""
+        self._closing.set()
+        for client in self._clients:
+            client.tell(None)
+        self._leave()
+
+    async def _listen(self, client: Client) -> None:
+        library = await self._library()
+        if self._unsubscribe is None and not self._closed:
+            self._unsubscribe = library.subscribe(self._from_threads(asyncio.get_running_loop()))
+        for run in library.runs if len(library.runs) <= FEW else [None]:
+            client.tell(run)  # changes between the page's first request and now
+        if self._watching is None and not self._closed:
+            self._watching = asyncio.create_task(self._watch_state())
+
+    async def _watch_state(self) -> None:
+        """Report changes by viewers on other ports, which the file's timestamps reveal."""
+        while not self._closed:
+            with contextlib.suppress(RolloupeError):  # the server stops, or another process locks the file
+                state = await self._state()
+                if await self._in_thread(state.changed_elsewhere):
+                    self.state_changed()
+            await self._pause(STATE_S)
+
+    def _from_threads(self, loop: asyncio.AbstractEventLoop) -> Callable[[str, OpenRun | None], None]:
+        def changed(kind: str, run: OpenRun | None) -> None:
+            with contextlib.suppress(RuntimeError):  # a thread may outlive the loop by a moment
+                loop.call_soon_threadsafe(self._tell, run if kind == "run" else None)
+
+        return changed
+
+    def _leave(self) -> None:
+        if self._unsubscribe is not None and (self._closed or not self._clients):
+            self._unsubscribe()
+            self._unsubscribe = None
+        if self._watching is not None and (self._closed or not self._clients):
+            self._watching.cancel()
+            self._watching = None
+
+    def _tell(self, run: OpenRun | None) -> None:
+        for client in self._clients:
+            client.tell(run)
+
+    async def _pause(self, pause_s: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._closing.wait(), pause_s)
+
+    async def _described(self, what: str, run: OpenRun | None) -> bytes:
+        if run is None:
+            return message(wire.Event(kind="state" if what == STATE else "runs"))
+        item = await self._in_thread(lambda: views.run_item(run))
+        return message(wire.Event(kind="run", run=item))
+
+
+def message(event: wire.Event) -> bytes:
+    """Encode an event for the stream. JSON contains no bare newline, so one `data:` is enough."""
+    return b"data: " + replies.encode(event) + b"\n\n"

@@ -1,0 +1,111 @@
+"""`POST /api/curves`: many curves of many runs in one answer."""
+
+import hashlib
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rolloupe import query
+from rolloupe.errors import BadQuery, NotFound
+from rolloupe.index import OpenRun
+from rolloupe.query import Curve, CurveOptions, CurveQuery
+from rolloupe.server import params, wire
+from rolloupe.server.context import context_of
+from rolloupe.server.params import body_of
+from rolloupe.server.wire import number
+
+MAX_CURVES = 512
+"""Maximum number of curves in one answer, counted for each run separately."""
+
+MAX_POINTS = 20_000
+MAX_TOTAL_POINTS = 1_000_000
+"""Maximum number of points in one answer; as JSON they take about 30 bytes each."""
+
+
+async def curves(request: Request) -> Response:
+    """`POST /api/curves`."""
+    context, asked = context_of(request), await body_of(request, wire.CurvesRequest)
+    library = await context.library()
+    runs = [library.run(run_id) for run_id in params.run_ids(asked.runs)]
+    queries = checked(asked, len(runs))
+    versions = await context.in_thread(lambda: {run.id: version_of(run) for run in runs})
+    digest = hashlib.blake2b(await request.body(), digest_size=16).hexdigest()
+    key = ("curves", digest, *(f"{run} {version}" for run, version in versions.items()))
+
+    def make() -> wire.CurvesReply:
+        found = [answered(run, place, one, asked) for run in runs for place, one in enumerate(queries)]
+        return wire.CurvesReply(versions=versions, curves=found)
+
+    return await context.remembered(request, key, make)
+
+
+def checked(asked: wire.CurvesRequest, runs: int) -> list[CurveQuery]:
+    """Return the requested curves. Raises `BadQuery` if the request itself is invalid for any run."""
+    count = runs * len(asked.curves)
+    if not count:
+        raise BadQuery("name at least one run and one curve")
+    if not query.LEAST_POINTS <= asked.points <= MAX_POINTS:
+        raise BadQuery(f"points is {asked.points}; a curve has {query.LEAST_POINTS} to {MAX_POINTS:,} points")
+    for name, step in (("step_min", asked.step_min), ("step_max", asked.step_max)):
+        if step is not None and not -params.INT64 <= step < params.INT64:
+            raise BadQuery(f"{name} is {step}; steps are integers of 64 bits")
+    if count > MAX_CURVES or count * asked.points > MAX_TOTAL_POINTS:
+        raise BadQuery(
+            f"{count:,} curves of {asked.points:,} points are too many: one answer has at most {MAX_CURVES} curves"
+            f" and {MAX_TOTAL_POINTS:,} points. Ask for fewer at once"
+        )
+    queries = [curve_query(one) for one in asked.curves]
+    for one in queries:
+        query.check_curve(one)
+    return queries
+
+
+def curve_query(asked: wire.CurveRecord) -> CurveQuery:
+    """Convert a requested curve to a query."""
+    options = asked.options or wire.CurveOptionsView()
+    return CurveQuery(
+        kind=asked.kind,
+        name=asked.name,
+        source=asked.source,
+        stat=asked.stat,
+        options=CurveOptions(
+            spread=options.spread,
+            smooth=options.smooth,
+            threshold=options.threshold,
+            k=options.k,
+            reason=options.reason,
+        ),
+    )
+
+
+def version_of(run: OpenRun) -> str:
+    """Return the version of the samples and of the trainer's files, which may grow alone."""
+    trainer = hashlib.blake2b(query.trainer_version(run).encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return f"{run.version} {trainer}"
+
+
+def answered(run: OpenRun, place: int, asked: CurveQuery, request: wire.CurvesRequest) -> wire.CurveData:
+    """Return one curve of a run, or why the run lacks it."""
+    try:
+        found = query.curve(
+            run, asked, most=request.points, step_min=request.step_min, step_max=request.step_max
+        )  # fmt: skip
+    except (BadQuery, NotFound) as error:
+        return wire.CurveData(
+            run=run.id, curve=place, steps=[], values=[], spread=None, smooth=None, points=0, error=str(error)
+        )
+    return curve_data(run.id, place, found)
+
+
+def curve_data(run_id: str, place: int, found: Curve) -> wire.CurveData:
+    """Convert a curve to the browser's record."""
+    return wire.CurveData(
+        run=run_id,
+        curve=place,
+        steps=found.steps.tolist(),
+        values=[number(value) for value in found.values.tolist()],
+        spread=None if found.spread is None else [number(value) for value in found.spread.tolist()],
+        smooth=None if found.smooth is None else [number(value) for value in found.smooth.tolist()],
+        points=found.points,
+        error="",
+    )

@@ -1,0 +1,76 @@
+"""Curves of several runs at once: the request and its answer."""
+
+from msgspec import Struct
+
+from rolloupe.server.wire.numbers import Number
+
+
+class CurveOptionsView(Struct, kw_only=True, forbid_unknown_fields=True):
+    """Options of a curve, each for some kinds."""
+
+    spread: bool = False
+    """For a mean: also return the standard deviation of each point."""
+    smooth: int = 0
+    """Span in steps of a bias-corrected moving average of the values; 0 for none."""
+    threshold: float | None = None
+    """For an evaluation: the value at which an answer counts as correct; null leaves it to the run."""
+    k: int = 1
+    """For an evaluation: the k of pass@k and pass^k."""
+    reason: str = ""
+    """For the share `discarded`: count only this reason."""
+
+
+class CurveRecord(Struct, kw_only=True, forbid_unknown_fields=True):
+    """One curve. `kind` says what `name` names.
+
+    - `sample`: a numeric column or sample metric; `mean`, `std`, `min`, `max` or `count` over trained samples
+    - `token`: a token series; the same statistics over the tokens of a step
+    - `trainer`: a metric that the trainer logged; `value`
+    - `eval`: the metric that grades an evaluation, empty for the one that the run suggests; `score`, `right`,
+      `pass_at`, `pass_all`, `prompts` or `samples`
+    - `share`: `discarded` or a status; `share` of all samples of a step, or their `count`
+    """
+
+    kind: str
+    name: str = ""
+    source: str = ""
+    """The split, `eval` for all evaluations together; empty for the first split. Trainer metrics have none."""
+    stat: str = ""
+    """Empty for the first statistic of the kind."""
+    options: CurveOptionsView | None = None
+
+
+class CurvesRequest(Struct, kw_only=True, forbid_unknown_fields=True):
+    """`POST /api/curves`: several curves, each for every run."""
+
+    runs: list[str]
+    curves: list[CurveRecord]
+    points: int = 2000
+    """The maximum number of points of one curve. A longer curve keeps its extremes and its gaps."""
+    step_min: int | None = None
+    step_max: int | None = None
+
+
+class CurveData(Struct, kw_only=True):
+    """The points of a curve in ascending order of step; `values`, `spread` and `smooth` are as long as `steps`."""
+
+    run: str
+    curve: int
+    """The position of the curve in the request."""
+    steps: list[int]
+    values: list[Number]
+    spread: list[Number] | None
+    """Standard deviations, if the request asks for them and the curve has them."""
+    smooth: list[Number] | None
+    points: int
+    """The number of points; for a long curve, `steps` holds fewer."""
+    error: str
+    """Why this run has no such curve, with the nearest names; empty if it has one."""
+
+
+class CurvesReply(Struct, kw_only=True):
+    """The answer: for each run, in the order of the request, every curve in that order."""
+
+    versions: dict[str, str]
+    """By run; it changes whenever any of the run's curves may have changed."""
+    curves: list[CurveData]

@@ -1,0 +1,146 @@
+"""Derived metrics: what each says, the same for one sample and for many, in time that grows with the text."""
+
+import math
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rolloupe import text
+from rolloupe.derive import METRICS, PREFIX, SampleBatch, SampleView, Value, values_of_batch, values_of_sample
+from rolloupe.derive.blocks import blocks_of
+from rolloupe.model import SampleRow
+
+PIECES = (
+    "<think>", "</think>", "<tool_call>", "</tool_call>", '{"name": "f", "arguments": {}}', "<tool_response>", "THINK]",
+    "</tool_response>", "Error: no", "[THINK]", "[/THINK]", "◁think▷", "◁/think▷", "a b c d ", "你好", "<", "\n", "é",
+    "<answer>", "</answer>", "<|im_end|>", "\ud800", "",
+)  # fmt: skip
+texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=12).map("".join)
+
+
+def row(response: str, prompt: str = "p", **fields: Any) -> SampleRow:
+    return SampleRow(
+        split="train", step=0, group="g", index="0", ordinal=0, start=0, length=1, prompt=prompt, response=response,
+        **fields,
+    )  # fmt: skip
+
+
+def value(name: str, response: str, **fields: Any) -> Value:
+    return values_of_sample(row(response, **fields)).get(name)
+
+
+def call(name: str, arguments: str) -> dict[str, Any]:
+    return {"id": "1", "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def test_each_metric_has_a_name_a_label_and_a_way_to_compute_it() -> None:
+    assert {*METRICS} >= {
+        "characters", "repeated_4grams", "unclosed_think", "think_chars", "tool_calls", "tool_errors", "non_latin",
+        "ends_with_eos",
+    }  # fmt: skip
+    for name, metric in METRICS.items():
+        assert name.replace("_", "").isalnum() and name == name.lower() and metric.label and metric.version >= 1
+        assert metric.of_sample or metric.of_batch or metric.of_siblings
+        assert not metric.reads_turns or metric.of_sample
+    assert PREFIX == "derived."
+
+
+@given(st.lists(texts, max_size=6))
+def test_a_sample_has_the_same_values_alone_as_among_others(responses: list[str]) -> None:
+    rows = [row(text.clean(one)) for one in responses]
+    together = values_of_batch(SampleBatch(rows), METRICS.values())
+    for number, own in enumerate(rows):
+        for name, (alone,) in values_of_batch(SampleBatch([own]), METRICS.values()).items():
+            among = together[name][number]
+            assert among == alone or (math.isnan(float(among or 0)) and math.isnan(float(alone or 0)))
+
+
+@given(texts)
+def test_blocks_are_those_of_the_transcript(response: str) -> None:
+    response = text.clean(response)
+    kinds = ("think", "tool_call", "tool_result", "answer")
+    parts = [(p.kind, p.text.strip("\n"), p.closed) for p in text.parts(response) if p.kind in kinds]
+    assert [(one.kind, one.inner.strip("\n"), one.closed) for one in blocks_of(response)] == parts
+
+
+@given(texts)
+def test_metrics_of_blocks_say_the_same_of_text_and_of_turns(response: str) -> None:
+    response = text.clean(response)
+    sample = SampleView(row(response, messages=[{"role": "assistant", "content": response}]))
+    values = values_of_sample(row(response))
+    for name in ("think_chars", "unclosed_think", "tool_calls"):
+        of_sample = METRICS[name].of_sample
+        assert of_sample is not None and of_sample(sample) == values[name]
+
+
+@pytest.mark.parametrize(
+    ("response", "share"),
+    [
+        ("one two three", None),
+        ("one two three four", 0.0),
+        ("a b c d " * 3, 5 / 9),
+        ("ha " * 2000, pytest.approx(1, abs=4e-3)),
+        (" ".join(map(str, range(300))), 0.0),
+        ("春眠不觉晓处处闻啼鸟", 0.0),
+        ("哈" * 40, 36 / 37),
+    ],
+)
+def test_repeated_4grams(response: str, share: float | None) -> None:
+    assert value("repeated_4grams", response) == share
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=40))
+def test_repeated_4grams_are_counted_exactly(words: list[str]) -> None:
+    grams = [tuple(words[n : n + 4]) for n in range(len(words) - 3)]
+    expected = 1 - len({*grams}) / len(grams) if grams else None
+    assert value("repeated_4grams", " ".join(words)) == (None if expected is None else pytest.approx(expected))
+
+
+def test_thoughts() -> None:
+    assert (value("think_chars", "<think>\nabc\n</think>x"), value("unclosed_think", "<think>abc</think>")) == (3, 0)
+    assert (value("think_chars", "<think>日本"), value("unclosed_think", "a <think>abc")) == (2, 1)
+    assert value("think_chars", "it goes on</think> so 4") == 10
+    messages = [{"role": "assistant", "reasoning_content": "hmm!", "content": "4"}]
+    assert value("think_chars", "hmm! 4", messages=messages) == 4
+
+
+def test_tools() -> None:
+    good, bad = '<tool_call>{"name": "f", "arguments": {}}</tool_call>', "<tool_call>f(</tool_call>"
+    result = "<tool_response>\nTraceback (most recent call last)\n</tool_response>"
+    assert (value("tool_calls", good + bad), value("tool_errors", good + bad)) == (2, 1)
+    assert (value("tool_calls", good + result), value("tool_errors", good + result)) == (1, 1)
+    messages = [
+        {"role": "assistant", "content": "", "tool_calls": [call("f", "{}"), call("g", "{}")]},
+        {"role": "tool", "content": "ZeroDivisionError: division by zero", "tool_call_id": "1"},
+        {"role": "tool", "content": "4", "tool_call_id": "1"},
+        {"role": "tool", "content": "?", "is_error": True, "tool_call_id": "1"},
+    ]
+    assert value("tool_calls", "f {}", messages=messages) == 2
+    assert value("tool_errors", "f {}", messages=messages) == 2
+
+
+def test_letters_and_ends() -> None:
+    assert [value("non_latin", one) for one in ("abc 1", "", "é ß", "日本ab", "да", "😀")] == [0, 0, 0, 0.5, 1, 0]
+    assert value("characters", "日本\U0001f600") == 3
+    assert [value("ends_with_eos", one) for one in ("x<|im_end|>\n", "x</s>", "x")] == [1, 1, None]
+    assert value("ends_with_eos", "x", status="truncated") == 0
+
+
+@pytest.mark.parametrize("piece", ["<", "<think>", "[THINK]", "a ", "<tool_call>", "</think>", "日", "◁think▷"])
+def test_degenerate_texts_take_time_that_grows_with_them(piece: str) -> None:
+    def seconds(size: int) -> float:
+        own = row(piece * (size // len(piece)))
+        began = time.process_time()
+        values_of_sample(own)
+        return time.process_time() - began
+
+    seconds(1000)
+    short, long = (min(seconds(size) for _ in range(2)) for size in (100_000, 800_000))
+    assert long < 40 * max(short, 0.002)
+
+
+def test_a_value_that_is_not_a_number_is_none() -> None:
+    assert not any(isinstance(one, float) and math.isnan(one) for one in values_of_sample(row("")).values())

@@ -1,0 +1,213 @@
+"""Processes that begin with everything imported: forked from one that imports it once a test run.
+
+To start Python, and to import DuckDB, Arrow and the server, takes a second of processor time; hundreds of tests start
+a viewer, and each viewer its indexers. What is started here behaves as any process does: it has pipes of its own, an
+environment, a parent that waits for it, and it takes signals.
+"""
+
+import atexit
+import contextlib
+import importlib
+import io
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import IO, Any
+
+from rolloupe.index.execution import processes
+
+ADDRESS = "ROLLOUPE_TESTS_FORKS"
+"""The variable that says where the process listens that forks."""
+
+FRESH = "ROLLOUPE_TESTS_FRESH"
+"""The variable that has processes begin from nothing: what is imported is not the same there."""
+
+IMPORTED = (
+    "rolloupe.server.process.serve", "rolloupe.server.app", "rolloupe.server.process.uvicorn_server",
+    "rolloupe.index.execution.processes", "rolloupe.query", "rolloupe.api", "rolloupe.cli",
+    "uvicorn.protocols.http.h11_impl",
+)  # fmt: skip
+
+_ANSWER_BYTES = 64
+
+
+class Fork:
+    """A process that calls a function of a module, with what `subprocess.Popen` has of one."""
+
+    def __init__(self, function: str, *args: str, errors: bool = True) -> None:
+        self._written = b"", b""
+        self.stderr: IO[bytes] | None
+        self.stdin, stdin = _pipe(to_child=True)
+        self.stdout, stdout = _pipe(to_child=False)
+        self.stderr, stderr = _pipe(to_child=False) if errors else (None, os.open(os.devnull, os.O_WRONLY))
+        request = {"function": function, "args": args, "environ": dict(os.environ), "folder": os.getcwd()}
+        self._line = socket.socket(socket.AF_UNIX)
+        self._line.connect(os.environ[ADDRESS])
+        with tempfile.TemporaryFile() as file:  # too long for one message, where the environment is
+            file.write(json.dumps(request).encode())
+            file.seek(0)
+            socket.send_fds(self._line, [b"\n"], [stdin, stdout, stderr, file.fileno()])
+            self.pid = int(self._line.recv(_ANSWER_BYTES))
+        for number in (stdin, stdout, stderr):
+            os.close(number)
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Its exit code, None while it runs; less than 0 is a signal."""
+        with contextlib.suppress(TimeoutError, BlockingIOError):
+            self.wait(0)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end. Raises `TimeoutError`."""
+        if self.returncode is None:
+            self._line.settimeout(timeout)
+            self.returncode = int(self._line.recv(_ANSWER_BYTES) or -signal.SIGKILL)
+            self._line.close()
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless it has ended."""
+        if self.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.send_signal(signal.SIGKILL)
+
+    def communicate(self, timeout: float | None = None) -> tuple[bytes, bytes]:
+        """Wait for its end: what it wrote. Both together must fit into a pipe."""
+        self.wait(timeout)
+        if not self.stdout.closed:
+            with self.stdin, self.stdout, self.stderr or contextlib.nullcontext():
+                self._written = self.stdout.read(), self.stderr.read() if self.stderr else b""
+        return self._written
+
+
+def _pipe(*, to_child: bool) -> tuple[IO[bytes], int]:
+    reading, writing = os.pipe()
+    return (open(writing, "wb", buffering=0), reading) if to_child else (open(reading, "rb"), writing)
+
+
+def index_worker() -> Fork:
+    """A process that indexes: what `rolloupe.index.execution.processes` starts, sooner."""
+    return Fork("tests.forks:_index", *sys.path, errors=False)
+
+
+def _index(*path: str) -> None:
+    sys.path[:] = path  # packages with formats may lie there
+    os.nice(processes.NICENESS)
+    processes.main()
+
+
+def patch_workers() -> None:
+    """Have this process take its indexers from here."""
+    processes._started = index_worker  # type: ignore[assignment]
+
+
+def process(function: str, *args: str) -> "Fork | subprocess.Popen[bytes]":
+    """A process that calls a function of a module, whose warnings are errors."""
+    if FRESH not in os.environ:
+        return Fork(function, *args)
+    module, name = function.split(":")
+    code = f"import sys; from {module} import {name}; {name}(*sys.argv[1:])"
+    line = [sys.executable, "-W", "error", "-c", code, *args]
+    return subprocess.Popen(
+        line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PYTHONUNBUFFERED": "1"}
+    )
+
+
+def begin() -> None:
+    """Start the process that forks, and say where in the environment; it ends with this one."""
+    if ADDRESS in os.environ:
+        return
+    address = str(Path(tempfile.mkdtemp(prefix="rolloupe-forks-")) / "socket")
+    line = [sys.executable, "-W", "error", "-m", "tests.forks", address]
+    root = Path(__file__).parents[1]
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])}
+    process = subprocess.Popen(line, stdin=subprocess.PIPE, cwd=root, env=environ)
+    atexit.register(process.kill)
+    os.environ[ADDRESS] = address
+    while not os.path.exists(address):
+        assert process.poll() is None, "tests/forks.py did not start"
+        time.sleep(0.01)
+
+
+def _listen(address: str) -> None:
+    """Fork a process for each that connects."""
+    for name in IMPORTED:
+        importlib.import_module(name)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those in the middle
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(f"{address}.new")
+    listener.listen(64)
+    os.rename(f"{address}.new", address)
+    while True:
+        line, _ = listener.accept()
+        if os.fork() == 0:
+            listener.close()
+            _between(line)
+        line.close()
+
+
+def _between(line: socket.socket) -> None:
+    """Fork the process that was asked for, and tell when it has ended."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    _, numbers, _, _ = socket.recv_fds(line, 1, 4)
+    with open(numbers.pop(), "rb") as file:
+        request = json.loads(file.read())
+    pid = os.fork()
+    if pid == 0:
+        line.close()
+        _run(request, numbers)
+    for number in numbers:
+        os.close(number)
+    with contextlib.suppress(OSError):
+        line.send(str(pid).encode())
+    _, status = os.waitpid(pid, 0)
+    with contextlib.suppress(OSError):
+        line.send(str(os.waitstatus_to_exitcode(status)).encode())
+    os._exit(0)
+
+
+def _run(request: dict[str, Any], numbers: list[int]) -> None:
+    """Be that process."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for place, number in enumerate(numbers):
+        os.dup2(number, place)
+        os.close(number)
+    sys.stdin, sys.stderr = open(0, closefd=False), open(2, "w", closefd=False)  # noqa: SIM115
+    sys.stdout = io.TextIOWrapper(open(1, "wb", buffering=0, closefd=False), write_through=True)  # noqa: SIM115
+    os.environ.clear()
+    os.environ.update(request["environ"])
+    os.chdir(request["folder"])
+    warnings.simplefilter("error")
+    module, name = request["function"].split(":")
+    code = 1
+    try:
+        getattr(importlib.import_module(module), name)(*request["args"])
+        code = 0
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
+    except KeyboardInterrupt:
+        code = -signal.SIGINT
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    _listen(sys.argv[1])

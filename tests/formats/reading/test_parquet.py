@@ -1,0 +1,188 @@
+"""Formats of Parquet files: row groups on the index's grid, values of every type, and damage."""
+
+import datetime as dt
+import decimal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import rolloupe
+from rolloupe.errors import SourceChanged
+from rolloupe.formats import by_name
+from rolloupe.formats.reading.tables import parquet
+from rolloupe.formats.reading.tables.rows import python_rows
+from rolloupe.formats.testing import FormatContract
+from rolloupe.index.segments.segment import GRID_BYTES, read_meta
+from rolloupe.model import Problem, SampleRow
+from tests.formats.packages import install, on_path
+from tests.formats.support import items, load, only_run, rows
+
+MODULE = """
+from rolloupe.formats.reading import fields
+from rolloupe.formats.reading.records import References, Unusable, step_of
+from rolloupe.formats.reading.tables.parquet import ParquetFormat
+from rolloupe.model import SampleRow
+
+class Plank(ParquetFormat):
+    name = "plank"
+    title = "Plank"
+    placed = frozenset({"ask", "reply", "score", "step"})
+
+    def fits(self, record):
+        return {"ask", "reply", "score"} <= record.keys()
+
+    def row(self, source, record, start, length):
+        if record.get("reply") is None:
+            raise Unusable("a row without a reply is no sample")
+        return SampleRow(
+            split="train", step=step_of(record.get("step")) or 0, group=fields.digest(fields.joined(record.get("ask"))),
+            index=f"{source.name}:{start}", ordinal=start, start=start, length=length,
+            reward=fields.number(record.get("score")), prompt=fields.joined(record.get("ask")),
+            response=fields.joined(record.get("reply")),
+        )
+
+    def references(self, record):
+        return References(fields.as_text(record.get("truth")), [])
+"""
+
+
+def table(count: int, step: int = 0) -> pa.Table:
+    """Rows of the format, prompts as messages, with a list of numbers and values that JSON lacks."""
+    return pa.table({
+        "ask": [[{"role": "user", "content": f"question {n // 4}"}] for n in range(count)],
+        "reply": [f"reply {step}-{n}" for n in range(count)],
+        "score": [n / count for n in range(count)],
+        "step": [step] * count,
+        "truth": ["4"] * count,
+        "ids": [list(range(n % 7)) for n in range(count)],
+        "when": [dt.datetime(2026, 1, 1, tzinfo=dt.UTC)] * count,
+    })  # fmt: skip
+
+
+@pytest.fixture(autouse=True, scope="module")
+def plank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The format, installed for this process; returns a folder with a run of it."""
+    site = install(tmp_path_factory.mktemp("site"), "plank", {"plank": "plank_format:Plank"}, {"plank_format": MODULE})
+    run = tmp_path_factory.mktemp("example") / "run"
+    run.mkdir()
+    for step in range(2):
+        pq.write_table(table(50, step), run / f"{step}.parquet", row_group_size=8)
+    TestPlank.example = run
+    with on_path(site):
+        yield run
+
+
+class TestPlank(FormatContract):
+    format = "plank"
+
+
+def test_a_row_has_the_place_of_its_group_and_its_number_in_there(plank: Path) -> None:
+    found = [row for row in rows(only_run(plank)) if row.step == 1]
+    assert [row.part for row in found[:10]] == ["0", "1", "2", "3", "4", "5", "6", "7", "0", "1"]
+    assert len({(row.start, row.length) for row in found}) == 7
+    assert [row.index for row in found] == [f"1.parquet:{n}" for n in range(50)]
+
+
+def test_what_json_lacks_is_shown_as_text(plank: Path) -> None:
+    run = only_run(plank)
+    reader = by_name("plank")
+    (source, *_) = reader.sources(run)
+    sample = load(reader, run, source, rows(run)[5])
+    assert sample.extra["ids"] == [0, 1, 2, 3, 4] and sample.extra["when"].startswith("2026-01-01")
+    assert sample.label == "4" and sample.prompt_text == "question 1"
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "expected"),
+    [
+        ([b"\xff\x00a", None], pa.binary(), ["\ufffd\x00a", None]),
+        ([decimal.Decimal("1.5")], pa.decimal128(5, 2), [1.5]),
+        ([[("a", 1)]], pa.map_(pa.string(), pa.int64()), [{"a": 1}]),
+        ([{"a": [b"x"]}], pa.struct([("a", pa.list_(pa.binary()))]), [{"a": ["x"]}]),
+        ([dt.date(2026, 1, 2)], pa.date32(), ["2026-01-02"]),
+        ([float("nan"), 1], pa.float32(), [pytest.approx(float("nan"), nan_ok=True), 1.0]),
+    ],
+)
+def test_values_of_every_type_become_those_of_json(values: list[Any], kind: pa.DataType, expected: list[Any]) -> None:
+    batch = pa.record_batch({"x": pa.array(values, kind)})
+    assert [record["x"] for record in python_rows(batch, lambda _: False)] == expected
+
+
+def test_text_that_is_no_utf_8_costs_nothing_else() -> None:
+    bad = pa.array([b"ok", b"\xff!"], pa.binary()).view(pa.string())
+    batch = pa.record_batch({"x": bad, "y": pa.array([1, 2])})
+    assert list(python_rows(batch, lambda _: False)) == [{"x": "ok", "y": 1}, {"x": "\ufffd!", "y": 2}]
+
+
+def test_lists_of_numbers_are_arrays_where_a_format_says_so() -> None:
+    batch = pa.record_batch({"x": pa.array([[1, None], None, []], pa.list_(pa.int64()))})
+    found = [record["x"] for record in python_rows(batch, lambda _: True)]
+    assert repr([None if one is None else one.tolist() for one in found]) == "[[1.0, nan], None, []]"
+
+
+def test_the_index_has_a_part_for_the_row_groups_that_begin_in_it(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    long = pa.array([f"reply {n} {'x' * 100_000}" for n in range(400)])
+    some = table(400).set_column(1, "reply", long)
+    pq.write_table(some, tmp_path / "run/0.parquet", row_group_size=10, compression="none", use_dictionary=False)
+    assert 2 * GRID_BYTES < (tmp_path / "run/0.parquet").stat().st_size < 3 * GRID_BYTES
+    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
+        (run,) = runs
+        assert [(step.step, step.samples) for step in run.steps()] == [(0, 400)]
+        (item,) = run.samples(where="reward > 0.997")
+        assert item.key.index == "0.parquet:399"
+        assert run.sample(item.key).response_text.startswith("reply 399 x")
+        assert run.problems() == []
+    parts = [meta for path in (tmp_path / "index").rglob("*.meta") if (meta := read_meta(path)) is not None]
+    assert len(parts) == 3 and sum(meta.rows for meta in parts) == 400 and all(meta.rows for meta in parts)
+
+
+def test_a_file_without_its_end_waits_for_it(tmp_path: Path) -> None:
+    path = tmp_path / "run/0.parquet"
+    path.parent.mkdir()
+    pq.write_table(table(64), path, row_group_size=8)
+    held = path.read_bytes()
+    run = only_run(path.parent)
+    path.write_bytes(held[: len(held) // 2])
+    (problem,) = items(run)
+    assert isinstance(problem, Problem) and problem.transient and "no end of a Parquet file" in problem.reason
+    path.write_bytes(held)
+    assert len(rows(run)) == 64
+
+
+def test_a_row_that_is_no_sample_is_a_problem_with_its_number(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    some = table(20).set_column(1, "reply", pa.array(["x"] * 12 + [None] + ["x"] * 7))
+    pq.write_table(some, tmp_path / "run/0.parquet", row_group_size=8)
+    found = items(only_run(tmp_path / "run"))
+    (problem,) = [item for item in found if isinstance(item, Problem)]
+    assert problem.reason == "row 12: a row without a reply is no sample" and not problem.transient
+    assert sum(isinstance(item, SampleRow) for item in found) == 19
+
+
+def test_a_file_with_more_rows_than_bytes_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "run").mkdir()
+    count = 100_000
+    some = pa.table({name: pa.array(["x"] * count).dictionary_encode() for name in ("ask", "reply", "score")})
+    pq.write_table(some, tmp_path / "run/0.parquet")
+    run = only_run(tmp_path / "run", format="plank")
+    (problem,) = items(run)
+    assert isinstance(problem, Problem) and "more rows than the file has bytes" in problem.reason
+    monkeypatch.setattr(parquet, "FREE_ROWS", count)
+    parquet._groups.cache_clear()
+    assert len(rows(run)) == count
+
+
+def test_a_locator_of_another_file_is_refused(plank: Path, tmp_path: Path) -> None:
+    pq.write_table(table(10), tmp_path / "0.parquet")
+    run = only_run(tmp_path)
+    reader = by_name("plank")
+    (source,) = reader.sources(run)
+    row = rows(run)[9]
+    pq.write_table(table(9), tmp_path / "0.parquet")
+    with pytest.raises(SourceChanged, match="no longer holds"):
+        load(reader, run, source, row)

@@ -1,0 +1,101 @@
+"""Token series in the index: moments and the most extreme tokens of a step, wherever its samples lie."""
+
+import math
+from itertools import pairwise
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rolloupe.index.segments.extreme_tokens import KEPT, Extreme, most_extreme
+from rolloupe.index.segments.index_row import entry_of
+from rolloupe.index.segments.step_stats import MAX_SERIES, Sketch, sketches_of
+from rolloupe.index.snapshot import Piece, extreme_tokens, snapshot_of
+from rolloupe.model import SampleRow, SeriesFacts
+
+values = st.floats(-1e6, 1e6) | st.sampled_from([0.0, 1.0])
+tokens = st.tuples(st.integers(1, 50), st.integers(0, 90), st.integers(0, 90))
+samples = st.lists(
+    st.tuples(st.sampled_from([1, 2]), st.dictionaries(st.sampled_from("abc"), st.tuples(values, values, tokens))),
+    max_size=60,
+)
+
+
+def row(step: int, start: int, series: dict[str, SeriesFacts]) -> SampleRow:
+    place = {"start": start, "part": str(start % 3 or ""), "length": 1, "ordinal": 0}
+    return SampleRow(split="train", step=step, group="g", index=str(start), series=series, **place)  # type: ignore[arg-type]
+
+
+def facts(low: float, high: float, seen: tuple[int, int, int]) -> SeriesFacts:
+    low, high = min(low, high), max(low, high)
+    count, min_at, max_at = seen
+    mean = (low + high) / 2
+    return SeriesFacts(count, mean * count, (high - low) ** 2 / 2, low, min_at, high, max_at)
+
+
+def piece(source: str, rows: list[SampleRow]) -> Piece:
+    """A piece as it comes back from disk."""
+    sketches = sketches_of([entry_of(one) for one in rows])
+    return Piece(
+        source,
+        None,
+        None,
+        msgspec.msgpack.decode(msgspec.msgpack.encode(sketches), type=list[Sketch]),
+        (),
+        (),
+        False,
+        0,
+    )
+
+
+@given(samples, st.lists(st.integers(0, 60), max_size=5))
+def test_pieces_together_say_what_one_piece_says(drawn: list, cuts: list[int]) -> None:  # type: ignore[type-arg]
+    rows = [row(step, n, {name: facts(*one) for name, one in found.items()}) for n, (step, found) in enumerate(drawn)]
+    edges = [0, *sorted(cuts), len(rows)]
+    parts = [piece("f", rows[a:b]) for a, b in pairwise(edges)]
+    apart = snapshot_of("", (), parts, (), 0, duplicates=False)
+    whole = snapshot_of("", (), [piece("f", rows)], (), 0, duplicates=False)
+    assert apart.steps.keys() == whole.steps.keys()
+    for key, sketch in whole.steps.items():
+        other = apart.steps[key].series
+        assert sketch.series.keys() == other.keys()
+        for name, one in sketch.series.items():
+            a, b = one.moments, other[name].moments
+            assert (a.count, a.min, a.max) == (b.count, b.min, b.max)
+            assert a.mean == pytest.approx(b.mean, rel=1e-9, abs=1e-3)
+            assert a.std == pytest.approx(b.std, rel=1e-6, abs=1e-3)
+            assert extreme_tokens(apart, key, name) == extreme_tokens(whole, key, name)
+
+
+@given(samples)
+def test_the_extremes_are_the_lowest_and_highest_tokens_of_samples(drawn: list) -> None:  # type: ignore[type-arg]
+    rows = [row(1, n, {name: facts(*one) for name, one in found.items()}) for n, (_, found) in enumerate(drawn)]
+    snapshot = snapshot_of("", (), [piece("f", rows)], (), 0, duplicates=False)
+    for name in {name for one in rows for name in one.series}:
+        low, high = extreme_tokens(snapshot, ("train", 1), name)
+        held = [(one, one.series[name]) for one in rows if name in one.series]
+        assert [one.value for one in low] == sorted(each.min for _, each in held)[:KEPT]
+        assert [one.value for one in high] == sorted((each.max for _, each in held), reverse=True)[:KEPT]
+        for one in low:
+            its = rows[one.start].series[name]
+            assert (its.min, its.min_at, rows[one.start].part) == (one.value, one.token, one.part)
+
+
+def test_of_equal_values_the_first_in_the_files_counts() -> None:
+    some = [Extreme(1.0, 0, start, "", source) for source in ("b", "a") for start in (2, 1)]
+    for highest in (False, True):
+        assert [one[2:5:2] for one in most_extreme(some, highest=highest)] == [(1, "a"), (2, "a"), (1, "b"), (2, "b")]
+
+
+def test_a_segment_holds_so_many_series_and_no_more() -> None:
+    one = facts(0.0, 1.0, (1, 0, 0))
+    (sketch,) = sketches_of([entry_of(row(1, 0, {f"s{n}": one for n in range(MAX_SERIES + 9)}))])
+    assert list(sketch.series) == [f"s{n}" for n in range(MAX_SERIES)]
+
+
+def test_infinite_sums_do_no_harm(tmp_path: Path) -> None:
+    one = SeriesFacts(2, math.inf, math.inf, 1.0, 0, 1e308, 1)
+    snapshot = snapshot_of("", (), [piece("f", [row(1, n, {"a": one})]) for n in range(2)], (), 0, duplicates=False)
+    assert snapshot.steps["train", 1].series["a"].moments.max == 1e308

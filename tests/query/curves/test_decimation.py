@@ -1,0 +1,55 @@
+"""Fewer points: whatever the values are, the extremes and the gaps of every stretch survive."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rolloupe.query.curves.decimation import LEAST_POINTS, places
+from rolloupe.query.curves.moving_average import smoothed
+
+numbers = st.floats(allow_nan=True, allow_infinity=True, width=32)
+
+
+@given(st.lists(numbers, max_size=300), st.integers(LEAST_POINTS, 80))
+def test_the_bound_holds_and_what_stands_out_survives(values: list[float], most: int) -> None:
+    array = np.array(values, dtype=np.float64)
+    kept = places(array, most)
+    assert len(kept) <= most and list(kept) == sorted(set(kept.tolist()))
+    if len(array) <= most:
+        assert list(kept) == list(range(len(array)))
+        return
+    assert kept[0] == 0 and kept[-1] == len(array) - 1
+    there = array[~np.isnan(array)]
+    if len(there):
+        assert {there.min(), there.max()} <= set(array[kept].tolist())
+    assert np.isnan(array[kept]).any() == np.isnan(array).any()
+
+
+def test_the_extremes_of_every_bucket_survive() -> None:
+    random = np.random.default_rng(7)
+    values = random.normal(size=100_000)
+    values[[31_415, 92_653]] = [1e9, -1e9]
+    values[58_979:59_100] = math.nan
+    kept = places(values, 302)
+    assert len(kept) <= 302
+    size = -(-len(values) // 100)  # three places of each bucket, the first, and the last
+    for start in range(0, len(values), size):
+        bucket = values[start : start + size]
+        inside = values[kept[(kept >= start) & (kept < start + size)]]
+        assert np.nanmin(inside) == np.nanmin(bucket) and np.nanmax(inside) == np.nanmax(bucket)
+        assert np.isnan(inside).any() == np.isnan(bucket).any()
+
+
+def test_a_moving_average_is_corrected_for_its_start() -> None:
+    steps = np.array([0, 1, 2, 5, 6])
+    constant = smoothed(steps, np.full(5, 3.0), 10)
+    assert constant == pytest.approx([3.0] * 5)
+    values = np.array([1.0, math.nan, 3.0, math.inf, 2.0])
+    keep, result = 1 - 2 / 11, smoothed(steps, values, 10)
+    third = (3 + keep**2) / (1 + keep**2)
+    last = (2 + keep**4 * 3 + keep**6) / (1 + keep**4 + keep**6)
+    assert result[[0, 2, 4]] == pytest.approx([1.0, third, last])
+    assert np.isnan(result[[1, 3]]).all()

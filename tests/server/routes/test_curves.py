@@ -1,0 +1,118 @@
+"""`POST /api/curves`: the same numbers as the queries, bounds, and what hostile bodies get."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rolloupe.server.app import App
+from tests.server.support import BEARER, WRITE, Answer, ask, get, opened, relax_run, served
+
+
+def post(app: App, body: Any) -> Answer:
+    """Ask for curves."""
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return ask(app, "POST", "/api/curves", BEARER | WRITE, data)
+
+
+def run_id(app: App) -> str:
+    (run,) = get(app, "/api/runs").json["runs"]
+    name: str = run["id"]
+    return name
+
+
+def curve(kind: str, name: str, **more: Any) -> dict[str, Any]:
+    return {"kind": kind, "name": name, "source": "train", **more}
+
+
+def test_many_curves_in_one_answer(app: App) -> None:
+    asked = [
+        curve("sample", "reward", options={"spread": True}),
+        curve("sample", "rewrad"),
+        curve("share", "completed"),
+    ]
+    reply = post(app, {"runs": [run_id(app)], "curves": asked}).json
+    reward, unknown, share = reply["curves"]
+    assert [one["curve"] for one in reply["curves"]] == [0, 1, 2]
+    assert (reward["steps"], reward["values"], reward["spread"], reward["points"]) == (
+        [0, 1, 2],
+        [0.5] * 3,
+        [0.5] * 3,
+        3,
+    )
+    assert reward["error"] == "" and "did you mean 'reward'" in unknown["error"] and unknown["steps"] == []
+    assert share["values"] == [1.0] * 3 and share["smooth"] is None
+    assert list(reply["versions"]) == [run_id(app)]
+
+
+def test_several_runs_and_numbers_that_json_cannot_carry(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        folder = tmp_path / "runs" / name
+        folder.mkdir(parents=True)
+        rows = [{"step": 0, "loss": 1.0}, {"step": 1, "loss": float("nan")}, {"step": 2, "loss": float("inf")}]
+        (folder / "metrics.jsonl").write_text(
+            "".join(json.dumps(one) + "\n" for one in rows[: 3 if name == "a" else 1])
+        )
+        (folder / "config.json").write_text("{}")
+        relax_run(folder / "samples", steps=1)
+    with opened(tmp_path / "runs", tmp_path / "index") as library:
+        app = served(library)
+        runs = [run.id for run in library.runs if run.info.format.startswith("tinker")]
+        assert len(runs) == 2
+        asked = {"runs": runs, "curves": [{"kind": "trainer", "name": "loss"}], "points": 5}
+        first, second = post(app, asked).json["curves"]
+        assert (first["run"], first["values"]) == (runs[0], [1.0, "NaN", "Infinity"])
+        assert (second["run"], second["values"]) == (runs[1], [1.0])
+        versions = post(app, asked).json["versions"]
+        with (tmp_path / "runs/b/metrics.jsonl").open("a") as file:
+            file.write('{"step": 7, "loss": 4.0}\n')
+        again = post(app, asked).json
+        assert again["curves"][1]["steps"] == [0, 7]
+        assert (again["versions"][runs[0]], again["versions"][runs[1]] != versions[runs[1]]) == (
+            versions[runs[0]],
+            True,
+        )
+
+
+ONE = [{"kind": "sample", "name": "reward"}]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"curves": []}, "at least one run and one curve"),
+        ({"runs": []}, "at least one run and one curve"),
+        ({"curves": ONE * 513}, "too many"),
+        ({"points": 20_001}, "points is 20001"),
+        ({"points": 4}, "points is 4"),
+        ({"points": -1}, "points is -1"),
+        ({"points": 10**30}, "points is 1000"),
+        ({"points": 20_000, "curves": ONE * 100}, "too many"),
+        ({"curves": [{"kind": "nothing", "name": "reward"}]}, "no kind of curve 'nothing'"),
+        ({"curves": [{"kind": "sample", "name": "reward", "stat": "median"}]}, "no statistic 'median'"),
+        ({"curves": [{"kind": "sample", "name": 7}]}, "`$.curves[0].name`"),
+        ({"curves": [{"kind": "sample", "colour": "red"}]}, "colour"),
+        ({"curves": [{"kind": "sample", "options": {"smooth": -3}}]}, "smooth is -3"),
+        ({"curves": [{"kind": "eval", "options": {"k": 0}}]}, "k is 0"),
+        ({"curves": [{"kind": "eval", "options": {"threshold": 1e999}}]}, "the body is not a CurvesRequest"),
+        ({"step_min": "one"}, "step_min"),
+        ({"step_max": 10**30}, "step_max is 1000"),
+    ],
+)
+def test_what_cannot_be_answered_says_why(app: App, change: dict[str, Any], message: str) -> None:
+    body = json.dumps({"runs": [run_id(app)], "curves": ONE} | change).replace("Infinity", "1e999").encode()
+    reply = post(app, body)
+    assert reply.status == 400 and message in reply.json["error"], reply.body
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"{", b"\xff\xfe", b"[" * 100_000, b'{"runs": 1}', b'"' + b"x" * 1000])
+def test_a_body_that_is_none(app: App, body: bytes) -> None:
+    assert post(app, body).status == 400
+
+
+def test_a_run_that_is_not_there_and_a_request_that_a_page_could_forge(app: App) -> None:
+    assert post(app, {"runs": ["nowhere"], "curves": ONE}).status == 404
+    body = json.dumps({"runs": [run_id(app)], "curves": ONE}).encode()
+    assert ask(app, "POST", "/api/curves", {"content-type": "text/plain", "cookie": "x"}, body).status in (401, 403)
+    assert ask(app, "POST", "/api/curves", BEARER | WRITE, b" " * 300_000).status == 413

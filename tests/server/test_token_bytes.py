@@ -1,0 +1,182 @@
+"""A page of tokens in bytes: the golden file that the browser's decoder is tested on, and what a route answers."""
+
+import json
+import math
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from rolloupe.index import Library
+from rolloupe.query import TokenPage, TokenSpans
+from rolloupe.record import Recorder
+from rolloupe.server import token_bytes
+from rolloupe.server.app import App
+from tests.server.support import Answer, get, lines, opened, row, run_path, served
+
+GOLDEN = Path(__file__).parents[1] / "data/wire/tokens.bin"
+LONG = 131_072
+
+
+class Decoded(NamedTuple):
+    """The header of an answer, and its arrays by kind and name."""
+
+    header: dict[str, Any]
+    arrays: dict[tuple[str, str], NDArray[Any]]
+
+
+def decoded(body: bytes) -> Decoded:
+    """Read an answer as docs/tokens-wire.md describes it."""
+    assert body[:8] == b"RLTK\x01\0\0\0"
+    end = 16 + int.from_bytes(body[8:16], "little")
+    header = json.loads(body[16:end])
+    arrays, last = {}, 0
+    for one in header["arrays"]:
+        assert (end + one["offset"]) % 8 == 0 and one["offset"] == last
+        values = np.frombuffer(body, f"<{one['dtype']}", one["length"], end + one["offset"])
+        arrays[one["kind"], one["name"]] = values
+        last = -(-(one["offset"] + values.nbytes) // 8) * 8
+    assert len(body) == end + last
+    return Decoded(header, arrays)
+
+
+def ints(*values: int) -> NDArray[np.int32]:
+    return np.array(values, dtype=np.int32)
+
+
+def golden_page() -> TokenPage:
+    """A page with every kind of array, and values that are easily lost."""
+    return TokenPage(
+        total=9,
+        start=2,
+        stop=7,
+        ids=np.array([12, -1, 2**31 - 1, 0, 7]),
+        strings=["", "Ġab", "é", "\U0001f600", "\n"],
+        spans=TokenSpans(ints(0, 1, 1, 1, 1), ints(-1, 0, 0, 1, 1), ints(-1, 0, 3, 0, 2), ints(-1, 3, 4, 2, 5)),
+        series={
+            "logprobs": np.array([math.nan, -0.1, -math.inf, 1e300, -0.0]),
+            "série \U0001f600": np.array([1.0, 2.0, 3.0, 4.0, 5.0]),
+        },
+    )
+
+
+def test_the_golden_file_is_what_is_packed_now() -> None:
+    """With ROLLOUPE_WRITE_GOLDEN=1 the file is written; the browser's decoder is tested on it."""
+    packed = token_bytes.encoded("train/3/g/0", golden_page())
+    if os.environ.get("ROLLOUPE_WRITE_GOLDEN"):
+        GOLDEN.parent.mkdir(exist_ok=True)
+        GOLDEN.write_bytes(packed)
+    assert GOLDEN.read_bytes() == packed
+    found = decoded(packed)
+    np.testing.assert_array_equal(found.arrays["series", "logprobs"], golden_page().series["logprobs"])
+    assert found.header["arrays"][0]["dtype"] == "i4"
+
+
+def test_ids_that_need_more_bits_and_a_page_of_nothing() -> None:
+    page = golden_page()._replace(ids=np.array([2**31, -1, 5, 6, 2**52]))
+    ids = decoded(token_bytes.encoded("x", page)).arrays["ids", "ids"]
+    assert (ids.dtype.str, ids.tolist()) == ("<f8", [2.0**31, -1.0, 5.0, 6.0, 2.0**52])
+    spans = TokenSpans(ints(), ints(), ints(), ints())
+    empty = decoded(token_bytes.encoded("x", TokenPage(0, 0, 0, None, None, spans, {})))
+    assert empty.header["count"] == 0 and list(empty.arrays) == [("span", n) for n in ("turn", "part", "start", "stop")]
+
+
+@pytest.fixture(scope="module")
+def long_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
+    """A recorded sample of 131,072 tokens, the first 1,024 of the prompt, with four series."""
+    folder = tmp_path_factory.mktemp("long") / "run"
+    random = np.random.default_rng(3)
+    response = LONG - 1024
+    with Recorder(folder) as recorder:
+        recorder.sample(
+            step=0,
+            prompt="p",
+            response="x" * response,
+            token_ids=np.arange(LONG),
+            tokens=["x"] * response,
+            prompt_tokens=1024,
+            series={name: random.normal(size=response) for name in ("logprobs", "entropy", "ref_logprobs")},
+        )
+    with opened(folder, tmp_path_factory.mktemp("index")) as library:
+        yield library
+
+
+def asked(app: App, id: str, **query: object) -> Answer:
+    return get(app, f"{run_path(app)}/sample/tokens?{urlencode({'id': id, **query})}")
+
+
+def only_id(app: App) -> str:
+    (one,) = get(app, f"{run_path(app)}/samples?split=train").json["samples"]
+    name: str = one["id"]
+    return name
+
+
+def test_131072_tokens_come_in_pages_that_join_to_the_whole(long_run: Library) -> None:
+    app = served(long_run)
+    sample_id = only_id(app)
+    began = time.monotonic()
+    whole = decoded(asked(app, sample_id).body)
+    assert (whole.header["total"], whole.header["count"]) == (LONG, LONG)
+    pages = [decoded(asked(app, sample_id, start=at, count=20_000).body) for at in range(0, LONG, 20_000)]
+    assert time.monotonic() - began < 20
+    assert [page.header["start"] for page in pages] == list(range(0, LONG, 20_000))
+    for key, values in whole.arrays.items():
+        if key[0] != "text":
+            np.testing.assert_array_equal(np.concatenate([page.arrays[key] for page in pages]), values)
+    assert whole.arrays["ids", "ids"].tolist() == list(range(LONG))
+    logprobs = whole.arrays["series", "logprobs"]
+    assert np.isnan(logprobs[:1024]).all() and np.isfinite(logprobs[1024:]).all()
+    starts = whole.arrays["span", "start"]
+    assert (starts[:1024] == -1).all() and starts[1024:].tolist() == list(range(LONG - 1024))
+    text, ends = whole.arrays["text", "bytes"].tobytes(), whole.arrays["text", "ends"]
+    assert text == b"x" * (LONG - 1024) and ends[1024] == 1 and ends[-1] == LONG - 1024
+
+
+def test_a_client_that_has_a_page_gets_no_second_one(long_run: Library) -> None:
+    app = served(long_run)
+    sample_id = only_id(app)
+    first = asked(app, sample_id, start=5, count=3)
+    query = urlencode({"id": sample_id, "start": 5, "count": 3})
+    path = f"{run_path(app)}/sample/tokens?{query}"
+    again = get(app, path, if_none_match=first.headers["etag"])
+    assert (first.status, first.headers["content-type"], again.status, again.body) == (
+        200, "application/octet-stream", 304, b"",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"start": -1}, {"start": LONG + 1}, {"start": 2**70}, {"start": "x"}, {"start": "1e3"}, {"count": 0},
+        {"count": -5}, {"count": 262_145}, {"count": "٣"}, {"start": 2**63, "count": 2**63},
+    ],
+)  # fmt: skip
+def test_a_range_that_makes_no_sense_is_refused(long_run: Library, query: dict[str, object]) -> None:
+    app = served(long_run)
+    assert asked(app, only_id(app), **query).status == 400
+
+
+def test_the_end_is_an_empty_page_and_beyond_it_is_cut(long_run: Library) -> None:
+    app = served(long_run)
+    sample_id = only_id(app)
+    assert decoded(asked(app, sample_id, start=LONG).body).header["count"] == 0
+    assert decoded(asked(app, sample_id, start=LONG - 2, count=50).body).header["count"] == 2
+    assert asked(app, "train/0/nothing/0").status == 404
+    assert get(app, f"{run_path(app)}/sample/tokens").status == 400
+
+
+def test_a_sample_without_tokens_has_a_page_without_arrays(tmp_path: Path) -> None:
+    path = tmp_path / "run/rollout_result/train/0.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(lines([row(0, 0)]))
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        app = served(library)
+        found = decoded(asked(app, only_id(app)).body)
+        assert (found.header["total"], {kind for kind, _ in found.arrays}) == (0, {"span"})
+        assert quote(found.header["id"], safe="/") == only_id(app)

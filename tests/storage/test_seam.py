@@ -1,0 +1,68 @@
+"""Nothing above `storage` opens, lists or asks for the state of a run's files by itself."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2] / "src/rolloupe"
+
+FUNCTIONS = {
+    "open", "os.open", "os.stat", "os.lstat", "os.scandir", "os.listdir", "os.walk", "os.path.isfile", "os.path.isdir",
+    "os.path.exists", "os.path.getsize", "os.path.getmtime",
+}  # fmt: skip
+METHODS = {
+    "open",
+    "read_bytes",
+    "read_text",
+    "is_file",
+    "is_dir",
+    "exists",
+    "iterdir",
+    "glob",
+    "rglob",
+    "stat",
+    "lstat",
+}
+
+ROOMS = ("formats", "index", "query", "tokens", "text")
+EXCEPTIONS = {
+    "formats/reading/field_map.py": "the file of --map is a person's own",
+    "formats/reading/files.py": "asks the entries of a listing that storage made",
+    "formats/reading/tables/zip_archives.py": "opens members of an archive that storage opened",
+    "formats/testing.py": "makes runs and damages them",
+    **dict.fromkeys(
+        ("index/catalog.py", "index/compaction.py", "index/library.py", "index/segments/derived_values.py",
+         "index/segments/files.py", "index/segments/segment.py", "index/segments/text_budget.py",
+         "index/segments/texts.py"),
+        "the index's own files",
+    ),
+}  # fmt: skip
+OWN = {"trainer.read_text", "trainer.read_bytes"}
+"""Functions of ours that bear the name of a method."""
+
+
+def calls_of(path: Path) -> list[str]:
+    """The calls in a module that reach the file system."""
+    called = [
+        ast.unparse(node.func) for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)
+    ]
+    return [
+        name
+        for name in called
+        if name not in OWN and (name in FUNCTIONS or ("." in name and name.rpartition(".")[2] in METHODS))
+    ]
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_only_storage_reaches_the_files_of_a_run(room: str) -> None:
+    reaching = {
+        path.relative_to(ROOT).as_posix(): calls for path in (ROOT / room).rglob("*.py") if (calls := calls_of(path))
+    }
+    assert {name: calls for name, calls in reaching.items() if name not in EXCEPTIONS} == {}
+    assert {name for name in EXCEPTIONS if name.startswith(f"{room}/")} <= {*reaching}, "an exception that none needs"
+
+
+def test_the_check_can_fail(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("import os\nos.stat('x')\nPath('x').read_bytes()\nopen('x')\nstorage.is_file('x')\n")
+    assert calls_of(tmp_path / "a.py") == ["os.stat", "Path('x').read_bytes", "open", "storage.is_file"]

@@ -1,0 +1,60 @@
+"""The form of the documents: what a reader may rely on to find something quickly."""
+
+import re
+from pathlib import Path
+
+import rolloupe
+
+ROOT = Path(__file__).parents[1]
+CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+KINDS = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]
+LONGEST_CHANGE = 240
+"""Characters of a line of the changelog: more than this is documentation."""
+
+
+def test_the_changelog_keeps_a_changelog() -> None:
+    first, *versions = re.split(r"^## ", CHANGELOG, flags=re.MULTILINE)[1:]
+    assert first.startswith("Unreleased\n")
+    assert all(re.match(r"\d+\.\d+\.\d+ - \d{4}-\d\d-\d\d\n", version) for version in versions)
+    assert not versions or versions[0].startswith(f"{rolloupe.__version__} ")
+    for version in (first, *versions):
+        kinds = re.findall(r"^### (.*)$", version, re.MULTILINE)
+        assert kinds == [kind for kind in KINDS if kind in kinds]
+
+
+def test_each_change_is_one_short_line() -> None:
+    body = CHANGELOG[CHANGELOG.index("\n### ") :]
+    for line in body.splitlines():
+        assert re.match(r"- .*\.$|#{2,4} \S|$", line), line
+        assert len(line) <= LONGEST_CHANGE, line
+
+
+def test_each_decision_is_numbered_dated_and_in_the_index() -> None:
+    records = sorted((ROOT / "docs/decisions").glob("[0-9]*.md"))
+    index = (ROOT / "docs/decisions/index.md").read_text(encoding="utf-8")
+    status = r"(?:Accepted|Superseded by \[.+\]\(.+\))"
+    form = rf"# (\d+)\. (.+)\n\n- Date: (\d{{4}}-\d\d-\d\d)\n- Status: {status}\n\n## Context\n"
+    for number, record in enumerate(records, start=1):
+        match = re.match(form, record.read_text(encoding="utf-8"))
+        assert match is not None, record.name
+        assert int(match[1]) == int(record.name[:3]) == number
+        assert f"| {number} | [{match[2]}]({record.name}) | {match[3]} |\n" in index
+
+
+def test_the_walk_of_one_reward_names_the_files_and_shapes_that_there_are() -> None:
+    text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    walk = text[text.index("## A walk of one reward") : text.index("## Identity")]
+    files = set(re.findall(r"`([\w./]+\.(?:py|tsx?))`", walk))
+    places = [ROOT / file if file.startswith("web/") else ROOT / "src/rolloupe" / file for file in sorted(files)]
+    assert [path for path in places if not path.is_file()] == []
+    sources = "".join(path.read_text(encoding="utf-8") for path in places)
+    shapes = re.findall(r"\| \*\*\d\*\* (?:a )?`?(\w+)", walk)
+    assert [shape for shape in shapes if not re.search(rf"\b{shape}\b", sources)] == []
+    assert f"These are {len(files)} files and {len(shapes)} shapes" in walk
+
+
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    navigation = (ROOT / "zensical.toml").read_text(encoding="utf-8")
+    pages = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")]
+    records = [page for page in pages if re.match(r"decisions/\d", page)]  # their index leads to them
+    assert [page for page in pages if f'"{page}"' not in navigation] == records

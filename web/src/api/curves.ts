@@ -1,0 +1,37 @@
+/** Curves: what is asked for in one turn goes in one request, but trainer metrics, whose files are slow to read. */
+
+import { getCurves } from "./index";
+import type { CurveData, CurveRecord } from "./types.gen";
+
+/** More points than a chart has pixels; a longer curve keeps its extremes. */
+const POINTS = 4000;
+
+interface Wish {
+  curve: CurveRecord;
+  give: (curves: CurveData[]) => void;
+  fail: (error: unknown) => void;
+}
+
+const waiting = new Map<string, Wish[]>();
+
+/** A curve of each run, in their order. `error` of one says why a run has none. */
+export async function getCurve(runs: readonly string[], curve: CurveRecord): Promise<CurveData[]> {
+  return new Promise((give, fail) => {
+    const key = JSON.stringify([curve.kind === "trainer", ...runs]);
+    const wishes = waiting.get(key) ?? [];
+    if (wishes.length === 0) setTimeout(() => void send(key, [...runs]));
+    waiting.set(key, [...wishes, { curve, give, fail }]);
+  });
+}
+
+async function send(key: string, runs: string[]): Promise<void> {
+  const wishes = waiting.get(key) ?? [];
+  waiting.delete(key);
+  try {
+    const curves = wishes.map((wish) => wish.curve);
+    const reply = await getCurves({ runs, curves, points: POINTS, step_min: null, step_max: null });
+    for (const [at, { give }] of wishes.entries()) give(reply.curves.filter((one) => one.curve === at));
+  } catch (error) {
+    for (const { fail } of wishes) fail(error);
+  }
+}

@@ -1,0 +1,105 @@
+/** Tokens of a sample as the server packs them: a header in JSON, then arrays. docs/tokens-wire.md has the layout. */
+
+import type { TokenArray, TokensHeader } from "./types.gen";
+
+const MAGIC = "RLTK\u0001\0\0\0";
+const PREFIX_BYTES = 16;
+
+/** What the server sent is no page of tokens, or one of another version. */
+export class BadTokens extends Error {
+  override readonly name = "BadTokens";
+}
+
+/** A range of tokens; every array has `count` elements. -1 stands for a place that is not known, NaN for no value. */
+export interface TokenPage {
+  id: string;
+  total: number;
+  start: number;
+  count: number;
+  ids: Int32Array | Float64Array | null;
+  spans: Readonly<Record<"turn" | "part" | "start" | "stop", Int32Array>>;
+  series: ReadonlyMap<string, Float64Array>;
+  /** The string of a token, counted from the first of the page; null where the record holds none. */
+  text: ((place: number) => string) | null;
+}
+
+/** Read a page of tokens. Its arrays are views of the buffer. Throws `BadTokens`. */
+export function decodeTokens(buffer: ArrayBuffer): TokenPage {
+  const header = headerOf(buffer);
+  const { id, total, start, count, arrays } = header.record;
+  const array = (kind: string, name: string): TokenArray | undefined =>
+    arrays.find((one) => one.kind === kind && one.name === name);
+  const view = (one: TokenArray): Int32Array | Uint32Array | Uint8Array | Float64Array =>
+    viewOf(buffer, header.end, one);
+  const places = (name: string): Int32Array => {
+    const result = array("span", name);
+    const values = result && view(result);
+    if (!(values instanceof Int32Array)) throw new BadTokens(`the page lacks ${name}`);
+    return values;
+  };
+  const ids = array("ids", "ids");
+  const series = arrays.filter((one) => one.kind === "series").map((one) => [one.name, doubles(view(one))] as const);
+  return {
+    id,
+    total,
+    start,
+    count,
+    ids: ids === undefined ? null : numbers(view(ids)),
+    spans: { turn: places("turn"), part: places("part"), start: places("start"), stop: places("stop") },
+    series: new Map(series),
+    text: textOf(array("text", "bytes"), array("text", "ends"), view),
+  };
+}
+
+function headerOf(buffer: ArrayBuffer): { record: TokensHeader; end: number } {
+  if (buffer.byteLength < PREFIX_BYTES) throw new BadTokens("the page breaks off before its header");
+  const magic = new TextDecoder("latin1").decode(new Uint8Array(buffer, 0, MAGIC.length));
+  if (magic !== MAGIC)
+    throw new BadTokens("not a page of tokens, or one of another version: load the page of the browser again");
+  const end = PREFIX_BYTES + Number(new DataView(buffer).getBigUint64(MAGIC.length, true));
+  if (end > buffer.byteLength) throw new BadTokens("the header breaks off");
+  try {
+    return {
+      record: JSON.parse(
+        new TextDecoder().decode(new Uint8Array(buffer, PREFIX_BYTES, end - PREFIX_BYTES)),
+      ) as TokensHeader,
+      end,
+    };
+  } catch {
+    throw new BadTokens("the header cannot be read");
+  }
+}
+
+const KINDS = { f8: Float64Array, i4: Int32Array, u4: Uint32Array, u1: Uint8Array } as const;
+
+function viewOf(
+  buffer: ArrayBuffer,
+  start: number,
+  { name, dtype, offset, length }: TokenArray,
+): Int32Array | Uint32Array | Uint8Array | Float64Array {
+  if (!(dtype in KINDS)) throw new BadTokens(`${name} holds numbers of the unknown kind ${dtype}`);
+  const kind = KINDS[dtype as keyof typeof KINDS];
+  if (start + offset + length * kind.BYTES_PER_ELEMENT > buffer.byteLength) throw new BadTokens(`${name} breaks off`);
+  return new kind(buffer, start + offset, length);
+}
+
+function doubles(values: unknown): Float64Array {
+  if (!(values instanceof Float64Array)) throw new BadTokens("a series holds other numbers than doubles");
+  return values;
+}
+
+function numbers(values: unknown): Int32Array | Float64Array {
+  return values instanceof Int32Array ? values : doubles(values);
+}
+
+function textOf(
+  bytes: TokenArray | undefined,
+  ends: TokenArray | undefined,
+  view: (one: TokenArray) => Int32Array | Uint32Array | Uint8Array | Float64Array,
+): TokenPage["text"] {
+  if (bytes === undefined || ends === undefined) return null;
+  const [data, stops] = [view(bytes), view(ends)];
+  if (!(data instanceof Uint8Array)) throw new BadTokens("the strings are no bytes");
+  const decoder = new TextDecoder();
+  return (place) => decoder.decode(data.subarray(stops[place - 1] ?? 0, stops[place]));
+}

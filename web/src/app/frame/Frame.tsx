@@ -1,0 +1,76 @@
+/** The frame of every page: bar, rail, and between them what the address names. */
+
+import { useSession } from "../../state/useSession";
+import { runs, runsError, loadRuns } from "../../state/runs";
+import { isLocked } from "../../state/browser/login";
+import { Alone, Failure, State } from "../../ui/layout/EmptyState";
+import { BookmarksPage } from "../../features/bookmarks";
+import { EvalsPage } from "../../features/evals";
+import { Login } from "../../features/login";
+import { ProblemsPage } from "../../features/problems";
+import { ReportPage } from "../../features/report";
+import { Rollouts } from "../../features/rollouts";
+import { RunPage } from "../../features/run";
+import { RunsPage } from "../../features/runs";
+import { SearchPage } from "../../features/search";
+import { SettingsPage } from "../../features/settings";
+import { TopBar } from "./TopBar";
+import { Rail } from "./Rail";
+import style from "./Frame.module.css";
+
+export function Frame() {
+  if (isLocked.value) return <Login />;
+  return (
+    <div class={style["frame"]}>
+      <TopBar />
+      <Rail />
+      <div class={style["page"]}>
+        <Content />
+      </div>
+    </div>
+  );
+}
+
+function Content() {
+  const session = useSession();
+  const page = session.place.field.page.value;
+  if (page === "settings") return <SettingsPage />;
+  if (runsError.value !== null && runs.value === null) {
+    return (
+      <Alone heading="Runs">
+        <Failure error={runsError.value} what="The list of runs" again={() => void loadRuns()} />
+      </Alone>
+    );
+  }
+  if (runs.value === null)
+    return (
+      <Alone heading="Runs">
+        <State title="Opening the runs …" />
+      </Alone>
+    );
+  if (page === "bookmarks") return <BookmarksPage key={session.place.field.run.value ?? ""} />;
+  if (page === "search") return <SearchPage />;
+  if (page === "runs") return <RunsPage />;
+  if (session.run.now.value === null) return <NoSuchRun />;
+  if (page === "evals") return <EvalsPage key={session.run.now.value.id} />;
+  if (page === "problems") return <ProblemsPage key={session.run.now.value.id} />;
+  if (page === "run") return <RunPage key={session.run.now.value.id} />;
+  return page === "report" ? <ReportPage key={session.run.now.value.id} /> : <Rollouts />;
+}
+
+function NoSuchRun() {
+  const session = useSession();
+  return (
+    <Alone heading="No such run">
+      <State title="This run is not available">
+        <p>
+          The server has no run named <code>{session.place.field.run.value}</code>. It may have been started with other
+          folders.
+        </p>
+        <p>
+          <a href={document.baseURI}>Show the runs it has</a>
+        </p>
+      </State>
+    </Alone>
+  );
+}

@@ -1,0 +1,5 @@
+/** What other rooms may use of this feature. */
+
+export { NothingDiscarded } from "./NothingDiscarded";
+export { ReasonBadge } from "./ReasonBadge";
+export { Reasons } from "./Reasons";

@@ -1,0 +1,15 @@
+/** The verdicts on prompts: as an address has them, in words, and what each means. */
+export const KINDS: readonly [string, string, string][] = [
+  ["solved", "solved", "More than half of the answers are correct at the last step, but not at some earlier step"],
+  ["lost", "lost", "More than half of the answers were correct at some step, but not at the last"],
+  ["mixed", "mixed", "Some answers are correct, but never more than half"],
+  ["never", "never right", "No correct answer at any step"],
+  ["always", "held", "More than half of the answers are correct at every step"],
+  ["unbeaten", "never beat the reference", "No answer ever had a higher reward than the reference answer"],
+];
+
+/** A verdict in words, and what it means. */
+export function kindOf(verdict: string): { words: string; meaning: string } {
+  const [, words = verdict, meaning = ""] = KINDS.find(([name]) => name === verdict) ?? [];
+  return { words, meaning };
+}

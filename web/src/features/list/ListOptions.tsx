@@ -1,0 +1,145 @@
+/** What the list shows: which columns, which preview, tooltips; and the way to take it out. */
+
+import { useSession } from "../../state/useSession";
+import { useState } from "preact/hooks";
+import { samplesCsv } from "../../api";
+import type { Mode } from "../../lib/address/address";
+import { queryOf } from "../../state/list/loadList";
+import { chooseView, view } from "../../state/browser/listView";
+import { Icon } from "../../ui/controls/Icon";
+import { Popover } from "../../ui/overlay/Popover";
+import { Segments } from "../../ui/controls/Segments";
+import { exportOpen } from "../export";
+import style from "./ListOptions.module.css";
+
+const PREVIEWS = [
+  { value: "response", label: "Start", title: "How the response begins" },
+  { value: "end", label: "End", title: "How the response ends" },
+  { value: "prompt", label: "Prompt", title: "The last question of the prompt" },
+] as const;
+
+/** More than these are found by typing. */
+const MOST = 200;
+
+export function Gear({ mode }: { mode: Mode }) {
+  return (
+    <Popover
+      label="What the list shows"
+      title="Columns, previews, export"
+      buttonClass={`action ${style["gear"]}`}
+      button={<Icon sign="settings" size={16} />}
+      align="right"
+    >
+      {(close) => <Panel mode={mode} close={close} />}
+    </Popover>
+  );
+}
+
+/** The focus goes to the gear first, so that the card gives it back there. */
+function openExport(close: () => void): void {
+  close();
+  exportOpen.value = "samples";
+}
+
+function Panel({ mode, close }: { mode: Mode; close: () => void }) {
+  const session = useSession();
+  const [text, setText] = useState("");
+  const { preview, hasTooltips } = view.value;
+  const isUsual = session.view.shownColumns.value === null;
+  const chosen =
+    session.view.shownColumns.value ??
+    (mode === "groups"
+      ? session.strips.now.value.strips.map(({ name }) => name)
+      : (session.list.now.value?.columns ?? []));
+  const isFitting = (kind: string): boolean => mode !== "groups" || kind === "number";
+  const names = session.columns.all.value.filter(({ kind }) => isFitting(kind)).map(({ name }) => name);
+  const target = text.trim().toLowerCase();
+  const result = [...chosen.filter((name) => !names.includes(name)), ...names].filter((name) =>
+    `${name} ${session.columns.label(name)}`.toLowerCase().includes(target),
+  );
+  const of = session.list.scope.value;
+  return (
+    <div class={style["panel"]}>
+      <input
+        class="field"
+        aria-label="Find a column"
+        placeholder="Find a column"
+        autocomplete="off"
+        value={text}
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
+      <fieldset class={style["columns"]}>
+        <legend class="hidden">Columns</legend>
+        {result.slice(0, MOST).map((name) => {
+          const at = chosen.indexOf(name);
+          return (
+            <div key={name} class={style["column"]}>
+              <label title={name}>
+                <input
+                  type="checkbox"
+                  checked={at >= 0}
+                  onChange={() =>
+                    session.view.chooseColumns(at >= 0 ? chosen.filter((one) => one !== name) : [...chosen, name])
+                  }
+                />
+                <span class="clip">{session.columns.label(name)}</span>
+              </label>
+              {at > 0 && (
+                <button
+                  type="button"
+                  class="action"
+                  aria-label={`${session.columns.label(name)} further forward`}
+                  title="Further forward"
+                  onClick={() => session.view.chooseColumns(forward(chosen, at))}
+                >
+                  ↑
+                </button>
+              )}
+            </div>
+          );
+        })}
+        {result.length === 0 && <p class="quiet">No column matches.</p>}
+        {result.length > MOST && <p class="quiet">{result.length - MOST} more: type to find them.</p>}
+      </fieldset>
+      {mode !== "table" && !isUsual && (
+        <button type="button" class="action" onClick={() => session.view.chooseColumns(null)}>
+          The usual columns
+        </button>
+      )}
+      {mode !== "table" && (
+        <div class={style["line"]}>
+          <span>Samples show their</span>
+          <Segments
+            label="Preview"
+            options={PREVIEWS}
+            value={preview}
+            choose={(value) => chooseView({ preview: value })}
+          />
+        </div>
+      )}
+      <label class={style["line"]}>
+        <input
+          type="checkbox"
+          checked={hasTooltips}
+          onChange={(event) => chooseView({ hasTooltips: event.currentTarget.checked })}
+        />
+        <span>Tooltips with whole prompts and previews</span>
+      </label>
+      {of !== null && (
+        <a class="action" href={samplesCsv(of.run, { ...queryOf(of), column: chosen })} download>
+          All samples of the list as CSV
+        </a>
+      )}
+      {of !== null && (
+        <button type="button" class="action" onClick={() => openExport(close)}>
+          Export whole texts, or as a Python call
+        </button>
+      )}
+    </div>
+  );
+}
+
+function forward(names: readonly string[], at: number): readonly string[] {
+  const without = names.toSpliced(at, 1);
+  return without.toSpliced(at - 1, 0, names[at] ?? "");
+}

@@ -1,0 +1,175 @@
+/** The rows of the list: only those on the screen are drawn, and a page is asked for when it comes near. */
+
+import { useSession } from "../../../state/useSession";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { groupAt, type Listing } from "../../../lib/list/listing";
+import { commonOf } from "../../../lib/diff/commonWords";
+import { commonBeside, NOTHING_COMMON } from "../../../lib/diff/commonInSamples";
+import { bare } from "../../../lib/sample/preview";
+import { groupPx } from "../../../lib/list/strips";
+import { itemAt, PAGE } from "../../../state/list/list";
+import { Failure, Missing } from "../../../ui/layout/EmptyState";
+import { NARROW, useMatch } from "../../../ui/hooks/useMatch";
+import { useRows } from "../../../ui/hooks/useRows";
+import { GroupHead } from "./GroupHead";
+import { GroupRow } from "./GroupRow";
+import { Empty, Unread, Waiting } from "../NoRows";
+import { SAMPLE_PX, SampleRow } from "./SampleRow";
+import { ROW_PX, TableHead, TableRow, tableColumns } from "./Table";
+import style from "../List.module.css";
+
+export function Rows() {
+  const session = useSession();
+  const list = session.list.now.value;
+  const error = session.list.error.value;
+  // What is wrong with a filter stands below its field; the list stays as it was.
+  if (error !== null && session.list.isBehind.value && error.place !== null && list === null) return <Unread />;
+  if (error !== null && session.list.isBehind.value && error.place === null)
+    return <Failure error={error} what="The list" again={() => void session.list.reload()} />;
+  if (list === null) return <Waiting />;
+  if (list.total === 0 && !session.list.isBehind.value) return <Empty list={list} />;
+  return (
+    <>
+      {error !== null && !session.list.isBehind.value && (
+        <Missing error={error} again={() => void session.list.reload()} />
+      )}
+      <Drawn list={list} />
+    </>
+  );
+}
+
+function Drawn({ list }: { list: Listing }) {
+  const session = useSession();
+  const scroller = useRef<HTMLDivElement>(null);
+  const rows = useRef<HTMLUListElement>(null);
+  const { mode } = list;
+  const rowPx = mode === "table" ? ROW_PX : mode === "groups" ? groupPx(session.strips.now.value) : SAMPLE_PX;
+  const [abovePx, setAbove] = useState(0);
+  const drawn = useRows({ count: list.rows, rowPx, scroller, abovePx });
+  const here = session.list.rowHere.value;
+  const isAlone = useMatch(NARROW);
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    const head = rows.current?.previousElementSibling;
+    if (element === null) return undefined;
+    const measure = (): void => {
+      setAbove(head instanceof HTMLElement ? head.offsetHeight : 0);
+      if (element.clientWidth !== session.strips.room.peek().px || isAlone !== session.strips.room.peek().isAlone)
+        session.strips.room.value = { px: element.clientWidth, isAlone };
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    if (head) observer.observe(head);
+    return () => observer.disconnect();
+  }, [session, isAlone, mode]);
+
+  // The chosen sample comes into view when another is chosen or the list is another; never while the reader scrolls.
+  const hasFocus = useRef(false);
+  useEffect(() => {
+    if (here === null) return;
+    drawn.reveal(here);
+    if (!hasFocus.current) return;
+    requestAnimationFrame(() =>
+      scroller.current?.querySelector<HTMLElement>('[aria-current="true"]')?.focus({ preventScroll: true }),
+    );
+    // Only when the row or the list is another: the reader's own scrolling is left alone.
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, [here, list.key, rowPx]);
+
+  // A row that has the focus may be scrolled away: the next key is the list's all the same.
+  useLayoutEffect(() => {
+    if (hasFocus.current && document.activeElement === document.body) rows.current?.focus({ preventScroll: true });
+  });
+
+  const first = drawn.rows[0]?.index ?? 0;
+  const last = drawn.rows.at(-1)?.index ?? 0;
+  useEffect(() => {
+    for (let page = Math.floor(first / PAGE); page <= Math.floor(last / PAGE); page += 1) void session.list.need(page);
+  }, [session, first, last, list]);
+
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const inView = Math.max(1, Math.floor((scroller.current?.clientHeight ?? rowPx) / rowPx) - 1);
+    const to = target(event.key, here, list.rows, inView);
+    if (to === null || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    void session.list.goToRow(to);
+  };
+
+  const columns = mode === "table" ? tableColumns(session, list.columns) : null;
+  const common = commonIn(list);
+  const inRow = here ?? 0;
+  const focusable = drawn.rows.some(({ index }) => index === inRow) ? inRow : first;
+  return (
+    <div
+      class={`${style["rows"]} ${session.list.isBehind.value ? style["behind"] : ""}`}
+      ref={scroller}
+      data-scroll="list"
+      onKeyDown={onKeyDown}
+      onFocusCapture={() => (hasFocus.current = true)}
+      onBlurCapture={(event) => (hasFocus.current = event.relatedTarget === null && document.hasFocus())}
+      role="presentation"
+      style={{ "--strip": `${session.strips.now.value.strips[0]?.px ?? 0}px` }}
+    >
+      {columns !== null && <TableHead columns={columns} />}
+      {mode === "groups" && <GroupHead strips={session.strips.now.value} />}
+      <ul
+        ref={rows}
+        tabIndex={-1}
+        class={style["space"]}
+        style={{ height: `${drawn.spacePx}px`, minWidth: columns?.minWidth }}
+        aria-label={mode === "groups" ? "Groups" : "Samples"}
+      >
+        {drawn.rows.map(({ index, top }) => {
+          const box = `transform: translateY(${top}px); height: ${rowPx}px`;
+          const shared = { isHere: index === here, canFocus: index === focusable, box };
+          if (mode === "groups")
+            return (
+              <GroupRow
+                key={index}
+                {...shared}
+                group={groupAt(list, index)}
+                strips={session.strips.now.value}
+                common={common}
+                at={index === here ? session.list.position.value : null}
+                isOfSteps={list.scope.step === null}
+              />
+            );
+          const item = itemAt(list, index);
+          const page = list.pages.get(Math.floor(index / PAGE));
+          const beside = item === undefined || page === undefined ? NOTHING_COMMON : commonBeside(page, item);
+          if (columns !== null)
+            return <TableRow key={index} {...shared} item={item} columns={columns} common={beside} />;
+          return (
+            <SampleRow
+              key={index}
+              {...shared}
+              item={item}
+              columns={list.columns}
+              common={beside}
+              isOfSteps={list.scope.step === null}
+            />
+          );
+        })}
+      </ul>
+    </div>
+  );
+}
+
+/** What all prompts of the first page that is there have in common: later pages change none of them. */
+function commonIn({ groups }: Listing): ReadonlySet<string> {
+  const [first] = groups.values();
+  return first === undefined ? NONE : commonOf(first, ({ prompt }) => bare(prompt));
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+function target(key: string, here: number | null, rows: number, inView: number): number | null {
+  const from = here ?? -1;
+  if (key === "ArrowDown") return Math.min(rows - 1, from + 1);
+  if (key === "ArrowUp") return Math.max(0, from - 1);
+  if (key === "PageDown") return Math.min(rows - 1, from + inView);
+  if (key === "PageUp") return Math.max(0, from - inView);
+  if (key === "Home") return 0;
+  return key === "End" ? rows - 1 : null;
+}

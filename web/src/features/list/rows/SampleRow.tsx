@@ -1,0 +1,161 @@
+/** A sample in the list: its values in colour, how its response or its prompt begins, how long it is. */
+
+import { useSession } from "../../../state/useSession";
+import type { Session } from "../../../state/session";
+import type { SampleItemView, WireNumber } from "../../../api/types.gen";
+import { without } from "../../../lib/diff/commonWords";
+import type { Common } from "../../../lib/diff/commonInSamples";
+import { figure } from "../../../lib/numbers/numbers";
+import { bare, ending, preview } from "../../../lib/sample/preview";
+import { isPlainPress } from "../../../state/place/place";
+import { type Preview, view } from "../../../state/browser/listView";
+import { Value } from "./Value";
+import { Text } from "../../../ui/text/Text";
+import { harmless } from "../../../lib/text/invisible";
+import style from "./Row.module.css";
+
+export const SAMPLE_PX = 48;
+
+interface Props {
+  /** Undefined while its page is on its way. */
+  item: SampleItemView | undefined;
+  columns: readonly string[];
+  isHere: boolean;
+  canFocus: boolean;
+  isOfSteps: boolean;
+  common: Common;
+  /** Where it stands: a style, as a text, so that rows that stay where they are need not be drawn again. */
+  box: string;
+}
+
+const FINE: ReadonlySet<string> = new Set(["completed", "unknown"]);
+
+/** Of what was not trained on: that there is nothing to read, where that is so. */
+const unfinished = ({ status, response_chars }: SampleItemView): string =>
+  response_chars > 0
+    ? ""
+    : status === "aborted"
+      ? "cancelled, no answer"
+      : status === "error"
+        ? "failed, no answer"
+        : "";
+
+/** What a press on a row does: on a value it offers to filter by it, elsewhere it opens the sample. */
+export function onRow(
+  session: Session,
+  id: string,
+  valueOf: (column: string) => WireNumber,
+): (event: MouseEvent) => void {
+  return (event) => {
+    if (!isPlainPress(event)) return;
+    event.preventDefault();
+    const value = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-column]") : null;
+    const column = value?.dataset["column"];
+    if (value !== null && column !== undefined) session.filter.offerFilter(column, valueOf(column), value);
+    else {
+      session.view.isWide.value = false;
+      session.place.go({ sample: id, list: false });
+    }
+  };
+}
+
+export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, common, box }: Props) {
+  const session = useSession();
+  if (item === undefined) return <li class={style["row"]} style={box} aria-busy="true" />;
+  const mark =
+    item.discarded === ""
+      ? FINE.has(item.status)
+        ? ""
+        : item.status
+      : session.place.field.discarded.value
+        ? unfinished(item)
+        : `discarded: ${item.discarded}`;
+  const shown = view.value.preview;
+  const length = item.response_tokens ?? item.response_chars;
+  const unit = item.response_tokens === null ? "characters" : "tokens";
+  const [first, ...others] = columns;
+  const own = new Map<string, WireNumber>([
+    ["status", item.status],
+    ["discarded", item.discarded],
+    ["step", item.step],
+  ]);
+  const valueOf = (name: string): WireNumber => item.values[columns.indexOf(name)] ?? own.get(name) ?? null;
+  return (
+    <li class={style["row"]} style={box}>
+      <a
+        href={session.place.href({ sample: item.id, list: false })}
+        class={`${style["link"]} ${style["sample"]}`}
+        aria-current={isHere ? "true" : undefined}
+        tabIndex={canFocus ? 0 : -1}
+        title={
+          view.value.hasTooltips
+            ? harmless(
+                `${bare(item.prompt)}\n\n${bare(item.preview)}${item.end === "" ? "" : `\n…\n${bare(item.end)}`}`,
+              )
+            : undefined
+        }
+        onClick={onRow(session, item.id, valueOf)}
+      >
+        {first === undefined ? <span /> : <Value name={first} value={valueOf(first)} isFirst />}
+        <span class={style["preview"]}>
+          <span class={style["line"]}>
+            {mark !== "" && (
+              <em data-column={item.discarded === "" ? "status" : "discarded"}>
+                <Text text={mark} />{" "}
+              </em>
+            )}
+            <Excerpt item={item} shown={shown} common={common} />
+          </span>
+          <small class={style["line"]}>
+            {isOfSteps && <span data-column="step">step {figure(item.step)} · </span>}
+            {others.length > 0 ? (
+              others.map((name) => <Value key={name} name={name} value={valueOf(name)} />)
+            ) : shown === "prompt" ? (
+              <Text text={preview(item.preview).text} />
+            ) : (
+              <Text text={without(bare(item.prompt), common.prompts)} />
+            )}
+          </small>
+        </span>
+        <span class={style["length"]} title={`${figure(length)} ${unit}`}>
+          {figure(length)}
+        </span>
+      </a>
+    </li>
+  );
+}
+
+/** What the reader wants to see of a sample; the end of a response keeps to the end of its line, cut at the left. */
+function Excerpt({ item, shown, common }: { item: SampleItemView; shown: Preview; common: Common }) {
+  const start = preview(item.preview);
+  const isThought = shown === "response" && start.isThought;
+  const text =
+    shown === "response"
+      ? without(start.text, common.responses)
+      : shown === "end"
+        ? ending(item)
+        : without(bare(item.prompt), common.prompts);
+  if (text.trim() === "") return <span class="quiet">(empty)</span>;
+  if (shown === "end") {
+    return (
+      <>
+        {item.end !== "" && "…"}
+        <span class={style["end"]}>
+          <span>
+            <Text text={text} />
+          </span>
+        </span>
+      </>
+    );
+  }
+  return (
+    <>
+      {isThought && (
+        <i class={style["thought"]} title="starts with a thought">
+          ▸{" "}
+        </i>
+      )}
+      <Text text={text} />
+    </>
+  );
+}

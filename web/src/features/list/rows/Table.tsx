@@ -1,0 +1,146 @@
+/** The table of samples: any columns, sorted by a press on a heading, as wide as the reader likes. */
+
+import { useSession } from "../../../state/useSession";
+import type { Session } from "../../../state/session";
+import { without } from "../../../lib/diff/commonWords";
+import type { Common } from "../../../lib/diff/commonInSamples";
+import { bare, preview } from "../../../lib/sample/preview";
+import type { SampleItemView, WireNumber } from "../../../api/types.gen";
+import { exact, toNumber } from "../../../lib/numbers/numbers";
+import { cellColour } from "../../../lib/colour/scales";
+import { chooseView, view, WIDTH } from "../../../state/browser/listView";
+import { Divider } from "../../../ui/layout/Divider";
+import { onRow } from "./SampleRow";
+import { said } from "./Value";
+import { Text } from "../../../ui/text/Text";
+import { harmless } from "../../../lib/text/invisible";
+import style from "./Table.module.css";
+
+export const ROW_PX = 28;
+const TEXT_PX = 320;
+const ID_PX = 180;
+const USUAL_PX = 112;
+
+export interface TableColumns {
+  /** What the list was asked for: values come in this order. */
+  asked: readonly string[];
+  names: readonly string[];
+  /** For `grid-template-columns`. */
+  template: string;
+  minWidth: string;
+}
+
+const usualOf = (name: string): number => (name === "id" ? ID_PX : name === "response" ? TEXT_PX : USUAL_PX);
+const widthOf = (name: string): number =>
+  (Object.hasOwn(view.value.widths, name) ? view.value.widths[name] : undefined) ?? usualOf(name);
+
+/** True for a column that nobody asked for and that no sample has. */
+const isIdle = (session: Session, name: string): boolean =>
+  session.view.isUsualTable.value &&
+  name !== session.place.field.sort.value &&
+  session.columns.named(name)?.kind === "number" &&
+  session.columns.named(name)?.low === null;
+
+/** The columns of the table: the id leads, how the response begins ends it. */
+export function tableColumns(session: Session, asked: readonly string[]): TableColumns {
+  const names = ["id", ...asked.filter((name) => !isIdle(session, name)), "response"];
+  const widths = names.map(widthOf);
+  return {
+    asked,
+    names,
+    template: widths.map((px, i) => (i === widths.length - 1 ? `minmax(${px}px, 1fr)` : `${px}px`)).join(" "),
+    minWidth: `${widths.reduce((sum, px) => sum + px, 0)}px`,
+  };
+}
+
+export function TableHead({ columns }: { columns: TableColumns }) {
+  const session = useSession();
+  const sort = session.place.field.sort.value;
+  const descending = session.place.field.descending.value;
+  return (
+    <div class={style["head"]} style={{ gridTemplateColumns: columns.template, minWidth: columns.minWidth }}>
+      {columns.names.map((name) => {
+        const key = name === "id" ? "index" : name === "response" ? "length" : name;
+        const isHere = key === sort;
+        const words = name === "id" ? "Sample" : name === "response" ? "Response" : session.columns.label(name);
+        return (
+          <div key={name} class={style["heading"]}>
+            <button
+              type="button"
+              class={style["sort"]}
+              aria-pressed={isHere}
+              title={`Sort by ${key === "length" ? "length of the response" : key === "index" ? "the order of the run" : words}${isHere ? ", in reverse order" : ""}`}
+              onClick={() =>
+                session.place.go({
+                  sort: key,
+                  descending: isHere ? !descending : session.columns.named(key)?.kind === "number",
+                })
+              }
+            >
+              <span class="clip">{words}</span>
+              {isHere && <span aria-hidden="true">{descending ? "↓" : "↑"}</span>}
+            </button>
+            <Divider
+              class={style["grip"]}
+              label={`Width of ${words}`}
+              width={widthOf(name)}
+              limits={{ ...WIDTH, usual: usualOf(name) }}
+              choose={(px) => chooseView({ widths: { ...view.peek().widths, [name]: px } })}
+            />
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+interface Props {
+  item: SampleItemView | undefined;
+  columns: TableColumns;
+  isHere: boolean;
+  canFocus: boolean;
+  /** Words that all responses around it have. */
+  common: Common;
+  /** Where it stands: a style, as a text, so that rows that stay where they are need not be drawn again. */
+  box: string;
+}
+
+export function TableRow({ item, columns, isHere, canFocus, common, box }: Props) {
+  const session = useSession();
+  if (item === undefined) return <li class={style["row"]} style={box} aria-busy="true" />;
+  const valueOf = (name: string): WireNumber => item.values[columns.asked.indexOf(name)] ?? null;
+  return (
+    <li class={style["row"]} style={box}>
+      <a
+        href={session.place.href({ sample: item.id, list: false })}
+        class={style["link"]}
+        style={{ gridTemplateColumns: columns.template }}
+        aria-current={isHere ? "true" : undefined}
+        tabIndex={canFocus ? 0 : -1}
+        onClick={onRow(session, item.id, valueOf)}
+      >
+        <span class={style["id"]}>{item.id}</span>
+        {columns.names.slice(1, -1).map((name) => (
+          <Cell key={name} name={name} value={valueOf(name)} />
+        ))}
+        <span class={style["text"]} title={view.value.hasTooltips ? harmless(bare(item.preview)) : undefined}>
+          <Text text={without(preview(item.preview).text, common.responses)} />
+        </span>
+      </a>
+    </li>
+  );
+}
+
+function Cell({ name, value }: { name: string; value: WireNumber }) {
+  const session = useSession();
+  const isText = session.columns.named(name)?.kind === "text";
+  const background = cellColour(session.columns.scale(name), toNumber(value));
+  return (
+    <span class={isText ? style["text"] : style["number"]} title={exact(value)}>
+      {!isText && background !== null && <i style={{ background }} />}
+      <span data-column={name} class="clip">
+        <Text text={said(session, name, value)} />
+      </span>
+    </span>
+  );
+}

@@ -1,0 +1,7 @@
+/** What other rooms may use of this feature. */
+
+export { Conflict } from "./Conflict";
+export { LinkDialog } from "./LinkDialog";
+export { MarkButtons, Note } from "./SampleMarks";
+export { UnsavedMarks } from "./UnsavedMarks";
+export { openNote, toggleBookmark } from "./marking";

@@ -1,0 +1,70 @@
+/** The pages of the app, in the order of the rail: what each is called, and whether it can be gone to now. */
+
+import type { Session } from "../../state/session";
+import type { Page } from "../../lib/address/address";
+import { figure } from "../../lib/numbers/numbers";
+import type { Sign } from "../../ui/controls/Icon";
+
+export interface PageEntry {
+  page: Page;
+  /** True for the samples that were not trained on, which the page of the rollouts shows, too. */
+  discarded?: boolean;
+  sign: Sign;
+  label: string;
+  /** What is on it. */
+  more: string;
+  /** A count at its sign, 0 for none. */
+  badge?: number;
+  /** True where the run has nothing for it. */
+  isEmpty?: boolean;
+}
+
+/** What stands where the name of a run would, on pages that have none. */
+export const PAGE_TITLES: Partial<Record<Page, string>> = {
+  settings: "Settings",
+  search: "Search",
+  bookmarks: "Bookmarks",
+};
+
+/** Those of a run are there only while one is looked at. */
+export function pages(session: Session): PageEntry[] {
+  const problems = session.run.now.value?.problems ?? 0;
+  const splits = session.run.now.value?.splits ?? [];
+  const mayReport = session.run.now.value?.may_report ?? true;
+  const hasDiscarded = splits.some(({ discarded }) => discarded !== 0);
+  const hasEvals = splits.some(({ name }) => name.startsWith("eval"));
+  const ofRun: PageEntry[] = [
+    { page: "rollouts", sign: "rollouts", label: "Rollouts", more: "what the model wrote" },
+    {
+      page: "rollouts",
+      discarded: true,
+      sign: "discarded",
+      label: "Discarded",
+      more: hasDiscarded ? "samples that were not trained on" : "none",
+      isEmpty: !hasDiscarded,
+    },
+    { page: "evals", sign: "evals", label: "Evals", more: "by step and prompt", isEmpty: !hasEvals },
+    {
+      page: "report",
+      sign: "report",
+      label: "Report",
+      more: mayReport ? "what the trainer logged for the step" : "none",
+      isEmpty: !mayReport,
+    },
+    { page: "run", sign: "run", label: "Run", more: "configuration, checkpoints, code, files" },
+    {
+      page: "problems",
+      sign: "problems",
+      label: "Problems",
+      more: problems === 0 ? "none" : figure(problems),
+      badge: problems,
+      isEmpty: problems === 0,
+    },
+  ];
+  return [
+    ...(session.place.now.value.run === null ? [] : ofRun),
+    { page: "search", sign: "search", label: "Search", more: "find in texts (/)" },
+    { page: "bookmarks", sign: "bookmark", label: "Bookmarks", more: "bookmarks and notes" },
+    { page: "settings", sign: "settings", label: "Settings", more: "colours, reading, cache" },
+  ];
+}

@@ -1,0 +1,3 @@
+/** What other rooms may use of this feature. */
+
+export { Rollouts } from "./Rollouts";

@@ -1,0 +1,52 @@
+import { describe, expect, it } from "vitest";
+import type { RunItem } from "../../api/types.gen";
+import { matchingRuns } from "./runSearch";
+
+const run = (name: string, samples: number, changed_s: number | null): RunItem => ({
+  id: name,
+  name,
+  format: "relax",
+  reason: "",
+  path: `/work/${name}`,
+  problems: 0,
+  may_report: false,
+  version: "1",
+  live: false,
+  has_grown: false,
+  ending: "",
+  changed_s,
+  quiet_s: 600,
+  reward_range: null,
+  metric_ranges: [],
+  splits: [
+    {
+      name: "train",
+      steps: 1,
+      samples,
+      discarded: 0,
+      first_step: 0,
+      last_step: 0,
+      reward_min: 0,
+      reward_max: 1,
+      last_reward: 0.5,
+      last_response_tokens: 10,
+      last_response_chars: 40,
+    },
+  ],
+  progress: { done_bytes: 1, total_bytes: 1, phase: "ready" },
+});
+
+const RUNS = [run("grpo-10", 5, 300), run("ppo-1", 50, null), run("grpo-9", 7, 400)];
+const names = (items: readonly RunItem[]): string[] => items.map(({ name }) => name);
+
+describe("the list of runs", () => {
+  it("holds those that fit what is typed, by name, format, path or note", () => {
+    expect(names(matchingRuns(RUNS, " "))).toEqual(names(RUNS));
+    expect(names(matchingRuns(RUNS, "grpo")).toSorted()).toEqual(["grpo-10", "grpo-9"]);
+    expect(names(matchingRuns(RUNS, "relax"))).toHaveLength(3);
+    expect(matchingRuns(RUNS, "dpo-7")).toEqual([]);
+    expect(names(matchingRuns([...RUNS, run("relax-2", 1, 1)], "relax"))[0]).toBe("relax-2");
+    expect(names(matchingRuns(RUNS, "grpo relax 9"))).toEqual(["grpo-9"]);
+    expect(names(matchingRuns(RUNS, "gp9"))).toEqual(["grpo-9"]);
+  });
+});

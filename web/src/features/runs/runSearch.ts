@@ -1,0 +1,23 @@
+/** Runs by what is typed of them. */
+
+import type { RunItem } from "../../api/types.gen";
+import { fit } from "../../lib/text/fuzzy";
+import { nameOf, runMark } from "../../state/marks";
+
+/**
+ * The runs whose name, format, path or note has each word, those whose name has them first; else names that have the
+ * letters.
+ */
+export function matchingRuns(known: readonly RunItem[], text: string): readonly RunItem[] {
+  const words = text
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
+  if (words.length === 0) return known;
+  const has = (where: string): boolean => words.every((word) => where.toLowerCase().includes(word));
+  const result = known.filter((item) =>
+    has(`${nameOf(item)} ${item.name} ${item.format} ${item.path} ${runMark(item.id).note}`),
+  );
+  if (result.length > 0) return result.toSorted((a, b) => Number(has(nameOf(b))) - Number(has(nameOf(a))));
+  return known.filter((item) => fit(text, nameOf(item)) !== null);
+}

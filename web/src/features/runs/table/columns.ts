@@ -1,0 +1,224 @@
+/** The columns of the table of runs: what each says, what it is sorted by, and which of them fit beside each other. */
+
+import type { ConfigsReply, RunItem, SplitItem } from "../../../api/types.gen";
+import { finite } from "../../../lib/numbers/numbers";
+import { activityOf } from "../../../state/run/activity";
+import { nameOf } from "../../../state/marks";
+import { changedS, samplesOf } from "../../../state/runs";
+
+export type Key =
+  "name" | "curve" | "reward" | "steps" | "samples" | "length" | "status" | "format" | "changed" | `config:${string}`;
+
+export interface Column {
+  key: Key;
+  label: string;
+  title: string;
+  px: number;
+  isNumber: boolean;
+  /** The greatest, newest or last comes first when it is first sorted by. */
+  startsDown: boolean;
+  /** What it is sorted by; null for what has no value. Not there where it cannot be. */
+  value?: (item: RunItem) => number | string | null;
+}
+
+/** What a press on a heading asks for; null for the order in which runs were found. */
+export interface Sort {
+  key: Key;
+  isDescending: boolean;
+}
+
+/** What a run has for each key that differs between the runs. */
+export type Differing = ReadonlyMap<string, ReadonlyMap<string, string>>;
+
+export const NAME_PX = 220;
+/** Narrower tables have rows of two lines. */
+export const NARROW_PX = 640;
+const MAX_CONFIG = 6;
+const CONFIG_PX = 96;
+/** A response of unknown tokens comes after those whose tokens are known: characters are another measure. */
+const CHARS_AFTER = 1e15;
+const DOING = { running: 0, stalled: 1, ended: 2, unknown: null };
+
+/** The split whose rewards and steps stand for the run: the one it trains on, else its first. */
+export const mainSplit = (item: RunItem): SplitItem | null => item.splits[0] ?? null;
+
+export const NAME: Column = {
+  key: "name",
+  label: "Run",
+  title: "The name of the run",
+  px: NAME_PX,
+  isNumber: false,
+  startsDown: false,
+  value: nameOf,
+};
+
+/** In the order of the table. */
+const COLUMNS: readonly Column[] = [
+  { key: "curve", label: "Reward by step", title: "Mean reward by step", px: 128, isNumber: false, startsDown: false },
+  {
+    key: "reward",
+    label: "Last reward",
+    title: "Mean reward of the newest step",
+    px: 112,
+    isNumber: true,
+    startsDown: true,
+    value: (item) => finite(mainSplit(item)?.last_reward),
+  },
+  {
+    key: "steps",
+    label: "Steps",
+    title: "Number of steps",
+    px: 72,
+    isNumber: true,
+    startsDown: true,
+    value: (item) => mainSplit(item)?.steps ?? null,
+  },
+  {
+    key: "samples",
+    label: "Samples",
+    title: "Samples of all splits",
+    px: 100,
+    isNumber: true,
+    startsDown: true,
+    value: samplesOf,
+  },
+  {
+    key: "length",
+    label: "Length",
+    title: "Mean length of the responses at the newest step",
+    px: 100,
+    isNumber: true,
+    startsDown: true,
+    value: lengthOf,
+  },
+  {
+    key: "status",
+    label: "Status",
+    title: "Whether it is still running",
+    px: 104,
+    isNumber: false,
+    startsDown: false,
+    value: (item) => DOING[activityOf(item)],
+  },
+  {
+    key: "format",
+    label: "Format",
+    title: "Framework that wrote it",
+    px: 132,
+    isNumber: false,
+    startsDown: false,
+    value: (item) => item.format,
+  },
+  {
+    key: "changed",
+    label: "Changed",
+    title: "When its files last changed",
+    px: 96,
+    isNumber: true,
+    startsDown: true,
+    value: (item) => negative(changedS(item)),
+  },
+];
+
+/** What rows of two lines say. */
+export const NARROW: readonly Column[] = COLUMNS.filter(({ key }) =>
+  ["curve", "reward", "steps", "samples", "changed"].includes(key),
+);
+
+/** Which give way first where there is no room for all. */
+const LAST_TO_FIRST: readonly Key[] = ["format", "length", "status", "samples", "steps", "changed", "curve"];
+
+const negative = (seconds: number | null): number | null => (seconds === null ? null : -seconds);
+
+function lengthOf(item: RunItem): number | null {
+  const split = mainSplit(item);
+  const tokens = finite(split?.last_response_tokens);
+  if (tokens !== null) return tokens;
+  const chars = finite(split?.last_response_chars);
+  return chars === null ? null : chars - CHARS_AFTER;
+}
+
+export const configColumn = (name: string, differing: Differing): Column => ({
+  key: `config:${name}`,
+  label: name.split(".").at(-1) ?? name,
+  title: `${name}, of the configuration`,
+  px: CONFIG_PX,
+  isNumber: false,
+  startsDown: false,
+  value: (item) => comparable(differing.get(item.id)?.get(name)),
+});
+
+function comparable(text: string | undefined): number | string | null {
+  if (text === undefined) return null;
+  return text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text;
+}
+
+/** What differs, by run and key. */
+export function differingOf(reply: ConfigsReply | null): Differing {
+  return new Map(
+    (reply?.runs ?? []).map(
+      ({ run, values }) =>
+        [
+          run,
+          new Map(values.flatMap((value, i) => (value === null ? [] : [[reply?.keys[i] ?? "", value] as const]))),
+        ] as const,
+    ),
+  );
+}
+
+/** Names of runs are long, and differ at their ends. */
+const NAME_SHARE = 0.2;
+
+/**
+ * The columns behind the name that fit into so many pixels, and as many keys of the configuration as fit beside them.
+ */
+export function fitting(widthPx: number, keys: readonly string[], differing: Differing): readonly Column[] {
+  let room = widthPx - Math.max(NAME_PX, widthPx * NAME_SHARE);
+  let columns = COLUMNS;
+  const sum = (): number => columns.reduce((px, column) => px + column.px, 0);
+  for (const key of LAST_TO_FIRST) if (sum() > room) columns = columns.filter((column) => column.key !== key);
+  room -= sum();
+  const config = keys
+    .slice(0, Math.max(0, Math.min(MAX_CONFIG, Math.floor(room / CONFIG_PX))))
+    .map((name) => configColumn(name, differing));
+  const at = columns.findIndex(({ key }) => key === "status" || key === "changed");
+  return at < 0 ? [...columns, ...config] : [...columns.slice(0, at), ...config, ...columns.slice(at)];
+}
+
+/** Every column that can be sorted by, whether it is shown or not. */
+export const sortable = (keys: readonly string[], differing: Differing): readonly Column[] => [
+  NAME,
+  ...COLUMNS.filter(({ value }) => value !== undefined),
+  ...keys.slice(0, MAX_CONFIG).map((name) => configColumn(name, differing)),
+];
+
+/** Runs in the order of a column. What has no value is last, either way; what is equal stays as it was. */
+export function sorted(
+  items: readonly RunItem[],
+  column: Column | undefined,
+  isDescending: boolean,
+): readonly RunItem[] {
+  const { value } = column ?? {};
+  if (value === undefined) return items;
+  const valued = items.map((item) => ({ item, value: value(item) }));
+  const there = valued.filter((one): one is { item: RunItem; value: number | string } => one.value !== null);
+  there.sort((a, b) => compared(a.value, b.value, isDescending));
+  return [...there, ...valued.filter((one) => one.value === null)].map(({ item }) => item);
+}
+
+/** Numbers before words, either way: a key may hold a number in one run and a word in another. */
+function compared(a: number | string, b: number | string, isDescending: boolean): number {
+  const way = isDescending ? -1 : 1;
+  if (typeof a === "number" && typeof b === "number") {
+    const [isOther, isOtherB] = [a < -CHARS_AFTER / 2, b < -CHARS_AFTER / 2];
+    return isOther === isOtherB ? way * (a - b) : Number(isOther) - Number(isOtherB);
+  }
+  if (typeof a === "number" || typeof b === "number") return typeof a === "number" ? -1 : 1;
+  return way * a.localeCompare(b, undefined, { numeric: true });
+}
+
+/** What a press on a heading makes of the order: one way, the other way, as found. */
+export function turned(sort: Sort | null, column: Column): Sort | null {
+  if (sort?.key !== column.key) return { key: column.key, isDescending: column.startsDown };
+  return sort.isDescending === column.startsDown ? { key: column.key, isDescending: !column.startsDown } : null;
+}

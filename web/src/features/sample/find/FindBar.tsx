@@ -1,0 +1,85 @@
+/** The field of our own find, over the transcript. */
+
+import { useSession } from "../../../state/useSession";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { figure } from "../../../lib/numbers/numbers";
+import style from "./FindBar.module.css";
+
+export function FindBar() {
+  const session = useSession();
+  const field = useRef<HTMLInputElement>(null);
+  const wish = session.find.asked.value;
+  // Before the next key: what is typed at once belongs to the field.
+  useLayoutEffect(() => {
+    field.current?.focus();
+    field.current?.select();
+  }, [wish]);
+  if (!session.find.isFinding.value) return null;
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === "Enter") session.find.step(event.shiftKey ? -1 : 1);
+    else if (event.key === "Escape") session.find.close();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const known = session.find.standing.value;
+  return (
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- Escape closes it wherever the focus is
+    <div class={style["bar"]} role="search" aria-label="Find in this sample" onKeyDown={onKeyDown}>
+      <input
+        ref={field}
+        class="field"
+        type="search"
+        aria-label="Find in this sample"
+        placeholder="Find in this sample"
+        maxLength={1000}
+        value={session.find.wanted.value}
+        onInput={(event) => {
+          session.find.wanted.value = event.currentTarget.value;
+        }}
+      />
+      <span class={style["count"]} role="status">
+        {session.find.error.value ?? words(known)}
+      </span>
+      <button
+        type="button"
+        class="action"
+        aria-label="Previous place"
+        title="Previous (Shift+Enter)"
+        onClick={() => session.find.step(-1)}
+      >
+        ↑
+      </button>
+      <button
+        type="button"
+        class="action"
+        aria-label="Next place"
+        title="Next (Enter)"
+        onClick={() => session.find.step(1)}
+      >
+        ↓
+      </button>
+      <button
+        type="button"
+        class="action"
+        aria-pressed={session.find.isCased.value}
+        title="Match case"
+        onClick={() => {
+          session.find.isCased.value = !session.find.isCased.value;
+        }}
+      >
+        Aa
+      </button>
+      <button type="button" class="action" onClick={session.find.close}>
+        Close
+      </button>
+    </div>
+  );
+}
+
+function words(known: { at: number; total: number; known: number } | null): string {
+  if (known === null) return "";
+  if (known.total === 0) return "Nothing found";
+  const more = known.known < known.total ? `, of which you can visit the first ${figure(known.known)}` : "";
+  return `${figure(known.at)} of ${figure(known.total)}${more}`;
+}

@@ -1,0 +1,45 @@
+/**
+ * An image that the record holds: a thumbnail that opens to its full size. The server looks at what it is before it
+ * gives it.
+ */
+
+import { useSession } from "../../../state/useSession";
+import { useState } from "preact/hooks";
+import { imageAt, imageError } from "../../../api";
+import { promptAfter } from "../../../state/browser/textOptions";
+import style from "./Picture.module.css";
+
+/** `what` says in words what the image is, `at` names it. */
+export function Picture({ at, what }: { at: string; what: string }) {
+  const session = useSession();
+  const [isOpen, open] = useState(false);
+  const [why, tell] = useState<string | null>(null);
+  const of = session.sample.now.value;
+  if (of === null) return <span class={style["none"]}>{what}</span>;
+  const address = imageAt(of.run, of.id, at, promptAfter.value || undefined);
+  if (why !== null)
+    return (
+      <span class={style["none"]}>
+        {what}: {why}
+      </span>
+    );
+  const failed = (): void => void imageError(address).then((said) => tell(said ?? "it cannot be displayed"));
+  return (
+    <button
+      type="button"
+      class={style["picture"]}
+      aria-expanded={isOpen}
+      title={isOpen ? `${what}. Show it small` : `${what}. Show it in full`}
+      onClick={() => open(!isOpen)}
+    >
+      <img
+        class={isOpen ? style["whole"] : style["small"]}
+        src={address}
+        alt={what}
+        loading="lazy"
+        decoding="async"
+        onError={failed}
+      />
+    </button>
+  );
+}

@@ -1,0 +1,56 @@
+/**
+ * Above a sample that has a reference: whether both stand side by side, whether what differs is marked, and what the
+ * marks mean.
+ */
+
+import type { SampleReply } from "../../../api/types.gen";
+import type { Marked } from "../../../lib/diff/sampleDiff";
+import { chooseRender, render } from "../../../state/browser/textOptions";
+import style from "./ReferenceBar.module.css";
+
+export function ReferenceBar({ reply, found }: { reply: SampleReply; found: Marked | { refused: string } | null }) {
+  const { beside, differences } = render.value;
+  const isCut = [...reply.turns, ...(reply.reference?.turns ?? [])].some(({ parts }) =>
+    parts.some(({ cut }) => cut > 0),
+  );
+  return (
+    <div class={style["bar"]} role="group" aria-label="Reference">
+      <button
+        type="button"
+        class="action"
+        aria-pressed={beside}
+        title="Shows prompt, response and reference side by side if there is room"
+        onClick={() => chooseRender({ beside: !beside })}
+      >
+        Side by side
+      </button>
+      <button
+        type="button"
+        class="action"
+        aria-pressed={differences}
+        title="Marks the words that differ between response and reference; both are then verbatim"
+        onClick={() => chooseRender({ differences: !differences })}
+      >
+        Differences
+      </button>
+      <span role="status">
+        {differences && <Told found={found} />}
+        {differences && found !== null && isCut && " · only the visible part of cut texts was compared"}
+      </span>
+    </div>
+  );
+}
+
+function Told({ found }: { found: Marked | { refused: string } | null }) {
+  if (found !== null && "refused" in found) return <>Not compared: {found.refused}. Both are shown as they are.</>;
+  if (found?.spans.size === 0) return <>Response and reference are the same.</>;
+  // What is known beforehand stands there at once: the lines below must not move when the rest comes.
+  return (
+    <>
+      {found?.by === "sentences" && "They differ too much to compare words, so sentences are marked: "}
+      <ins class="differs">underlined</ins> is not in the reference, <del class="differs">struck</del> not in the
+      response ·{" "}
+      {found === null ? "comparing the two …" : `${Math.round(found.share * 100)} % of the response is in both`}
+    </>
+  );
+}

@@ -1,0 +1,97 @@
+/** A block of a turn: running text, a thought, a call of a tool, what the tool gave back, data. */
+
+import type { Block, Piece } from "../../../lib/sample/parts";
+import { Rich } from "../../../ui/text/Rich";
+import { Text } from "../../../ui/text/Text";
+import { Call } from "../parts/Call";
+import { Picture } from "../parts/Picture";
+import { Placeholder } from "../parts/Placeholder";
+import { Think } from "../parts/Think";
+import style from "./BlockView.module.css";
+
+interface Props {
+  block: Block;
+  /** The name of the turn: parts are named after it. */
+  turn: string;
+  isThoughtAlone: boolean;
+}
+
+export function BlockView({ block, turn, isThoughtAlone }: Props) {
+  const part = block.parts[0];
+  if (part === undefined) return null;
+  const at = `${turn}.${part.place}`;
+  switch (block.kind) {
+    case "think":
+      return <Think part={part} at={at} isAlone={isThoughtAlone} />;
+    case "tool_call":
+      return <Call part={part} at={at} />;
+    case "tool_result":
+      return (
+        <div class={style["result"]}>
+          <span class={style["arrow"]} aria-hidden="true">
+            →
+          </span>{" "}
+          <Text text={part.text} at={at} />
+        </div>
+      );
+    case "markers":
+      return (
+        <div class={style["markers"]} title="markers of the chat template">
+          <Text text={block.parts.map((one) => (one.raw ?? one.text).trim()).join(" ")} />
+        </div>
+      );
+    case "json":
+      return (
+        <pre class={style["json"]}>
+          <Text text={part.text} at={at} />
+        </pre>
+      );
+    default:
+      return (
+        <div class={style["flow"]}>
+          {block.parts.map((one) => (
+            <Inline key={one.place} part={one} at={`${turn}.${one.place}`} />
+          ))}
+        </div>
+      );
+  }
+}
+
+function Inline({ part, at }: { part: Piece; at: string }) {
+  switch (part.kind) {
+    case "marker":
+      return (
+        <span class={style["marker"]} title="marker of the chat template">
+          <Text text={part.raw ?? part.text} />
+        </span>
+      );
+    case "placeholder":
+      return <Placeholder part={part} />;
+    case "image":
+      return part.image ? (
+        <Picture at={at} what={part.text} />
+      ) : (
+        <span class={style["image"]} title="an image that the record names but does not contain">
+          <Text text={part.text} />
+        </span>
+      );
+    case "answer":
+      return (
+        <span
+          class={style["answer"]}
+          title={part.closed ? "the model marked this as its answer" : "an answer without an end"}
+        >
+          <Text text={part.text} at={at} />
+        </span>
+      );
+    default:
+      return (
+        <>
+          <Rich text={part.text} at={at} shift={part.shift} />
+          {part.cut > 0 && (
+            <span class={style["cut"]}> … {part.cut.toLocaleString("en")} more characters are in the raw record.</span>
+          )}
+        </>
+      );
+  }
+}

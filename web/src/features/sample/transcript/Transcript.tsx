@@ -1,0 +1,216 @@
+/** A sample as a conversation, and what belongs to it: answer, reference, other fields, notes, source. */
+
+import { useSession } from "../../../state/useSession";
+import type { VNode } from "preact";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { SampleReply, TurnView } from "../../../api/types.gen";
+import type { Place } from "../../../lib/address/address";
+import { answerOf } from "../../../lib/sample/answer";
+import { whereIn } from "../../../lib/sample/facts";
+import { figure } from "../../../lib/numbers/numbers";
+import { render } from "../../../state/browser/textOptions";
+import { type Page } from "../../../state/sample/sample";
+import { Beside } from "../reference/SideBySide";
+import { Extra } from "../parts/Extra";
+import { Golden } from "../parts/GoldenAnswer";
+import { ReferenceBar } from "../reference/ReferenceBar";
+import { ReferenceSection } from "../reference/ReferenceSection";
+import { responseAt } from "./responseAt";
+import { Turn } from "./Turn";
+import { useDifferences } from "../reference/useDifferences";
+import { Text } from "../../../ui/text/Text";
+import style from "./Transcript.module.css";
+
+const AT_ONCE = 40;
+const BLOCK = 20;
+/** The most turns that one frame draws, and what it may take: layout comes on top. */
+const MOST = 80;
+const QUICK_MS = 8;
+const SLOW_MS = 20;
+
+export function Transcript({ reply }: { reply: SampleReply }) {
+  const session = useSession();
+  const { source, notes } = reply;
+  const shown = session.sample.pageOf(reply);
+  const { turns, turn_from: from, turn_total: total } = shown;
+  const drawn = useMore(turns);
+  const numbers = useMemo(() => numbersOf(turns, total), [turns, total]);
+  const isEnd = from + turns.length >= total;
+  const isCompared = reply.reference !== null && reply.reference.turns.length > 0;
+  const isBeside = isCompared && turns.length === total && responseAt(turns) < total && render.value.beside;
+  // Beside a reference stand two columns of turns, else there is one.
+  const [prompt, response] = useMemo<[Blocks, Blocks]>(() => {
+    const all = turns.length === total ? counted(turns, reply) : turns;
+    const cut = isBeside ? responseAt(turns) : 0;
+    const of = (start: number, stop: number): Blocks => ({
+      turns: all.slice(start, stop),
+      numbers: numbers.slice(start, stop),
+      from: from + start,
+      nodes: [],
+    });
+    return [of(0, cut), of(cut, turns.length)];
+  }, [turns, total, reply, numbers, from, isBeside]);
+  const differences = useDifferences(reply);
+  const isAll = drawn >= turns.length && isEnd;
+  const answer = useMemo(() => (isEnd ? answerOf(turns) : ""), [turns, isEnd]);
+  return (
+    <article class={`${style["transcript"]} ${isBeside ? style["wide"] : ""}`}>
+      {from === 0 && <Golden label={reply.label} answer={answer} />}
+      {notes.length > 0 && (
+        <ul class={style["notes"]} aria-label="Notes on this sample">
+          {notes.map((note, i) => (
+            <li key={`${i} ${note}`} class={note.includes("\n") ? style["trace"] : undefined}>
+              <Noted note={note} to={{ page: "report", split: reply.split, step: reply.step }} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {isCompared && <ReferenceBar reply={reply} found={differences} />}
+      {total > turns.length && <Pages shown={shown} isAbove />}
+      {isBeside ? (
+        <Beside
+          prompt={prompt.turns.length > 0 ? nodesOf(prompt, drawn) : null}
+          response={nodesOf(response, drawn - prompt.turns.length)}
+          reference={isAll ? reply.reference : null}
+        />
+      ) : (
+        nodesOf(response, drawn)
+      )}
+      {total === 0 && (
+        <p class={style["none"]}>This record has no recognisable turn. The raw record shows all of it.</p>
+      )}
+      {total > turns.length && drawn >= turns.length && <Pages shown={shown} />}
+      {!isBeside && isAll && reply.reference !== null && <ReferenceSection reference={reply.reference} />}
+      {drawn >= turns.length && (
+        <>
+          <Extra extra={reply.extra} images={reply.extra_images} />
+          <footer class={style["source"]}>
+            <Text text={source.file} /> · {whereIn(source)}
+          </footer>
+        </>
+      )}
+    </article>
+  );
+}
+
+/** The turns with their tokens, where those of a whole part of the sample are those of its only turn. */
+function counted(turns: readonly TurnView[], { prompt_tokens, response_tokens }: SampleReply): readonly TurnView[] {
+  const only = (origin: string): TurnView | undefined =>
+    turns.filter((turn) => turn.origin === origin).length === 1
+      ? turns.find((turn) => turn.origin === origin)
+      : undefined;
+  const known = new Map([
+    [only("prompt"), prompt_tokens],
+    [only("response"), response_tokens],
+  ]);
+  return turns.map((turn) =>
+    turn.tokens === null && (known.get(turn) ?? null) !== null ? { ...turn, tokens: known.get(turn) ?? null } : turn,
+  );
+}
+
+/** How a reader of files says that there is more where the trainer logged the step. */
+const REPORT = "the report";
+
+/** What the reader of the files says of a sample; where that ends with the report of the step, it leads there. */
+function Noted({ note, to }: { note: string; to: Partial<Place> }) {
+  const session = useSession();
+  if (!note.endsWith(` is in ${REPORT}`)) return <Text text={note} />;
+  return (
+    <>
+      <Text text={note.slice(0, -REPORT.length)} />
+      <a href={session.place.href(to)} onClick={session.place.onLink(to)}>
+        {REPORT}
+      </a>
+    </>
+  );
+}
+
+/** Which turns of a very long sample are shown, and the ways to the others. */
+function Pages({ shown, isAbove = false }: { shown: Page; isAbove?: boolean }) {
+  const session = useSession();
+  const { turns, turn_from: from, turn_total: total } = shown;
+  const stop = from + turns.length;
+  return (
+    <nav class={style["pages"]} aria-label={isAbove ? "Turns before these" : "Turns after these"}>
+      <span>
+        Turns {figure(from + 1)}–{figure(stop)} of {figure(total)}
+      </span>
+      {from > 0 && (
+        <button type="button" class="action" onClick={() => void session.sample.goTurns({ from: 0 })}>
+          First
+        </button>
+      )}
+      {from > 0 && (
+        <button type="button" class="action" onClick={() => void session.sample.goTurns({ until: from })}>
+          Before
+        </button>
+      )}
+      {stop < total && (
+        <button type="button" class="action" onClick={() => void session.sample.goTurns({ from: stop })}>
+          After
+        </button>
+      )}
+      {stop < total && (
+        <button type="button" class="action" onClick={() => void session.sample.goTurns({ until: total })}>
+          Last
+        </button>
+      )}
+      {session.sample.pageError.value !== null && <span role="alert">{session.sample.pageError.value.message}</span>}
+    </nav>
+  );
+}
+
+interface Blocks {
+  turns: readonly TurnView[];
+  numbers: readonly (number | null)[];
+  /** The number of the first turn among all of the sample. */
+  from: number;
+  nodes: VNode[];
+}
+
+/** So many turns, in blocks; those that are there already are the same nodes, and are not looked at again. */
+function nodesOf({ turns, numbers, from, nodes }: Blocks, drawn: number): VNode[] {
+  const count = Math.ceil(Math.min(Math.max(0, drawn), turns.length) / BLOCK);
+  for (let n = nodes.length; n < count; n += 1)
+    nodes.push(<Block key={from + n * BLOCK} turns={turns} numbers={numbers} offset={n * BLOCK} from={from} />);
+  return nodes.slice(0, count);
+}
+
+function Block({ turns, numbers, offset, from }: Omit<Blocks, "nodes"> & { offset: number }) {
+  return (
+    <>
+      {turns.slice(offset, offset + BLOCK).map((turn, i) => (
+        // The turns of a sample never change their order: their place is their identity.
+        <Turn key={i} turn={turn} at={String(from + offset + i)} number={numbers[offset + i] ?? null} />
+      ))}
+    </>
+  );
+}
+
+/** A few turns are drawn at once, the rest frame by frame, as many as a frame has time for on this machine. */
+function useMore(turns: readonly TurnView[]): number {
+  const [{ of, drawn, by }, setDrawn] = useState({ of: turns, drawn: AT_ONCE, by: BLOCK });
+  const now = of === turns ? drawn : AT_ONCE;
+  const begun = useRef(0);
+  const took = useRef(0);
+  useLayoutEffect(() => {
+    if (begun.current > 0) took.current = performance.now() - begun.current;
+  }, [drawn, of]);
+  useEffect(() => {
+    if (now >= turns.length) return undefined;
+    const frame = requestAnimationFrame(() => {
+      const next = took.current > SLOW_MS ? BLOCK : Math.min(MOST, took.current < QUICK_MS ? by + BLOCK : by);
+      begun.current = performance.now();
+      setDrawn({ of: turns, drawn: now + next, by: next });
+    });
+    return () => cancelAnimationFrame(frame);
+  }, [now, turns, by]);
+  return Math.min(now, turns.length);
+}
+
+/** Assistant turns are counted where there are several; of a page out of the middle nobody knows the count. */
+function numbersOf(turns: readonly TurnView[], total: number): (number | null)[] {
+  let own = 0;
+  const numbers = turns.map((turn) => (turn.role === "assistant" ? (own += 1) : null));
+  return own < 2 || turns.length < total ? turns.map(() => null) : numbers;
+}

@@ -1,0 +1,273 @@
+/** The address of everything: what the page shows, written as path and query, and read back. */
+
+import { type Chart, chartsOf, textOf } from "../charts/chart";
+import { isOf } from "./splits";
+import { NO_SEARCH, type Search, searchIn, writeSearch } from "./searchAddress";
+import { WHOLE_GROUP, readGroupView, type GroupView, groupViewFor, writeGroupView } from "./groupAddress";
+
+export { NO_SEARCH, type Search } from "./searchAddress";
+
+export type Page = "runs" | "rollouts" | "evals" | "problems" | "report" | "run" | "search" | "bookmarks" | "settings";
+export type View = "transcript" | "text" | "raw" | "group";
+/** How the list shows what is in its scope. */
+export type Mode = "groups" | "samples" | "table";
+/** Of which steps: the one that is looked at, all of the split, or from the first to the last of a range. */
+export type Extent = "step" | "run" | readonly [number | null, number | null];
+
+/** What the page shows. Null where the address leaves the choice to the page. */
+export interface Place extends GroupView {
+  page: Page;
+  run: string | null;
+  split: string | null;
+  step: number | null;
+  sample: string | null;
+  view: View;
+  /** `index`, `length`, or the name of a column. */
+  sort: string;
+  descending: boolean;
+  /** The samples that were not trained on, in place of those that were. */
+  discarded: boolean;
+  mode: Mode | null;
+  extent: Extent;
+  /** The filter, as it was typed. */
+  where: string;
+  /** The columns that the list shows; null where the reader's own choice holds. */
+  columns: readonly string[] | null;
+  /** What is drawn by step below the reward; null where the reader's own choice holds. */
+  charts: readonly Chart[] | null;
+  /** What a page is asked beside, by name: see `ASKED`. */
+  ask: Readonly<Record<string, string>>;
+  /**
+   * In a report the piece that one was led to: the numbers of the children that lead there, `0.3.1`. Empty for none.
+   */
+  at: string;
+  /** On a narrow screen: the list of samples, instead of the sample. */
+  list: boolean;
+  /** Runs whose curves are drawn over those of the run that is looked at. */
+  over: readonly string[];
+  /** What a list of bookmarks is narrowed to. */
+  find: string;
+  /** The bookmarks of all runs, not those of the run alone. */
+  all: boolean;
+  /** What is searched for, in all texts; it is marked in the sample that is read. */
+  search: Search;
+}
+
+export const START: Place = {
+  page: "runs",
+  run: null,
+  split: null,
+  step: null,
+  sample: null,
+  view: "transcript",
+  ...WHOLE_GROUP,
+  sort: "index",
+  descending: false,
+  discarded: false,
+  mode: null,
+  extent: "step",
+  where: "",
+  columns: null,
+  charts: null,
+  ask: {},
+  at: "",
+  list: false,
+  over: [],
+  find: "",
+  all: false,
+  search: NO_SEARCH,
+};
+
+const VIEWS: readonly View[] = ["transcript", "text", "raw", "group"];
+const MODES: readonly Mode[] = ["groups", "samples", "table"];
+/** What every run can be sorted by. */
+const SORTS: ReadonlySet<string> = new Set(["index", "reward", "length"]);
+const RANGE = /^(-?\d{1,16})?:(-?\d{1,16})?$/;
+/** Pages of a run beside its rollouts, by the last part of their address. */
+const BESIDE: readonly Page[] = ["evals", "problems", "report", "run"];
+/** Pages that are of all runs; their address remembers which run was looked at. */
+const ABOVE: readonly Page[] = ["settings", "bookmarks"];
+/** Curves of more runs than these cannot be told apart. */
+export const MAX_OVER = 9;
+/** A table of more columns takes longer to draw than anybody reads in it. */
+export const MAX_COLUMNS = 200;
+/** More charts than these are no pane to look at. */
+export const MAX_CHARTS = 24;
+/** The last part of the address of what was not trained on: the same page as the rollouts. */
+const DISCARDED = "discarded";
+/** The names of what pages are asked, as they stand in addresses: those of evaluations. */
+const ASKED = ["metric", "bar", "k", "only", "by", "of", "prompt", "from", "to"];
+const WHOLE = /^-?\d{1,16}$/;
+const AT = /^\d{1,6}(?:\.\d{1,6}){0,99}$/;
+
+/** What of a sample's id an address can do without: its split and its step. Null for what is no id. */
+export function scopeOf(id: string): { split: string; step: number } | null {
+  const parts = id.split("/");
+  const step = parts.at(-3);
+  if (parts.length < 4 || step === undefined || !WHOLE.test(step)) return null;
+  try {
+    return { split: parts.slice(0, -3).map(decodeURIComponent).join("/"), step: Number(step) };
+  } catch {
+    return null;
+  }
+}
+
+/** What a page is asked under a name. Links of old call a prompt a problem. */
+const askedIn = (given: URLSearchParams, name: string): string =>
+  given.get(name) ?? (name === "prompt" ? given.get("problem") : null) ?? "";
+
+/** Read an address below the base path: `path` without a leading slash, `query` with or without its `?`. */
+export function parse(path: string, query: string): Place {
+  const [first, second, third] = path
+    .split("/")
+    .filter((part) => part !== "")
+    .map(decoded);
+  const given = new URLSearchParams(query);
+  const above = ABOVE.find((name) => name === first);
+  if (above !== undefined)
+    return {
+      ...START,
+      page: above,
+      run: given.get("run") || null,
+      find: given.get("find") ?? "",
+      all: given.get("all") === "1",
+    };
+  const isSearch = first === "search";
+  if (!isSearch && (first !== "runs" || second === undefined)) return START;
+  const sample = given.get("sample") || null;
+  const scope = sample === null ? null : scopeOf(sample);
+  const split = given.get("split") || null;
+  const step = given.get("step") ?? "";
+  const sort = given.get("sort") ?? "";
+  return {
+    page: isSearch ? "search" : (BESIDE.find((name) => name === third) ?? "rollouts"),
+    run: isSearch ? given.get("run") || null : (second ?? null),
+    split: scope === null || isOf(scope.split, split) ? split : scope.split,
+    step: scope?.step ?? (WHOLE.test(step) ? Number(step) : null),
+    sample,
+    view: VIEWS.find((view) => view === given.get("view")) ?? "transcript",
+    ...readGroupView(given),
+    sort: sort.replace(/^-/, "") || "index",
+    descending: sort.startsWith("-"),
+    mode: MODES.find((name) => name === given.get("mode")) ?? null,
+    extent: extentOf(given.get("scope") ?? ""),
+    where: given.get("where") ?? "",
+    columns: namesIn(given, "column", MAX_COLUMNS),
+    charts: given.has("chart") ? chartsOf(given.getAll("chart"), MAX_CHARTS) : null,
+    discarded: third === DISCARDED,
+    ask:
+      third !== "evals"
+        ? {}
+        : Object.fromEntries(ASKED.flatMap((name) => (askedIn(given, name) ? [[name, askedIn(given, name)]] : []))),
+    at: third === "report" && AT.test(given.get("at") ?? "") ? (given.get("at") ?? "") : "",
+    list: given.get("list") === "1",
+    over: [...new Set(given.getAll("over"))].filter((id) => id !== "" && id !== second).slice(0, MAX_OVER),
+    find: "",
+    all: false,
+    search: searchIn(given),
+  };
+}
+
+/** Write an address, relative to the base path. What is as usual is left out. */
+export function format(place: Place): string {
+  const isAbove = ABOVE.includes(place.page);
+  const isSearch = place.page === "search";
+  if (place.page === "runs" || (!isAbove && !isSearch && place.run === null)) return "";
+  const query = new URLSearchParams();
+  if (isAbove) {
+    if (place.run !== null) query.set("run", place.run);
+    if (place.find !== "") query.set("find", place.find);
+    if (place.all) query.set("all", "1");
+    return joined(place.page, query);
+  }
+  const path = `runs/${encodeURIComponent(place.run ?? "")}`;
+  if (isSearch && place.run !== null) query.set("run", place.run);
+  if (place.split !== null) query.set("split", place.split);
+  if (place.step !== null) query.set("step", String(place.step));
+  if (place.sample !== null) query.set("sample", place.sample);
+  if (place.view !== "transcript") query.set("view", place.view);
+  if (place.view === "group") writeGroupView(place, query);
+  if (place.sort !== "index" || place.descending) query.set("sort", `${place.descending ? "-" : ""}${place.sort}`);
+  if (place.mode !== null) query.set("mode", place.mode);
+  if (place.extent !== "step")
+    query.set("scope", place.extent === "run" ? "run" : place.extent.map((end) => end ?? "").join(":"));
+  if (place.where !== "") query.set("where", place.where);
+  writeNames(query, "column", place.columns);
+  writeNames(query, "chart", place.charts?.map(textOf) ?? null);
+  if (place.page === "evals") for (const name of ASKED) if (place.ask[name]) query.set(name, place.ask[name] ?? "");
+  if (place.page === "report" && place.at !== "") query.set("at", place.at);
+  if (place.list) query.set("list", "1");
+  for (const id of place.over) query.append("over", id);
+  if (isSearch || place.page === "rollouts") writeSearch(place.search, query);
+  if (isSearch) return joined("search", query);
+  if (place.page === "rollouts" && place.discarded) return joined(`${path}/${DISCARDED}`, query);
+  return joined(BESIDE.includes(place.page) ? `${path}/${place.page}` : path, query);
+}
+
+/** The same place with something changed; what depended on what changed is left to the page again. */
+export function moved(place: Place, change: Partial<Place>): Place {
+  const next = movedTo(place, change);
+  return next.sample === null || next.sample === place.sample ? next : { ...next, ...groupViewFor(next.sample, next) };
+}
+
+function movedTo(place: Place, change: Partial<Place>): Place {
+  const next = { ...place, ...change };
+  const at = (key: keyof Place): boolean => key in change && change[key] !== place[key];
+  if (at("run")) {
+    const sort = SORTS.has(place.sort) ? place.sort : "index";
+    const over = place.over.filter((id) => id !== change.run);
+    return {
+      ...START,
+      page: "rollouts",
+      sort,
+      descending: place.descending,
+      mode: place.mode,
+      over,
+      search: place.search,
+      ...change,
+    };
+  }
+  if (at("split") && !("step" in change)) next.step = null;
+  if ((at("page") || at("split") || at("step")) && !("at" in change)) next.at = "";
+  // Another step is looked at by itself; another sample takes its step along, whatever the list is of. What was left
+  // open and is filled in changes nothing else.
+  const isOther = (at("split") && place.split !== null) || (at("step") && place.step !== null);
+  if (isOther && !("extent" in change)) next.extent = "step";
+  // Who sorts wants to see what comes first.
+  const isOrdered = at("sort") || at("descending");
+  if (isOrdered && !("sample" in change)) next.sample = null;
+  const to = at("sample") && change.sample ? scopeOf(change.sample) : null;
+  if (to !== null && !("step" in change)) return { ...next, step: to.step };
+  if ((at("split") || at("step") || at("discarded")) && !("sample" in change)) next.sample = null;
+  return next;
+}
+
+/** Names that stand in an address one by one, an empty one for none; null where it has no word of them. */
+function namesIn(given: URLSearchParams, key: string, most: number): readonly string[] | null {
+  return given.has(key) ? [...new Set(given.getAll(key))].filter((name) => name !== "").slice(0, most) : null;
+}
+
+function writeNames(query: URLSearchParams, key: string, names: readonly string[] | null): void {
+  for (const name of names ?? []) query.append(key, name);
+  if (names?.length === 0) query.append(key, "");
+}
+
+function extentOf(text: string): Extent {
+  if (text === "run") return "run";
+  const match = RANGE.exec(text);
+  const end = (digits: string | undefined): number | null => (digits === undefined ? null : Number(digits));
+  return match === null ? "step" : [end(match[1]), end(match[2])];
+}
+
+function joined(path: string, query: URLSearchParams): string {
+  const text = query.toString().replaceAll("%2F", "/");
+  return text === "" ? path : `${path}?${text}`;
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import { type Chart, chart, chartOf, chartsOf, recordOf, textOf } from "./chart";
+
+describe("charts in an address", () => {
+  it("are short for most, as they have always been", () => {
+    expect(["response_tokens", "trainer.actor/kl_loss", "discarded", "a=b&c"].map(chartOf)).toEqual([
+      chart("sample", "response_tokens"),
+      chart("trainer", "actor/kl_loss"),
+      chart("share", "discarded"),
+      chart("sample", "a=b&c"),
+    ]);
+    expect(textOf(chart("trainer", "lr"))).toBe("trainer.lr");
+    expect([chartOf(""), chartOf("?"), chartOf("?name=x")]).toEqual([null, null, null]);
+  });
+  it.each<Chart>([
+    chart("sample", "turns"),
+    chart("sample", "turns", { stat: "max" }),
+    chart("sample", "discarded"),
+    chart("sample", "trainer.x"),
+    chart("sample", "?what"),
+    chart("token", "entropy"),
+    chart("eval", "", { source: "eval/aime", stat: "pass_at", options: { k: 4, threshold: 0.5 } }),
+    chart("share", "discarded", { options: { reason: "too long & odd" } }),
+    chart("trainer", "?"),
+  ])("read back as what they were written from: %j", (one) => {
+    expect(chartOf(textOf(one))).toEqual(one);
+  });
+});
+
+it("takes stored charts of any version, and leaves out what is none", () => {
+  const kept = chartsOf(
+    ["turns", chart("token", "kl"), { kind: 3 }, 7, null, "turns", { kind: "sample", name: "x" }],
+    9,
+  );
+  expect(kept).toEqual([chart("sample", "turns"), chart("token", "kl"), chart("sample", "x")]);
+  expect(chartsOf(["a", "b", "c"], 2)).toHaveLength(2);
+});
+
+it("asks for the curve of the split of the page, or of its own", () => {
+  expect(recordOf(chart("sample", "turns"), "train")).toMatchObject({ source: "train", options: { spread: true } });
+  expect(recordOf(chart("eval", "", { source: "eval/x", options: { k: 4 } }), "train")).toMatchObject({
+    source: "eval/x",
+    options: { k: 4, spread: true },
+  });
+});

@@ -1,0 +1,98 @@
+/** A chart as a record: which curve it draws. Addresses and this browser's storage hold it as a short text. */
+
+import type { CurveOptionsView, CurveRecord } from "../../api/types.gen";
+
+export type Options = Partial<CurveOptionsView>;
+
+/** As `CurveRecord`: the kind says what `name` is a name of; what is empty is the kind's or the page's default. */
+export interface Chart {
+  readonly kind: string;
+  readonly name: string;
+  readonly source: string;
+  readonly stat: string;
+  readonly options: Options | null;
+}
+
+export const chart = (kind: string, name: string, more: Partial<Chart> = {}): Chart => ({
+  kind,
+  name,
+  source: "",
+  stat: "",
+  options: null,
+  ...more,
+});
+
+/** Texts of charts as addresses have had them from the start: most charts need no more. */
+const TRAINER = "trainer.";
+const DISCARDED = "discarded";
+
+function shortText({ kind, name }: Chart): string {
+  return kind === "trainer" ? TRAINER + name : name;
+}
+
+function ofShortText(text: string): Chart {
+  if (text.startsWith(TRAINER)) return chart("trainer", text.slice(TRAINER.length));
+  return text === DISCARDED ? chart("share", DISCARDED) : chart("sample", text);
+}
+
+/** What every other text begins with; behind it stand the fields, as in a query. */
+const LONG = "?";
+
+export function textOf(of: Chart): string {
+  const short = shortText(of);
+  if (!short.startsWith(LONG) && isSame(ofShortText(short), of)) return short;
+  const { options, ...fields } = of;
+  const all = Object.entries({ ...fields, ...options }).filter(([, value]) => value !== "" && value !== null);
+  return LONG + new URLSearchParams(all.map(([name, value]) => [name, String(value)])).toString();
+}
+
+/** The chart of a text; null for what is none. */
+export function chartOf(text: string): Chart | null {
+  if (!text.startsWith(LONG)) return text === "" ? null : ofShortText(text);
+  const { kind, name = "", source = "", stat = "", ...rest } = Object.fromEntries(new URLSearchParams(text.slice(1)));
+  if (kind === undefined || kind === "") return null;
+  const options = optionsOf(rest);
+  return chart(kind, name, { source, stat, options: Object.keys(options).length === 0 ? null : options });
+}
+
+function optionsOf({ spread, smooth, threshold, k, reason }: Record<string, string>): Options {
+  return {
+    ...(spread === undefined ? {} : { spread: spread === "true" }),
+    ...(Number.isSafeInteger(Number(smooth)) ? { smooth: Number(smooth) } : {}),
+    ...(Number.isFinite(Number(threshold)) ? { threshold: Number(threshold) } : {}),
+    ...(Number.isSafeInteger(Number(k)) ? { k: Number(k) } : {}),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+const sortedText = (of: Chart): string => JSON.stringify([of.kind, of.name, of.source, of.stat, of.options ?? {}]);
+
+export const isSame = (one: Chart, other: Chart): boolean => sortedText(one) === sortedText(other);
+
+/** What is stored of charts, be it records or texts of an older version; whatever is no chart is left out. */
+export function chartsOf(stored: readonly unknown[], most: number): Chart[] {
+  const all = stored.flatMap((one): Chart[] => {
+    const text = typeof one === "string" ? one : isChart(one) ? textOf(one) : "";
+    const known = chartOf(text);
+    return known === null ? [] : [known];
+  });
+  return all.filter((one, i) => all.findIndex((other) => isSame(one, other)) === i).slice(0, most);
+}
+
+function isChart(value: unknown): value is Chart {
+  if (typeof value !== "object" || value === null) return false;
+  const given = { source: "", stat: "", options: null, ...value } as Partial<Record<keyof Chart, unknown>>;
+  const { kind, name, source, stat, options } = given;
+  return [kind, name, source, stat].every((one) => typeof one === "string") && typeof options === "object";
+}
+
+const USUAL: CurveOptionsView = { spread: true, smooth: 0, threshold: null, k: 1, reason: "" };
+
+/** The curve to ask for; `split` is that of the page. */
+export const recordOf = ({ kind, name, source, stat, options }: Chart, split: string): CurveRecord => ({
+  kind,
+  name,
+  source: source === "" ? split : source,
+  stat,
+  options: { ...USUAL, ...options },
+});

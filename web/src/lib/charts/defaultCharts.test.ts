@@ -1,0 +1,58 @@
+import { expect, it } from "vitest";
+import type { ColumnItem } from "../../api/types.gen";
+import { chartOf } from "./chart";
+import { usualCharts } from "./defaultCharts";
+
+const of = (...texts: string[]) => texts.map(chartOf);
+
+const number = (name: string, source = "fixed", low = 0, high = 9): ColumnItem => ({
+  name,
+  kind: "number",
+  source,
+  low,
+  high,
+  worst: null,
+  best: null,
+  label: "",
+  unit: "",
+});
+const NONE = { columns: [], series: [], logged: [], hasDiscarded: false };
+
+it("takes length, KL, entropy, what was discarded and the parts of the reward", () => {
+  const columns = [
+    number("reward", "fixed", 0, 1),
+    number("response_tokens"),
+    number("prompt_tokens"),
+    number("reward.format", "metric", 0, 0.2),
+    number("num_tries", "metric"),
+  ];
+  expect(usualCharts({ ...NONE, columns, series: ["logprobs", "kl", "entropy"], hasDiscarded: true })).toEqual(
+    of("response_tokens", "?kind=token&name=kl", "?kind=token&name=entropy", "discarded", "reward.format"),
+  );
+});
+
+it("takes what the trainer logged where no sample has it, and after what samples have", () => {
+  const logged = ["optim/lr", "actor/entropy_loss", "actor/kl_loss", "actor/grad_norm", "perf/clip_ratio"];
+  expect(usualCharts({ ...NONE, columns: [number("response_chars")], logged })).toEqual(
+    of("response_chars", "trainer.actor/kl_loss", "trainer.actor/entropy_loss", "trainer.actor/grad_norm"),
+  );
+  expect(usualCharts({ ...NONE, columns: [], series: ["kl"], logged })[0]).toMatchObject({ kind: "token", name: "kl" });
+});
+
+it("takes what the trainer logged of a run that has no samples: what says most, then what comes first", () => {
+  expect(
+    usualCharts({ ...NONE, logged: ["time", "_step", "time/step", "optim/lr", "actor/grad_norm", "env/reward/mean"] }),
+  ).toEqual(of("trainer.env/reward/mean", "trainer.actor/grad_norm", "trainer.time/step", "trainer.optim/lr"));
+  expect(usualCharts({ ...NONE, logged: ["a", "b", "c", "d", "e", "f"] })).toHaveLength(5);
+  expect(usualCharts(NONE)).toEqual([]);
+});
+
+it("leaves out numbers that never vary, and the reward under another name", () => {
+  const columns = [
+    number("reward", "fixed", 0, 1),
+    number("turns", "fixed", 1, 1),
+    number("score", "metric", 0, 1),
+    number("response_tokens", "fixed", 5, 5),
+  ];
+  expect(usualCharts({ ...NONE, columns })).toEqual([]);
+});

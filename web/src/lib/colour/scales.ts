@@ -1,0 +1,102 @@
+/** Which colour a value of a column has: by what the run declares, else by what was seen. */
+
+import type { ColumnItem } from "../../api/types.gen";
+import { brief, finite, placeBetween } from "../numbers/numbers";
+import { colour, rangeOf, stop } from "./rewardColour";
+
+/**
+ * `score`: from bad to good, `low` being the worst, which may be the greater. `signed`: around zero. `size`: one hue,
+ * for what is neither good nor bad.
+ */
+export interface Scale {
+  kind: "score" | "signed" | "size" | "none";
+  low: number;
+  high: number;
+}
+
+export const NONE: Scale = { kind: "none", low: 0, high: 1 };
+
+/** How rewards are called, and what a format reads as a part of one: `reward.format`. */
+const REWARDS = /^(ref_|valid_)*rewards?(\b|_)/i;
+/** Names of what costs something: more of it is not better, though it may be a part of the reward. */
+const COSTS =
+  /penalt|repetition|length|(^|[._/])(num_)?(re)?tries($|[._/])|(^|[._/])num_(turns|steps|calls|tokens|errors|attempts)($|[._/])/i;
+const DIFFERENCES = /(_gap|log_ratio|advantages?)$/i;
+const SLACK = 1e-3;
+
+/** True where more of it being better goes against its name. Where less is better, the run has said so itself. */
+export const isDoubtful = (name: string, worst: number, best: number): boolean => worst < best && COSTS.test(name);
+
+/** The scale of a column. `groupSize` is how many samples a group has, 0 where that is not known. */
+export function scaleOf(column: ColumnItem, groupSize: number): Scale {
+  if (column.kind !== "number") return NONE;
+  const worst = finite(column.worst);
+  const best = finite(column.best);
+  if (worst !== null && best !== null && worst !== best)
+    return { kind: isDoubtful(column.name, worst, best) ? "size" : "score", low: worst, high: best };
+  const low = finite(column.low);
+  const high = finite(column.high);
+  if (low === null || high === null) return NONE;
+  if (column.name === "advantage") return signed(advantageEnd(Math.max(Math.abs(low), Math.abs(high)), groupSize));
+  if (DIFFERENCES.test(column.name)) return signed(Math.max(Math.abs(low), Math.abs(high)));
+  if (REWARDS.test(column.name) && !COSTS.test(column.name)) return { kind: "score", ...rangeOf(low, high) };
+  // One value alone is neither small nor large: it has the middle of the hue.
+  if (low === high && low >= 0) return { kind: "size", low: 0, high: 2 * high || 1 };
+  return { kind: "size", low: Math.min(0, low), high };
+}
+
+/**
+ * Advantages that are divided by the deviation of their group reach sqrt(G - 1) at most, and somewhere more than 1.
+ * What stays below 1, or goes beyond, was not, and the greatest seen is the end.
+ */
+function advantageEnd(seen: number, groupSize: number): number {
+  const most = Math.sqrt(Math.max(0, groupSize - 1));
+  return seen > 1 + SLACK && seen <= most + SLACK ? most : seen;
+}
+
+function signed(end: number): Scale {
+  return { kind: "signed", low: -end, high: end };
+}
+
+/** Place from 0 (low) to 1 (high); null where that has no meaning. */
+export function placeIn(scale: Scale, value: number | null): number | null {
+  if (value === null || Number.isNaN(value) || scale.kind === "none") return null;
+  if (scale.low === scale.high) return scale.kind === "score" ? (value >= scale.high ? 1 : 0) : 0.5;
+  return Math.min(1, Math.max(0, placeBetween(value, scale.low, scale.high)));
+}
+
+/** The colour of a cell; null where it has none. */
+export function cellColour(scale: Scale, value: number | null): string | null {
+  const at = placeIn(scale, value);
+  if (at === null) return null;
+  if (scale.kind === "score") return colour(at);
+  if (scale.kind === "size") return mixed("seq-full", 0.12 + 0.88 * at);
+  return at < 0.5 ? mixed("div-neg", 1 - 2 * at) : mixed("div-pos", 2 * at - 1);
+}
+
+/** Where a scale begins and ends, in few signs; one of both where it is as far on either side of zero. */
+export function endsOf({ kind, low, high }: Scale): readonly string[] {
+  if (kind === "none") return [];
+  return kind === "signed" ? [`±${brief(high)}`] : [brief(low), brief(high)];
+}
+
+/** The colours of a scale from its beginning to its end, as an image. */
+export function ramp(of: Scale): string {
+  const stops = [0, 0.25, 0.5, 0.75, 1].map((at) => cellColour(of, of.low + at * (of.high - of.low)) ?? "transparent");
+  return `linear-gradient(to right, ${stops.join(", ")})`;
+}
+
+function mixed(name: string, part: number): string {
+  // In oklab: on its way to a grey the hue would pass through others in oklch, and low values would look green.
+  return `color-mix(in oklab, var(--${name}) ${Math.round(part * 100)}%, var(--line-1))`;
+}
+
+/** The ink of a number: only what is good or bad, or on one side of zero, has one. */
+export function inkOf(scale: Scale, value: number | null): string | undefined {
+  const at = placeIn(scale, value);
+  if (at === null) return undefined;
+  if (scale.kind === "score") return `var(--reward-ink-${stop(at)})`;
+  if (scale.kind === "signed" && value !== null && value !== 0)
+    return `var(--advantage-ink-${value > 0 ? "pos" : "neg"})`;
+  return undefined;
+}

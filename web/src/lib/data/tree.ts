@@ -1,0 +1,77 @@
+/** A configuration as a tree that folds and is searched: dictionaries and lists are branches, all else is a value. */
+
+import { shown } from "./json";
+
+export interface Twig {
+  name: string;
+  /** The value; of a branch empty. */
+  text: string;
+  /** Null for a value. */
+  children: readonly Twig[] | null;
+  isList: boolean;
+  /** How many values there are in it. */
+  values: number;
+}
+
+/** A list of plain values that is no longer than this stands in one line. */
+const LINE_CHARS = 100;
+const LINE_VALUES = 50;
+
+/** A value with all that is in it. */
+export function treeOf(value: unknown, name = ""): Twig {
+  if (typeof value !== "object" || value === null) return leaf(name, shown(value));
+  const isList = Array.isArray(value);
+  const members = Object.entries(value);
+  if (members.length === 0) return leaf(name, isList ? "[]" : "{}");
+  const line = isList ? lineOf(value) : null;
+  if (line !== null) return leaf(name, line);
+  const children = members.map(([key, member]) => treeOf(member, key));
+  return { name, text: "", children, isList, values: children.reduce((sum, child) => sum + child.values, 0) };
+}
+
+const leaf = (name: string, text: string): Twig => ({ name, text, children: null, isList: false, values: 1 });
+
+/** A short list of plain values as one line; null for any other. */
+function lineOf(list: readonly unknown[]): string | null {
+  if (list.length > LINE_VALUES || list.some((one) => typeof one === "object" && one !== null)) return null;
+  const line = JSON.stringify(list).replaceAll(",", ", ");
+  return line.length <= LINE_CHARS ? line : null;
+}
+
+export interface Matches {
+  /** What leads to the first matches; null where there is none. */
+  tree: Twig | null;
+  /** How many values match. */
+  count: number;
+}
+
+/**
+ * The values whose way or text has every word that is looked for, with what leads to them: at most so many are in the
+ * tree, all are counted. Where nothing is looked for, all of it.
+ */
+export function matching(tree: Twig, text: string, most: number): Matches {
+  const words = text
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
+  if (words.length === 0) return { tree, count: tree.values };
+  let count = 0;
+  const within = (twig: Twig, way: string): Twig | null => {
+    if (twig.children === null) {
+      const said = `${way} ${twig.text.toLowerCase()}`;
+      if (!words.every((word) => said.includes(word))) return null;
+      count += 1;
+      return count <= most ? twig : null;
+    }
+    const children: Twig[] = [];
+    for (const child of twig.children) {
+      const result = within(child, way === "" ? child.name.toLowerCase() : `${way}.${child.name.toLowerCase()}`);
+      if (result !== null) children.push(result);
+    }
+    return children.length === 0
+      ? null
+      : { ...twig, children, values: children.reduce((sum, child) => sum + child.values, 0) };
+  };
+  const found = within(tree, "");
+  return { tree: found, count };
+}

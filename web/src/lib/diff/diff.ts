@@ -1,0 +1,145 @@
+/**
+ * In which words two answers differ. The search for the shortest difference (Myers', as jsdiff has it) ends after a
+ * time: two long texts that have little in common are then compared sentence by sentence, and after that not at all,
+ * which is said.
+ */
+
+import { diffArrays } from "diff";
+
+/** A stretch of a turn, in one kind. */
+export interface Told {
+  turn: number;
+  role: string;
+  name: string;
+  kind: string;
+  text: string;
+}
+
+export interface Stretch {
+  text: string;
+  isSame: boolean;
+}
+
+export interface Differing extends Omit<Told, "text"> {
+  stretches: Stretch[];
+}
+
+export type Difference =
+  { first: Differing[]; second: Differing[]; by: "words" | "sentences"; share: number } | { refused: string };
+
+const LIMIT_MS = 3000;
+/** One more character of these is a word of its own: nothing stands between words. */
+const SOLID = String.raw`\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}`;
+const WORDS = new RegExp(
+  String.raw`[${SOLID}]\p{M}*|\p{N}+(?:[.,]\p{N}+)*(?![\p{L}_])|(?:(?![${SOLID}])[\p{L}\p{N}_])(?:(?![${SOLID}])[\p{L}\p{N}\p{M}_'’])*|\s+|[^\p{M}]\p{M}*|\p{M}+`,
+  "gu",
+);
+const SENTENCES = /[^\n.!?。]*[\n.!?。]+\s*|[^\n.!?。]+/gu;
+/** What stands for a new stretch among the words begins with the first of these, and every word with the second. */
+const HEAD = "#";
+const WORD = "=";
+
+export function difference(first: readonly Told[], second: readonly Told[], limitMs = LIMIT_MS): Difference {
+  for (const by of ["words", "sentences"] as const) {
+    const pattern = by === "words" ? WORDS : SENTENCES;
+    const numbers = new Map<string, number>();
+    const words: string[] = [];
+    const numbered = (token: string): number => {
+      const known = numbers.get(token);
+      if (known !== undefined) return known;
+      numbers.set(token, words.length);
+      return words.push(token) - 1;
+    };
+    // numbers are compared in a fraction of the time that words take
+    const changes = diffArrays(tokens(first, pattern).map(numbered), tokens(second, pattern).map(numbered), {
+      timeout: limitMs,
+    });
+    if (changes === undefined) continue;
+    const own = (isLeft: boolean): [string, boolean][] =>
+      changes.flatMap(({ value, added, removed }) =>
+        (isLeft ? added : removed) ? [] : value.map((at): [string, boolean] => [words[at] ?? "", !added && !removed]),
+      );
+    const left = put(first, own(true));
+    return { first: left, second: put(second, own(false)), by, share: shareOf(left) };
+  }
+  return { refused: "they are too long and have too little in common" };
+}
+
+function tokens(told: readonly Told[], pattern: RegExp): string[] {
+  const result: string[] = [];
+  for (const { role, kind, text } of told) {
+    result.push(`${HEAD}${role}\u0000${kind}`);
+    for (const [token] of text.matchAll(pattern)) result.push(WORD + token);
+  }
+  return result;
+}
+
+/** The words of one side as the stretches that they came from. */
+function put(told: readonly Told[], words: readonly [string, boolean][]): Differing[] {
+  const result: Differing[] = [];
+  for (const [token, isSame] of words) {
+    const of = told[result.length];
+    const word = token.slice(WORD.length);
+    if (token.startsWith(HEAD) && of !== undefined) {
+      const { text: _, ...rest } = of;
+      result.push({ ...rest, stretches: [] });
+      continue;
+    }
+    const into = result.at(-1)?.stretches;
+    const last = into?.at(-1);
+    if (last !== undefined && last.isSame === isSame) last.text += word;
+    else into?.push({ text: word, isSame });
+  }
+  for (const one of result) one.stretches = bridged(one.stretches);
+  return result;
+}
+
+/** White space between two words that differ belongs to them: else a sentence would look like a row of stamps. */
+function bridged(stretches: readonly Stretch[]): Stretch[] {
+  const result: Stretch[] = [];
+  stretches.forEach((one, i) => {
+    const isBridge =
+      one.isSame && one.text.trim() === "" && result.at(-1)?.isSame === false && stretches[i + 1]?.isSame === false;
+    const isSame = one.isSame && !isBridge;
+    const last = result.at(-1);
+    if (last !== undefined && last.isSame === isSame) last.text += one.text;
+    else result.push({ text: one.text, isSame });
+  });
+  return result;
+}
+
+function shareOf(told: readonly Differing[]): number {
+  let same = 0;
+  let all = 0;
+  for (const { stretches } of told) {
+    for (const { text, isSame } of stretches) {
+      all += text.length;
+      if (isSame) same += text.length;
+    }
+  }
+  return all === 0 ? 1 : same / all;
+}
+
+/** Stretches in blocks of about so many characters, which end where a line does, if one does there. */
+export function inBlocks(stretches: readonly Stretch[], size = 6000): Stretch[][] {
+  const result: Stretch[][] = [[]];
+  let chars = 0;
+  const add = (one: Stretch): void => {
+    result.at(-1)?.push(one);
+    chars += one.text.length;
+  };
+  for (const one of stretches) {
+    const end = chars < size ? -1 : one.text.indexOf("\n") + 1;
+    if (end < 0) {
+      add(one);
+      continue;
+    }
+    if (end > 0) add({ ...one, text: one.text.slice(0, end) });
+    if (end < one.text.length) {
+      result.push([]);
+      chars = 0;
+      add({ ...one, text: one.text.slice(end) });
+    }
+  }
+  return result;
+}

@@ -1,0 +1,82 @@
+/** The words in which a sample's response and its reference differ, as places in the parts of their turns. */
+
+import type { Span, TurnView } from "../../api/types.gen";
+import type { Difference, Differing, Told } from "./diff";
+import { lastWords } from "../text/endings";
+
+/** What is compared of one side, and the name of the part that each stretch is the text of. */
+export interface Side {
+  told: readonly Told[];
+  names: readonly string[];
+}
+
+/** Parts that are shown as the text that they are. */
+const COMPARED: ReadonlySet<string> = new Set(["text", "answer", "think", "tool_call", "tool_result", "json"]);
+
+/** More marks than these take time to draw, and nobody looks at them all. */
+const MOST_MARKS = 2_000;
+
+/** More text is not compared. */
+export const MOST_CHARS = 1_000_000;
+
+/** Where less of the two is in both, nearly every word would be marked. */
+const LEAST_SHARE = 0.15;
+
+/**
+ * The turns of one side, without the special tokens at their ends, whose parts are named `PREFIX0.0` and so on; `from`
+ * is the number of the first.
+ */
+export function sideOf(turns: readonly TurnView[], prefix: string, from = 0): Side {
+  const told: Told[] = [];
+  const names: string[] = [];
+  turns.forEach(({ role, name, parts }, turn) => {
+    const last = lastWords(parts);
+    parts.forEach(({ kind, text, call }, place) => {
+      const words = call !== null ? call.arguments : place === last.place ? last.text : text;
+      if (!COMPARED.has(kind) || words === "" || (kind === "text" && place > last.place)) return;
+      told.push({ turn, role, name, kind, text: words });
+      names.push(`${prefix}${from + turn}.${place}`);
+    });
+  });
+  return { told, names };
+}
+
+export const charsOf = ({ told }: Side): number => told.reduce((sum, { text }) => sum + text.length, 0);
+
+export interface Marked {
+  /** By the name of the part: what the other side has not. Spans are in ascending order. */
+  spans: ReadonlyMap<string, readonly Span[]>;
+  by: "words" | "sentences";
+  /** How much of the response is in both. */
+  share: number;
+}
+
+/** What of both sides is marked, or why nothing is. */
+export function marksOf(found: Difference, response: Side, reference: Side): Marked | { refused: string } {
+  if ("refused" in found) return found;
+  const { by, share } = found;
+  const spans = new Map([...spansOf(found.first, response.names), ...spansOf(found.second, reference.names)]);
+  const all = [...spans.values()].flat();
+  const alike =
+    1 -
+    all.reduce((sum, { start, stop }) => sum + stop - start, 0) / Math.max(1, charsOf(response) + charsOf(reference));
+  if (alike < LEAST_SHARE)
+    return { refused: `they differ too much: only ${Math.round(alike * 100)} % of the words are in both` };
+  const count = all.length;
+  if (count > MOST_MARKS) return { refused: `they differ in ${count.toLocaleString("en")} places, too many to mark` };
+  return { spans, by, share };
+}
+
+function spansOf(differing: readonly Differing[], names: readonly string[]): [string, Span[]][] {
+  return differing.flatMap(({ stretches }, i): [string, Span[]][] => {
+    const at = names[i] ?? "";
+    const own: Span[] = [];
+    let start = 0;
+    for (const { text, isSame } of stretches) {
+      const stop = start + text.length;
+      if (!isSame) own.push({ at, start, stop });
+      start = stop;
+    }
+    return own.length === 0 ? [] : [[at, own]];
+  });
+}

@@ -1,0 +1,45 @@
+/** Filters as text: conditions on a value, quoted as the server reads them, and put together. */
+
+const PLAIN = /^[^\s<>=!"'(),]+$/;
+const NUMBER = /^([+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?|[+-]?(inf|infinity)|nan)$/i;
+const WORDS: ReadonlySet<string> = new Set(["and", "or", "not", "in", "is", "contains", "null"]);
+
+/** A name, or a text as a value, so that it is read as that text. */
+export function quoted(text: string): string {
+  return PLAIN.test(text) && !NUMBER.test(text) && !WORDS.has(text.toLowerCase())
+    ? text
+    : `"${text.replaceAll('"', '""')}"`;
+}
+
+/**
+ * `column operator value`; null is what has no value. Numbers that JSON lacks come as texts, so `isNumber` says which
+ * it is.
+ */
+export function condition(
+  column: string,
+  operator: "=" | "!=" | "<=" | ">=",
+  value: number | string | null,
+  isNumber: boolean,
+): string {
+  if (value === null || value === "") return `${quoted(column)} is ${operator === "=" ? "" : "not "}null`;
+  const words = isNumber ? String(value) : quoted(String(value));
+  return `${quoted(column)} ${operator} ${words}`;
+}
+
+/** A filter and one condition more. */
+export function narrowed(where: string, more: string): string {
+  const text = where.trim();
+  if (text === "") return more;
+  return /\bor\b/i.test(text) ? `(${text}) and ${more}` : `${text} and ${more}`;
+}
+
+/**
+ * True where only what was not trained on can fulfil a filter: it asks for a reason, and nothing beside that will do.
+ */
+export function asksForReason(where: string): boolean {
+  const bareText = where.replaceAll(/"(?:[^"]|"")*"|'(?:[^']|'')*'/g, (text) =>
+    text.slice(1, -1) === "discarded" ? " discarded " : ' "" ',
+  );
+  const asked = bareText.replaceAll(/\bdiscarded\s+is\s+not\s+null\b/gi, "discarded = any");
+  return /(^|[\s(])discarded\s*(=|in\s*\(|contains\s)/i.test(asked) && !/(^|[\s(])(or|not)($|[\s(])/i.test(asked);
+}

@@ -1,0 +1,24 @@
+/** Names of metrics without what all of them begin with: `reward.format` beside `reward.score` is `format`. */
+
+/** The last separator of a name that something stands behind. */
+const PARTS = /^(.*[./])[^./]+$/;
+
+/** What at least two names of a sample have in common, up to a separator; empty where they have nothing. */
+export function commonPrefix(names: readonly string[]): string {
+  const [first, ...rest] = names;
+  if (first === undefined || rest.length === 0) return "";
+  let prefix = PARTS.exec(first)?.[1] ?? "";
+  while (prefix !== "" && !rest.every((name) => name.startsWith(prefix)))
+    prefix = PARTS.exec(prefix.slice(0, -1))?.[1] ?? "";
+  return prefix;
+}
+
+/** A name without a prefix, where that leaves something. */
+export const bareName = (name: string, prefix: string): string =>
+  name.length > prefix.length && name.startsWith(prefix) ? name.slice(prefix.length) : name;
+
+/** The last part of names under which trainers log what the reward is, too. */
+const SCORES: ReadonlySet<string> = new Set(["reward", "score", "total", "total_reward", "final_reward"]);
+
+/** True for a metric that is called as the reward is. */
+export const isScore = (name: string): boolean => SCORES.has(name.split(/[./]/).at(-1) ?? "");

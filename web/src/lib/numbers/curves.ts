@@ -1,0 +1,117 @@
+/** Curves: smoothing, and a long curve on few pixels. */
+
+import { placeBetween } from "./numbers";
+
+/**
+ * Exponential moving average over a span of steps, corrected for its start (Kingma & Ba 2015, section 3): what is
+ * further away in steps weighs less, so that ten steps apart the values themselves are drawn. Gaps stay gaps and count
+ * for nothing.
+ */
+export function smoothed(
+  steps: readonly number[],
+  values: readonly (number | null)[],
+  spanSteps: number,
+): (number | null)[] {
+  const keep = 1 - 2 / (spanSteps + 1);
+  let mean = 0;
+  let weight = 0;
+  let last = 0;
+  return values.map((value, i) => {
+    const step = steps[i] ?? 0;
+    if (value === null) return null;
+    const before = weight === 0 ? 0 : keep ** (step - last) * weight;
+    weight = before + 1;
+    mean = mean * (before / weight) + value / weight; // never more than the values: a sum of great ones would be none
+    last = step;
+    return mean;
+  });
+}
+
+/** The places of values that have none beside them. What is undefined is of another run's step, and breaks no line. */
+export function lonely(values: ArrayLike<number | null | undefined>): number[] {
+  const there = Array.from(values, (value, place) => ({ value, place })).filter(({ value }) => value !== undefined);
+  const isValue = (at: number): boolean => typeof there[at]?.value === "number";
+  return there.flatMap(({ place }, at) => (isValue(at) && !isValue(at - 1) && !isValue(at + 1) ? [place] : []));
+}
+
+/** What the ticks of an axis of steps may be apart. Steps may be times in nanoseconds. */
+export const WHOLE_STEPS: readonly number[] = Array.from({ length: 16 }, (_, digits) =>
+  [1, 2, 5].map((first) => first * 10 ** digits),
+).flat();
+
+/** Numbers beyond this have no labels beside an axis, and the distance of some is no number any more. */
+const GREAT = 1e100;
+/** So many digits of them are drawn. */
+const DRAWN_DIGITS = 8;
+
+/** So many digits less have the numbers that are drawn: 0 where they are drawn as they are. */
+export function shrinking(columns: readonly (readonly (number | null | undefined)[])[]): number {
+  const most = columns.reduce(
+    (great, column) => column.reduce<number>((own, value) => Math.max(own, Math.abs(value ?? 0)), great),
+    0,
+  );
+  return most > GREAT ? Math.floor(Math.log10(Math.min(most, Number.MAX_VALUE))) - DRAWN_DIGITS : 0;
+}
+
+/** Columns whose numbers have so many digits less. */
+export function shrunk<T extends readonly (number | null | undefined)[]>(
+  columns: readonly T[],
+  digits: number,
+): (number | null | undefined)[][] {
+  const by = 10 ** digits;
+  return columns.map((column) =>
+    column.map((value) =>
+      typeof value === "number" ? Math.max(-Number.MAX_VALUE, Math.min(Number.MAX_VALUE, value)) / by : value,
+    ),
+  );
+}
+
+/** Lowest and highest of the numbers; null where there is none. */
+export function extent(values: readonly (number | null)[]): [number, number] | null {
+  let low = Infinity;
+  let high = -Infinity;
+  for (const value of values) {
+    if (value === null) continue;
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+  }
+  return low > high ? null : [low, high];
+}
+
+/** A curve as the `d` of an SVG path, at most two points a pixel: the lowest and the highest that fall on it. */
+export function path(xs: readonly number[], ys: readonly (number | null)[], width: number, height: number): string {
+  const across = extent(xs);
+  const up = extent(ys);
+  if (across === null || up === null) return "";
+  const toX = (x: number): number =>
+    across[1] === across[0] ? width / 2 : placeBetween(x, across[0], across[1]) * width;
+  const toY = (y: number): number => (up[1] === up[0] ? height / 2 : height - placeBetween(y, up[0], up[1]) * height);
+  const points = thinned(xs.map(toX), ys);
+  return points.map(([x, y], i) => `${i === 0 ? "M" : "L"}${x.toFixed(1)} ${toY(y).toFixed(1)}`).join("");
+}
+
+function thinned(xs: readonly number[], ys: readonly (number | null)[]): [number, number][] {
+  const points: [number, number][] = [];
+  let pixel = -1;
+  let low: [number, number] | null = null;
+  let high: [number, number] | null = null;
+  const flush = (): void => {
+    if (low === null || high === null) return;
+    if (low === high) points.push(low);
+    else points.push(...(low[0] <= high[0] ? [low, high] : [high, low]));
+  };
+  ys.forEach((y, i) => {
+    const x = xs[i];
+    if (y === null || x === undefined) return;
+    if (Math.floor(x) !== pixel) {
+      flush();
+      pixel = Math.floor(x);
+      low = high = [x, y];
+      return;
+    }
+    if (low === null || y < low[1]) low = [x, y];
+    if (high === null || y > high[1]) high = [x, y];
+  });
+  flush();
+  return points;
+}

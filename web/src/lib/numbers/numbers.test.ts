@@ -1,0 +1,49 @@
+import { describe, expect, it } from "vitest";
+import { count, exact, figure, finite, score, signed, size, toNumber, whole } from "./numbers";
+
+describe("numbers off the wire", () => {
+  it("reads what JSON cannot carry", () => {
+    expect(toNumber("NaN")).toBeNaN();
+    expect(toNumber("-Infinity")).toBe(-Infinity);
+    expect(toNumber("1152921504606846976")).toBe(2 ** 60);
+    expect(toNumber("toy")).toBeNull();
+    expect(toNumber(null)).toBeNull();
+    expect(finite("NaN")).toBeNull();
+  });
+  it("reads the whole numbers that it wrote, and no others", () => {
+    for (const step of [0, -3, 1200, 1e15, Number.MAX_SAFE_INTEGER])
+      expect([whole(figure(step)), whole(` ${step}`)]).toEqual([step, step]);
+    expect(["", "1.5", "1e3", "1,2", "x", "9007199254740993"].map(whole)).toEqual([null, null, null, null, null, null]);
+  });
+});
+
+describe("numbers for a person", () => {
+  it("separates thousands and keeps whole numbers exact", () => {
+    expect(figure(60416)).toBe("60,416");
+    expect(figure("1152921504606846977")).toBe("1,152,921,504,606,846,977");
+    expect(figure(-1200)).toBe("\u22121,200");
+  });
+  it("gives three significant figures", () => {
+    expect(score(0.65625)).toBe("0.656");
+    expect(score(1)).toBe("1.00");
+    expect(score(0)).toBe("0.00");
+    expect(score(0.0031)).toBe("0.00310");
+    expect(score(1234.5)).toBe("1,235");
+    expect(score(1e-9)).toBe("1.00e\u22129");
+  });
+  it("names what is not finite and what is not there", () => {
+    expect(score("NaN")).toBe("NaN");
+    expect(figure("Infinity")).toBe("inf");
+    expect(figure("-Infinity")).toBe("\u2212inf");
+    expect(figure(null, "none")).toBe("none");
+    expect(exact(null)).toBe("none");
+  });
+  it("signs, counts and measures", () => {
+    expect(signed(1.62)).toBe("+1.62");
+    expect(signed(-0.5)).toBe("\u22120.500");
+    expect(count(1, "step")).toBe("1 step");
+    expect(count(1200, "step")).toBe("1,200 steps");
+    expect(size(606)).toBe("606 B");
+    expect(size(3_110_000)).toBe("3.11 MB");
+  });
+});

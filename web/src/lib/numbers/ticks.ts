@@ -1,0 +1,61 @@
+/** Round numbers beside an axis: a range that begins and ends at one, and those between. */
+
+import { WHOLE_STEPS } from "./curves";
+import { placeBetween } from "./numbers";
+
+/** More lines than so many intervals have crowd a small chart. */
+const MOST_INTERVALS = 4;
+const STEPS = [1, 2, 2.5, 5, 10, 20];
+/** What division leaves of a whole number. */
+const EPSILON = 1e-9;
+
+/**
+ * The ticks of a range, the first at or below `low`, the last at or above `high`; the two themselves where no number
+ * between is rounder.
+ */
+export function roundTicks(low: number, high: number): number[] {
+  const power = 10 ** Math.floor(Math.log10((high - low) / MOST_INTERVALS));
+  for (const one of STEPS) {
+    const step = one * power;
+    const from = Math.floor(low / step + EPSILON);
+    const to = Math.ceil(high / step - EPSILON);
+    if (to - from > MOST_INTERVALS || !(to > from)) continue;
+    const ticks = Array.from({ length: to - from + 1 }, (_, i) => Number(((from + i) * step).toPrecision(15)));
+    // Far from zero numbers may lie so close together that no round one is between them.
+    const slack = EPSILON * step;
+    if (
+      ticks.every((tick, i) => i === 0 || tick > (ticks[i - 1] ?? tick)) &&
+      (ticks[0] ?? high) <= low + slack &&
+      (ticks.at(-1) ?? low) >= high - slack
+    )
+      return ticks;
+  }
+  return [low, high];
+}
+
+interface Steps {
+  first: number;
+  last: number;
+  /** How far both are apart on the screen. */
+  px: number;
+  widthOf: (step: number) => number;
+}
+
+/** Labels that are nearer to each other run together. */
+const GAP_PX = 10;
+/** More labels than that crowd an axis, however short they are. */
+const LEAST_PX = 50;
+
+/** The steps that an axis names: the first and the last, and round ones between, as far as their labels have room. */
+export function stepTicks({ first, last, px, widthOf }: Steps): number[] {
+  if (!(last > first)) return [first];
+  const apart = (a: number, b: number): boolean =>
+    placeBetween(b, first, last) * px - placeBetween(a, first, last) * px >= (widthOf(a) + widthOf(b)) / 2 + GAP_PX;
+  if (!apart(first, last)) return [last];
+  const widest = Math.max(LEAST_PX, widthOf(first) + GAP_PX, widthOf(last) + GAP_PX);
+  const between = WHOLE_STEPS.find((one) => (one / (last - first)) * px >= widest) ?? Infinity;
+  const round: number[] = [];
+  for (let at = Math.ceil(first / between) * between; at < last; at += between)
+    if (apart(first, at) && apart(at, last)) round.push(at);
+  return [first, ...round, last];
+}

@@ -1,0 +1,203 @@
+/** The figures of a sample, in the order in which they are read. */
+
+import type { GroupItem, SampleReply, SourceInfo, WireNumber } from "../../api/types.gen";
+import { isReason } from "./discardReasons";
+import { bareName, commonPrefix, isScore } from "../list/metricNames";
+import { exact, figure, finite, score, signed, size } from "../numbers/numbers";
+
+/** `tone`: which scale gives the value its colour. */
+export interface Labelled {
+  label: string;
+  text: string;
+  /** All its digits, and what the label leaves out. */
+  title: string;
+  /** The whole name, where the label is a part of it. */
+  name?: string;
+  tone?: "reward" | "advantage" | "metric" | "warn" | "tag";
+  value?: number | null;
+  /** The name that a filter knows the figure by. */
+  field?: string;
+  /** The value to filter by; without it the figure is none. */
+  by?: string | number;
+}
+
+/** Metric names that say the same as a figure that is shown anyway. */
+const SAID: ReadonlySet<string> = new Set([
+  "reward",
+  "advantage",
+  "lag",
+  "policy_lag",
+  "version_lag",
+  "staleness",
+  "policy_version",
+  "weight_version",
+  "model_version",
+]);
+const FINE: ReadonlySet<string> = new Set(["completed", "unknown"]);
+
+/** True for a metric that is the reward once more, under another name. */
+const isReward = (name: string, value: unknown, { reward }: SampleReply): boolean =>
+  value !== null && value === reward && isScore(name);
+
+/** Rewards of the group of a sample. */
+export type GroupReward = Pick<GroupItem, "reward_mean" | "reward_std">;
+
+/** `group`: the group, where no advantage is recorded; null leaves the comparison out. */
+export function labelled(reply: SampleReply, group: GroupReward | null = null): Labelled[] {
+  const metrics = reply.facts.filter(
+    ({ name, kind, value }) => kind === "metric" && !SAID.has(name) && !isReward(name, value, reply),
+  );
+  const prefix = commonPrefix(metrics.map(({ name }) => name));
+  return [
+    {
+      label: "Reward",
+      text: score(reply.reward, "none"),
+      title: exact(reply.reward),
+      tone: "reward",
+      value: finite(reply.reward),
+      ...filter("reward", reply.reward),
+    },
+    ...given("Advantage", reply.advantage, (value) => ({
+      text: signed(value),
+      tone: "advantage",
+      value: finite(value),
+      ...filter("advantage", value),
+    })),
+    ...besideGroup(reply, group),
+    ...status(reply),
+    ...discarded(reply),
+    ...tokens(reply),
+    {
+      label: "Turns",
+      text: figure(reply.turn_count),
+      title: exact(reply.turn_count),
+      ...filter("turns", reply.turn_count),
+    },
+    ...policy(reply),
+    ...metrics.flatMap(({ name, value }) =>
+      given(bareName(name, prefix), value, () => ({
+        text: figure(value),
+        name,
+        tone: "metric",
+        value: finite(value),
+        ...filter(name, value),
+      })),
+    ),
+    ...word("Env", reply.env, "env"),
+    ...word("Id", reply.uid, "uid", "tag"),
+    ...reply.facts
+      .filter(({ kind }) => kind === "tag")
+      .flatMap(({ name, value }) => word(name, String(value ?? ""), name, "tag")),
+    ...reply.facts
+      .filter(({ kind }) => kind === "own")
+      .map(({ name, value }): Labelled => ({
+        label: name,
+        text: factText(value),
+        title: String(value ?? ""),
+        tone: "tag",
+      })),
+    // What Rolloupe derives from the texts stands behind everything that the files hold.
+    ...reply.facts
+      .filter(({ kind }) => kind === "derived")
+      .flatMap(({ name, label, value }) =>
+        typeof value === "string" && finite(value) === null
+          ? word(label, value, name, "tag")
+          : given(label, value, () => ({ text: figure(value), name, value: finite(value), ...filter(name, value) })),
+      ),
+  ];
+}
+
+/** A fact in the words of the framework: a name as it is, a number with its thousands apart. */
+export function factText(value: WireNumber): string {
+  return typeof value === "number" ? figure(value) : String(value ?? "");
+}
+
+/** How far the reward is above the mean of its group, as group-relative advantages begin. */
+function besideGroup({ reward, group_size }: SampleReply, group: GroupReward | null): Labelled[] {
+  const [own, mean, std] = [finite(reward), finite(group?.reward_mean), finite(group?.reward_std)];
+  if (own === null || mean === null || group === null || group_size < 2) return [];
+  const scaled = std === null || std === 0 ? "" : ` (${signed((own - mean) / std)} σ)`;
+  return [
+    {
+      label: "vs group",
+      text: `${signed(own - mean)}${scaled}`,
+      title: `reward minus ${exact(group.reward_mean)}, the mean of its group, and in standard deviations of the group; the files hold no advantage`,
+      tone: "advantage",
+      value: own - mean,
+    },
+  ];
+}
+
+function given(
+  label: string,
+  value: WireNumber,
+  rest: (value: WireNumber) => Omit<Labelled, "label" | "title">,
+): Labelled[] {
+  return value === null ? [] : [{ label, title: exact(value), ...rest(value) }];
+}
+
+function word(label: string, text: string, field: string, tone?: "warn" | "tag"): Labelled[] {
+  return text === "" ? [] : [{ label, text, title: text, field, by: text, ...(tone && { tone }) }];
+}
+
+function filter(field: string, value: WireNumber): Pick<Labelled, "field" | "by"> {
+  return value === null ? {} : { field, by: value };
+}
+
+/** Which policy wrote the response, and how old it was: `109, lag 1`. */
+function policy({ policy_version: version, lag }: SampleReply): Labelled[] {
+  const late = lag === null ? "" : `lag ${figure(lag)}`;
+  const text = [version, late].filter((part) => part !== "").join(", ");
+  return text === ""
+    ? []
+    : [{ label: "Policy", text, title: `the version of the policy that wrote the response: ${text}` }];
+}
+
+/** Why it was discarded, with the framework's own word where the reason is how it ended. */
+function discarded(reply: SampleReply): Labelled[] {
+  const [found] = word("Discarded", reply.discarded, "discarded", "warn");
+  if (found === undefined) return [];
+  return [isReason(reply.status, reply.discarded) ? { ...found, text: ended(reply) } : found];
+}
+
+const ended = ({ status: own, status_raw: raw }: SampleReply): string =>
+  raw === "" || raw.toLowerCase() === own ? own : `${own} (${raw})`;
+
+function status(reply: SampleReply): Labelled[] {
+  const { status: own, status_raw: raw } = reply;
+  if ((own === "unknown" && raw === "") || isReason(own, reply.discarded)) return [];
+  const text = ended(reply);
+  return [
+    {
+      label: "Status",
+      text,
+      title: raw || own,
+      ...filter("status", own),
+      ...(!FINE.has(own) && { tone: "warn" as const }),
+    },
+  ];
+}
+
+function tokens({ prompt_tokens, response_tokens, total_tokens }: SampleReply): Labelled[] {
+  const parts = [
+    prompt_tokens === null ? "" : `${figure(prompt_tokens)} prompt`,
+    response_tokens === null ? "" : `${figure(response_tokens)} response`,
+    total_tokens === null ? "" : `${figure(total_tokens)} in all`,
+  ].filter((part) => part !== "");
+  if (parts.length === 0) return [];
+  const shown = response_tokens ?? total_tokens ?? prompt_tokens;
+  return [
+    {
+      label: response_tokens === null ? "Tokens" : "Response tokens",
+      text: figure(shown),
+      title: parts.join(", "),
+      ...(response_tokens !== null && filter("response_tokens", response_tokens)),
+    },
+  ];
+}
+
+/** Where in its file a record stands: bytes, or the row of a table. */
+export function whereIn({ start, stop, part }: SourceInfo): string {
+  if (stop === start) return `row ${figure(start)} of ${part}`;
+  return `bytes ${figure(start)}–${figure(stop)} (${size(stop - start)})${part === "" ? "" : ` · ${part}`}`;
+}

@@ -1,0 +1,156 @@
+/** The parts of a turn, arranged for reading: what runs on in the text, and what stands by itself. */
+
+import type { PartView, TurnView } from "../../api/types.gen";
+
+const INLINE: ReadonlySet<string> = new Set(["text", "answer", "marker", "placeholder", "image"]);
+
+/** A part as it is shown, and where it comes from. */
+export interface Piece extends PartView {
+  /** Its place among the parts of its turn. */
+  place: number;
+  /** What is shown begins so many characters after the text of the part; below zero where tags stand in front of it. */
+  shift: number;
+}
+
+export interface Block {
+  kind: "flow" | "markers" | "think" | "tool_call" | "tool_result" | "json";
+  parts: Piece[];
+}
+
+/** What of a turn is arranged, and what stays as it was written. */
+export interface Arranging {
+  /** Thoughts stand by themselves; else they are text with its tags. */
+  think: boolean;
+  markers: boolean;
+  /** Pad tokens at either end stay; else they are left out. */
+  padding: boolean;
+  /** Nothing is trimmed or moved aside. */
+  visible: boolean;
+}
+
+const ARRANGED: Arranging = { think: true, markers: true, padding: true, visible: false };
+
+/** Neighbours that run on as one text make one block; blank lines at its edges go, and markers there stand apart. */
+export function blocks(parts: readonly PartView[], how: Arranging = ARRANGED): Block[] {
+  const result: Block[] = [];
+  for (const [place, given] of parts.entries()) {
+    if (given.kind === "marker" && !how.markers) continue;
+    const part = given.kind === "think" && !how.think ? asWritten(given, place) : { ...given, place, shift: 0 };
+    const last = result.at(-1);
+    if (!INLINE.has(part.kind)) result.push({ kind: standing(part.kind), parts: [part] });
+    else if (last?.kind === "flow") last.parts.push(part);
+    else result.push({ kind: "flow", parts: [part] });
+  }
+  if (how.visible) return result;
+  return result
+    .flatMap(edged)
+    .map(how.padding ? trimmed : unpadded)
+    .filter((block) => block.parts.length > 0);
+}
+
+/** A thought as text between its tags. */
+function asWritten(part: PartView, place: number): Piece {
+  const text = part.raw ?? part.text;
+  return { ...part, kind: "text", text, raw: null, place, shift: -Math.max(0, text.indexOf(part.text)) };
+}
+
+function standing(kind: string): Block["kind"] {
+  return kind === "think" || kind === "tool_call" || kind === "tool_result" ? kind : "json";
+}
+
+/** The markers of the template at either end of a text, away from it. */
+function edged(block: Block): Block[] {
+  if (block.kind !== "flow") return [block];
+  const isText = (part: PartView): boolean =>
+    part.kind !== "marker" && (part.kind !== "text" || part.text.trim() !== "");
+  const first = block.parts.findIndex(isText);
+  const last = block.parts.findLastIndex(isText);
+  if (first < 0) return [markers(block.parts)];
+  return [
+    markers(block.parts.slice(0, first)),
+    { kind: "flow", parts: block.parts.slice(first, last + 1) },
+    markers(block.parts.slice(last + 1)),
+  ];
+}
+
+function markers(parts: readonly Piece[]): Block {
+  return { kind: "markers", parts: parts.filter((part) => part.kind === "marker") };
+}
+
+function trimmed(block: Block): Block {
+  if (block.kind !== "flow") return block;
+  const parts = block.parts.map((part) => ({ ...part }));
+  while (parts[0]?.kind === "text") {
+    const first = parts[0];
+    const left = first.text.replace(/^(?:[ \t]*\r?\n)+/, "");
+    first.shift += first.text.length - left.length;
+    first.text = left;
+    if (left !== "") break;
+    parts.shift();
+  }
+  for (let last = parts.at(-1); last?.kind === "text"; last = parts.at(-1)) {
+    last.text = last.text.trimEnd();
+    if (last.text !== "") break;
+    parts.pop();
+  }
+  return { kind: "flow", parts };
+}
+
+const PADS: readonly string[] = ["<pad>", "<PAD>", "[PAD]", "[pad]", "<|pad|>", "<|PAD|>", "<|endoftext|>"];
+
+/** A block without the pad tokens at either end of its text. */
+function unpadded(block: Block): Block {
+  const { kind, parts } = trimmed(block);
+  const [first] = parts;
+  const last = parts.at(-1);
+  if (kind !== "flow" || first === undefined || last === undefined) return { kind, parts };
+  if (first.kind === "text") {
+    const text = withoutPads(first.text, (rest, pad) =>
+      rest.trimStart().startsWith(pad) ? rest.trimStart().slice(pad.length) : rest,
+    );
+    first.shift += first.text.length - text.length;
+    first.text = text;
+  }
+  if (last.kind === "text")
+    last.text = withoutPads(last.text, (rest, pad) =>
+      rest.trimEnd().endsWith(pad) ? rest.trimEnd().slice(0, -pad.length) : rest,
+    );
+  return { kind, parts: parts.filter(({ kind: own, text }) => own !== "text" || text !== "") };
+}
+
+function withoutPads(text: string, cut: (rest: string, pad: string) => string): string {
+  const pad = PADS.find((one) => cut(text, one) !== text);
+  if (pad === undefined) return text;
+  let rest = text;
+  for (let next = cut(rest, pad); next !== rest; next = cut(rest, pad)) rest = next;
+  return rest;
+}
+
+/** The text of a turn exactly as it was written. */
+export function verbatim(turn: TurnView): string {
+  return turn.parts.map((part) => part.raw ?? part.text).join("");
+}
+
+/** The first words of a text on one line, and an ellipsis where there is more. */
+export function opening(text: string, limit: number): string {
+  const line = text
+    .slice(0, limit * 4)
+    .replace(/\s+/g, " ")
+    .trim();
+  return line.length > limit || text.length > limit * 4 ? `${line.slice(0, limit).trimEnd()} …` : line;
+}
+
+/** One line that stands for a folded turn. */
+export function gist(turn: TurnView): string {
+  const readable = turn.parts.filter((part) => part.kind !== "marker" && part.text.trim() !== "");
+  const first = readable.find((part) => part.kind !== "think") ?? readable[0];
+  return first === undefined ? "(empty)" : opening(first.text, 240);
+}
+
+/** True where there is nothing to read but thoughts: then they stand open. */
+export function isAllThought(turn: TurnView): boolean {
+  return (
+    turn.parts.some((p) => p.kind === "think") &&
+    turn.parts.every((p) => p.kind === "think" || p.kind === "marker" || p.text.trim() === "")
+  );
+}

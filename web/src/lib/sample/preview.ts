@@ -1,0 +1,35 @@
+/** How a response begins and ends, as a list shows it. */
+
+const OPENING = /^\s*<(think|thinking|reasoning)>\s*/;
+const CLOSING = /<\/(think|thinking|reasoning)>\s*/;
+const IMAGE = /data:image\/[\w.+-]{1,20};base64,[\w+/=-]*/g;
+const MARKER = /<\|[^|<>]{1,40}\|>/g;
+/** Tags alone, the last perhaps cut off: what a list's start of a response may end in. */
+const TAGS = /^(?:<\/?\w{0,20}(?:>\s*|$))*$/;
+
+/** A text without the images in it. */
+export const bare = (text: string): string => (text.includes("data:image/") ? text.replaceAll(IMAGE, "(image)") : text);
+
+/** The start of a response without the tags of a thought and of a template; whether it is a thought. */
+export function preview(given: string): { text: string; isThought: boolean } {
+  const text = bare(given);
+  const begin = OPENING.exec(text)?.[0] ?? "";
+  const end = CLOSING.exec(text);
+  const answer =
+    end === null
+      ? ""
+      : text
+          .slice(end.index + end[0].length)
+          .replaceAll(MARKER, " ")
+          .trim();
+  if (!TAGS.test(answer)) return { text: answer, isThought: false };
+  const thought = text.slice(begin.length, end?.index).replaceAll(MARKER, " ");
+  return { text: thought, isThought: begin !== "" || end !== null };
+}
+
+/** The end of a response without the markers of a template; of a short one all of it, as `given` has it. */
+export function ending(given: { preview: string; end: string }): string {
+  return bare(given.end === "" ? given.preview : given.end)
+    .replaceAll(MARKER, " ")
+    .trim();
+}

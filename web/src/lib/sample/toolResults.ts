@@ -1,0 +1,38 @@
+/** Which turn answers which calls of tools: by the ids of the calls, else in the order in which they stand. */
+
+import type { TurnView } from "../../api/types.gen";
+
+/**
+ * For each call, by the name of its part (`12.3`), the number of the turn that holds its result. `from` numbers the
+ * first turn.
+ */
+export function results(turns: readonly TurnView[], from: number): ReadonlyMap<string, number> {
+  const result = new Map<string, number>();
+  let open: { at: string; id: string }[] = [];
+  for (const [i, turn] of turns.entries()) {
+    const calls = turn.parts.flatMap((part, place) =>
+      part.kind === "tool_call" ? [{ at: `${from + i}.${place}`, id: part.call?.id ?? "" }] : [],
+    );
+    if (calls.length > 0) open = calls;
+    else if (turn.role === "tool") {
+      // A result that names calls which are not there belongs to none; one that names nothing, to the next call.
+      const ids = open.some((call) => call.id === turn.tool_call_id)
+        ? [turn.tool_call_id]
+        : turn.tool_call_id.split(", ");
+      const named = ids.flatMap((id) => open.find((call) => id !== "" && call.id === id) ?? []);
+      const isNext = turn.tool_call_id === "" || open.every((call) => call.id === "");
+      const answered = named.length > 0 ? named : open.slice(0, isNext ? 1 : 0);
+      for (const call of answered) result.set(call.at, from + i);
+      open = open.filter((call) => !answered.includes(call));
+    } else if (turn.role === "user") open = [];
+  }
+  return result;
+}
+
+/** What a message says of an error of its own: a sentence, or only that there is one. */
+export function errorOf(logs: unknown): string {
+  if (typeof logs !== "object" || logs === null) return "";
+  const { error, is_error: isError } = logs as { error?: unknown; is_error?: unknown };
+  if (typeof error === "string") return error;
+  return error || isError === true || isError === "true" ? "error" : "";
+}

@@ -1,0 +1,43 @@
+/** Special tokens that a text ends with: they say that the model stopped, and are nothing that it said. */
+
+import type { PartView, TurnView } from "../../api/types.gen";
+
+/** Longer words in brackets are text. */
+const MOST_CHARS = 64;
+/** `<|im_end|>`, `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `[EOS]`, and what pads a text. */
+const TOKEN =
+  /(?:<\|[^|<>\s]{1,40}\|>|<｜[^｜<>\s]{1,40}｜>|<\/s>|<(?:eos|bos|pad|EOS|PAD|end_of_turn|end_of_text|endoftext)>|\[(?:EOS|PAD|eos|pad)\])$/;
+
+/**
+ * A text without the special tokens at its end, and without the blanks around them. A text that ends in words stays as
+ * it is.
+ */
+export function withoutEnding(text: string): string {
+  let rest = text.trimEnd();
+  for (let token = TOKEN.exec(rest.slice(-MOST_CHARS)); token !== null; token = TOKEN.exec(rest.slice(-MOST_CHARS))) {
+    rest = rest.slice(0, -token[0].length).trimEnd();
+  }
+  return rest;
+}
+
+const isText = ({ kind, text }: PartView): boolean => kind === "text" && withoutEnding(text) !== "";
+
+/**
+ * The place of the last part of a turn that holds words, and what stays of it where that is text; -1 where none does.
+ */
+export function lastWords(parts: readonly PartView[]): { place: number; text: string } {
+  const place = parts.findLastIndex((part) => part.kind !== "marker" && (part.kind !== "text" || isText(part)));
+  const last = parts[place];
+  if (last === undefined) return { place: -1, text: "" };
+  return { place, text: last.kind === "text" && last.cut === 0 ? withoutEnding(last.text) : last.text };
+}
+
+/** How many characters a turn has without markers of the template and without what it ends with. */
+export function charsOfTurn({ chars, parts }: TurnView): number {
+  const { place, text } = lastWords(parts);
+  return parts.reduce((left, part, i) => {
+    const own = (part.raw ?? part.text).length;
+    if (part.kind === "marker" || i > place) return left - own;
+    return i === place ? left - (part.text.length - text.length) : left;
+  }, chars);
+}

@@ -1,0 +1,64 @@
+/** How the reader likes lists: their columns, what a row says of a sample, and the widths of the table's columns. Kept in this browser. */
+
+import { signal } from "@preact/signals";
+import { type Chart, chartsOf } from "../../lib/charts/chart";
+import { MAX_CHARTS } from "../../lib/address/address";
+import { fields, store, stored } from "./storage";
+
+/** What a row shows of its sample: how the response begins, how it ends, or the prompt. */
+export type Preview = "response" | "end" | "prompt";
+
+export interface ListView {
+  /** Columns beside each group and sample; null for what is usual. */
+  columns: readonly string[] | null;
+  /** Columns of the table, beside the id, which says step and group. */
+  table: readonly string[];
+  /** What is drawn by step below the reward; null for what is usual. */
+  charts: readonly Chart[] | null;
+  preview: Preview;
+  hasTooltips: boolean;
+  /** Of the table's columns, in pixels, by name. */
+  widths: Readonly<Record<string, number>>;
+}
+
+export const USUAL: ListView = {
+  columns: null,
+  table: ["reward", "advantage", "status", "response_tokens", "turns"],
+  charts: null,
+  preview: "response",
+  hasTooltips: true,
+  widths: {},
+};
+
+const KEY = "rolloupe.lists"; // "rolloupe.list" held the usual columns as if they were chosen
+export const WIDTH = { least: 48, most: 800 };
+
+export const view = signal<ListView>(restored(stored(KEY)));
+
+export function chooseView(change: Partial<ListView>): void {
+  view.value = { ...view.value, ...change };
+}
+
+/** What was kept; whatever does not fit is as usual. */
+export function restored(text: string | null): ListView {
+  const given = fields<ListView>(text);
+  const names = <T>(value: unknown, usual: T): readonly string[] | T =>
+    Array.isArray(value)
+      ? [...new Set(value.filter((name): name is string => typeof name === "string" && name !== ""))]
+      : usual;
+  const widths = typeof given.widths === "object" && given.widths !== null ? Object.entries(given.widths) : [];
+  return {
+    columns: names(given.columns, USUAL.columns),
+    table: names(given.table, USUAL.table),
+    charts: Array.isArray(given.charts) ? chartsOf(given.charts, MAX_CHARTS) : null,
+    preview: given.preview === "prompt" || given.preview === "end" ? given.preview : "response",
+    hasTooltips: given.hasTooltips !== false,
+    widths: Object.fromEntries(
+      widths.filter(([, px]) => typeof px === "number" && px >= WIDTH.least && px <= WIDTH.most),
+    ),
+  };
+}
+
+export function startListView(): void {
+  store(KEY, view);
+}

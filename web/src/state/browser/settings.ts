@@ -1,0 +1,84 @@
+/** What a person has chosen, kept in this browser. */
+
+import { effect, signal } from "@preact/signals";
+import { fields, share } from "./storage";
+
+export interface Settings {
+  theme: "system" | "light" | "dark";
+  rewardColours: "usual" | "safe";
+  /** Long text opens at its end, which is what the model just wrote. */
+  openAtEnd: boolean;
+  leftWidth: number;
+  rightWidth: number;
+  leftOpen: boolean;
+  rightOpen: boolean;
+  /** Words stand below the signs of the rail. */
+  railOpen: boolean;
+}
+
+export const LEFT = { usual: 344, least: 240, most: 640 };
+export const RIGHT = { usual: 300, least: 220, most: 720 };
+
+const USUAL: Settings = {
+  theme: "system",
+  rewardColours: "usual",
+  openAtEnd: true,
+  leftWidth: LEFT.usual,
+  rightWidth: RIGHT.usual,
+  leftOpen: true,
+  rightOpen: true,
+  railOpen: true,
+};
+
+/** What belongs to this browser's window; all else follows the person. */
+export const OF_BROWSER: readonly (keyof Settings)[] = ["leftWidth", "rightWidth", "leftOpen", "rightOpen", "railOpen"];
+
+/** Read by public/theme.js too, before the first paint. */
+const KEY = "rolloupe.settings";
+
+export const settings = signal<Settings>(USUAL);
+
+/** What was chosen in this tab, and is not kept yet with what follows the person. */
+export const unsent = signal<Partial<Settings>>({});
+
+export function choose(change: Partial<Settings>): void {
+  settings.value = { ...settings.value, ...change };
+  unsent.value = { ...unsent.peek(), ...change };
+}
+
+/** From light to dark, and back. */
+export function turnTheme(): void {
+  const { theme } = settings.peek();
+  const isDark = theme === "system" ? matchMedia("(prefers-color-scheme: dark)").matches : theme === "dark";
+  choose({ theme: isDark ? "light" : "dark" });
+}
+
+/** Settings out of what was kept; whatever does not fit is as usual. */
+export function restored(text: string | null): Settings {
+  const given = fields<Settings>(text);
+  const width = (value: unknown, { usual, least, most }: typeof LEFT): number =>
+    typeof value === "number" && Number.isFinite(value) ? Math.min(most, Math.max(least, value)) : usual;
+  return {
+    theme: given.theme === "light" || given.theme === "dark" ? given.theme : "system",
+    rewardColours: given.rewardColours === "safe" ? "safe" : "usual",
+    openAtEnd: given.openAtEnd !== false,
+    leftWidth: width(given.leftWidth, LEFT),
+    rightWidth: width(given.rightWidth, RIGHT),
+    leftOpen: given.leftOpen !== false,
+    rightOpen: given.rightOpen !== false,
+    railOpen: given.railOpen !== false,
+  };
+}
+
+/** Take up what was kept, and from now on keep and show what is chosen, in this tab and in the others. */
+export function startSettings(): void {
+  share(KEY, settings, restored);
+  effect(() => {
+    const { theme, rewardColours } = settings.value;
+    const { dataset } = document.documentElement;
+    if (theme === "system") delete dataset["theme"];
+    else dataset["theme"] = theme;
+    if (rewardColours === "safe") dataset["reward"] = "safe";
+    else delete dataset["reward"];
+  });
+}

@@ -1,0 +1,67 @@
+import { describe, expect, it, vi } from "vitest";
+import * as api from "../../api";
+import type { StateChange, StateItem, StateReply } from "../../api/types.gen";
+import { settled } from "../../testing/page";
+import { loadMarks } from "../marks";
+import { startPersonal } from "./sharedSettings";
+import { choose, settings } from "./settings";
+
+vi.mock(import("../../api"), async (original) => ({
+  ...(await original()),
+  getState: vi.fn<typeof api.getState>(),
+  changeState: vi.fn<typeof api.changeState>(),
+}));
+
+/** What the server keeps: changes name the version that they saw, as the real one wants it. */
+let held: StateItem | null = null;
+
+function keep(setting: Record<string, unknown>): StateItem {
+  held = {
+    kind: "setting",
+    owner: "",
+    name: "reading",
+    version: (held?.version ?? 0) + 1,
+    changed_s: 0,
+    run_mark: null,
+    sample_mark: null,
+    setting,
+  };
+  return held;
+}
+
+async function change(asked: Pick<StateChange, "seen"> & Partial<StateChange>): Promise<StateItem> {
+  if (asked.seen === (held?.version ?? 0)) return keep(asked.setting as Record<string, unknown>);
+  throw new api.ApiError(409, "somebody was first", "", { item: held });
+}
+
+vi.mocked(api.getState).mockImplementation(async (): Promise<StateReply> => ({
+  version: held?.version ?? 0,
+  more: false,
+  items: held === null ? [] : [held],
+  owners: [],
+  place: "",
+  trouble: "",
+}));
+vi.mocked(api.changeState).mockImplementation(change);
+
+describe("settings that follow the person", () => {
+  it("are taken up and kept, and no choice is lost, whenever it is made", async () => {
+    keep({ theme: "dark", rewardColours: "safe" });
+    startPersonal();
+    choose({ theme: "light", leftWidth: 400 }); // before it is known what was kept
+    await loadMarks();
+    await settled();
+    expect(settings.value).toMatchObject({ theme: "light", rewardColours: "safe", leftWidth: 400 });
+    expect(held?.setting).toEqual({ theme: "light", rewardColours: "safe" });
+
+    keep({ theme: "dark", rewardColours: "safe" });
+    await loadMarks();
+    expect(settings.value).toMatchObject({ theme: "dark", leftWidth: 400 });
+
+    keep({ theme: "system", rewardColours: "safe" }); // elsewhere, which is not told here yet
+    choose({ openAtEnd: false });
+    await settled();
+    expect(held?.setting).toEqual({ theme: "system", rewardColours: "safe", openAtEnd: false });
+    expect(settings.value).toMatchObject({ theme: "system", rewardColours: "safe", openAtEnd: false });
+  });
+});

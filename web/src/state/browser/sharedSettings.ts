@@ -1,0 +1,35 @@
+/**
+ * The settings that follow the person, not the browser: kept with what a person added, too, and taken up from there.
+ */
+
+import { effect, untracked } from "@preact/signals";
+import { areMarksLoaded, changeSetting, settingOf } from "../marks";
+import { OF_BROWSER, restored, settings, unsent } from "./settings";
+
+const NAME = "reading";
+const OF_ONE = new Set<string>(OF_BROWSER);
+
+function personal(of: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(of).filter(([key]) => !OF_ONE.has(key)));
+}
+
+export function startPersonal(): void {
+  // A choice is sent by the tab in which it was made, and waits there until it is known what was kept before.
+  effect(() => {
+    const chosen = personal(unsent.value);
+    if (!areMarksLoaded.value || Object.keys(chosen).length === 0) return;
+    untracked(() => {
+      unsent.value = {};
+      void changeSetting(NAME, { ...settingOf(NAME), ...chosen });
+    });
+  });
+  effect(() => {
+    const kept = areMarksLoaded.value ? settingOf(NAME) : null;
+    if (kept === null) return;
+    untracked(() => {
+      const here = settings.peek();
+      const next = restored(JSON.stringify({ ...here, ...personal(kept), ...unsent.peek() }));
+      if (JSON.stringify(next) !== JSON.stringify(here)) settings.value = next;
+    });
+  });
+}

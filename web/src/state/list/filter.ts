@@ -1,0 +1,56 @@
+/** The filter of the list, and the small menu that any value offers: only this, or all but this. */
+
+import { signal } from "@preact/signals";
+import type { WireNumber } from "../../api/types.gen";
+import type { Extent } from "../../lib/address/address";
+import { condition, narrowed } from "../../lib/list/filter";
+import { Store } from "../store";
+
+export interface Offer {
+  column: string;
+  value: WireNumber;
+  /** Where the value stands on the screen, and what has the focus again when the menu goes. */
+  at: { left: number; top: number; bottom: number };
+  from: HTMLElement;
+}
+
+export class FilterStore extends Store {
+  readonly offer = signal<Offer | null>(null);
+
+  /** Offer to filter by a value: `column` is a name that filters know (`reward`, `status`, a sample metric, a tag). */
+  offerFilter(column: string, value: WireNumber, from: HTMLElement): void {
+    const { left, top, bottom } = from.getBoundingClientRect();
+    this.offer.value = { column, value, at: { left, top, bottom }, from };
+  }
+
+  /** Narrow the list. What is read stays for as long as the new list has it, or cannot be had. */
+  filterBy(where: string): void {
+    const { sample, where: now } = this.session.place.now.peek();
+    if (where === now) return;
+    this.session.list.keepIfHeld(sample, where);
+    this.session.place.go({ where });
+  }
+
+  /** Look at other steps. What is read stays where it is one of theirs. */
+  widen(extent: Extent): void {
+    const { sample, where } = this.session.place.now.peek();
+    this.session.list.keepIfHeld(sample, where);
+    this.session.place.go({ extent });
+  }
+
+  /** What the menu of a value offers, each as the filter that it would make. */
+  choices({ column, value }: Offer): { words: string; where: string }[] {
+    const isNumber = this.session.columns.named(column)?.kind === "number" || typeof value === "number";
+    const { where } = this.session.place.now.peek();
+    const can = (
+      words: string,
+      operator: "=" | "!=" | "<=" | ">=",
+      said = operator,
+    ): { words: string; where: string } => ({
+      words: `${words} ${condition(column, said, value, isNumber)}`,
+      where: narrowed(where, condition(column, operator, value, isNumber)),
+    });
+    const both = [can("Only", "="), can("Exclude", "!=", "=")];
+    return typeof value === "number" ? [...both, can("Only", ">="), can("Only", "<=")] : both;
+  }
+}

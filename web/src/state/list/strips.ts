@@ -1,0 +1,72 @@
+/** The strips of the groups in the list: which of the columns have room, and what the colours of each mean. */
+
+import { computed, signal } from "@preact/signals";
+import type { GroupItem } from "../../api/types.gen";
+import { finite } from "../../lib/numbers/numbers";
+import { endsOf, type Scale, scaleOf } from "../../lib/colour/scales";
+import { type Column, type Laid, laid } from "../../lib/list/strips";
+import { SHORT } from "../run/columns";
+import { Store } from "../store";
+
+/** A name where there is little room, as a title. */
+const titled = (words: string | undefined): string | undefined =>
+  words && words.charAt(0).toUpperCase() + words.slice(1);
+
+/** What the colours of a scale take, beside its ends. */
+const RAMP_SIGNS = 1;
+
+/** A column of the list: where its values stand among those of a group, and what their colours mean. */
+export interface Shown extends Column {
+  at: number;
+  scale: Scale;
+}
+
+export type Strips = Laid<Shown>;
+
+const NONE: Strips = { strips: [], isBeside: true, lines: 1 };
+
+export class StripsStore extends Store {
+  /** How wide the list is; `isAlone`: on a screen that has room for nothing else. */
+  readonly room = signal({ px: 0, isAlone: false });
+
+  readonly now = computed<Strips>(() => {
+    const list = this.session.list.now.value;
+    if (list === null || list.mode !== "groups") return NONE;
+    const { usual } = list.scope;
+    // What all rows of the first page that is there tell: later pages move nothing.
+    const [page = []] = list.groups.values();
+    const columns = list.columns.flatMap((name, at): Shown[] => {
+      // Of what came without a choice and is not known here there would be rows of empty cells.
+      if (usual && at > 0 && !page.some(({ cells }) => cells[at]?.some((value) => finite(value) !== null))) return [];
+      const of = this.#colours(name, page, at);
+      return [
+        {
+          name,
+          at,
+          scale: of,
+          words: titled(SHORT.get(name)) ?? this.session.columns.shortLabel(name),
+          signs: RAMP_SIGNS + endsOf(of).join("").length,
+        },
+      ];
+    });
+    const samples =
+      this.session.columns.groupSize.value || page.reduce((most, group) => Math.max(most, group.samples), 0);
+    return laid({ columns, samples, px: usual && this.room.value.isAlone ? 0 : this.room.value.px, isFitted: usual });
+  });
+
+  /**
+   * The scale of a column's colours; of one whose range the run does not tell, as of what was learned later, by what is
+   * in the list.
+   */
+  #colours(name: string, page: readonly GroupItem[], at: number): Scale {
+    const words = this.session.columns.scale(name);
+    const column = this.session.columns.named(name);
+    if (words.kind !== "none" || column === null || column.kind !== "number") return words;
+    let [low, high] = [Infinity, -Infinity];
+    for (const value of page.flatMap(({ cells }) => cells[at] ?? []).map(finite)) {
+      low = Math.min(low, value ?? low);
+      high = Math.max(high, value ?? high);
+    }
+    return low > high ? words : scaleOf({ ...column, low, high }, this.session.columns.groupSize.value);
+  }
+}

@@ -1,0 +1,72 @@
+import { createSession } from "../session";
+import { expect, it } from "vitest";
+import { type Place, START } from "../../lib/address/address";
+import { keyOf } from "../../lib/list/listing";
+import { item, reply } from "../../testing/records";
+import { startComplete } from "./placeDefaults";
+
+const session = createSession();
+
+startComplete(session);
+
+/** Read a sample beside a list that has another one alone; say whether the page is that of what was not trained on. */
+function isAmongDiscarded(reason: string, change: Partial<Place> = {}): boolean {
+  session.sample.now.value = null;
+  session.place.now.value = {
+    ...START,
+    page: "rollouts",
+    run: "r",
+    split: "train",
+    step: 1,
+    sample: "train/1/0/9",
+    ...change,
+  };
+  const scope = session.list.scopeAt(session.place.now.peek());
+  if (scope === null) throw new Error("a step is a scope");
+  session.list.now.value = {
+    scope,
+    key: keyOf(scope),
+    columns: [],
+    version: "1",
+    mode: "samples",
+    total: 1,
+    of: 1,
+    rows: 1,
+    pages: new Map([[0, [item(0)]]]),
+    groups: new Map(),
+    asked: new Set(),
+    stamp: 1,
+    pending: 0,
+  };
+  session.sample.now.value = reply({ id: session.place.now.peek().sample ?? "", discarded: reason });
+  expect(session.place.now.peek().sample).toBe("train/1/0/9");
+  return session.place.now.peek().discarded;
+}
+
+it("reads a sample among those that it is one of", () => {
+  expect([isAmongDiscarded("zero_advantage"), isAmongDiscarded(""), isAmongDiscarded("", { discarded: true })]).toEqual(
+    [true, false, false],
+  );
+});
+
+it("leaves the page as it is where a group stands side by side", () => {
+  expect([
+    isAmongDiscarded("zero_advantage", { view: "group" }),
+    isAmongDiscarded("", { view: "group", discarded: true }),
+  ]).toEqual([false, true]);
+});
+
+it("stays where it was read with what was discarded since", () => {
+  expect(isAmongDiscarded("")).toBe(false);
+  const list = session.list.now.value;
+  if (list === null) throw new Error("there is a list");
+  session.list.now.value = {
+    ...list,
+    total: 2,
+    rows: 2,
+    pages: new Map([[0, [item(0), { ...item(1), id: "train/1/0/9" }]]]),
+  };
+  session.list.now.value = list;
+  session.sample.now.value = reply({ id: "train/1/0/9", discarded: "stale" });
+  expect([session.place.now.peek().discarded, session.place.now.peek().sample]).toEqual([false, "train/1/0/9"]);
+});

@@ -1,0 +1,68 @@
+/** What an address leaves open, the page chooses: the first split, the newest step, the first sample of the list. */
+
+import type { Session } from "../session";
+import { untracked } from "@preact/signals";
+import type { Page } from "../../lib/address/address";
+import { runs } from "../runs";
+
+/** Pages that are of a step. */
+const hasStep = (page: Page): boolean => page === "rollouts" || page === "report" || page === "search";
+
+export function startComplete(session: Session): void {
+  session.effect(() => {
+    const known = runs.value;
+    const only = known?.[0];
+    if (session.place.now.value.page === "runs" && known?.length === 1 && only !== undefined) {
+      untracked(() => session.place.go({ page: "rollouts", run: only.id }, "replace"));
+    }
+  });
+  session.effect(() => {
+    const { page, split, step } = session.place.now.value;
+    const splits = session.run.splitChoices.value;
+    const first = splits[0];
+    if (!hasStep(page) || first === undefined || splits.some((one) => one.name === split)) return;
+    if (split === null || session.run.now.value?.progress.phase === "ready")
+      untracked(() =>
+        session.place.go(split === null ? { split: first.name, step } : { split: first.name }, "replace"),
+      );
+  });
+  session.effect(() => {
+    const { page, split, step, discarded } = session.place.now.value;
+    if (!hasStep(page) || split === null || step !== null || (discarded && session.steps.reply.value === null)) return;
+    const newest =
+      (discarded ? session.steps.lastDiscarded.value : null) ??
+      session.steps.last.value ??
+      session.run.split.value?.last_step ??
+      null;
+    if (newest !== null) untracked(() => session.place.go({ step: newest }, "replace"));
+  });
+  session.effect(() => {
+    const { page, sample } = session.place.now.value;
+    const list = session.list.now.value;
+    if (page !== "rollouts" || sample !== null || session.list.isBehind.value || list === null) return;
+    untracked(() => session.list.goFirst(list));
+  });
+  // What was in the list stays where it is read: it may have been discarded since.
+  let current = "";
+  session.effect(() => {
+    if (session.list.position.value !== null) current = session.place.now.value.sample ?? "";
+  });
+  session.effect(() => {
+    // A sample that the list cannot hold, as from a bookmark or a search, is read among those that it is one of. Side
+    // by side a group may hold both.
+    const { page, view, discarded } = session.place.now.value;
+    const reply = session.sample.now.value;
+    if (
+      page !== "rollouts" ||
+      view === "group" ||
+      !session.sample.isShown.value ||
+      session.list.isBehind.value ||
+      reply === null ||
+      session.list.position.value !== null
+    )
+      return;
+    if (reply.id === current) return;
+    const isGone = reply.discarded !== "";
+    if (isGone !== discarded) untracked(() => session.place.go({ discarded: isGone, sample: reply.id }, "replace"));
+  });
+}

@@ -1,0 +1,67 @@
+/** The columns, the charts and the kind of list that are shown: what the address says, else what the reader likes. */
+
+import { computed, signal } from "@preact/signals";
+import type { Chart } from "../../lib/charts/chart";
+import type { Mode } from "../../lib/address/address";
+import { chooseView, USUAL, view } from "../browser/listView";
+import { Store } from "../store";
+
+/** The columns that the reader chose for a mode; null where they are the usual ones. */
+function ownColumns(mode: Mode | null): readonly string[] | null {
+  const { columns, table } = view.value;
+  return mode !== "table" ? columns : table.join("\n") === USUAL.table.join("\n") ? null : table;
+}
+
+export class ViewStore extends Store {
+  /** The columns that the list shows now: those of the address, else the reader's own; null for the usual ones. */
+  readonly shownColumns = computed<readonly string[] | null>(() => {
+    const { columns, mode } = this.session.place.now.value;
+    return columns ?? (mode === "table" ? view.value.table : view.value.columns);
+  });
+
+  /** True while the table has the columns that it has for everybody. */
+  readonly isUsualTable = computed(() => this.session.place.now.value.columns === null && ownColumns("table") === null);
+
+  /** Draw these from now on; null for the usual ones. */
+  chooseCharts(charts: readonly Chart[] | null): void {
+    chooseView({ charts });
+    this.session.place.go({ charts: null }, "replace");
+  }
+
+  /** Show other columns, in this mode, from now on; null for the usual ones. */
+  chooseColumns(columns: readonly string[] | null): void {
+    chooseView(this.session.place.now.peek().mode === "table" ? { table: columns ?? USUAL.table } : { columns });
+    this.session.place.go({ columns: null }, "replace");
+  }
+
+  /** True while the table covers the sample; opening one gives it its room. */
+  readonly isWide = signal(true);
+
+  readonly chooseMode = (mode: Mode): void => {
+    this.isWide.value = true;
+    this.session.place.go({ mode, columns: null });
+  };
+
+  /**
+   * Keep what is chosen, and put columns of the reader's own into the address, so that a link shows what its sender saw.
+   */
+  start(): void {
+    this.effect(() => {
+      const { page, charts, sample } = this.session.place.now.value;
+      if (
+        page === "rollouts" &&
+        charts === null &&
+        sample !== null &&
+        view.value.charts !== null &&
+        view.value.charts.length > 0
+      )
+        this.session.place.go({ charts: view.value.charts }, "replace");
+    });
+    this.effect(() => {
+      const { page, columns, sample, mode } = this.session.place.now.value;
+      if (page !== "rollouts" || columns !== null || sample === null) return;
+      const own = ownColumns(mode);
+      if (own !== null) this.session.place.go({ columns: own }, "replace");
+    });
+  }
+}

@@ -1,0 +1,28 @@
+/**
+ * Whether a run goes on: running, stalled, ended, or unknown. Its own marker says so, or that this viewer saw it grow
+ * within what its rhythm explains. The time of a file alone does not: it may be that of a copy.
+ */
+
+import type { RunItem } from "../../api/types.gen";
+import { changedS } from "../runs";
+
+export type Activity = "running" | "stalled" | "ended" | "unknown";
+
+/** `seconds` since its files changed, null where that is unknown; `quiet` such seconds are an end. */
+export function activity(ending: string, seconds: number | null, quiet: number, hasGrown: boolean): Activity {
+  if (ending === "ended") return "ended";
+  if (seconds !== null && seconds < quiet && (hasGrown || ending === "open")) return "running";
+  // A trainer that marks its end, and has not, has not ended well.
+  return ending === "open" ? "stalled" : "unknown";
+}
+
+export const activityOf = (item: RunItem): Activity =>
+  activity(item.ending, changedS(item), item.quiet_s, item.has_grown);
+
+/** What each means, for who wants to know; `quiet` is a time in words. */
+export const MEANING: Readonly<Record<Activity, (quiet: string) => string>> = {
+  running: () => "Its files are being written",
+  stalled: (quiet) => `It has not marked its end, and nothing was written for ${quiet}`,
+  ended: () => "It marked its end",
+  unknown: () => "Its files do not say whether it has ended; the time is that of the newest file",
+};

@@ -1,0 +1,85 @@
+/** The columns of the samples of the split that is looked at: their names, kinds, and the scales of their colours. */
+
+import { computed, signal, untracked } from "@preact/signals";
+import { getColumns } from "../../api";
+import { COLUMNS, type ColumnItem, type ColumnsReply } from "../../api/types.gen";
+import { bareName, commonPrefix } from "../../lib/list/metricNames";
+import { NONE, type Scale, scaleOf } from "../../lib/colour/scales";
+import { Store } from "../store";
+
+const KNOWN: ReadonlyMap<string, string> = new Map(COLUMNS.map(({ name, label: words }) => [name, words]));
+
+/** The columns that are shorter in words where there is little room. */
+export const SHORT: ReadonlyMap<string, string> = new Map(
+  COLUMNS.flatMap(({ name, short }) => (short === "" ? [] : [[name, short]])),
+);
+
+export class ColumnsStore extends Store {
+  readonly #loaded = signal<ColumnsReply | null>(null);
+
+  readonly #reply = computed<ColumnsReply | null>(() => {
+    const { run: id, split } = this.session.place.now.value;
+    return this.#loaded.value?.run === id && this.#loaded.value?.split === split ? this.#loaded.value : null;
+  });
+
+  readonly all = computed<readonly ColumnItem[]>(() => this.#reply.value?.columns ?? []);
+
+  readonly tokenSeries = computed<readonly string[]>(() => this.#reply.value?.series ?? []);
+
+  /** How many samples a group has, at most; 0 where that is not known. */
+  readonly groupSize = computed(() => this.#reply.value?.group_size ?? 0);
+
+  readonly #byName = computed(() => new Map(this.all.value.map((column) => [column.name, column])));
+
+  named(name: string): ColumnItem | null {
+    return this.#byName.value.get(name) ?? null;
+  }
+
+  readonly #scales = computed(() => {
+    const size = this.#reply.value?.group_size ?? 0;
+    const result = new Map<string, Scale>(this.all.value.map((column) => [column.name, scaleOf(column, size)]));
+    const { low, high } = this.session.ranges.reward.value;
+    return result.set("reward", { kind: "score", low, high });
+  });
+
+  /** The scale of a column's colours. */
+  scale(name: string): Scale {
+    return this.#scales.value.get(name) ?? NONE;
+  }
+
+  readonly #prefix = computed(() =>
+    commonPrefix(
+      this.all.value.filter(({ source, kind }) => source === "metric" && kind === "number").map(({ name }) => name),
+    ),
+  );
+
+  /** A column in words. */
+  readonly label = (name: string): string => KNOWN.get(name) ?? (this.named(name)?.label || name);
+
+  /** A column in words, without what the names of all sample metrics begin with. */
+  readonly shortLabel = (name: string): string =>
+    this.named(name)?.source === "metric" ? bareName(name, this.#prefix.value) : this.label(name);
+
+  /**
+   * Asked for when the run or the split is another, and when the list was loaded anew: never for every line that is
+   * written.
+   */
+  start(): void {
+    this.effect(() => {
+      const { run: id, split, page } = this.session.place.now.value;
+      void this.session.list.now.value?.version;
+      if (page !== "rollouts" || id === null || split === null || this.session.run.now.value === null) return;
+      untracked(() => void this.#load(id, split));
+    });
+  }
+
+  async #load(id: string, split: string): Promise<void> {
+    const version = this.session.run.now.peek()?.version;
+    if (this.#reply.peek() !== null && this.#reply.peek()?.version === version) return;
+    try {
+      this.#loaded.value = await getColumns(id, split);
+    } catch {
+      // The list says what is wrong; without columns it has no colours.
+    }
+  }
+}

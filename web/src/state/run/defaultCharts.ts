@@ -1,0 +1,77 @@
+/**
+ * The charts of a run as long as the reader chose none. The names of what its trainer logged come after the first
+ * sample.
+ */
+
+import { computed, signal } from "@preact/signals";
+import { getMetricNames } from "../../api";
+import type { Chart } from "../../lib/charts/chart";
+import { usualCharts } from "../../lib/charts/defaultCharts";
+import { view } from "../browser/listView";
+import { Store } from "../store";
+
+/** They are read from the trainer's files: what is waited for comes first. */
+const LATER_MS = 400;
+
+export class ChartsStore extends Store {
+  readonly #logged = signal<{ run: string; version: string; names: readonly string[] }>({
+    run: "",
+    version: "",
+    names: [],
+  });
+
+  /** A run without samples has nothing else to draw than what its trainer logged. */
+  readonly #isBare = (): boolean => this.session.run.now.value?.splits.length === 0;
+
+  /** What is drawn by step below the reward now: what the address says, else the reader's own choice, else the usual. */
+  readonly shown = computed<readonly Chart[]>(() =>
+    (this.session.place.now.value.charts ?? view.value.charts ?? this.#usual.value).map((one) => this.#known(one)),
+  );
+
+  /** Addresses name token series as they name columns. */
+  #known(one: Chart): Chart {
+    const { columns } = this.session;
+    const isSeries =
+      one.kind === "sample" && columns.named(one.name) === null && columns.tokenSeries.value.includes(one.name);
+    return isSeries ? { ...one, kind: "token" } : one;
+  }
+
+  readonly #usual = computed<readonly Chart[]>(() => {
+    const id = this.session.run.now.value?.id ?? "";
+    // The columns of a run that has samples come later than the run.
+    if (this.session.columns.all.value.length === 0 && !this.#isBare()) return [];
+    return usualCharts({
+      columns: this.session.columns.all.value,
+      series: this.session.columns.tokenSeries.value,
+      logged: this.#logged.value.run === id ? this.#logged.value.names : [],
+      hasDiscarded: this.session.steps.reply.value?.discarded.some((count) => count > 0) ?? false,
+    });
+  });
+
+  start(): void {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    this.effect(() => {
+      const id = this.session.run.now.value?.id ?? "";
+      const version = this.session.run.now.value?.version ?? "";
+      const isWanted =
+        this.session.place.now.value.page === "rollouts" &&
+        (this.session.columns.all.value.length > 0 || this.#isBare()) &&
+        view.value.charts === null &&
+        this.session.place.now.value.charts === null;
+      const known = this.#logged.peek();
+      // Of a run that has nothing yet the trainer may have written since.
+      const isKnown = known.run === id && (known.names.length > 0 || !this.#isBare() || known.version === version);
+      if (id === "" || !isWanted || isKnown) return;
+      clearTimeout(timer);
+      timer = setTimeout(() => void this.#load(id, version), LATER_MS);
+    });
+  }
+
+  async #load(id: string, version: string): Promise<void> {
+    try {
+      this.#logged.value = { run: id, version, names: (await getMetricNames(id)).names };
+    } catch {
+      this.#logged.value = { run: id, version, names: [] }; // the samples' own charts are there all the same
+    }
+  }
+}

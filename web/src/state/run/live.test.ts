@@ -1,0 +1,126 @@
+import { createSession } from "../session";
+import { signal } from "@preact/signals";
+import { expect, it, vi } from "vitest";
+import * as api from "../../api";
+import type { GroupsReply, StepsReply } from "../../api/types.gen";
+import { START } from "../../lib/address/address";
+import { keyOf, type Listing } from "../../lib/list/listing";
+import { settled } from "../../testing/page";
+
+const session = createSession();
+
+vi.mock(import("../../api"), async (original) => ({ ...(await original()), getGroups: vi.fn<typeof api.getGroups>() }));
+Object.assign(session.steps, { reply: signal(null), last: signal(null) });
+
+const STEPS: StepsReply = {
+  run: "r",
+  split: "train",
+  version: "1",
+  steps: [1, 2],
+  samples: [4, 4],
+  discarded: [0, 0],
+  reward_mean: [0, 0],
+  reward_std: [0, 0],
+  reward_excluded: [0, 0],
+  states: {},
+  stamps: [7, 8],
+};
+
+/** What the server says of a step of so many samples. */
+function reply(samples: number, stamp: number): GroupsReply {
+  return {
+    run: "r",
+    split: "train",
+    version: "2",
+    total: samples,
+    samples,
+    of: samples,
+    offset: 0,
+    stamp,
+    pending: 0,
+    columns: [],
+    groups: [],
+  };
+}
+
+session.live.startConfirming();
+
+/** Show a list of a step, with the stamp that its samples had. */
+function shown(step: number, stamp: number, of: number): void {
+  session.place.now.value = { ...START, page: "rollouts", run: "r", split: "train", step, mode: "groups" };
+  const scope = session.list.scopeAt(session.place.now.peek());
+  if (scope === null) throw new Error("a step is a scope");
+  session.list.now.value = {
+    scope,
+    key: keyOf(scope),
+    columns: [],
+    version: "1",
+    mode: "groups",
+    total: of,
+    of,
+    rows: of,
+    pages: new Map(),
+    groups: new Map([[0, []]]),
+    asked: new Set(),
+    stamp,
+    pending: 0,
+  } satisfies Listing;
+  (session.steps.reply as { value: StepsReply }).value = STEPS;
+}
+
+it("tells a step that was written again from one that is as it was, and from one that is not there", async () => {
+  const told: boolean[] = [];
+  for (const [step = 0, stamp = 0, of = 0] of [
+    [1, 7, 4],
+    [1, 6, 4],
+    [9, 0, 0],
+    [9, 5, 4],
+  ]) {
+    vi.mocked(api.getGroups).mockResolvedValue(reply(3, stamp));
+    shown(step, stamp, of);
+    await settled();
+    told.push(session.live.isStale.value);
+  }
+  expect(told).toEqual([false, true, false, true]);
+});
+
+it("tells nobody of a step that has another stamp and says what it said", async () => {
+  vi.mocked(api.getGroups).mockResolvedValue(reply(4, 7));
+  shown(1, 6, 4);
+  expect(session.live.isStale.value).toBe(false);
+  await settled();
+  expect([session.live.isStale.value, session.list.now.value?.stamp]).toEqual([false, 7]);
+});
+
+it("counts what came since the list was loaded", () => {
+  shown(1, 7, 3);
+  expect([session.live.newSamples.value, session.live.isStale.value]).toEqual([1, false]);
+});
+
+it("follows the newest step until the reader goes to another sample or another step", () => {
+  const newest = session.steps.last as { value: number | null };
+  const at = (step: number, sample: string | null): void => {
+    session.place.now.value = { ...session.place.now.peek(), step, sample };
+  };
+  session.place.now.value = { ...START, page: "rollouts", run: "r", split: "train", step: 1, sample: "train/1/0/0" };
+  newest.value = 1;
+  session.live.startFollowing();
+  const started = (): void => {
+    session.live.isFollowing.value = true;
+    session.live.isPaused.value = false;
+  };
+  started();
+  newest.value = 2;
+  expect([session.place.now.peek().step, session.live.isFollowing.value]).toEqual([2, true]);
+  at(2, null); // as the page goes to its first sample by itself
+  at(2, "train/2/0/0");
+  expect(session.live.isFollowing.value).toBe(true);
+  at(2, "train/2/0/1");
+  expect([session.live.isFollowing.value, session.live.isPaused.value]).toEqual([false, true]);
+  newest.value = 3;
+  expect(session.place.now.peek().step).toBe(2);
+  at(3, "train/3/0/0");
+  started();
+  at(1, "train/1/0/0");
+  expect([session.live.isFollowing.value, session.live.isPaused.value]).toEqual([false, true]);
+});

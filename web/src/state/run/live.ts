@@ -1,0 +1,191 @@
+/** The live side of a run: what is new since the list was loaded, and following the run. */
+
+import { computed, signal, untracked } from "@preact/signals";
+import { holds } from "../../lib/list/listing";
+import { isConnected } from "../connection";
+import { Store } from "../store";
+
+const RELOAD_MS = 400;
+
+export class LiveStore extends Store {
+  readonly isFollowing = signal(false);
+
+  /** True after following ended because the reader went elsewhere. */
+  readonly isPaused = signal(false);
+
+  /** The last step that the reader knows of: those after it are news. */
+  readonly #seen = signal<{ scope: string; step: number } | null>(null);
+
+  readonly #splitKey = computed(() => `${this.session.place.now.value.run}\n${this.session.place.now.value.split}`);
+
+  /** How many samples of the scope are not in the list yet. */
+  readonly newSamples = computed(() => {
+    const list = this.session.list.now.value;
+    const known = this.session.steps.reply.value;
+    if (
+      list === null ||
+      known === null ||
+      this.session.list.isBehind.value ||
+      known.run !== list.scope.run ||
+      known.split !== list.scope.split
+    )
+      return 0;
+    const current = list.scope.discarded ? known.discarded : known.samples;
+    const there = known.steps.reduce((sum, step, i) => sum + (holds(list.scope, step) ? (current[i] ?? 0) : 0), 0);
+    return Math.max(0, there - list.of);
+  });
+
+  /** The step of the list and its stamp, where that is another than the list's: its files may have been written again. */
+  readonly #restamped = computed<string | null>(() => {
+    const list = this.session.list.now.value;
+    const known = this.session.steps.reply.value;
+    if (
+      list === null ||
+      known === null ||
+      this.session.list.isBehind.value ||
+      known.run !== list.scope.run ||
+      known.split !== list.scope.split
+    )
+      return null;
+    if (list.scope.step === null || this.newSamples.value > 0) return null;
+    const stamp = known.stamps[known.steps.indexOf(list.scope.step)] ?? 0; // of a step that there is not, as of its list
+    return stamp === list.stamp ? null : `${list.key}\n${stamp}`;
+  });
+
+  /** Of what was restamped: that which was looked at, and is another than what is shown. */
+  readonly #changed = signal("");
+
+  /** True where the samples of this step are others than those in the list: the files were written again, or shrank. */
+  readonly isStale = computed(() => this.#restamped.value !== null && this.#restamped.value === this.#changed.value);
+
+  /** How many steps came since the reader went to the newest one, or to this split. */
+  readonly newSteps = computed(() => {
+    const known = this.#seen.value;
+    if (known === null || known.scope !== this.#splitKey.value) return 0;
+    return this.session.steps.reply.value?.steps.filter((step) => step > known.step).length ?? 0;
+  });
+
+  /** Show what is new: the newest step, with the list as it is now. */
+  readonly goNewest = (): void => {
+    const newest = this.session.steps.last.peek();
+    if (newest === null) return;
+    this.#seen.value = { scope: this.#splitKey.peek(), step: newest };
+    if (this.session.place.now.peek().step !== newest) this.session.place.go({ step: newest });
+  };
+
+  /** Bring the list up to date, and the sample's place in it. */
+  async showNew(): Promise<void> {
+    await this.session.list.reload();
+    await this.session.sample.refresh();
+  }
+
+  /** Follow the run from its newest step on, or stop. */
+  readonly toggleFollowing = (): void => {
+    const wasFollowing = this.isFollowing.peek();
+    if (!wasFollowing) this.goNewest(); // before following, which a step that is not the newest would end
+    this.isFollowing.value = !wasFollowing;
+    this.isPaused.value = false;
+  };
+
+  start(): void {
+    this.#startSeen();
+    this.startFollowing();
+    this.#startFilling();
+    this.startConfirming();
+    this.#startMending();
+  }
+
+  /**
+   * What was learned of other steps gives this one another stamp, too: what is shown is looked at before anybody is told.
+   */
+  startConfirming(): void {
+    let isLooking = false;
+    const look = async (): Promise<void> => {
+      const what = this.#restamped.peek();
+      if (isLooking || what === null || what === this.#changed.peek()) return;
+      isLooking = true;
+      const isKept = await this.session.sample.isSame().catch(() => false);
+      if (isKept) await this.session.list.confirm().catch(() => undefined);
+      if (this.#restamped.peek() === what) this.#changed.value = what;
+      isLooking = false;
+      if (this.#restamped.peek() !== what) setTimeout(() => void look(), RELOAD_MS);
+    };
+    this.effect(() => {
+      if (this.#restamped.value !== null) untracked(() => void look());
+    });
+  }
+
+  #startSeen(): void {
+    this.effect(() => {
+      const scope = this.#splitKey.value;
+      const newest = this.session.steps.last.value;
+      const { step } = this.session.place.now.value;
+      untracked(() => {
+        if (newest === null || this.session.steps.reply.peek()?.split !== this.session.place.now.peek().split) return;
+        if (this.#seen.peek()?.scope !== scope || step === newest) this.#seen.value = { scope, step: newest };
+      });
+    });
+  }
+
+  /** Following ends when the reader goes to another step, or to another sample of the newest one: who reads stays. */
+  startFollowing(): void {
+    let newest: number | null = null;
+    let read: { step: number | null; sample: string | null } = { step: null, sample: null };
+    this.effect(() => {
+      const last = this.session.steps.last.value;
+      const { step, sample } = this.session.place.now.value;
+      const before = read;
+      read = { step, sample };
+      if (!this.isFollowing.value) {
+        newest = last;
+        return;
+      }
+      untracked(() => {
+        const isChosen = step === before.step && sample !== null && before.sample !== null && sample !== before.sample;
+        if (last !== newest && !isChosen) {
+          newest = last;
+          if (last !== null && last !== step) this.session.place.go({ step: last }, "replace");
+        } else if (isChosen || (step !== null && step !== last)) {
+          this.isFollowing.value = false;
+          this.isPaused.value = true;
+        }
+      });
+    });
+  }
+
+  /** While following, and while the index is being made for the first time, the list fills by itself. */
+  #startFilling(): void {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const ready = new Set<string>(); // runs whose index was whole once: what comes later waits to be asked for
+    this.effect(() => {
+      if (this.session.run.now.value?.progress.phase === "ready") ready.add(this.session.run.now.value.id);
+      // An empty list has nothing that could move: it may have been asked for before the index had anything for it.
+      const isFilling =
+        this.isFollowing.value ||
+        this.session.list.now.value?.of === 0 ||
+        (this.session.run.now.value !== null && !ready.has(this.session.run.now.value.id));
+      if (!isFilling || (this.newSamples.value === 0 && !this.isStale.value) || timer !== undefined) return;
+      timer = setTimeout(
+        () => {
+          timer = undefined;
+          void this.showNew();
+        },
+        this.isFollowing.peek() ? 0 : RELOAD_MS,
+      );
+    });
+  }
+
+  /** What shows an error is asked for again once the run has changed or the server is back. */
+  #startMending(): void {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    this.effect(() => {
+      if (this.session.run.now.value?.version === undefined || isConnected.value !== true || timer !== undefined)
+        return;
+      timer = setTimeout(() => {
+        timer = undefined;
+        if (this.session.sample.error.peek() !== null) void this.session.sample.refresh();
+        if (this.session.list.error.peek() !== null) void this.session.list.reload();
+      }, RELOAD_MS);
+    });
+  }
+}

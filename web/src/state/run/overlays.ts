@@ -1,0 +1,70 @@
+/** The steps of the runs that are drawn over the one that is looked at: of the same split, kept up to date. */
+
+import { computed, signal, untracked } from "@preact/signals";
+import { getSteps } from "../../api";
+import type { RunItem, StepsReply } from "../../api/types.gen";
+import { choicesOf } from "../../lib/address/splits";
+import { runs } from "../runs";
+import { isVisible } from "../browser/visibility";
+import { Store } from "../store";
+
+export interface Overlay {
+  item: RunItem;
+  /** Null while they are on their way, and where the run has no such split. */
+  steps: StepsReply | null;
+}
+
+export class OverlaysStore extends Store {
+  /** By run id. */
+  readonly #loaded = signal<ReadonlyMap<string, StepsReply>>(new Map());
+
+  readonly #wanted = new Set<string>();
+
+  /** The overlaid runs that are open, in the order in which they were chosen. */
+  readonly runs = computed<readonly RunItem[]>(() =>
+    this.session.place.now.value.over.flatMap((id) => runs.value?.find((one) => one.id === id) ?? []),
+  );
+
+  readonly all = computed<readonly Overlay[]>(() =>
+    this.runs.value.map((item) => {
+      const steps = this.#loaded.value.get(item.id) ?? null;
+      return { item, steps: steps?.split === this.session.place.now.value.split ? steps : null };
+    }),
+  );
+
+  /** Draw a run over the one that is looked at, or no longer. */
+  toggle(id: string): void {
+    const { over } = this.session.place.now.peek();
+    this.session.place.go({ over: over.includes(id) ? over.filter((one) => one !== id) : [...over, id] }, "replace");
+  }
+
+  start(): void {
+    this.effect(() => {
+      const { split } = this.session.place.now.value;
+      const items = this.runs.value;
+      if (!isVisible.value || split === null) return;
+      untracked(() => {
+        for (const item of items) void this.#refresh(item, split);
+      });
+    });
+  }
+
+  async #refresh(item: RunItem, split: string): Promise<void> {
+    const current = this.#loaded.peek().get(item.id);
+    const key = `${item.id}\n${split}\n${item.version}`;
+    if (
+      (current?.version === item.version && current.split === split) ||
+      this.#wanted.has(key) ||
+      !choicesOf(item.splits).some((one) => one.name === split)
+    )
+      return;
+    this.#wanted.add(key);
+    try {
+      this.#loaded.value = new Map(this.#loaded.peek()).set(item.id, await getSteps(item.id, split));
+    } catch {
+      // Without its curve a run is still named beside the chart; the next change of it asks again.
+    } finally {
+      this.#wanted.delete(key);
+    }
+  }
+}

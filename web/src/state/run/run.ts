@@ -1,0 +1,20 @@
+/** The run and the split that are looked at. */
+
+import { computed } from "@preact/signals";
+import type { RunItem, SplitItem } from "../../api/types.gen";
+import { choicesOf } from "../../lib/address/splits";
+import { runs } from "../runs";
+import { Store } from "../store";
+
+export class RunStore extends Store {
+  readonly now = computed<RunItem | null>(
+    () => runs.value?.find((one) => one.id === this.session.place.now.value.run) ?? null,
+  );
+
+  /** The splits of the run that can be looked at, all evaluations together among them. */
+  readonly splitChoices = computed<readonly SplitItem[]>(() => choicesOf(this.now.value?.splits ?? []));
+
+  readonly split = computed<SplitItem | null>(
+    () => this.splitChoices.value.find((one) => one.name === this.session.place.now.value.split) ?? null,
+  );
+}

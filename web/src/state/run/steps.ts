@@ -1,0 +1,108 @@
+/** The steps of the split that is looked at, with counts and mean rewards; kept up to date. */
+
+import { computed, signal, untracked } from "@preact/signals";
+import { type ApiError, getSteps } from "../../api";
+import type { RunItem, StepsReply } from "../../api/types.gen";
+import { Lru } from "../../lib/data/lru";
+import { nearest } from "../../lib/numbers/nearest";
+import { asApiError } from "../browser/login";
+import { isVisible } from "../browser/visibility";
+import { Store } from "../store";
+
+const AGAIN_MS = 50;
+
+/** After a failure the same question waits: longer each time. */
+const PAUSES_MS = [1000, 2000, 5000, 15_000, 30_000];
+
+let waiting: ReturnType<typeof setTimeout> | undefined;
+
+export class StepsStore extends Store {
+  #failures = 0;
+
+  readonly #kept = new Lru<StepsReply>(32);
+
+  readonly #loaded = signal<StepsReply | null>(null);
+
+  /** The steps of this split; of none other, even while they are on their way. */
+  readonly reply = computed<StepsReply | null>(() => {
+    const { run: id, split } = this.session.place.now.value;
+    return this.#loaded.value?.run === id && this.#loaded.value?.split === split ? this.#loaded.value : null;
+  });
+
+  readonly error = signal<ApiError | null>(null);
+
+  /** Where the current step stands among them; -1 where it does not. */
+  readonly index = computed(() => {
+    const { step } = this.session.place.now.value;
+    return step === null ? -1 : (this.reply.value?.steps.indexOf(step) ?? -1);
+  });
+
+  readonly last = computed(() => this.reply.value?.steps.at(-1) ?? null);
+
+  /** The newest step at which something was not trained on. */
+  readonly lastDiscarded = computed(
+    () => this.reply.value?.steps.findLast((_, at) => (this.reply.value?.discarded[at] ?? 0) > 0) ?? null,
+  );
+
+  /** Go so many steps on, or to the nearest that there is. */
+  goBy(difference: number): void {
+    const known = this.reply.peek()?.steps ?? [];
+    const { step } = this.session.place.now.peek();
+    if (known.length === 0 || step === null) return;
+    const here = this.index.peek();
+    const from = here >= 0 ? here : nearest(known, step);
+    const to = known[Math.min(known.length - 1, Math.max(0, from + difference))];
+    if (to !== undefined && to !== step) this.session.place.go({ step: to });
+  }
+
+  /** Go to the step that is nearest to a number. */
+  goNear(wanted: number, how: "push" | "replace" = "push"): void {
+    const known = this.reply.peek()?.steps ?? [];
+    const to = known[nearest(known, wanted)];
+    if (to !== undefined && to !== this.session.place.now.peek().step) this.session.place.go({ step: to }, how);
+  }
+
+  forget(): void {
+    this.#kept.clear();
+  }
+
+  start(): void {
+    this.effect(() => {
+      const item = this.session.run.now.value;
+      const { split } = this.session.place.now.value;
+      if (!isVisible.value) return;
+      untracked(() => {
+        if (waiting === undefined || this.reply.peek()?.run !== item?.id) void this.#refresh(item, split);
+      });
+    });
+  }
+
+  async #refresh(item: RunItem | null, split: string | null): Promise<void> {
+    if (item === null || split === null) return;
+    const key = `${item.id}\n${split}`;
+    const isLookedAt = (): boolean =>
+      this.session.place.now.peek().run === item.id && this.session.place.now.peek().split === split;
+    if (this.reply.peek() === null) this.#loaded.value = this.#kept.peek(key) ?? null;
+    if (this.reply.peek()?.version === item.version) return;
+    try {
+      const reply = await this.#kept.renew(key, () => getSteps(item.id, split));
+      if (!isLookedAt()) return;
+      this.#failures = 0;
+      this.error.value = null;
+      this.#loaded.value = reply;
+      // Once more where the run was told to have changed meanwhile; a reply that is newer than the page knows is fine.
+      if (this.session.run.now.peek()?.version !== item.version) setTimeout(this.#again, AGAIN_MS);
+    } catch (error) {
+      if (!isLookedAt()) return;
+      this.error.value = asApiError(error);
+      clearTimeout(waiting);
+      waiting = setTimeout(this.#again, PAUSES_MS[Math.min(this.#failures, PAUSES_MS.length - 1)]);
+      this.#failures += 1;
+    }
+  }
+
+  readonly #again = (): void => {
+    waiting = undefined;
+    void this.#refresh(this.session.run.now.peek(), this.session.place.now.peek().split);
+  };
+}

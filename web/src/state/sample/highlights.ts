@@ -1,0 +1,79 @@
+/**
+ * Places in the sample on the screen that are marked: the hits of a search, and what is found within the sample.
+ *
+ * A place is `{ at, start, stop }`, as the server names it (`Span` in server/wire/texts.py). `at` is a part of the
+ * sample: `12.3` is part 3 of turn 12, counted from 0 over all turns of the sample; `ref0.1` one of the reference
+ * response; `label` the golden answer. `start` and `stop` are places in the text of that part as it is shown
+ * (`PartView.text`, and of a call of a tool `CallView.arguments`), counted in units of UTF-16 as JavaScript counts.
+ * Spans of one part are in ascending order.
+ *
+ * A search sets `searched`, and `goTo` shows a place: it goes to the page of turns, unfolds what is folded, and
+ * scrolls. A part that has a marked place is shown verbatim meanwhile, whatever the Render menu says.
+ */
+
+import { computed, signal } from "@preact/signals";
+import type { Span } from "../../api/types.gen";
+import { Store } from "../store";
+
+export type Mark = "search" | "find";
+
+const NONE: readonly Span[] = [];
+
+function byPart(spans: readonly Span[]): Map<string, Span[]> {
+  const result = new Map<string, Span[]>();
+  for (const span of spans) {
+    const current = result.get(span.at);
+    if (current === undefined) result.set(span.at, [span]);
+    else current.push(span);
+  }
+  return result;
+}
+
+/** Turns in front of a place that is gone to, so that it does not stand alone. */
+const CONTEXT = 20;
+
+/** Which turn a part is of; null for what is no part of a turn. */
+export function turnOf(at: string): number | null {
+  return /^\d+\./.test(at) ? Number.parseInt(at, 10) : null;
+}
+
+export class HighlightsStore extends Store {
+  /** The hits of a search in one sample, set by whoever searches; they show while that sample is on the screen. */
+  readonly searched = signal<{ run: string; sample: string; spans: readonly Span[] } | null>(null);
+
+  /** What is found within the sample by our own find. */
+  readonly finding = signal<{ spans: readonly Span[] } | null>(null);
+
+  /** The place that is gone to. A new object is a new wish, also for the same place. */
+  readonly target = signal<{ span: Span } | null>(null);
+
+  readonly #searchedHere = computed(() => {
+    const current = this.searched.value;
+    const isHere =
+      current !== null &&
+      this.session.sample.now.value?.id === current.sample &&
+      this.session.sample.now.value.run === current.run;
+    return byPart(isHere ? current.spans : NONE);
+  });
+
+  readonly #foundHere = computed(() => byPart(this.finding.value?.spans ?? NONE));
+
+  /** The marked places of a part. */
+  spansOf(at: string, mark: Mark): readonly Span[] {
+    return (mark === "find" ? this.#foundHere : this.#searchedHere).value.get(at) ?? NONE;
+  }
+
+  /** Show a place, wherever in the sample it is. */
+  async goTo(span: Span): Promise<void> {
+    const turn = turnOf(span.at);
+    if (turn !== null && !this.#isOnPage(turn))
+      await this.session.sample.goTurns({ from: Math.max(0, turn - CONTEXT) });
+    if (turn !== null && !this.#isOnPage(turn)) await this.session.sample.goTurns({ from: turn }); // what stands before it fills the page
+    this.target.value = { span: { ...span } };
+  }
+
+  #isOnPage(turn: number): boolean {
+    const here = this.session.sample.page.peek();
+    return here === null || (turn >= here.turn_from && turn < here.turn_from + here.turns.length);
+  }
+}

@@ -1,0 +1,66 @@
+/** Fetching ahead: the samples beside this one, then the steps beside this one, while nothing else is wanted. */
+
+import type { Session } from "../session";
+import { untracked } from "@preact/signals";
+import { idAt, idOfRow } from "../../lib/list/listing";
+import { isVisible } from "../browser/visibility";
+
+const BESIDE = [1, -1, 2];
+/** Who holds a key down is there in a fifth of a second. */
+const FURTHER = [3, 4, 5, 6];
+/** Larger samples are fetched one ahead: each takes its time. */
+const SMALL_CHARS = 200_000;
+
+export function startPrefetch(session: Session): void {
+  let round = 0;
+  session.effect(() => {
+    const at = session.place.now.value;
+    if (!session.sample.isShown.value || session.list.isBehind.value || !isVisible.value || at.page !== "rollouts")
+      return;
+    round += 1;
+    const own = round;
+    const tasks = [...untracked(() => samplesBeside(session)), ...untracked(() => stepsBeside(session))];
+    // After the frame that shows the sample.
+    requestAnimationFrame(() => setTimeout(() => void inTurn(tasks, () => own === round)));
+  });
+}
+
+type Task = () => Promise<unknown>;
+
+async function inTurn(tasks: readonly Task[], isWanted: () => boolean): Promise<void> {
+  for (const task of tasks) {
+    if (!isWanted()) return;
+    try {
+      // oxlint-disable-next-line no-await-in-loop -- one at a time, so that what is asked for next does not wait
+      await task();
+    } catch {
+      // What cannot be had ahead is asked for again, and its error shown, when somebody goes there.
+      return;
+    }
+  }
+}
+
+function samplesBeside(session: Session): Task[] {
+  const list = session.list.now.peek();
+  const here = session.list.position.peek();
+  if (list === null || here === null) return [];
+  const isSmall = (session.sample.now.peek()?.chars ?? Infinity) < SMALL_CHARS;
+  const ids = [...BESIDE, ...(isSmall ? FURTHER : [])].flatMap((step) => idAt(list, here + step) ?? []);
+  return ids.map((id) => () => session.sample.prefetch(list.scope.run, id));
+}
+
+function stepsBeside(session: Session): Task[] {
+  const here = session.steps.index.peek();
+  const known = session.steps.reply.peek()?.steps ?? [];
+  if (here < 0 || session.place.now.peek().extent !== "step") return [];
+  return [known[here + 1], known[here - 1]].flatMap((step) => {
+    const of = step === undefined ? null : session.list.scopeAt({ ...session.place.now.peek(), step });
+    return of === null ? [] : [async () => firstOf(session, of)];
+  });
+}
+
+async function firstOf(session: Session, of: NonNullable<ReturnType<typeof session.list.scopeAt>>): Promise<void> {
+  const list = await session.list.listOf(of);
+  const first = idOfRow(list, 0);
+  if (first !== undefined) await session.sample.prefetch(of.run, first);
+}

@@ -1,0 +1,174 @@
+/** The sample that is looked at, whole, or the page of its turns that is. */
+
+import { computed, signal, untracked } from "@preact/signals";
+import { type ApiError, getSample, getTurns } from "../../api";
+import type { SampleReply, TurnsReply } from "../../api/types.gen";
+import { cutsLines } from "../../lib/text/chunks";
+import { Lru } from "../../lib/data/lru";
+import { results as resultsOf } from "../../lib/sample/toolResults";
+import { promptAfter } from "../browser/textOptions";
+import { asApiError } from "../browser/login";
+import { Store } from "../store";
+
+interface Kept {
+  reply: SampleReply;
+  version: string;
+}
+
+/** About 60 MB of text. */
+const LIMIT_CHARS = 30_000_000;
+
+const isOf = (of: { id: string } | null, id: string | null): boolean => of !== null && of.id === id;
+
+const keyOf = (runId: string, id: string): string => `${runId}\n${id}`;
+
+/** So much text a browser finds its way through by itself. */
+export const NATIVE_CHARS = 1_000_000;
+
+export type Page = Pick<TurnsReply, "turns" | "turn_from" | "turn_total">;
+
+const pageKey = (reply: SampleReply): string => `${keyOf(reply.run, reply.id)}\n${promptAfter.value}`;
+
+export class SampleStore extends Store {
+  readonly #kept = new Lru<Kept>(
+    LIMIT_CHARS,
+    ({ reply }) =>
+      2000 + reply.turns.reduce((sum, turn) => sum + turn.chars, JSON.stringify(reply.extra ?? null).length),
+  );
+
+  /** The sample last loaded; `isShown` says whether it is the one that the address names. */
+  readonly now = signal<SampleReply | null>(null);
+
+  /** What failed last, and for which sample. */
+  readonly #failure = signal<{ key: string; error: ApiError } | null>(null);
+
+  readonly isShown = computed(
+    () =>
+      isOf(this.now.value, this.session.place.now.value.sample) &&
+      this.now.value?.run === this.session.place.now.value.run,
+  );
+
+  /** Why the sample that the address names could not be loaded. It stands until there is an answer. */
+  readonly error = computed(() => {
+    const { run: runId, sample: id } = this.session.place.now.value;
+    return this.#failure.value !== null && this.#failure.value.key === keyOf(runId ?? "", id ?? "")
+      ? this.#failure.value.error
+      : null;
+  });
+
+  /** A page of the turns of a sample that has more than are sent at once. */
+  readonly #turned = signal<{ key: string; page: TurnsReply } | null>(null);
+
+  readonly pageError = signal<ApiError | null>(null);
+
+  /**
+   * The turns that are shown, and where they stand among all: those the sample came with, or the page that was gone to.
+   */
+  readonly page = computed<Page | null>(() => (this.now.value === null ? null : this.pageOf(this.now.value)));
+
+  /** Which call of a tool each turn answers. */
+  readonly toolResults = computed(() => resultsOf(this.page.value?.turns ?? [], this.page.value?.turn_from ?? 0));
+
+  pageOf(reply: SampleReply): Page {
+    const current = this.#turned.value;
+    return current !== null && current.key === pageKey(reply) ? current.page : reply;
+  }
+
+  /**
+   * True where all of a sample is in the page, what is folded too, and no line of it in two boxes, so that the browser's
+   * own find finds it.
+   */
+  readonly isNative = computed(
+    () =>
+      this.now.value !== null &&
+      this.now.value.chars <= NATIVE_CHARS &&
+      this.now.value.turn_total <= this.now.value.turns.length &&
+      !this.now.value.turns.some(({ parts }) => parts.some(({ text }) => cutsLines(text))),
+  );
+
+  #turnings = 0;
+
+  /** Go to a page of turns: one that begins at a turn, or one that ends there. The last one asked for counts. */
+  async goTurns(at: { from?: number; until?: number }): Promise<void> {
+    const reply = this.now.peek();
+    if (reply === null) return;
+    const key = untracked(() => pageKey(reply));
+    this.#turnings += 1;
+    const own = this.#turnings;
+    const isWanted = (): boolean =>
+      own === this.#turnings && this.now.peek()?.id === reply.id && this.now.peek()?.run === reply.run;
+    this.pageError.value = null;
+    try {
+      const found = await getTurns(reply.run, reply.id, at, promptAfter.peek() || undefined);
+      if (isWanted()) this.#turned.value = { key, page: found };
+    } catch (error) {
+      if (isWanted()) this.pageError.value = asApiError(error);
+    }
+  }
+
+  /** Fetch a sample before it is asked for. */
+  async prefetch(runId: string, id: string): Promise<void> {
+    await this.#kept.get(keyOf(runId, id), () => this.#fetched(runId, id));
+  }
+
+  forget(): void {
+    this.#kept.clear();
+    this.#turned.value = null;
+    this.session.blocks.forget();
+  }
+
+  /** Load the sample again: its place in its group may have changed, or the last try has failed. */
+  async refresh(): Promise<void> {
+    const { run: runId, sample: id } = this.session.place.now.peek();
+    this.#turned.value = null;
+    if (runId === null || id === null) return;
+    await this.#show(runId, id, true);
+    await this.session.blocks.refresh();
+  }
+
+  /** True where the sample that is shown is as it was when it was loaded. */
+  async isSame(): Promise<boolean> {
+    const shown = this.now.peek();
+    if (shown === null) return true;
+    const { reply } = await this.#fetched(shown.run, shown.id);
+    return this.now.peek() !== shown || JSON.stringify(reply) === JSON.stringify(shown);
+  }
+
+  start(): void {
+    let lastAfter = promptAfter.peek();
+    this.effect(() => {
+      const { run: runId, sample: id } = this.session.place.now.value;
+      if (promptAfter.value !== lastAfter) {
+        lastAfter = promptAfter.value; // what was loaded is divided in another way
+        this.#kept.clear();
+      }
+      untracked(() => runId !== null && id !== null && void this.#show(runId, id, false));
+    });
+    this.session.blocks.start();
+  }
+
+  async #fetched(runId: string, id: string): Promise<Kept> {
+    const version = this.session.run.now.peek()?.version ?? "";
+    const reply = await getSample(runId, id, promptAfter.peek() || undefined);
+    return { reply, version };
+  }
+
+  async #show(runId: string, id: string, isAsked: boolean): Promise<void> {
+    const key = keyOf(runId, id);
+    const after = promptAfter.peek();
+    const known = this.#kept.peek(key);
+    this.pageError.value = null;
+    if (known !== undefined) this.now.value = known.reply;
+    if (!isAsked && known !== undefined && known.version === this.session.run.now.peek()?.version) return;
+    try {
+      const { reply } = await this.#kept.renew(key, () => this.#fetched(runId, id));
+      if (this.session.place.now.peek().sample !== id || this.session.place.now.peek().run !== runId) return;
+      if (promptAfter.peek() !== after) return; // divided in another way by now: that answer comes, too
+      this.#failure.value = null;
+      if (JSON.stringify(reply) !== JSON.stringify(this.now.peek())) this.now.value = reply;
+    } catch (error) {
+      if (this.session.place.now.peek().sample !== id || this.session.place.now.peek().run !== runId) return;
+      this.#failure.value = { key, error: asApiError(error) };
+    }
+  }
+}

@@ -1,0 +1,15 @@
+/** What every store of a session is made of. */
+
+import type { Session } from "./session";
+
+export class Store {
+  readonly session: Session;
+
+  constructor(session: Session) {
+    this.session = session;
+  }
+
+  protected effect(work: () => void): void {
+    this.session.effect(work);
+  }
+}

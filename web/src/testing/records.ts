@@ -1,0 +1,125 @@
+/** Records for tests. */
+
+import type { PartView, RunItem, SampleItemView, SampleReply, TurnView } from "../api/types.gen";
+
+export function part(kind: string, text: string, more: Partial<PartView> = {}): PartView {
+  return { kind, text, raw: null, call: null, closed: true, image: false, cut: 0, ...more };
+}
+
+export function turn(role: string, parts: PartView[], more: Partial<TurnView> = {}): TurnView {
+  const chars = parts.reduce((sum, { raw, text }) => sum + (raw ?? text).length, 0);
+  return {
+    role,
+    origin: "prompt",
+    name: "",
+    tool_call_id: "",
+    tokens: null,
+    chars,
+    reward: null,
+    stop_reason: "",
+    metrics: {},
+    logs: {},
+    facts: {},
+    parts,
+    ...more,
+  };
+}
+
+export function reply(more: Partial<SampleReply> = {}): SampleReply {
+  return {
+    id: "train/1/0/0",
+    run: "r",
+    split: "train",
+    step: 1,
+    group: "0",
+    index: "0",
+    uid: "",
+    reward: 1,
+    advantage: null,
+    status: "completed",
+    status_raw: "",
+    env: "",
+    discarded: "",
+    policy_version: "",
+    lag: null,
+    turn_count: 1,
+    prompt_tokens: null,
+    response_tokens: 5,
+    total_tokens: null,
+    position: 1,
+    group_size: 2,
+    group_ids: ["train/1/0/0", "train/1/0/1"],
+    facts: [],
+    turns: [],
+    turn_from: 0,
+    turn_total: more.turns?.length ?? 0,
+    chars: 100,
+    label: "",
+    reference: null,
+    extra: {},
+    extra_images: [],
+    series: [],
+    notes: [],
+    source: { file: "train/1.jsonl", start: 0, stop: 606, part: "" },
+    ...more,
+  };
+}
+
+export function item(place: number, more: Partial<SampleItemView> = {}): SampleItemView {
+  return {
+    id: `train/1/${Math.floor(place / 2)}/${place}`,
+    step: 1,
+    group: String(Math.floor(place / 2)),
+    index: String(place),
+    reward: place % 2,
+    advantage: null,
+    status: "completed",
+    turns: 1,
+    response_tokens: 10 + place,
+    response_chars: 40,
+    preview: `Answer ${place}`,
+    end: "",
+    prompt: "Question",
+    discarded: "",
+    env: "",
+    values: [],
+    ...more,
+  };
+}
+
+export function runItem(more: Partial<RunItem> = {}): RunItem {
+  return {
+    id: "r",
+    name: "r",
+    format: "relax",
+    reason: "",
+    path: "/r",
+    problems: 0,
+    may_report: false,
+    version: "1",
+    live: true,
+    has_grown: true,
+    ending: "",
+    changed_s: 1,
+    quiet_s: 600,
+    reward_range: null,
+    metric_ranges: [],
+    splits: [
+      {
+        name: "train",
+        steps: 1,
+        samples: 250,
+        discarded: 0,
+        first_step: 1,
+        last_step: 1,
+        reward_min: 0,
+        reward_max: 1,
+        last_reward: 0.5,
+        last_response_tokens: 10,
+        last_response_chars: 40,
+      },
+    ],
+    progress: { done_bytes: 1, total_bytes: 1, phase: "ready" },
+    ...more,
+  };
+}

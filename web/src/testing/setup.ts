@@ -1,0 +1,14 @@
+/** A fresh page for each file of tests: they share a process, which is quick to start, and nothing else. */
+
+import { afterAll, vi } from "vitest";
+import { render } from "preact";
+
+vi.resetModules();
+localStorage.clear();
+
+afterAll(() => {
+  for (const host of document.body.children) render(null, host);
+  document.body.replaceChildren();
+  vi.restoreAllMocks();
+  history.replaceState(null, "", "/");
+});

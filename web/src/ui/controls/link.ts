@@ -1,0 +1,22 @@
+/** Copying the address of what is shown; where the clipboard is closed, a dialog holds it to be copied by hand. */
+
+import type { Session } from "../../state/session";
+import { signal } from "@preact/signals";
+import { copy } from "./clipboard";
+import { announce } from "../overlay/announce";
+
+/** The link to copy by hand; null for none. */
+export const linkShown = signal<string | null>(null);
+
+export function linkHere(session: Session): string {
+  session.place.settle();
+  return location.origin + location.pathname + location.search;
+}
+
+/** Copy a link, that of this page unless told. True where the clipboard took it. */
+export async function copyLink(session: Session, link = linkHere(session)): Promise<boolean> {
+  const isCopied = await copy(link);
+  if (isCopied) announce("Link copied");
+  else linkShown.value = link;
+  return isCopied;
+}

@@ -1,0 +1,44 @@
+/** Rows of a long list: which of them to draw, and where. The arithmetic is virtual-core's. */
+
+import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
+import type { RefObject } from "preact";
+import { useEffect, useLayoutEffect, useReducer, useRef } from "preact/hooks";
+
+interface Options {
+  count: number;
+  scroller: RefObject<HTMLElement | null>;
+  height: (row: number) => number;
+  /** Anything that, when it changes, means that heights have changed. */
+  shape: unknown;
+  /** So far below the top of what scrolls the rows begin. */
+  margin?: number;
+}
+
+export function useVirtual({
+  count,
+  scroller,
+  height,
+  shape,
+  margin = 0,
+}: Options): Virtualizer<HTMLElement, HTMLElement> {
+  const [, draw] = useReducer((n: number) => n + 1, 0);
+  const kept = useRef<Virtualizer<HTMLElement, HTMLElement> | null>(null);
+  const options = {
+    count,
+    getScrollElement: () => scroller.current,
+    estimateSize: height,
+    scrollToFn: elementScroll,
+    observeElementRect,
+    observeElementOffset,
+    overscan: 8,
+    scrollMargin: margin,
+    onChange: () => draw(undefined),
+  };
+  kept.current ??= new Virtualizer(options);
+  const virtual = kept.current;
+  virtual.setOptions(options);
+  useEffect(() => virtual._didMount(), [virtual]);
+  useLayoutEffect(() => virtual._willUpdate());
+  useLayoutEffect(() => virtual.measure(), [virtual, shape, count, margin]);
+  return virtual;
+}

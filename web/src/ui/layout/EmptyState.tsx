@@ -1,0 +1,69 @@
+/** What stands where content would: why there is none, and what to do. */
+
+import type { ComponentChildren } from "preact";
+import type { ApiError } from "../../api";
+import { sentence } from "../../lib/text/sentence";
+import style from "./EmptyState.module.css";
+
+interface Props {
+  title: string;
+  children?: ComponentChildren;
+  isError?: boolean;
+}
+
+export function State({ title, children, isError = false }: Props) {
+  return (
+    <div class={style["state"]} role={isError ? "alert" : "status"}>
+      <h2 class={isError ? style["error"] : undefined}>{title}</h2>
+      {children}
+    </div>
+  );
+}
+
+/** A page that has nothing but a state to show, or nothing yet: what it is called stands for those who hear it. */
+export function Alone({ heading, children }: { heading: string; children: ComponentChildren }) {
+  return (
+    <main class={style["alone"]}>
+      <h1 class="hidden">{heading}</h1>
+      {children}
+    </main>
+  );
+}
+
+/** Said, and not drawn: what is awaited is quick. */
+export function Loading() {
+  return (
+    <p class="hidden" role="status">
+      Loading
+    </p>
+  );
+}
+
+/** A part of what is shown, or its newer state, could not be had; the rest is there. */
+export function Missing({ error, again }: { error: ApiError; again: () => void }) {
+  return (
+    <p class={style["missing"]} role="alert">
+      {sentence(error.message)}{" "}
+      <button type="button" class="action strong" onClick={again}>
+        Try again
+      </button>
+    </p>
+  );
+}
+
+/** What failed, in whose words it may be, and the way on. */
+export function Failure({ error, again, what }: { error: ApiError; again?: () => void; what: string }) {
+  return (
+    <State title={`${what} could not be loaded`} isError>
+      <p>{sentence(error.message)}</p>
+      {error.next !== "" && <p>{sentence(error.next)}</p>}
+      {again !== undefined && (
+        <p>
+          <button type="button" class="button" onClick={again}>
+            Try again
+          </button>
+        </p>
+      )}
+    </State>
+  );
+}

@@ -1,0 +1,98 @@
+/**
+ * Verbatim text of any length in text nodes: what is long in boxes that are laid out as they come near, what turns
+ * writing around in one of its own.
+ */
+
+import { useMemo } from "preact/hooks";
+import { leaks } from "../../lib/text/bidi";
+import { chunks, lines, WHOLE_CHARS } from "../../lib/text/chunks";
+import { cuts, type Place } from "../../lib/text/cuts";
+import style from "./Divided.module.css";
+
+const LINE_CHARS = 100;
+const LINE_PX = 24;
+/** So many boxes stand in one of their own: to lay out thousands of empty ones is work, too. */
+const TOGETHER = 50;
+
+/** True for most texts: a text node is all they need. */
+export const isPlain = (text: string): boolean => text.length <= WHOLE_CHARS && !leaks(text);
+
+/** Places in the text that stand in an element of their own. */
+export interface Marks {
+  tag: "ins" | "del";
+  places: readonly Place[];
+}
+
+export function Divided({ text, marks }: { text: string; marks?: Marks | undefined }) {
+  const pieces = useMemo(() => (text.length > WHOLE_CHARS ? placed(chunks(text)) : null), [text]);
+  if (pieces !== null) return <Pieces pieces={pieces} marks={marks} />;
+  const body = <Body text={text} from={0} marks={marks} />;
+  return isPlain(text) ? body : <span class={style["own"]}>{body}</span>;
+}
+
+function Body({ text, from, marks }: { text: string; from: number; marks: Marks | undefined }) {
+  if (marks === undefined) return <>{text}</>;
+  const { tag: Tag, places } = marks;
+  // The stretches of a text never change their order: their place is their identity.
+  return (
+    <>
+      {cuts(text, places, from).map(({ text: own, isMarked }, i) =>
+        isMarked ? (
+          <Tag key={i} class="differs">
+            {own}
+          </Tag>
+        ) : (
+          own
+        ),
+      )}
+    </>
+  );
+}
+
+interface Piece {
+  text: string;
+  /** Where it begins in the whole text. */
+  from: number;
+}
+
+function placed(texts: readonly string[]): Piece[] {
+  let from = 0;
+  return texts.map((text) => {
+    const piece = { text, from };
+    from += text.length;
+    return piece;
+  });
+}
+
+function Pieces({ pieces, marks }: { pieces: readonly Piece[]; marks: Marks | undefined }) {
+  if (pieces.length <= TOGETHER) {
+    return (
+      <>
+        {pieces.map(({ text, from }) => (
+          <span key={from} class={style["piece"]} style={high(rows(text))}>
+            <Body text={text} from={from} marks={marks} />
+          </span>
+        ))}
+      </>
+    );
+  }
+  const boxes = Array.from({ length: Math.ceil(pieces.length / TOGETHER) }, (_, i) =>
+    pieces.slice(i * TOGETHER, (i + 1) * TOGETHER),
+  );
+  return (
+    <>
+      {boxes.map((held) => (
+        <span
+          key={held[0]?.from}
+          class={style["piece"]}
+          style={high(held.reduce((sum, { text }) => sum + rows(text), 0))}
+        >
+          <Pieces pieces={held} marks={marks} />
+        </span>
+      ))}
+    </>
+  );
+}
+
+const rows = (text: string): number => lines(text, LINE_CHARS);
+const high = (count: number) => ({ containIntrinsicBlockSize: `auto ${count * LINE_PX}px` });

@@ -1,0 +1,18 @@
+/** A reward: a cell in its colour, and the number in ink, so that it can be read without seeing colours. */
+
+import { useSession } from "../../state/useSession";
+import type { WireNumber } from "../../api/types.gen";
+import { exact, score, toNumber } from "../../lib/numbers/numbers";
+import { colour, share } from "../../lib/colour/rewardColour";
+import style from "./Score.module.css";
+
+export function Score({ value }: { value: WireNumber }) {
+  const session = useSession();
+  const at = share(toNumber(value), session.ranges.reward.value);
+  return (
+    <span class={style["score"]} title={`reward ${exact(value)}`}>
+      <i class={at === null ? style["none"] : undefined} style={at === null ? undefined : { background: colour(at) }} />
+      {score(value, "–")}
+    </span>
+  );
+}

@@ -1,0 +1,117 @@
+/** Text of any length, verbatim, in text nodes, with its places marked. */
+
+import { useSession } from "../../state/useSession";
+import { useComputed } from "@preact/signals";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import type { Span } from "../../api/types.gen";
+import { WHOLE_CHARS } from "../../lib/text/chunks";
+import { visiblePlaces } from "../../lib/text/cuts";
+import { specials, visible, visiblePlace } from "../../lib/text/invisible";
+import { OF_REFERENCE } from "../../state/sample/differences";
+import { render } from "../../state/browser/textOptions";
+import { Divided, isPlain, type Marks } from "./Divided";
+import { paint, type Place, rangesOf, show } from "./paint";
+import "./Text.css";
+
+/** More marks than so many in one text are not painted: they take time, and nobody looks at them all. */
+const MAX_MARKS = 3000;
+
+interface Props {
+  text: string;
+  /** The name of the part whose text this is, for marks in it (state/sample/highlights.ts). */
+  at?: string | undefined;
+  /** The text begins so many characters after that of the part. */
+  shift?: number;
+}
+
+export function Text({ text, at, shift = 0 }: Props) {
+  const isVisible = render.value.visible;
+  const drawn = useMemo(() => (isVisible ? visible(text) : text), [text, isVisible]);
+  if (at === undefined && !isVisible) return <Body drawn={drawn} />;
+  return <Marked at={at ?? ""} shift={shift} text={text} drawn={drawn} isVisible={isVisible} />;
+}
+
+interface MarkedProps {
+  at: string;
+  shift: number;
+  text: string;
+  drawn: string;
+  isVisible: boolean;
+}
+
+/** Most texts need no element. */
+function Body({ drawn, marks }: { drawn: string; marks?: Marks | undefined }) {
+  return marks === undefined && isPlain(drawn) ? <>{drawn}</> : <Divided text={drawn} marks={marks} />;
+}
+
+/** A text in which places are marked. */
+function Marked({ at, shift, text, drawn, isVisible }: MarkedProps) {
+  const session = useSession();
+  const root = useRef<HTMLElement>(null);
+  // Of thousands of texts only those that a change is about are looked at again.
+  const result = useComputed(() => session.highlights.spansOf(at, "find")).value;
+  const hits = useComputed(() => session.highlights.spansOf(at, "search")).value;
+  const differs = useComputed(() => session.differences.ofPart(at)).value;
+  const marks = useMemo(
+    () => (differs.length === 0 ? undefined : shownMarks(at, differs, shift, isVisible ? text : null)),
+    [at, differs, shift, isVisible, text],
+  );
+  const here = useComputed(() =>
+    at !== "" && session.highlights.target.value?.span.at === at ? session.highlights.target.value : null,
+  ).value;
+
+  useLayoutEffect(() => {
+    const element = root.current;
+    if (element === null) return undefined;
+    const places = (spans: readonly Span[]): Place[] =>
+      spans.slice(0, MAX_MARKS).map((span) => placeOf(span, shift, isVisible ? text : null));
+    const ends = [
+      paint("search", rangesOf(element, places(hits))),
+      paint("find", rangesOf(element, places(result))),
+      paint("here", here === null ? [] : rangesOf(element, places([here.span]))),
+      paint("special", isVisible && drawn.length <= WHOLE_CHARS ? rangesOf(element, specials(drawn)) : []),
+    ];
+    return () => {
+      for (const end of ends) end();
+    };
+  }, [result, hits, here, drawn, isVisible, text, shift, marks]);
+
+  useEffect(() => {
+    const element = root.current;
+    if (element === null || here === null) return;
+    const [range] = rangesOf(element, [placeOf(here.span, shift, isVisible ? text : null)]);
+    if (range !== undefined) show(range);
+    // A place is gone to when somebody wishes it, not when the text is drawn in another way.
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
+  }, [here]);
+
+  return (
+    <span ref={root}>
+      <Body drawn={drawn} marks={marks} />
+    </span>
+  );
+}
+
+/** The words that the other side has not: those of the response were put in, those of the reference taken away. */
+function shownMarks(at: string, differs: readonly Span[], shift: number, hidden: string | null): Marks {
+  const places = differs.map(({ start, stop }) => ({
+    start: Math.max(0, start - shift),
+    stop: Math.max(0, stop - shift),
+  }));
+  return {
+    tag: at.startsWith(OF_REFERENCE) ? "del" : "ins",
+    places: hidden === null ? places : visiblePlaces(hidden, places),
+  };
+}
+
+/**
+ * Where a place of a part stands in its text as it is drawn; `hidden` is the text where what is hidden in it is made
+ * visible.
+ */
+function placeOf({ start, stop }: Span, shift: number, hidden: string | null): Place {
+  const from = Math.max(0, start - shift);
+  const to = Math.max(from, stop - shift);
+  return hidden === null
+    ? { start: from, stop: to }
+    : { start: visiblePlace(hidden, from), stop: visiblePlace(hidden, to) };
+}

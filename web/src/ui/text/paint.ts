@@ -1,0 +1,87 @@
+/**
+ * Marks on text that is in the page already: the browser paints ranges (CSS Custom Highlight API), and no element is
+ * added.
+ */
+
+export interface Place {
+  start: number;
+  stop: number;
+}
+
+/**
+ * Names that the styles know. Where the browser cannot paint ranges, nothing is painted; going to a place works all the
+ * same.
+ */
+export type Paint = "search" | "find" | "here" | "special";
+
+function registry(name: Paint): Highlight | null {
+  if (typeof Highlight === "undefined" || typeof CSS === "undefined" || CSS.highlights === undefined) return null;
+  let result = CSS.highlights.get(name);
+  if (result === undefined) {
+    result = new Highlight();
+    result.priority = name === "here" ? 3 : name === "find" ? 2 : 1;
+    CSS.highlights.set(name, result);
+  }
+  return result;
+}
+
+/** The ranges of places in the text of an element; places are in ascending order. */
+export function rangesOf(element: Element, places: readonly Place[]): Range[] {
+  const result: Range[] = [];
+  if (places.length === 0) return result;
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  let next = 0;
+  let passed = 0;
+  let open: Range | null = null;
+  for (let node = walker.nextNode(); node !== null && next < places.length; node = walker.nextNode()) {
+    const length = node.nodeValue?.length ?? 0;
+    for (let place = places[next]; place !== undefined; place = places[next]) {
+      if (open === null) {
+        if (place.start >= passed + length) break;
+        open = document.createRange();
+        open.setStart(node, Math.max(0, place.start - passed));
+      }
+      if (place.stop > passed + length) break;
+      open.setEnd(node, Math.max(0, place.stop - passed));
+      result.push(open);
+      open = null;
+      next += 1;
+    }
+    passed += length;
+  }
+  return result;
+}
+
+/** Paint ranges. The returned function takes the paint away. */
+export function paint(name: Paint, ranges: readonly Range[]): () => void {
+  const into = ranges.length === 0 ? null : registry(name);
+  if (into === null) return () => undefined;
+  for (const range of ranges) into.add(range);
+  return () => {
+    for (const range of ranges) into.delete(range);
+  };
+}
+
+/** Said to a box that is about to be scrolled by us: it must not go back to its end. */
+export const STAY = "rolloupe-stay";
+
+const FRAMES = 4;
+
+/**
+ * Scroll a range into view, in each box that it lies in. Pieces get their true height only when they come near, so more
+ * than once.
+ */
+export function show(range: Range, left = FRAMES): void {
+  const element = range.startContainer.parentElement;
+  if (element === null || !element.isConnected) return;
+  element.dispatchEvent(new CustomEvent(STAY, { bubbles: true }));
+  if (left === FRAMES) element.scrollIntoView({ block: "nearest" });
+  for (let box = element.parentElement; box !== null; box = box.parentElement) {
+    if (box.scrollHeight <= box.clientHeight + 1 || !/auto|scroll/.test(getComputedStyle(box).overflowY)) continue;
+    const own = box.getBoundingClientRect();
+    const { top, bottom } = range.getBoundingClientRect();
+    if (top < own.top + 24 || bottom > own.bottom - 24)
+      box.scrollTop += (top + bottom) / 2 - (own.top + Math.min(own.bottom, innerHeight)) / 2;
+  }
+  if (left > 1) requestAnimationFrame(() => show(range, left - 1));
+}

@@ -1,0 +1,101 @@
+/**
+ * The worker that draws text, from the page's side: one task at a time, each within a budget, begun anew after one that
+ * overran.
+ */
+
+import workerUrl from "../../lib/render/render.worker.ts?worker&url";
+import type { How } from "../../lib/render/markdown";
+import type { Result, Task } from "../../lib/render/render.worker";
+import type { Rendered } from "../../lib/render/tree";
+import { Lru } from "../../lib/data/lru";
+import { trusted } from "../../lib/trustedScript";
+
+/** A tenth of a second is usual; what takes so long on a busy machine would not end soon. */
+const BUDGET_MS = 5000;
+/** The worker's own code has to come first, over a slow tunnel perhaps. */
+const START_MS = 60_000;
+
+interface Waiting {
+  task: Task;
+  settle: (result: Result | null) => void;
+  isWanted: () => boolean;
+}
+
+const waiting: Waiting[] = [];
+const kept = new Lru<Rendered>(4_000_000, (rendered) => ("nodes" in rendered ? rendered.size * 60 : 100));
+let worker: Worker | null = null;
+let isReady = false;
+let isBusy = false;
+let count = 0;
+
+/** Draw a text. What nobody wants any more when its turn comes is not drawn: null. */
+export async function draw(text: string, how: How, isWanted: () => boolean): Promise<Rendered | null> {
+  const key = `${how.markdown ? 1 : 0}${how.latex ? 1 : 0}${how.code ? 1 : 0}${text}`;
+  const known = kept.peek(key);
+  if (known !== undefined) return known;
+  const result = await ask({ kind: "rich", text, how }, isWanted);
+  if (result === null || "text" in result) return null;
+  kept.put(key, result);
+  return result;
+}
+
+/** JSON laid out; as it is where that takes too long. */
+export async function indent(text: string): Promise<string> {
+  const result = await ask({ kind: "indent", text }, () => true);
+  return result !== null && "text" in result ? result.text : text;
+}
+
+function ask(task: Task, isWanted: () => boolean): Promise<Result | null> {
+  return new Promise((settle) => {
+    waiting.push({ task, settle, isWanted });
+    next();
+  });
+}
+
+function next(): void {
+  if (isBusy) return;
+  const job = waiting.shift();
+  if (job === undefined) return;
+  if (!job.isWanted()) {
+    job.settle(null);
+    next();
+    return;
+  }
+  isBusy = true;
+  void run(job.task).then((result) => {
+    isBusy = false;
+    job.settle(result);
+    next();
+  });
+}
+
+function run(task: Task): Promise<Result> {
+  return new Promise((settle) => {
+    const own = (worker ??= started());
+    count += 1;
+    const id = count;
+    const end = (result: Result): void => {
+      clearTimeout(timer);
+      own.onmessage = null;
+      own.onerror = null;
+      settle(result);
+    };
+    const fail = (why: string): void => {
+      own.terminate();
+      worker = null;
+      isReady = false;
+      end({ refused: why });
+    };
+    const timer = setTimeout(() => fail("it took too long"), isReady ? BUDGET_MS : START_MS);
+    own.onmessage = ({ data }: MessageEvent<{ id: number; result: Result }>) => {
+      isReady = true;
+      if (data.id === id) end(data.result);
+    };
+    own.onerror = () => fail("the renderer did not start");
+    own.postMessage({ id, task });
+  });
+}
+
+function started(): Worker {
+  return new Worker(trusted(new URL(workerUrl, import.meta.url).href), { type: "module", name: "render" });
+}
