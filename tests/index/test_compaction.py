@@ -18,6 +18,7 @@ import pytest
 from rolloupe import query
 from rolloupe.errors import SourceChanged
 from rolloupe.index import Library, OpenRun, compaction
+from rolloupe.index.backfill import Backfill
 from rolloupe.index.catalog import SUPERSEDED_S
 from rolloupe.index.segments import pack as pack_module
 from rolloupe.index.segments.derived_values import DERIVED
@@ -356,10 +357,24 @@ def test_two_viewers_at_once_make_the_same_packs_in_other_processes(
     ):
         for library in (first, second):
             assert library.runs[0].wait_all(60) and len(used(library.runs[0])) == 4
-    # A pack may still lack its derived values here, which are then read from the segments: to be mended.
-    made = contents(tmp_path / "index")
-    assert made == {name: expected[name] for name in made}
-    assert all(".derived." in name for name in expected.keys() - made.keys())
+    assert contents(tmp_path / "index") == expected
+
+
+def test_what_another_viewer_derives_meanwhile_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    relax_run(tmp_path / "run", steps=8)
+    write_texts, viewers = Backfill.write, []
+
+    def write_late(self: Backfill, *arguments: Any) -> bool:
+        viewers.append(self)
+        if len(viewers) == 1:
+            settled(tmp_path / "run", tmp_path / "index").close()
+        return write_texts(self, *arguments)
+
+    monkeypatch.setattr(Backfill, "write", write_late)
+    with settled(tmp_path / "run", tmp_path / "index") as library:
+        assert len(viewers) == 2
+        assert all(segment.derived is not None for segment in library.runs[0].catalog.segments())
+        assert [pack.derived is not None for pack in used(library.runs[0])] == [True]
 
 
 def test_what_is_left_behind_goes_after_a_while(tmp_path: Path) -> None:

@@ -96,8 +96,11 @@ class Backfill:
             whole = go_on()
             if not whole:
                 break
-            self._done[segment.path] = False
             missing = missing_of(segment)
+            if not missing:  # another viewer was quicker
+                self._is_done(segment)
+                continue
+            self._done[segment.path] = False
             kinds = self._writable(segment, missing, held)
             if source is None or not kinds:
                 continue
