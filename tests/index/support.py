@@ -52,7 +52,7 @@ def eventually(check: Callable[[], bool], within_s: float = 30.0) -> float:
 
 def row_count(run: OpenRun) -> int:
     """How many samples the index holds."""
-    return sum(sketch.rows for sketch in run.snapshot().steps.values())
+    return sum(stats.rows for stats in run.snapshot().steps.values())
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -23,7 +23,7 @@ def test_an_index_of_the_version_before_is_made_anew(tmp_path: Path) -> None:
     assert len(metas) == 3
     for path in metas:  # in the folder of this version, as a viewer of both might leave it
         meta = msgspec.msgpack.decode(path.read_bytes(), type=SegmentMeta)
-        meta.version, meta.rows, meta.sketches = NUMBERS.version - 1, 0, []
+        meta.version, meta.rows, meta.step_stats = NUMBERS.version - 1, 0, []
         path.write_bytes(msgspec.msgpack.encode(meta))
     assert samples_at(tmp_path / "run", tmp_path / "index") == expected
     made = [msgspec.msgpack.decode(path.read_bytes(), type=SegmentMeta).version for path in metas]

@@ -4,7 +4,7 @@ from rolloupe.index.library import Library
 from rolloupe.index.run import OpenRun
 from rolloupe.index.segments.columns import column_of, metric_column, tag_column
 from rolloupe.index.segments.extreme_tokens import Extreme, most_extreme
-from rolloupe.index.segments.step_stats import Moments, Sketch, added_stamps, merged_moments
+from rolloupe.index.segments.step_stats import Moments, StepStats, added_stamps, merged_moments
 from rolloupe.index.snapshot import Piece, Segment, Snapshot, StepKey, extreme_tokens
 
 __all__ = [
@@ -14,9 +14,9 @@ __all__ = [
     "OpenRun",
     "Piece",
     "Segment",
-    "Sketch",
     "Snapshot",
     "StepKey",
+    "StepStats",
     "added_stamps",
     "column_of",
     "extreme_tokens",

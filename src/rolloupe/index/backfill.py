@@ -1,4 +1,4 @@
-"""Writes texts and derived metrics behind the numbers of a run, newest step first, as far as there is room."""
+"""Writes texts and derived metrics after the numbers of a run, newest step first, as far as there is room."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -16,15 +16,15 @@ from rolloupe.index.snapshot import Segment, age_of
 from rolloupe.model import Problem, RunInfo, Source
 
 WAIT_S = 0.5
-SHOW_S = 1.0
-"""So often what was derived is shown: each time answers change, and lists are made anew."""
+PUBLISH_S = 1.0
+"""The interval at which new derived metrics are published: each time answers change, and lists are made again."""
 
 INLINE_BYTES = 8 * 2**20
-"""So much is written in this process: small runs start no other."""
+"""The number of bytes that this process handles itself: small runs start no other."""
 
 
 class Backfill:
-    """Writes what is missing. Used by the thread of one `OpenRun` alone."""
+    """Writes missing kinds of segments. Only the thread of one `OpenRun` uses it."""
 
     def __init__(self, catalog: Catalog, info: RunInfo, executor: Executor, budget: Budget) -> None:
         self._catalog = catalog
@@ -32,25 +32,25 @@ class Backfill:
         self._executor = InlineExecutor(INLINE_BYTES, executor)
         self._budget = budget
         self._failed: dict[Path, Problem] = {}
-        """Why the kinds of some segments could not be written, in the order in which that was tried."""
+        """The reasons why kinds of segments could not be written, in the order of the attempts."""
         self._probe: Path | None = None
-        """The failed segment that is tried again."""
+        """The failed segment to try again."""
         self._done: dict[Path, bool] = {}
-        """The segments that are not looked at any more; True where all was there."""
+        """The segments that need no further look; True if they are complete."""
         self._writing: dict[futures.Future[JobReply], tuple[Segment, bool]] = {}
-        """What is being written, and whether that is all that the segment lacks."""
+        """The segments being written, and whether that completes them."""
         self._derived: list[tuple[Segment, DerivedMeta]] = []
-        """What was derived and is not shown yet."""
-        self._shown_s = 0.0
+        """Derived metrics to publish."""
+        self._published_s = 0.0
 
     def failures(self) -> list[Problem]:
-        """The segments that could not be completed, and why."""
+        """The reasons why some segments could not be completed."""
         return list(self._failed.values())
 
     def retry(self) -> bool:
         """Try the segment that failed longest ago again; once it is complete, the others follow.
 
-        On a disk that is still full, this costs the scan of one part, however many failed. Returns whether any did.
+        On a full disk, this costs the scan of one part, however many failed. Returns whether any did.
         """
         self._probe = next(iter(self._failed), None)
         if self._probe is not None:
@@ -69,27 +69,27 @@ class Backfill:
         self._derived.clear()
 
     def lost(self, paths: Iterable[Path]) -> None:
-        """Look again at those of these segments that were complete: for others there was no room."""
+        """Look again at those of these segments that were complete: the others had no room."""
         self.forget([path for path in paths if self._done.get(path)])
 
     def pending(self, segments: Iterable[Segment]) -> list[Segment]:
-        """The segments that lack a kind, newest step first. What others have derived is shown."""
+        """The segments that lack a kind, newest step first. Publishes metrics that other viewers derived."""
         segments = list(segments)
         if self._failed:
-            held = {segment.path for segment in segments}
-            self._failed = {path: failure for path, failure in self._failed.items() if path in held}
+            paths = {segment.path for segment in segments}
+            self._failed = {path: failure for path, failure in self._failed.items() if path in paths}
         lacking = [s for s in segments if s.path not in self._done and not self._is_done(s)]
-        self.show()
+        self.publish()
         return sorted(lacking, key=age_of, reverse=True)
 
     def write(
         self,
         pending: Iterable[Segment],
-        held: Iterable[Segment],
+        segments: Iterable[Segment],
         sources: Mapping[str, Source],
         go_on: Callable[[], bool],
     ) -> bool:
-        """Write until all is there or there is no room; False where `go_on` ended it before."""
+        """Write the kinds that pending segments lack, as far as there is room; False if `go_on` ends the writing."""
         whole = True
         for segment in pending:
             source = sources.get(segment.meta.source)
@@ -101,7 +101,7 @@ class Backfill:
                 self._is_done(segment)
                 continue
             self._done[segment.path] = False
-            kinds = self._writable(segment, missing, held)
+            kinds = self._writable(segment, missing, segments)
             if source is None or not kinds:
                 continue
             meta = segment.meta
@@ -115,30 +115,30 @@ class Backfill:
                 self._land(WAIT_S)
         while self._writing and go_on():
             self._land(WAIT_S)
-        self.show()
+        self.publish()
         return whole
 
-    def show(self) -> None:
-        """Have answers know what was derived since."""
+    def publish(self) -> None:
+        """Add new derived metrics to the catalog, and so to answers."""
         if self._derived:
             self._catalog.derive(self._derived)
             self._derived = []
-        self._shown_s = time.monotonic()
+        self._published_s = time.monotonic()
 
-    def _writable(self, segment: Segment, missing: Iterable[SegmentKind], held: Iterable[Segment]) -> list[str]:
-        """The kinds among those that a segment lacks for which there is room."""
+    def _writable(self, segment: Segment, missing: Iterable[SegmentKind], segments: Iterable[Segment]) -> list[str]:
+        """The missing kinds of a segment for which there is room."""
         return [
             kind.name
             for kind in missing
-            if not kind.is_budgeted or self._budget.has_room(lambda: map(_text, held), age_of(segment))
+            if not kind.is_budgeted or self._budget.has_room(lambda: map(_text, segments), age_of(segment))
         ]
 
     def _land(self, timeout_s: float) -> None:
         for future in futures.wait(self._writing, timeout_s, futures.FIRST_COMPLETED).done:
             segment, is_whole = self._writing.pop(future)
             self._wrote(segment, JobReply() if future.cancelled() else future.result(), is_whole=is_whole)
-        if self._derived and time.monotonic() - self._shown_s > SHOW_S:
-            self.show()
+        if self._derived and time.monotonic() - self._published_s > PUBLISH_S:
+            self.publish()
 
     def _wrote(self, segment: Segment, reply: JobReply, *, is_whole: bool) -> None:
         path, meta = segment.path, segment.meta

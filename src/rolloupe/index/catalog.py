@@ -1,7 +1,7 @@
-"""The catalog: which segments a run has right now, on disk and in memory.
+"""The catalog: the current segments of a run, on disk and in memory.
 
-Owned by one `OpenRun`, which changes it from one thread; readers take a `Snapshot`, which never changes. Of a part at
-most one segment on disk counts; what a growing file has beyond it is the part's tail, rows in this process's memory.
+One `OpenRun` owns it and changes it from one thread; readers take a `Snapshot`, which never changes. At most one
+segment on disk counts for a part; a growing file's rows beyond it are the part's tail, in this process's memory.
 """
 
 import secrets
@@ -19,42 +19,42 @@ from rolloupe.index.segments.columns import names_of
 from rolloupe.index.segments.derived_values import DerivedMeta, with_derived
 from rolloupe.index.segments.files import discard
 from rolloupe.index.segments.segment import Scan, SegmentMeta, numbers_of, read_meta
-from rolloupe.index.segments.step_stats import Sketch, sketches_of
+from rolloupe.index.segments.step_stats import StepStats, step_stats_of
 from rolloupe.index.snapshot import Pack, Piece, Segment, Snapshot, snapshot_of
 from rolloupe.index.sources import SourceState
 from rolloupe.model import Problem
 
 SUPERSEDED_S = 600.0
-"""So long is a segment kept that another one of its part has superseded."""
+"""How long the files of a segment stay after another one of the same part has superseded it."""
 
 PartKey = tuple[str, int]
 """Source name and part number."""
 
 
 class Tail(NamedTuple):
-    """What a growing part has beyond its segment, up to `stop`: rows in memory, as they came."""
+    """The rows of a growing part beyond its segment, up to `stop`, in memory and in order of arrival."""
 
     stop: int
     table: pa.Table | None
-    sketches: list[Sketch]
+    step_stats: list[StepStats]
     problems: list[Problem]
     fingerprint: Fingerprint
-    """The file when the end of the tail was scanned."""
+    """The fingerprint of the file at the scan of the tail's end."""
     metrics: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
 
-    def grown(self, found: Scan, print_: Fingerprint) -> "Tail":
-        """The tail with what was scanned behind it; costs what is new, not what there is."""
+    def grown(self, addition: Scan, print_: Fingerprint) -> "Tail":
+        """The tail with an addition appended; the cost depends on the addition alone."""
         fixed = [p for p in self.problems if not p.transient]
-        if not found.named:
-            return self._replace(stop=found.stop, problems=[*fixed, *found.problems], fingerprint=print_)
-        tables = [*([self.table] if self.table else []), found.table()]
-        metrics, tags, _ = names_of(found.named)
+        if not addition.named:
+            return self._replace(stop=addition.stop, problems=[*fixed, *addition.problems], fingerprint=print_)
+        tables = [*([self.table] if self.table else []), addition.table()]
+        metrics, tags, _ = names_of(addition.named)
         return Tail(
-            stop=found.stop,
+            stop=addition.stop,
             table=pa.concat_tables(tables, promote_options="permissive"),
-            sketches=[*self.sketches, *sketches_of(found.rows)],
-            problems=[*fixed, *found.problems],
+            step_stats=[*self.step_stats, *step_stats_of(addition.rows)],
+            problems=[*fixed, *addition.problems],
             fingerprint=print_,
             metrics=tuple(dict.fromkeys((*self.metrics, *metrics))),
             tags=tuple(dict.fromkeys((*self.tags, *tags))),
@@ -62,36 +62,36 @@ class Tail(NamedTuple):
 
 
 class Catalog:
-    """The segments of one run, below one folder."""
+    """The segments of one run, in one folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._segments: dict[PartKey, Segment] = {}
         self._tails: dict[PartKey, Tail] = {}
         self._checked: dict[PartKey, tuple[Fingerprint, FileState]] = {}
-        """States in which a file was found to hold what was scanned: it is not read again for them."""
+        """File states that already matched the fingerprint: they need no second read."""
         self._lock = threading.Lock()
         self._epoch = secrets.token_hex(4)
         self._count = 0
         self._snapshot: Snapshot | None = None
 
     def read(self, format_name: str) -> None:
-        """Take over what an earlier process left on disk: of a part the segment that reaches furthest.
+        """Take over segments that an earlier process left on disk: for each part, the one that reaches furthest.
 
-        Of several that reach as far, with texts of other files, the newest counts.
+        If several reach equally far, with texts from different files, the newest counts.
         """
-        for path in sorted(self.folder.glob("??/*.meta")):  # a source's parts in their order, as streams are read
+        for path in sorted(self.folder.glob("??/*.meta")):  # the parts of a source in order, as streams are read
             meta = read_meta(path)
             if meta is None or meta.format != format_name:
                 continue
-            found = Segment(meta, path.with_suffix(".parquet"))
-            held = self._segments.setdefault((meta.source, meta.part), found)
-            if held.path == found.path:
+            segment = Segment(meta, path.with_suffix(".parquet"))
+            current = self._segments.setdefault((meta.source, meta.part), segment)
+            if current.path == segment.path:
                 continue
-            kept, other = sorted((held, found), key=_precedence, reverse=True)
-            self._segments[meta.source, meta.part] = kept
-            if time.time() - _written_s(kept) > SUPERSEDED_S:
-                discard(other.path)
+            best, superseded = sorted((current, segment), key=_precedence, reverse=True)
+            self._segments[meta.source, meta.part] = best
+            if time.time() - _written_s(best) > SUPERSEDED_S:
+                discard(superseded.path)
         self.touch()
 
     def segment(self, key: PartKey) -> Segment | None:
@@ -103,10 +103,9 @@ class Catalog:
         return self._tails.get(key)
 
     def add(self, meta: SegmentMeta) -> tuple[Path, Path]:
-        """Put a segment in its part's place; the part's tail, which it covers, goes. Returns its files.
+        """Make a segment the current one of its part, and drop the part's tail, which it covers. Returns its files.
 
-        The file of the segment before stays for a while: a query that runs, or another viewer of the run, may still
-        read it.
+        The files of the previous segment stay for a while: a running query or another viewer may still read them.
         """
         path = numbers_of(self.folder, meta)
         key = (meta.source, meta.part)
@@ -117,51 +116,51 @@ class Catalog:
         return path, path.with_suffix(".meta")
 
     def segments(self) -> list[Segment]:
-        """Every part's segment."""
+        """The current segments of all parts."""
         return list(self._segments.values())
 
     def pack(self, members: Iterable[Segment], pack: Pack) -> None:
-        """Have segments read from a pack, as far as they still stand. Answers, and so the version, stay the same."""
+        """Have those segments that are still current read from a pack. Answers, and so the version, stay the same."""
         with self._lock:
             first = 0
             for member in members:
                 key = (member.meta.source, member.meta.part)
-                held = self._segments.get(key)
-                if held is not None and held.meta is member.meta:
-                    self._segments[key] = held._replace(pack=pack, first=first)
+                current = self._segments.get(key)
+                if current is not None and current.meta is member.meta:
+                    self._segments[key] = current._replace(pack=pack, first=first)
                 first += member.meta.rows
             self._snapshot = None
 
     def derive(self, values: Iterable[tuple[Segment, DerivedMeta]]) -> None:
-        """Put the derived metrics of segments beside them, as far as these still stand."""
+        """Attach derived metrics to those segments that are still current."""
         with self._lock:
             for segment, derived in values:
                 key = (segment.meta.source, segment.meta.part)
-                held = self._segments.get(key)
-                if held is not None and held.meta is segment.meta:
-                    sketches = with_derived(held.meta.sketches, derived)
-                    self._segments[key] = held._replace(derived=derived, sketches=sketches)
+                current = self._segments.get(key)
+                if current is not None and current.meta is segment.meta:
+                    step_stats = with_derived(current.meta.step_stats, derived)
+                    self._segments[key] = current._replace(derived=derived, step_stats=step_stats)
         self.touch()
 
     def underive(self, paths: Collection[Path]) -> list[Path]:
-        """Forget the derived metrics of segments whose files are gone. Returns which had some."""
+        """Detach the derived metrics of segments whose files are gone. Returns those that had some."""
         with self._lock:
-            lost = {key: held for key, held in self._segments.items() if held.derived and held.path in paths}
-            for key, held in lost.items():
-                self._segments[key] = held._replace(derived=None, sketches=())
+            lost = {key: one for key, one in self._segments.items() if one.derived and one.path in paths}
+            for key, segment in lost.items():
+                self._segments[key] = segment._replace(derived=None, step_stats=())
         if lost:
             self.touch()
-        return [held.path for held in lost.values()]
+        return [segment.path for segment in lost.values()]
 
-    def grow(self, key: PartKey, found: Scan, print_: Fingerprint) -> None:
-        """Append what was scanned beyond a part's segment (and its tail so far) to the tail."""
-        tail = (self._tails.get(key) or Tail(0, None, [], [], print_)).grown(found, print_)
+    def grow(self, key: PartKey, addition: Scan, print_: Fingerprint) -> None:
+        """Append rows that were scanned beyond a part's segment and tail to the tail."""
+        tail = (self._tails.get(key) or Tail(0, None, [], [], print_)).grown(addition, print_)
         with self._lock:
             self._tails[key] = tail
         self.touch()
 
     def drop(self, keys: Iterable[PartKey], *, remove: bool) -> None:
-        """Forget parts; with `remove` their files go too."""
+        """Drop parts; `remove` deletes their files too."""
         with self._lock:
             gone = [self._segments.pop(key, None) for key in keys]
             for key in keys:
@@ -174,18 +173,18 @@ class Catalog:
                     discard(segment.path)
 
     def stale(self, now: Mapping[str, SourceState]) -> tuple[list[PartKey], list[PartKey]]:
-        """The parts whose source is gone, and those whose source no longer holds what was scanned.
+        """The parts whose source is gone, and those whose source no longer has the scanned bytes.
 
-        `now` are the sources by name.
+        `now` maps names to sources.
         """
         gone = [key for key in self._segments if key[0] not in now]
-        changed = [key for key in self._segments if key[0] in now and not self._stands(key, now[key[0]])]
+        changed = [key for key in self._segments if key[0] in now and not self._is_current(key, now[key[0]])]
         replaced = {key[0] for key in changed if not self._segments[key].meta.fingerprint.is_of(now[key[0]].state)}
-        # few blocks of each part are looked at: where one is of another file, all are taken to be
+        # fingerprints cover few blocks of each part: if one part is of another file, all count as replaced
         others = [key for key in self._segments if key[0] in replaced]
         return gone, list(dict.fromkeys([*changed, *others]))
 
-    def _stands(self, key: PartKey, place: SourceState) -> bool:
+    def _is_current(self, key: PartKey, place: SourceState) -> bool:
         meta = self._segments[key].meta
         if meta.depends != place.source.depends:
             return False
@@ -197,9 +196,9 @@ class Catalog:
         return True
 
     def drop_tails(self, now: Mapping[str, SourceState]) -> list[PartKey]:
-        """Forget the tails whose file no longer holds what was scanned, as where it was cut back and written on.
+        """Drop the tails whose file no longer has the scanned bytes, as after it was truncated and written on.
 
-        Returns their parts, whose segments stand.
+        Returns their parts, whose segments stay.
         """
         places = {key: now[key[0]] for key in self._tails if key[0] in now}
         lost = [
@@ -219,35 +218,35 @@ class Catalog:
         return list(self._segments)
 
     def indexed_bytes(self) -> int:
-        """How many bytes of the sources the segments and tails stand for."""
-        found = 0
+        """How many bytes of the sources the segments and tails cover."""
+        total = 0
         for key, segment in self._segments.items():
             if compression_of(key[0]):
-                found += self._file_bytes(key, segment.meta)
+                total += self._file_bytes(key, segment.meta)
             else:
                 tail = self._tails.get(key)
-                found += (tail.stop if tail else segment.meta.stop) - segment.meta.start
-        return found
+                total += (tail.stop if tail else segment.meta.stop) - segment.meta.start
+        return total
 
     def _file_bytes(self, key: PartKey, meta: SegmentMeta) -> int:
-        """How many bytes of a compressed file a segment stands for: those behind the part before, if that is there."""
+        """How many bytes of a compressed file a segment covers: those after the previous part, if it has a segment."""
         before = self._segments.get((key[0], key[1] - 1))
         stop = meta.fingerprint.stop
         return stop - (before.meta.fingerprint.stop if before else stop * meta.start // max(1, meta.stop))
 
     def touch(self) -> None:
-        """Note that what a query could answer has changed."""
+        """Note that the answer to some query may have changed."""
         with self._lock:
             self._count += 1
             self._snapshot = None
 
     @property
     def version(self) -> str:
-        """A word that changes with every change."""
+        """A string that differs after every change."""
         return f"{self._epoch}-{self._count}"
 
     def snapshot(self) -> Snapshot:
-        """The catalog as it is now; made once for each version."""
+        """The current catalog; made once for each version."""
         with self._lock:
             if self._snapshot is None:
                 self._snapshot = self._make()
@@ -257,9 +256,9 @@ class Catalog:
         segments = tuple(self._segments.values())
         problems = [p for s in segments for p in s.meta.problems]
         for key, tail in self._tails.items():
-            held = self._segments.get(key)
-            if held is not None:  # what was unfinished when the segment was made has been scanned again since
-                problems = [p for p in problems if not (p.transient and p in held.meta.problems)]
+            segment = self._segments.get(key)
+            if segment is not None:  # lines that were unfinished in the segment have been scanned again since
+                problems = [p for p in problems if not (p.transient and p in segment.meta.problems)]
             problems += tail.problems
         counted = sum(s.meta.problem_count - len(s.meta.problems) for s in segments) + len(problems)
         views = [_piece_of(tail, self._segments[key].meta) for key, tail in self._tails.items() if tail.table]
@@ -268,9 +267,9 @@ class Catalog:
 
 
 def _piece_of(tail: Tail, meta: SegmentMeta) -> Piece:
-    """A tail as queries see it; `meta` is of the segment that it goes on from."""
+    """A tail as queries see it; `meta` belongs to the segment that it continues."""
     return Piece(
-        meta.source, None, tail.table, tail.sketches, tail.metrics, tail.tags, meta.annotates, tail.stop,
+        meta.source, None, tail.table, tail.step_stats, tail.metrics, tail.tags, meta.annotates, tail.stop,
         start=meta.stop, annotates_discarded=_says_discarded(tail.table, meta),
     )  # fmt: skip
 
@@ -280,12 +279,12 @@ def _says_discarded(table: pa.Table | None, meta: SegmentMeta) -> bool:
 
 
 def _precedence(segment: Segment) -> tuple[int, float]:
-    """Of the segments of a part, the one with the greatest counts."""
+    """A sort key for the segments of a part: the greatest one counts."""
     return segment.meta.stop, _written_s(segment)
 
 
 def _written_s(segment: Segment) -> float:
-    """When a segment was written; now where it is gone."""
+    """The time a segment was written; the present if it is gone."""
     try:
         return segment.path.with_suffix(".meta").stat().st_mtime
     except OSError:

@@ -1,7 +1,7 @@
-"""The packs of a run: which there should be, and the writing of those that are missing.
+"""Plans the packs of a run, and writes missing ones.
 
-Which segments are packed together follows from the segments alone. Where these change, what was packed of those that
-stand is used until it is packed anew.
+The plan follows from the segments alone. After some of them change, the old pack serves the others until a new one is
+written.
 """
 
 import contextlib
@@ -21,33 +21,33 @@ from rolloupe.index.segments.text_budget import Budget
 from rolloupe.index.snapshot import Pack, Segment, age_of
 
 SIZES = (256, 128, 64)
-"""So many segments a pack holds. They are cut from the oldest on: in a run that grows the newest alone change packs."""
+"""The possible numbers of segments in a pack. Plans start at the oldest: growth changes only the newest packs."""
 
 SMALL_ROWS = 2048
-"""Segments of more rows are worth a file of their own."""
+"""Segments with more rows deserve their own file."""
 
 MAX_ROWS = 131_072
 MAX_CELLS = 4_000_000
-"""Rows times columns of a pack, which is made in memory."""
+"""Rows times columns of a pack, which is built in memory."""
 
 MORE_COLUMNS = 64
-"""So many columns more than its widest member a pack may have."""
+"""How many more columns than its widest member a pack may have."""
 
 YOUNG_S = 60.0
-"""What changed within so long will change again: it is packed later."""
+"""Sources that changed more recently will change again: their segments are packed later."""
 
 PLAN_S = 5.0
-"""Which packs there should be is thought over at most this often."""
+"""The shortest interval between plans."""
 
 INLINE_SEGMENTS = 64
-"""So many are packed in this process, a millisecond each: small runs start no other."""
+"""How many segments this process packs itself, at a millisecond each: small runs start no other."""
 
 TIDY_S = 60.0
 WAIT_S = 0.25
 
 
 class Packs:
-    """Writes what is missing, and has it used. Used by the thread of one `OpenRun` alone."""
+    """Writes missing packs, and adds packs to the catalog. Only the thread of one `OpenRun` uses it."""
 
     def __init__(self, catalog: Catalog, executor: Executor, budget: Budget) -> None:
         self._catalog = catalog
@@ -61,9 +61,9 @@ class Packs:
         self._tried: set[Path] = set()
 
     def take_up(self, changed_at: Mapping[str, float]) -> None:
-        """Think over which packs there should be, and have those used that are there.
+        """Plan the packs, and add the existing ones to the catalog.
 
-        `changed_at` says when sources were seen to change, by the monotonic clock; 0 is long ago.
+        `changed_at` has the times at which sources changed, by the monotonic clock; 0 is long ago.
         """
         now = time.monotonic()
         if now - self._planned_s < PLAN_S:
@@ -86,17 +86,17 @@ class Packs:
                 self._catalog.pack(members, pack)
 
     def pending(self) -> list[Path]:
-        """The packs that are missing, newest step first."""
-        held = {path for path, pack in self._used.items() if pack.is_good}
-        return [path for path in reversed(self._planned) if path not in held and path not in self._tried]
+        """The missing packs, newest step first."""
+        good = {path for path, pack in self._used.items() if pack.is_good}
+        return [path for path in reversed(self._planned) if path not in good and path not in self._tried]
 
     def write(self, go_on: Callable[[], bool]) -> None:
-        """Write packs, one at a time, as far as there is room for them and until `go_on` ends it."""
+        """Write missing packs, one at a time, as far as there is room, until `go_on` returns False."""
         if all(self._write(path, None, go_on) for path in self.pending()):
             self._tidy()
 
     def write_derived(self, go_on: Callable[[], bool]) -> None:
-        """Write the derived metrics of the packs in use, where all segments of a pack have some."""
+        """Write the derived metrics of those packs in use whose segments all have some."""
         packs = {id(s.pack): s.pack for s in self._catalog.segments() if s.pack is not None and s.pack.is_good}
         members = {path: self._members(path) for path in (pack.path for pack in packs.values())}
         for pack in packs.values():
@@ -106,15 +106,15 @@ class Packs:
                 return
 
     def _members(self, path: Path) -> Sequence[Segment]:
-        """The segments of a pack as they are now; none where some no longer stand."""
+        """The current segments of a pack; empty if some were replaced."""
         planned = self._planned.get(path, ())
         now = [self._catalog.segment((s.meta.source, s.meta.part)) for s in planned]
         members = [s for s, before in zip(now, planned, strict=True) if s is not None and s.meta is before.meta]
         return members if len(members) == len(planned) else ()
 
     def _write(self, path: Path, derived: Path | None, go_on: Callable[[], bool]) -> bool:
-        """Write a pack, or the derived metrics of one. False where the writing is over."""
-        if not go_on() or path not in self._planned:  # the index may have been cleared meanwhile
+        """Write a pack, or the derived metrics of one. Returns False to end the writing."""
+        if not go_on() or path not in self._planned:  # someone may have cleared the index meanwhile
             return False
         target = derived or path
         if self._use(path, derived):  # another viewer was quicker
@@ -133,7 +133,7 @@ class Packs:
         return True
 
     def _performed(self, job: PackJob, go_on: Callable[[], bool]) -> JobReply | None:
-        """Have a pack written; None where `go_on` ended the waiting."""
+        """Have a pack written; None if `go_on` ends the wait."""
         writing = self._executor.submit(job)
         while not futures.wait([writing], WAIT_S).done:
             if not go_on():
@@ -159,7 +159,7 @@ class Packs:
             self._discard(age_s=SUPERSEDED_S)
 
     def _discard(self, age_s: float) -> None:
-        """Remove what is so old and not to be used: superseded packs, and what a killed process left behind."""
+        """Remove unused files of at least this age: superseded packs, and leftovers of killed processes."""
         packs = {id(s.pack): s.pack for s in self._catalog.segments() if s.pack}.values()
         in_use = {path for pack in packs for path in (pack.path, pack.derived)}
         for path in self._folder.glob("*"):
@@ -171,7 +171,7 @@ class Packs:
 
 
 def plan(segments: Iterable[Segment]) -> Iterator[Sequence[Segment]]:
-    """The members of each pack: neighbours in step order, of the same splits."""
+    """The members of each pack: neighbours in step order, with the same splits."""
     small = [s for s in segments if 0 < s.meta.rows <= SMALL_ROWS]
     keyed = [(_splits(s), age_of(s), s.meta.source, s.meta.part, n) for n, s in enumerate(small)]
     for _, keys in groupby(sorted(keyed), key=lambda key: key[0]):
@@ -179,7 +179,7 @@ def plan(segments: Iterable[Segment]) -> Iterator[Sequence[Segment]]:
 
 
 def _splits(segment: Segment) -> tuple[str, ...]:
-    return tuple(sorted({sketch.split for sketch in segment.meta.sketches}))
+    return tuple(sorted({stats.split for stats in segment.meta.step_stats}))
 
 
 def _cut(segments: Sequence[Segment]) -> Iterator[Sequence[Segment]]:

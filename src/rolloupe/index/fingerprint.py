@@ -1,9 +1,9 @@
-"""Whether a file still is the one that was scanned: growth told from replacement.
+"""Tells whether a file still has the scanned bytes: growth differs from replacement.
 
 A fingerprint holds device, inode, size and modification time at the scan, and hashes of the first and of the last
-scanned 4 KiB, and of a few blocks between. Where the file's state is unchanged nothing is read; where it changed, two
-small reads decide. Under another device or inode the blocks between are read, too: many a network file system gives
-a file another number each time it is mounted, so that alone says nothing.
+scanned 4 KiB, and of a few blocks in between. If the file's state is unchanged, nothing is read; if it changed, two
+small reads decide. If device or inode changed, the blocks in between are read too: many network file systems number
+files differently after each mount, so a new number alone proves nothing.
 """
 
 import hashlib
@@ -19,11 +19,11 @@ from rolloupe.storage import open_file, path_state
 SPAN = 4096
 
 BETWEEN = 16
-"""So many blocks lie between the first and the last: all of a small file, and some of the samples of a large one."""
+"""The number of blocks between the first and the last: they cover small files, and sample large ones."""
 
 
 class FileState(Struct, frozen=True, array_like=True):
-    """What `stat` says of a file."""
+    """The facts about a file that `stat` returns."""
 
     device: int
     inode: int
@@ -32,7 +32,7 @@ class FileState(Struct, frozen=True, array_like=True):
 
 
 class Fingerprint(Struct, frozen=True, array_like=True):
-    """A file as it was when bytes up to `stop` had been scanned: bytes of the file, compressed if it is."""
+    """A file after a scan up to `stop`, which counts the bytes of the file itself, even if it is compressed."""
 
     state: FileState
     stop: int
@@ -41,12 +41,12 @@ class Fingerprint(Struct, frozen=True, array_like=True):
     between: bytes
 
     def is_of(self, now: FileState) -> bool:
-        """True where device and inode are those of the scan."""
+        """True if device and inode are those of the scan."""
         return (now.device, now.inode) == (self.state.device, self.state.inode)
 
 
 def state_of(path: str | Path) -> FileState | None:
-    """The file's state, None where there is no such regular file."""
+    """The file's state; None without such a regular file."""
     try:
         st = path_state(path)
     except (OSError, ValueError):
@@ -57,18 +57,18 @@ def state_of(path: str | Path) -> FileState | None:
 
 
 def size_of(path: str | Path) -> int:
-    """The file's size, 0 where there is no such file."""
+    """The file's size; 0 without such a file."""
     state = state_of(path)
     return state.size if state else 0
 
 
 def take(file: BinaryIO, state: FileState, stop: int) -> Fingerprint:
-    """Fingerprint an open file whose bytes before `stop` have been scanned."""
+    """Fingerprint an open file, scanned up to `stop`."""
     return Fingerprint(state, stop, *_ends(file, stop), _between(file, stop))
 
 
 def take_of(location: Location, state: FileState) -> Fingerprint:
-    """Fingerprint the whole of a file; where it cannot be read, so that it does not hold once it changes."""
+    """Fingerprint a whole file. If it cannot be read, the fingerprint matches only until the file changes."""
     try:
         with open_file(location) as file:
             return take(file, state, state.size)
@@ -77,12 +77,12 @@ def take_of(location: Location, state: FileState) -> Fingerprint:
 
 
 def still_holds(location: Location, print_: Fingerprint, now: FileState) -> bool:
-    """True where the bytes that were scanned are, for all that can be told cheaply, still there."""
+    """True if the file still has the scanned bytes, as far as a few reads can show."""
     if now == print_.state:
         return True
     if now.size < print_.stop:
         return False
-    if now.size == print_.state.size and now.mtime_ns != print_.state.mtime_ns:  # written again in place
+    if now.size == print_.state.size and now.mtime_ns != print_.state.mtime_ns:  # rewritten in place
         return False
     try:
         with open_file(location) as file:
@@ -102,12 +102,12 @@ def _ends(file: BinaryIO, stop: int) -> tuple[bytes, bytes]:
 
 
 def _between(file: BinaryIO, stop: int) -> bytes:
-    found = hashlib.blake2b(digest_size=12)
+    digest = hashlib.blake2b(digest_size=12)
     for number in range(1, BETWEEN + 1):
         start = stop * number // (BETWEEN + 1)
         file.seek(start)
-        found.update(file.read(min(SPAN, stop - start)))
-    return found.digest()
+        digest.update(file.read(min(SPAN, stop - start)))
+    return digest.digest()
 
 
 def _digest(data: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""The runs that are open together, each with an id that an address can hold."""
+"""The runs that are open together, each with an id for use in addresses."""
 
 import contextlib
 import hashlib
@@ -21,24 +21,24 @@ from rolloupe.index.segments.text_budget import Budget
 from rolloupe.model import AS_FOUND, Reading, RunInfo
 
 LOOK_S = 3.0
-"""So often are new runs looked for."""
+"""The shortest interval at which new runs are searched for."""
 LOOK_SHARE = 20
-"""A look that takes t is followed by at least this many t of rest."""
+"""After a search that takes t, the thread rests for at least this many t."""
 
 Callback = Callable[[str, OpenRun | None], None]
 
 
 def default_index_dir() -> Path:
-    """Where indexes lie unless told otherwise: the user's cache directory."""
+    """The default folder for indexes, in the user's cache directory."""
     return Path(platformdirs.user_cache_dir("rolloupe")) / "index"
 
 
 class Library:
-    """The runs found at some paths; their indexes are brought up to date in the background from the start.
+    """The runs found at some paths; from the start, background threads bring their indexes up to date.
 
-    `processes` scan, as many as there are cores unless told; `budget_bytes` is what the index may take, texts of the
-    oldest steps going first. Runs are looked for as long as `look_s`, at the most. Raises `UnreadablePath` for a path
-    that is missing, `NotRecognised` for a forced format that does not fit.
+    `processes` is the number of processes that scan (default: one for each core). `budget_bytes` limits the size of the
+    index: the texts of the oldest steps go first. The search for runs takes at most `look_s` seconds. Raises
+    `UnreadablePath` for a missing path, and `NotRecognised` for a forced format that does not fit.
     """
 
     def __init__(
@@ -58,13 +58,13 @@ class Library:
         self._callbacks: list[Callback] = []
         self._lock = threading.Lock()
         self._closed = threading.Event()
-        found = discover(self._paths, reading, look_s)
-        self.notes: list[Note] = found.notes
+        discovery = discover(self._paths, reading, look_s)
+        self.notes: list[Note] = discovery.notes
         _make_folder(self.index_dir)
         self._executor = ProcessExecutor(processes or core_count())
         self._budget = Budget(self.index_dir, budget_bytes)
         self.runs: list[OpenRun] = []
-        for run_id, info in zip(ids_of(found.runs), found.runs, strict=True):
+        for run_id, info in zip(ids_of(discovery.runs), discovery.runs, strict=True):
             self.runs.append(self._opened(run_id, info))
         for run in self.runs:
             run.start(follow=follow)
@@ -81,17 +81,17 @@ class Library:
         rest_s = LOOK_S
         while not self._closed.wait(rest_s):
             began = time.monotonic()
-            with contextlib.suppress(RolloupeError, OSError):  # a root that is gone for a while may come back
+            with contextlib.suppress(RolloupeError, OSError):  # a root that is missing for a while may come back
                 self._look()
             rest_s = max(LOOK_S, LOOK_SHARE * (time.monotonic() - began))
 
     def _look(self) -> None:
-        found = discover(self._paths, self._reading)
-        held = {(run.info.format, run.info.root): run for run in self.runs}
-        fresh = [info for info in found.runs if (info.format, info.root) not in held]
-        known = [(held.get((info.format, info.root)), info) for info in found.runs]
+        discovery = discover(self._paths, self._reading)
+        opened = {(run.info.format, run.info.root): run for run in self.runs}
+        fresh = [info for info in discovery.runs if (info.format, info.root) not in opened]
+        known = [(opened.get((info.format, info.root)), info) for info in discovery.runs]
         grown = [(run, info) for run, info in known if run is not None and run.info.parts != info.parts]
-        notes_changed, self.notes = found.notes != self.notes, found.notes
+        notes_changed, self.notes = discovery.notes != self.notes, discovery.notes
         if not (fresh or grown or notes_changed) or self._closed.is_set():
             return
         runs = list(self.runs)
@@ -108,7 +108,7 @@ class Library:
             old.close()
 
     def run(self, run_id: str) -> OpenRun:
-        """The run with that id. Raises `NotFound`, naming the ids there are."""
+        """The run with this id. Raises `NotFound`, which lists the open runs."""
         for run in self.runs:
             if run.id == run_id:
                 return run
@@ -116,9 +116,9 @@ class Library:
         raise NotFound(f"no run {run_id!r} is open; open runs: {known}")
 
     def subscribe(self, callback: Callback) -> Callable[[], None]:
-        """Have `callback("run", run)` called when a run changed, and `callback("runs", None)` when one appeared.
+        """Call `callback("run", run)` whenever a run changes, and `callback("runs", None)` whenever one appears.
 
-        It is called from background threads. Returns the way out.
+        Background threads call it. Returns a function that ends the subscription.
         """
         with self._lock:
             self._callbacks.append(callback)
@@ -131,11 +131,11 @@ class Library:
         return unsubscribe
 
     def index_bytes(self) -> int:
-        """Size on disk of the indexes of the open runs."""
+        """The size on disk of the open runs' indexes."""
         return sum(_size(run.catalog.folder) for run in self.runs)
 
     def clear(self) -> None:
-        """Drop the indexes of the open runs; they are built again."""
+        """Drop the open runs' indexes, and build them again."""
         for run in self.runs:
             run.rebuild()
 
@@ -178,12 +178,12 @@ def _make_folder(folder: Path) -> None:
     except OSError as error:
         reason = error.strerror or str(error)
         raise UnreadablePath(
-            f"no index can be made at {folder}: {reason}. Next: name a folder with --index-dir"
+            f"cannot write an index to {folder}: {reason}. Next: name a folder with --index-dir"
         ) from None
 
 
 def _free_id(info: RunInfo, taken: set[str]) -> str:
-    """An id for a run that came later: those of the others stay."""
+    """An id for a run that appeared later; the ids of the others stay."""
     (run_id,) = ids_of([info])
     while run_id in taken:
         run_id = f"{ids_of([info])[0]}-{_digest(info)}" if _digest(info) not in run_id else f"{run_id}+"
@@ -195,7 +195,7 @@ def _digest(info: RunInfo) -> str:
 
 
 def ids_of(runs: Sequence[RunInfo]) -> list[str]:
-    """An id for each run: its name, with a few hex digits of its place's hash where names repeat."""
+    """An id for each run: its name, followed by a few hex digits of its path's hash if names repeat."""
     names = [info.name.replace("/", "_").strip(".") or "run" for info in runs]
     ids = []
     for name, info in zip(names, runs, strict=True):

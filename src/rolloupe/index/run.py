@@ -1,7 +1,7 @@
-"""A run that is open: its index brought up to date in the background and, if asked, kept so.
+"""An open run: brings its index up to date in the background and, on request, keeps it so.
 
-One thread a run does all of it: looks at the sources, scans what is new (the newest first), and follows growth. The
-catalog is changed by this thread alone.
+Each run has one thread, which polls the sources, scans new records (the newest first) and follows growth. Only this
+thread changes the catalog.
 """
 
 import threading
@@ -31,29 +31,29 @@ POLL_S = 0.25
 """A line that a trainer appends must show within a second; polling works on network file systems, inotify does not."""
 
 POLL_SHARE = 4
-"""A poll that takes t is followed by at least this many t of rest: huge directories are looked at less often."""
+"""After a poll that takes t, the thread rests for at least this many t: huge directories are polled less often."""
 
 RETRY_S = 30.0
-"""A part that could not be indexed, as on a full disk, is tried again after so long."""
+"""The time until a part that could not be indexed, as on a full disk, is tried again."""
 
 INLINE_BYTES = 24 * 2**20
-"""So much is scanned in this process, where the first sample is quickest; a worker takes what is beyond."""
+"""This process scans the first bytes itself, as that shows the first sample soonest; workers scan the rest."""
 
 MAX_REST_S = 10.0
 """The longest rest between two polls."""
 
 ENDING_S = 2.0
-"""So often is looked whether a run has marked its end."""
+"""The interval at which a run's own marker of its end is read."""
 
 TIMES_S = 60.0
-"""So often, at the most, is looked when a run says that its steps were written."""
+"""The shortest interval at which a run's own times of its steps are read."""
 
 LOOK_S = 0.5
-"""While much is being indexed, sources are looked at again this often, so that what is newest comes first."""
+"""While much is being indexed, the sources are polled again this often, so that new samples come first."""
 
 
 class IndexProgress(NamedTuple):
-    """Bytes of the sources that are indexed, of those that are known, and what is going on."""
+    """How many bytes of the sources are indexed, how many there are in total, and the current phase."""
 
     done_bytes: int
     total_bytes: int
@@ -101,48 +101,48 @@ class OpenRun:
         self._failed_s = 0.0
         self._had_lost = False
         self.step_states: dict[tuple[str, int], str] = {}
-        """What the files say of the steps that are not finished, by split and step; as of the last look."""
+        """The states of unfinished steps by split and step, as the files gave them at the last poll."""
         self.ending = ""
-        """What the run's own marker of its end says: see `Format.ending`."""
+        """The text of the run's own marker of its end: see `Format.ending`."""
         self._ending_s = -ENDING_S
         self._times_s = -TIMES_S
 
-    # What a reader asks
+    # For readers
 
     @property
     def version(self) -> str:
-        """A word that changes with everything that a query could answer."""
+        """A string that changes whenever the answer to some query may change."""
         return self.catalog.version
 
     def snapshot(self) -> Snapshot:
-        """The index as it is now."""
+        """The current index."""
         return self.catalog.snapshot()
 
     def progress(self) -> IndexProgress:
-        """How far the index has come; phase is `scalars`, `text` or `ready`."""
+        """The progress of the index; its phase is `scalars`, `text` or `ready`."""
         return self._progress
 
     def problems(self) -> list[Problem]:
-        """Every record that could not be read, and every part that could not be scanned."""
+        """The records that could not be read, and the parts that could not be scanned."""
         return [*self.failures(texts=True), *self.snapshot().problems]
 
     def problem_count(self) -> int:
-        """How many problems there are, those beyond what a segment lists included."""
+        """The number of problems, including those that segments count but do not list."""
         return len(self.failures(texts=True)) + self.snapshot().problem_count
 
     def failures(self, *, texts: bool = False) -> list[Problem]:
-        """The parts of files that could not be indexed at all: answers lack what they hold.
+        """The parts of files that could not be indexed: answers lack their samples.
 
-        With `texts` also those whose texts could not be written: answers are complete without them, but slower.
+        `texts` adds the parts whose texts could not be written: answers are complete without them, but slower.
         """
         return [*self._failures.values(), *(self._backfill.failures() if texts else ())]
 
     def source(self, name: str) -> Source | None:
-        """The source of that name."""
+        """The source with this name."""
         return self._sources.get(name)
 
     def sample_files(self) -> list[RunFile]:
-        """The files that hold samples, as they are now."""
+        """The files that hold samples, in their current state."""
         return self._sources.files()
 
     def changed_s(self) -> float | None:
@@ -150,46 +150,46 @@ class OpenRun:
         return self._sources.changed_s()
 
     def quiet_s(self) -> float:
-        """So many quiet seconds are an end, by what is known of the run's rhythm."""
+        """After this many quiet seconds the run counts as ended, judging by its rhythm so far."""
         return self._sources.rhythm.quiet_s
 
     @property
     def has_grown(self) -> bool:
-        """True once a source was seen to change since the run was opened."""
+        """True once a source has changed since the run was opened."""
         return self._sources.has_grown
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait until the scalars of all that was there at the start are indexed."""
+        """Wait until the scalars of all records present at the start are indexed."""
         return self._ready.wait(timeout_s)
 
     def wait_all(self, timeout_s: float | None = None) -> bool:
-        """Wait until the texts are, too."""
+        """Wait until the texts are indexed as well."""
         return self._settled.wait(timeout_s)
 
     # The work
 
     def start(self, *, follow: bool) -> None:
-        """Begin to index, and to follow the run if asked."""
+        """Begin to index; with `follow`, keep following the run."""
         self._follows = follow
         self._thread = threading.Thread(target=self._loop, name=f"index {self.id}", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Have the work end soon."""
+        """Ask the work to end soon."""
         self._stop.set()
 
     def close(self) -> None:
-        """Stop the work, and wait until it has; what is written stays."""
+        """Stop the work, and wait for its end; written files stay."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join(timeout=10)
 
     def rebuild(self) -> None:
-        """Forget the index of this run and begin again, at the next poll."""
+        """Drop the index of this run and build it again, from the next poll on."""
         self._rebuild.set()
 
     def heal(self, paths: Iterable[Path]) -> bool:
-        """Look through segments that a query could not read; those that are gone or damaged are made again.
+        """Check segments that a query could not read, and rebuild those that are missing or damaged.
 
         Returns whether there were any.
         """
@@ -201,13 +201,13 @@ class OpenRun:
         self._lacking += underived
         self._damaged += damaged
         if damaged and self._thread is not None and not self._thread.is_alive() and not self._stop.is_set():
-            with self._mending:  # nobody follows the run, so it is mended here
+            with self._mending:  # no thread follows the run, so this one repairs it
                 self._guarded(self._look)
                 self._guarded(self._index_new)
         return bool(damaged or underived)
 
     def lacks_texts(self, path: Path) -> None:
-        """Note a segment without texts that can be read: where it had some, they are written again."""
+        """Note a segment whose texts cannot be read: if it had some, they are written again."""
         self._lacking.append(path)
 
     def _loop(self) -> None:
@@ -233,14 +233,14 @@ class OpenRun:
         self._settled.set()
 
     def _guarded(self, work: Callable[[], None]) -> None:
-        """Do it; the thread must outlive a defect, and say so, or whoever waits for it would wait for ever."""
+        """Do some work and report a defect in it: the thread must outlive it, or whoever waits would wait for ever."""
         try:
             work()
         except Exception as error:
             self._fail(("", 0), f"indexing stopped short: {type(error).__name__}: {error}")
 
     def _look(self) -> None:
-        """See what the sources are now, and drop what no longer stands."""
+        """Poll the sources, and drop segments and tails that no longer match them."""
         if self._rebuild.is_set():
             self._rebuild.clear()
             self.catalog.drop(self.catalog.parts(), remove=True)
@@ -253,7 +253,7 @@ class OpenRun:
         changed, lost = self._sources.look()
         retried = self._take_back_failures(changed)
         self._idle = not (changed or lost or retried)
-        if changed and self._had_lost:  # what was gone for a moment, as a network folder may be, is still indexed
+        if changed and self._had_lost:  # sources that were gone for a moment, as on a network folder, are still indexed
             self.catalog.read(self.info.format)
         self._had_lost = bool(lost) or (self._had_lost and not changed)
         self._look_at_states()
@@ -272,7 +272,7 @@ class OpenRun:
         self._on_change(self)
 
     def _take_back_failures(self, changed: Collection[str]) -> bool:
-        """Forget the failures of parts that are due again: their source changed, or time has passed."""
+        """Forget the failures of parts to try again: their source changed, or enough time has passed."""
         again = time.monotonic() - self._failed_s > RETRY_S
         due = [key for key in self._failures if key[0] in changed or not key[0] or again]
         for key in due:
@@ -299,7 +299,7 @@ class OpenRun:
             self._on_change(self)
 
     def _look_at_times(self) -> None:
-        """Learn the run's rhythm, where it says more of it than the times of its files."""
+        """Learn the run's rhythm from the times of its steps, if the run records them."""
         if time.monotonic() - self._times_s < TIMES_S:
             return
         if not self._idle or self._times_s < 0:
@@ -310,14 +310,14 @@ class OpenRun:
         self._backfill.lost({self._lacking.pop() for _ in range(len(self._lacking))})
         damaged = {self._damaged.pop() for _ in range(len(self._damaged))}
         if damaged:
-            held = [(s.meta.source, s.meta.part) for s in self.snapshot().segments if s.path in damaged]
-            self.catalog.drop(held, remove=True)
+            keys = [(s.meta.source, s.meta.part) for s in self.snapshot().segments if s.path in damaged]
+            self.catalog.drop(keys, remove=True)
             self._backfill.forget(damaged)
 
     def _index_new(self) -> None:
-        """Scan what no segment or tail holds yet, the newest first: a little here, the rest in the workers.
+        """Scan records that no segment or tail covers yet, the newest first: a little here, the rest in the workers.
 
-        Numbers come before texts that stand in other files.
+        Numbers come before texts from other files.
         """
         phases, worked = self._phases(), False
         pending = next(phases)
@@ -345,8 +345,8 @@ class OpenRun:
 
     def _begin(self, place: SourceState, part: int) -> None:
         key = (place.source.name, part)
-        held = self.catalog.segment(key)
-        if held is not None and not self._schedule.settles(place, part, held, self.catalog.tail(key)):
+        segment = self.catalog.segment(key)
+        if segment is not None and not self._schedule.settles(place, part, segment, self.catalog.tail(key)):
             self._grow(place, part)
             self._tell()
             return
@@ -360,7 +360,7 @@ class OpenRun:
             self._flying[future] = place, key
 
     def _land(self, timeout_s: float) -> list[tuple[SourceState, int]]:
-        """Wait for a worker's answer, and take those that are there. Returns their parts."""
+        """Wait for a reply from a worker, and take all that have arrived. Returns their parts."""
         landed = futures.wait(self._flying, timeout_s, futures.FIRST_COMPLETED).done
         parts = []
         for future in landed:
@@ -369,13 +369,13 @@ class OpenRun:
             parts.append((place, key[1]))
         return parts
 
-    def _built(self, place: SourceState, key: PartKey, answer: JobReply) -> None:
-        if answer.error:
-            self._fail(key, answer.error)
-        elif answer.meta is not None:
-            for path in self.catalog.add(answer.meta):
+    def _built(self, place: SourceState, key: PartKey, reply: JobReply) -> None:
+        if reply.error:
+            self._fail(key, reply.error)
+        elif reply.meta is not None:
+            for path in self.catalog.add(reply.meta):
                 self._budget.wrote(path)
-            self._schedule.scanned(key, max(place.state.size, answer.meta.fingerprint.state.size))
+            self._schedule.scanned(key, max(place.state.size, reply.meta.fingerprint.state.size))
         self._tell()
 
     def _tell(self) -> None:
@@ -384,7 +384,7 @@ class OpenRun:
         self._on_change(self)
 
     def _phases(self) -> Iterator[Iterator[tuple[SourceState, int]]]:
-        """What is to be scanned: for each phase the parts, listed anew as they are asked for."""
+        """The parts to scan, phase by phase; each phase lists its parts as they are taken."""
         for phase in (self._schedule.pending, self._schedule.lacking_texts):
             yield phase(lambda key: key in self._failures or self._is_flying(key))
 
@@ -393,16 +393,16 @@ class OpenRun:
 
     def _grow(self, place: SourceState, part: int) -> None:
         key = (place.source.name, part)
-        held, tail = self.catalog.segment(key), self.catalog.tail(key)
-        assert held is not None
-        start = tail.stop if tail else held.meta.stop
+        segment, tail = self.catalog.segment(key), self.catalog.tail(key)
+        assert segment is not None
+        start = tail.stop if tail else segment.meta.stop
         stop = self._schedule.span(place, part)[1]
-        # before it is scanned: what is written again meanwhile then no longer holds
+        # before the scan, so that the fingerprint does not match a file that is rewritten meanwhile
         print_ = fingerprint.take_of(place.source.location, place.state)
-        found = scan(self.info, place.source, start, stop)
+        addition = scan(self.info, place.source, start, stop)
         self._schedule.scanned(key, place.state.size)
-        if found.named or found.problems or any(p.transient for p in (tail or held.meta).problems):
-            self.catalog.grow(key, found, print_)
+        if addition.named or addition.problems or any(p.transient for p in (tail or segment.meta).problems):
+            self.catalog.grow(key, addition, print_)
 
     def _fail(self, key: PartKey, reason: str) -> None:
         name, part = key
@@ -411,14 +411,14 @@ class OpenRun:
         self.catalog.touch()
 
     def _write_packs(self) -> None:
-        """Write the packs that are missing, until something new waits."""
+        """Write missing packs, until new records wait."""
         if self._packs.pending():
             self._update("text")
             self._on_change(self)
         self._packs.write(self._goes_on)
 
     def _index_text(self) -> None:
-        """Write the texts of the segments that have none, until something new waits."""
+        """Write missing texts of segments, until new records wait."""
         segments = self.snapshot().segments
         due = self._backfill.pending(segments)
         if due:
@@ -435,7 +435,7 @@ class OpenRun:
             self._on_change(self)
 
     def _goes_on(self) -> bool:
-        """True while nothing new waits: in a run that is followed, new samples come before old texts."""
+        """True while no new records wait: when following a run, new samples come before old texts."""
         if self._follows and time.monotonic() - self._looked_s > LOOK_S:
             self._look()
             if not self._idle:

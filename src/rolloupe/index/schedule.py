@@ -1,4 +1,4 @@
-"""Which parts of a run's sources are to be scanned, the newest first, and when what was added goes to disk."""
+"""Decides which parts of a run's sources to scan, the newest first, and when additions go to disk."""
 
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -19,14 +19,14 @@ from rolloupe.index.snapshot import Segment
 from rolloupe.index.sources import Sources, SourceState
 
 TAIL_BYTES = 2 * 2**20
-"""A tail moves to disk, too, once it is so long."""
+"""A longer tail moves to disk, too."""
 
 EXPANSION = 8
-"""So many times as much as it is long is a small compressed file taken to hold."""
+"""The assumed ratio of decompressed to compressed size, for small files."""
 
 
 class Schedule:
-    """What no segment or tail of a catalog holds yet. Asked by the thread that changes the catalog."""
+    """The parts that no segment or tail of a catalog covers yet. Used by the thread that changes the catalog."""
 
     def __init__(self, catalog: Catalog, sources: Sources, *, splittable: bool) -> None:
         self._catalog = catalog
@@ -42,9 +42,9 @@ class Schedule:
                     yield place, part
 
     def lacking_texts(self, leave_out: Callable[[PartKey], bool]) -> Iterator[tuple[SourceState, int]]:
-        """Yield the parts whose numbers are known and whose texts may stand in another file, newest step first.
+        """Yield the parts with known numbers whose texts may be in another file now, newest step first.
 
-        While the source or that file is being written, its parts wait: each look would have them scanned anew.
+        While the source or that file grows, its parts wait: otherwise every poll would scan them again.
         """
         for place in self._sources.newest_first():
             if not self._sources.is_quiet(place):
@@ -54,43 +54,43 @@ class Schedule:
                 continue
             for part in self._parts(place):
                 key = (place.source.name, part)
-                held = self._catalog.segment(key)
-                if held is not None and has_other_texts(place.source, held.meta) and not leave_out(key):
+                segment = self._catalog.segment(key)
+                if segment is not None and has_other_texts(place.source, segment.meta) and not leave_out(key):
                     yield place, part
 
     def as_due(self, place: SourceState, part: int) -> SourceState:
-        """A place as a part of it is scanned next: for its numbers alone, as long as those are not known."""
+        """The place to scan a part from next: without other files' texts, as long as its numbers are unknown."""
         if self._catalog.segment((place.source.name, part)) is not None:
             return place
         return place._replace(source=replace(place.source, texts_from="", texts_bytes=0))
 
     def scanned(self, key: PartKey, size_bytes: int) -> None:
-        """Note the size that a file had when a part of it was scanned."""
+        """Note the size of a file at the scan of a part."""
         self._seen[key] = size_bytes
 
-    def settles(self, place: SourceState, part: int, held: Segment, tail: Tail | None) -> bool:
-        """Tell whether a part is scanned whole: its file is quiet, its tail is long, or it is whole."""
-        is_large = tail is not None and tail.stop - held.meta.stop > TAIL_BYTES
+    def settles(self, place: SourceState, part: int, segment: Segment, tail: Tail | None) -> bool:
+        """Tell whether to scan a part as a whole: its file is quiet, its tail is long, or it is complete."""
+        is_large = tail is not None and tail.stop - segment.meta.stop > TAIL_BYTES
         return is_large or self._sources.is_quiet(place) or self._is_whole(place, part)
 
     def goes_further(self, place: SourceState, part: int) -> bool:
-        """Tell of a compressed source whether its stream is known to reach to the end of a part, or beyond."""
-        held = self._catalog.segment((place.source.name, part))
-        return self._is_open(place) and held is not None and held.meta.stop >= grid_span(part)[1]
+        """Tell whether a compressed source's stream is known to reach the end of a part, or beyond."""
+        segment = self._catalog.segment((place.source.name, part))
+        return self._is_open(place) and segment is not None and segment.meta.stop >= grid_span(part)[1]
 
     def cost(self, place: SourceState, part: int) -> int:
-        """About how many bytes are read for a part."""
+        """The approximate number of bytes to read for a part."""
         if self._is_open(place):
             return min(GRID_BYTES, EXPANSION * place.state.size) + place.source.texts_bytes
         start, stop = self.span(place, part)
         return stop - start + place.source.texts_bytes
 
     def span(self, place: SourceState, part: int) -> tuple[int, int]:
-        """The bytes from which the records of a part begin."""
+        """The range of bytes in which the records of a part begin."""
         return span_of(self._splittable, place.source.path, part, place.state.size)
 
     def _parts(self, place: SourceState) -> Iterator[int]:
-        """The parts of a source from its end to its start; from the start on where nobody knows its end."""
+        """The parts of a source from its end to its start; from the start on if its end is unknown."""
         length = self._sources.length(place) if self._is_open(place) else place.state.size
         if length is not None:
             yield from reversed(range(parts_of(self._splittable, length)))
@@ -102,15 +102,15 @@ class Schedule:
 
     def _is_due(self, place: SourceState, part: int) -> bool:
         key = (place.source.name, part)
-        held = self._catalog.segment(key)
-        if held is None:
+        segment = self._catalog.segment(key)
+        if segment is None:
             return True
-        if held.meta.complete:
+        if segment.meta.complete:
             return False
         tail = self._catalog.tail(key)
-        if tail is not None and self.settles(place, part, held, tail):
+        if tail is not None and self.settles(place, part, segment, tail):
             return True
-        return place.state.size != self._seen.get(key, held.meta.fingerprint.state.size)
+        return place.state.size != self._seen.get(key, segment.meta.fingerprint.state.size)
 
     def _is_whole(self, place: SourceState, part: int) -> bool:
         if self._is_open(place):

@@ -1,4 +1,4 @@
-"""The index of a run at one moment, as queries see it: pieces on disk and in memory, and the sums over them."""
+"""The index of a run at one moment, as queries see it: pieces on disk and in memory, and sums over them."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,46 +15,46 @@ from rolloupe.index.segments.columns import MAX_METRICS, MAX_TAGS
 from rolloupe.index.segments.derived_values import DerivedMeta
 from rolloupe.index.segments.extreme_tokens import Extreme, most_extreme
 from rolloupe.index.segments.segment import SegmentMeta
-from rolloupe.index.segments.step_stats import STAMPS, Moments, SeriesSketch, Sketch
+from rolloupe.index.segments.step_stats import STAMPS, Moments, SeriesStats, StepStats
 from rolloupe.model import Problem
 
-Summed = TypeVar("Summed", Moments, SeriesSketch)
+Summed = TypeVar("Summed", Moments, SeriesStats)
 
 StepKey = tuple[str, int]
 """Split and step."""
 
 
 class Pack(Struct, eq=False):
-    """A file with the rows of several segments; every snapshot that knows it is told where it is no longer good."""
+    """A file with the rows of several segments. Snapshots share it, so all of them see when it is no longer good."""
 
     path: Path
     members: int
     is_good: bool = True
     derived: Path | None = None
-    """The file with the derived metrics of the same rows, where every segment has some."""
+    """The file with the derived metrics of the same rows, if every segment has some."""
 
 
 class Segment(NamedTuple):
-    """A segment on disk, and the pack that holds its rows, too."""
+    """A segment on disk, and the pack that also holds its rows."""
 
     meta: SegmentMeta
     path: Path
     pack: Pack | None = None
     first: int = 0
-    """Where in the pack its rows begin."""
+    """The number of its first row within the pack."""
     derived: DerivedMeta | None = None
-    """What is there of its derived metrics."""
-    sketches: Sequence[Sketch] = ()
-    """Those of `meta`, with the sums of derived metrics; empty where there are none."""
+    """Its derived metrics, if some are written."""
+    step_stats: Sequence[StepStats] = ()
+    """Those of `meta`, with the sums of derived metrics; empty without derived metrics."""
 
 
 def age_of(segment: Segment) -> int:
     """Orders segments from old to new: their last step."""
-    return max((sketch.step for sketch in segment.meta.sketches), default=0)
+    return max((stats.step for stats in segment.meta.step_stats), default=0)
 
 
-class Aside(NamedTuple):
-    """A step that was recorded again: what launches before this one recorded of it is left aside."""
+class Superseded(NamedTuple):
+    """A step that a later launch recorded again: rows of launches before `launch` do not count."""
 
     split: str
     step: int
@@ -62,60 +62,60 @@ class Aside(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Rows that can be asked: those of a segment (`path`), or of a growing file's tail (`table`)."""
+    """Rows for queries: those of a segment (`path`), or of a growing file's tail (`table`)."""
 
     source: str
     path: Path | None
     table: pa.Table | None
-    sketches: Sequence[Sketch]
+    step_stats: Sequence[StepStats]
     metrics: Sequence[str]
     tags: Sequence[str]
     annotates: bool
-    """True where the rows are annotations of those of other pieces."""
+    """True if the rows are annotations of rows in other pieces."""
     stop: int
-    """How far into its source the rows reach."""
+    """The end of the rows within their source."""
     pack: Pack | None = None
     first: int = 0
     start: int = 0
-    """Where in its source the part, or what a tail has beyond its segment, begins."""
+    """The start within the source: of the part, or of the tail."""
     fingerprint: Fingerprint | None = None
-    """What the source was when the segment was made; None for a tail."""
+    """The source at the scan of the segment; None for a tail."""
     annotates_discarded: bool = False
-    """True where they say of samples whether they were trained on."""
+    """True if the annotations tell whether samples were trained on."""
     derived: Sequence[str] = ()
-    """The derived metrics that are there."""
-    aside: Sequence[Aside] = ()
-    """Of which steps rows are left aside."""
+    """The derived metrics whose values are written."""
+    superseded: Sequence[Superseded] = ()
+    """The steps of which some rows are superseded."""
 
     @property
     def rows(self) -> int:
-        """How many samples there are, those of older launches included."""
-        return sum(sketch.rows + sketch.superseded for sketch in self.sketches)
+        """The number of samples, including those of older launches."""
+        return sum(stats.rows + stats.superseded for stats in self.step_stats)
 
 
 class Snapshot(NamedTuple):
-    """The catalog at one moment; it never changes. `steps` sums the sketches of all pieces by split and step.
+    """The catalog at one moment; it never changes. `steps` sums the statistics of all pieces by split and step.
 
-    Sketches know the samples as they were written: what annotations say of them is not in the sums. Neither are samples
-    of a step that a later launch recorded again.
+    The sums cover the samples as they were written: without annotations, and without samples of a step that a later
+    launch recorded again.
     """
 
     version: str
     segments: tuple[Segment, ...]
     pieces: Mapping[StepKey, tuple[Piece, ...]]
     annotations: tuple[Piece, ...]
-    steps: Mapping[StepKey, Sketch]
+    steps: Mapping[StepKey, StepStats]
     metrics: tuple[str, ...]
     tags: tuple[str, ...]
     duplicates: bool
-    """True where two samples of one piece share a key."""
+    """True if two samples of one piece share a key."""
     tails: int
-    """How many pieces are in memory."""
+    """The number of pieces in memory."""
     problems: tuple[Problem, ...]
     problem_count: int
 
     def holding(self, splits: Iterable[str] = (), low: int | None = None, high: int | None = None) -> list[Piece]:
-        """The pieces with rows of these splits (all, where empty) and steps (inclusive)."""
+        """The pieces with rows of these splits (all splits if empty) and steps (inclusive)."""
         wanted = frozenset(splits)
         if low is not None and low == high and wanted:
             keys = [(split, low) for split in wanted if (split, low) in self.pieces]
@@ -132,27 +132,27 @@ class Snapshot(NamedTuple):
         return list({id(piece): piece for key in keys for piece in self.pieces[key]}.values())
 
     def lacking(self, name: str, keys: Iterable[StepKey] | None = None) -> int:
-        """How many samples, of some steps or all, have no value of a derived metric yet: their texts come later."""
+        """How many samples, of some steps or all, still lack a derived metric: their texts come later."""
         pieces = self.of(self.pieces if keys is None else keys)
         return sum(piece.rows for piece in pieces if name not in piece.derived)
 
     def annotated(self) -> frozenset[str]:
-        """The names of what annotations may say: fixed columns, sample metrics and tags."""
+        """The names that annotations may give values for: fixed columns, sample metrics and tags."""
         metrics, tags = self.annotated_names()
         return frozenset([*ANNOTATED, *metrics, *tags] if self.annotations else [])
 
     @property
     def annotates_discarded(self) -> bool:
-        """True where annotations say of samples whether they were trained on: the sketches then do not know."""
+        """True if annotations tell whether samples were trained on: step statistics then do not know."""
         return any(piece.annotates_discarded for piece in self.annotations)
 
     @property
     def has_discarded(self) -> bool:
-        """True where some sample may not have been trained on."""
-        return self.annotates_discarded or any(sketch.discarded for sketch in self.steps.values())
+        """True if some sample may not have been trained on."""
+        return self.annotates_discarded or any(stats.discarded for stats in self.steps.values())
 
     def annotated_names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The sample metrics and the tags of annotations that are joined: those beyond show in the sample alone."""
+        """The sample metrics and tags of annotations that queries join; further names show in the sample alone."""
         metrics, tags = _union(p.metrics for p in self.annotations), _union(p.tags for p in self.annotations)
         return metrics[:MAX_METRICS], tags[:MAX_TAGS]
 
@@ -162,11 +162,11 @@ def extreme_tokens(snapshot: Snapshot, key: StepKey, name: str) -> tuple[list[Ex
     low: list[Extreme] = []
     high: list[Extreme] = []
     for piece in {id(piece): piece for piece in snapshot.pieces.get(key, ())}.values():
-        for sketch in piece.sketches:
-            is_current = sketch.launch in (0, snapshot.steps[key].launch)
-            if (sketch.split, sketch.step) == key and is_current and (held := sketch.series.get(name)) is not None:
-                low += held.lowest.unpacked(piece.source)
-                high += held.highest.unpacked(piece.source)
+        for stats in piece.step_stats:
+            is_current = stats.launch in (0, snapshot.steps[key].launch)
+            if (stats.split, stats.step) == key and is_current and (series := stats.series.get(name)) is not None:
+                low += series.lowest.unpacked(piece.source)
+                high += series.highest.unpacked(piece.source)
     return most_extreme(low, highest=False), most_extreme(high, highest=True)
 
 
@@ -179,12 +179,12 @@ def snapshot_of(
     *,
     duplicates: bool,
 ) -> Snapshot:
-    """Put a snapshot together."""
-    pieces = _with_asides([*map(_on_disk, segments), *tails])
+    """Make a snapshot of segments and tails."""
+    pieces = _with_superseded([*map(_on_disk, segments), *tails])
     by_step: dict[StepKey, list[Piece]] = defaultdict(list)
     for piece in pieces:
-        for sketch in piece.sketches:
-            by_step[sketch.split, sketch.step].append(piece)
+        for stats in piece.step_stats:
+            by_step[stats.split, stats.step].append(piece)
     annotations = tuple(piece for piece in pieces if piece.annotates)
     return Snapshot(
         version=version,
@@ -202,29 +202,29 @@ def snapshot_of(
 
 
 def _on_disk(segment: Segment) -> Piece:
-    meta, path, pack, first, derived, sketches = segment
+    meta, path, pack, first, derived, step_stats = segment
     return Piece(
-        meta.source, path, None, sketches or meta.sketches, meta.metrics, meta.tags, meta.annotates, meta.stop, pack,
-        first, meta.start, meta.fingerprint, meta.annotates_discarded, derived.names if derived else (),
+        meta.source, path, None, step_stats or meta.step_stats, meta.metrics, meta.tags, meta.annotates, meta.stop,
+        pack, first, meta.start, meta.fingerprint, meta.annotates_discarded, derived.names if derived else (),
     )  # fmt: skip
 
 
-def _with_asides(pieces: list[Piece]) -> list[Piece]:
-    """The pieces, those with rows of older launches told so."""
+def _with_superseded(pieces: list[Piece]) -> list[Piece]:
+    """The pieces; those with rows of older launches list the steps."""
     newest: dict[StepKey, int] = {}
-    for sketch in (sketch for piece in pieces for sketch in piece.sketches if sketch.launch):
-        key = (sketch.split, sketch.step)
-        newest[key] = max(newest.get(key, 0), sketch.launch)
+    for stats in (stats for piece in pieces for stats in piece.step_stats if stats.launch):
+        key = (stats.split, stats.step)
+        newest[key] = max(newest.get(key, 0), stats.launch)
     if all(launch < 2 for launch in newest.values()):
         return pieces
-    return [piece._replace(aside=_asides(piece, newest)) for piece in pieces]
+    return [piece._replace(superseded=_superseded(piece, newest)) for piece in pieces]
 
 
-def _asides(piece: Piece, newest: Mapping[StepKey, int]) -> tuple[Aside, ...]:
+def _superseded(piece: Piece, newest: Mapping[StepKey, int]) -> tuple[Superseded, ...]:
     return tuple(
-        Aside(sketch.split, sketch.step, launch)
-        for sketch in piece.sketches
-        if (launch := newest.get((sketch.split, sketch.step), 0)) and (sketch.superseded or sketch.launch < launch)
+        Superseded(stats.split, stats.step, launch)
+        for stats in piece.step_stats
+        if (launch := newest.get((stats.split, stats.step), 0)) and (stats.superseded or stats.launch < launch)
     )
 
 
@@ -232,22 +232,22 @@ def _union(lists: Iterable[Iterable[str]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for names in lists for name in names))
 
 
-def _summed(pieces: Iterable[Piece], stamp: int) -> dict[StepKey, Sketch]:
-    """Sum sketches by (split, step). `groups` becomes -1 where a step lies in several: distinct counts do not add.
+def _summed(pieces: Iterable[Piece], stamp: int) -> dict[StepKey, StepStats]:
+    """Sum statistics by (split, step). `groups` becomes -1 if several pieces share a step: distinct counts do not add.
 
-    `stamp` is added to all: nobody knows which steps an annotation is of.
+    Every step adds `stamp`, since the step of an annotation is unknown.
     """
-    total: dict[StepKey, Sketch] = {}
-    for one in (sketch for piece in pieces for sketch in piece.sketches):
-        held = total.get((one.split, one.step))
-        total[one.split, one.step] = one if held is None else _added(held, one)
+    total: dict[StepKey, StepStats] = {}
+    for stats in (stats for piece in pieces for stats in piece.step_stats):
+        key = (stats.split, stats.step)
+        total[key] = _added(total[key], stats) if key in total else stats
     if stamp:
-        total = {key: replace(sketch, stamp=(sketch.stamp + stamp) % STAMPS) for key, sketch in total.items()}
+        total = {key: replace(stats, stamp=(stats.stamp + stamp) % STAMPS) for key, stats in total.items()}
     return total
 
 
-def _added(a: Sketch, b: Sketch) -> Sketch:
-    """Both together; of two launches the newer one alone."""
+def _added(a: StepStats, b: StepStats) -> StepStats:
+    """The sum of both; if their launches differ, the newer one alone."""
     if a.launch and b.launch and a.launch != b.launch:
         older, newer = sorted((a, b), key=lambda one: one.launch)
         left = older.rows + older.superseded + newer.superseded
@@ -257,7 +257,7 @@ def _added(a: Sketch, b: Sketch) -> Sketch:
     stamp, launch = (a.stamp + b.stamp) % STAMPS, max(a.launch, b.launch)
     discarded = dict(Counter(a.discarded) + Counter(b.discarded))
     left = a.superseded + b.superseded
-    return Sketch(
+    return StepStats(
         a.split, a.step, a.rows + b.rows, -1, columns, metrics, stamp, series, launch, discarded, left, derived
     )
 

@@ -1,4 +1,4 @@
-"""The sources of a run as they are now, and when each was last seen to change."""
+"""The sources of a run in their current state, and the times at which changes of each were seen."""
 
 import time
 from collections.abc import Mapping
@@ -11,31 +11,31 @@ from rolloupe.index.rhythm import Rhythm
 from rolloupe.model import RunFile, RunInfo, Source
 
 QUIET_S = 3.0
-"""A file to which nothing was added for so long is quiet."""
+"""A file that has not grown for this long counts as quiet."""
 
 
 class SourceState(NamedTuple):
-    """A source as it is now."""
+    """A source and the current state of its file."""
 
     source: Source
     state: FileState
 
     @property
     def age(self) -> tuple[bool, int, int, str]:
-        """Sorts from old to new: by step where the name tells it, else by time. Annotations wait for samples."""
+        """Sorts from old to new: by the step in the name if there is one, else by time. Annotations follow samples."""
         step = self.source.step
         return (not self.source.annotates, -1 if step is None else step, self.state.mtime_ns, self.source.name)
 
 
 class Seen(NamedTuple):
-    """What a look has found: the names of sources that are new or changed, and of those that are no longer there."""
+    """The result of a poll: the names of new or changed sources, and of missing ones."""
 
     changed: set[str]
     lost: set[str]
 
 
 class Sources:
-    """The sources of a run, by name. One thread looks; any thread may ask."""
+    """The sources of a run, by name. One thread polls; any thread may read."""
 
     def __init__(self, run: RunInfo, form: Format) -> None:
         self._run = run
@@ -43,13 +43,13 @@ class Sources:
         self._places: Mapping[str, SourceState] = {}
         self._first_look_s: float | None = None
         self._lengths: dict[str, tuple[FileState, int | None]] = {}
-        """Of compressed sources: the length of the stream, where it is known beforehand."""
+        """The stream lengths of compressed sources, if known in advance."""
         self.changed_at: dict[str, float] = {}
-        """When each was last seen to change, by the clock of this process; 0 at the first look."""
+        """The time at which each last changed, by the clock of this process; 0 at the first poll."""
         self.rhythm = Rhythm()
 
     def look(self) -> Seen:
-        """See what they are now."""
+        """Poll the sources."""
         places = {}
         for source in self._format.sources(self._run):
             state = state_of(source.path)
@@ -68,24 +68,24 @@ class Sources:
 
     @property
     def has_looked(self) -> bool:
-        """True once there was a look."""
+        """True after the first poll."""
         return self._first_look_s is not None
 
     def all(self) -> Mapping[str, SourceState]:
-        """All of them, as of the last look."""
+        """All sources, as of the last poll."""
         return self._places
 
     def newest_first(self) -> list[SourceState]:
-        """All of them in the order in which they are indexed."""
+        """All sources in the order of indexing."""
         return sorted(self._places.values(), key=lambda place: place.age, reverse=True)
 
     def get(self, name: str) -> Source | None:
-        """The source of that name."""
+        """The source with this name."""
         place = self._places.get(name)
         return place.source if place else None
 
     def files(self) -> list[RunFile]:
-        """The files that hold samples, as they are now."""
+        """The files that hold samples, in their current state."""
         return [
             RunFile(
                 name=name,
@@ -97,14 +97,14 @@ class Sources:
         ]
 
     def size_bytes(self) -> int:
-        """The bytes of all files."""
+        """The total size of all files."""
         return sum(place.state.size for place in self._places.values())
 
     def changed_s(self) -> float | None:
-        """Seconds since one last changed: since it was seen to, else by the time of the newest file.
+        """Seconds since a source last changed: since a poll saw a change, else by the time of the newest file.
 
-        By the clock of another machine that may lie behind the first look, which would have been seen: it then changed
-        when it was first looked at.
+        If another machine's clock is ahead, that time may be later than the first poll, which saw no change: the time
+        of the first poll then counts.
         """
         newest = max((place.state.mtime_ns for place in self._places.values()), default=None)
         if newest is None or self._first_look_s is None:
@@ -115,20 +115,20 @@ class Sources:
 
     @property
     def has_grown(self) -> bool:
-        """True once one was seen to change or begin after the first look: the time of a file may be that of a copy."""
+        """True once a poll saw a source change or appear: the time of a file may be that of a copy."""
         return any(list(self.changed_at.values()))
 
     def is_quiet(self, place: SourceState) -> bool:
-        """True where nothing was added for a while, by the clock of this process: that of the files may be another."""
+        """True if a source has not grown for a while, by the clock of this process: that of the files may differ."""
         return time.monotonic() - self.changed_at.get(place.source.name, 0.0) > QUIET_S
 
     def length(self, place: SourceState) -> int | None:
-        """The length of a compressed source's stream; None where nobody knows it before it is read."""
-        held = self._lengths.get(place.source.name)
-        if held is None or held[0] != place.state:
+        """The length of a compressed source's stream; None if only reading it would show the length."""
+        cached = self._lengths.get(place.source.name)
+        if cached is None or cached[0] != place.state:
             try:
                 length = known_length(place.source.location)
             except OSError:
                 length = None
-            held = self._lengths[place.source.name] = (place.state, length)
-        return held[1]
+            cached = self._lengths[place.source.name] = (place.state, length)
+        return cached[1]

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolloupe.index.segments.extreme_tokens import KEPT, Extreme, most_extreme
+from rolloupe.index.segments.extreme_tokens import MAX_TOKENS, Extreme, most_extreme
 from rolloupe.index.segments.index_row import entry_of
-from rolloupe.index.segments.step_stats import MAX_SERIES, Sketch, sketches_of
+from rolloupe.index.segments.step_stats import MAX_SERIES, StepStats, step_stats_of
 from rolloupe.index.snapshot import Piece, extreme_tokens, snapshot_of
 from rolloupe.model import SampleRow, SeriesFacts
 
@@ -37,12 +37,12 @@ def facts(low: float, high: float, seen: tuple[int, int, int]) -> SeriesFacts:
 
 def piece(source: str, rows: list[SampleRow]) -> Piece:
     """A piece as it comes back from disk."""
-    sketches = sketches_of([entry_of(one) for one in rows])
+    step_stats = step_stats_of([entry_of(one) for one in rows])
     return Piece(
         source,
         None,
         None,
-        msgspec.msgpack.decode(msgspec.msgpack.encode(sketches), type=list[Sketch]),
+        msgspec.msgpack.decode(msgspec.msgpack.encode(step_stats), type=list[StepStats]),
         (),
         (),
         False,
@@ -58,10 +58,10 @@ def test_pieces_together_say_what_one_piece_says(drawn: list, cuts: list[int]) -
     apart = snapshot_of("", (), parts, (), 0, duplicates=False)
     whole = snapshot_of("", (), [piece("f", rows)], (), 0, duplicates=False)
     assert apart.steps.keys() == whole.steps.keys()
-    for key, sketch in whole.steps.items():
+    for key, stats in whole.steps.items():
         other = apart.steps[key].series
-        assert sketch.series.keys() == other.keys()
-        for name, one in sketch.series.items():
+        assert stats.series.keys() == other.keys()
+        for name, one in stats.series.items():
             a, b = one.moments, other[name].moments
             assert (a.count, a.min, a.max) == (b.count, b.min, b.max)
             assert a.mean == pytest.approx(b.mean, rel=1e-9, abs=1e-3)
@@ -76,8 +76,8 @@ def test_the_extremes_are_the_lowest_and_highest_tokens_of_samples(drawn: list) 
     for name in {name for one in rows for name in one.series}:
         low, high = extreme_tokens(snapshot, ("train", 1), name)
         held = [(one, one.series[name]) for one in rows if name in one.series]
-        assert [one.value for one in low] == sorted(each.min for _, each in held)[:KEPT]
-        assert [one.value for one in high] == sorted((each.max for _, each in held), reverse=True)[:KEPT]
+        assert [one.value for one in low] == sorted(each.min for _, each in held)[:MAX_TOKENS]
+        assert [one.value for one in high] == sorted((each.max for _, each in held), reverse=True)[:MAX_TOKENS]
         for one in low:
             its = rows[one.start].series[name]
             assert (its.min, its.min_at, rows[one.start].part) == (one.value, one.token, one.part)
@@ -91,8 +91,8 @@ def test_of_equal_values_the_first_in_the_files_counts() -> None:
 
 def test_a_segment_holds_so_many_series_and_no_more() -> None:
     one = facts(0.0, 1.0, (1, 0, 0))
-    (sketch,) = sketches_of([entry_of(row(1, 0, {f"s{n}": one for n in range(MAX_SERIES + 9)}))])
-    assert list(sketch.series) == [f"s{n}" for n in range(MAX_SERIES)]
+    (stats,) = step_stats_of([entry_of(row(1, 0, {f"s{n}": one for n in range(MAX_SERIES + 9)}))])
+    assert list(stats.series) == [f"s{n}" for n in range(MAX_SERIES)]
 
 
 def test_infinite_sums_do_no_harm(tmp_path: Path) -> None:

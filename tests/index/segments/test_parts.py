@@ -1,4 +1,4 @@
-"""Columns, sketches and fingerprints by themselves."""
+"""Columns, step statistics and fingerprints by themselves."""
 
 import math
 from fractions import Fraction

@@ -35,7 +35,7 @@ def test_texts_of_the_newest_steps_stay(tmp_path: Path) -> None:
         with opened(tmp_path / "run", tmp_path / "index", budget_bytes=limit) as library:
             run = library.runs[0]
             assert run.wait_all(30) and row_count(run) == 80
-            held = {text_of(s.path) for s in run.snapshot().segments if max(k.step for k in s.meta.sketches) > 6}
+            held = {text_of(s.path) for s in run.snapshot().segments if max(k.step for k in s.meta.step_stats) > 6}
         kept = texts(tmp_path / "index")
         assert 2 <= len(kept) <= 5
         assert set(kept) <= held | set(kept) and len(held & set(kept)) >= 2

@@ -14,7 +14,7 @@ from rolloupe.errors import BadQuery, NotFound
 from rolloupe.formats import by_name
 from rolloupe.index import OpenRun
 from rolloupe.index.segments import segment as segments
-from rolloupe.index.segments.extreme_tokens import KEPT
+from rolloupe.index.segments.extreme_tokens import MAX_TOKENS
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleQuery
 from tests.index.support import eventually, opened, relax_run, row_count
@@ -46,8 +46,8 @@ def agrees(run: OpenRun, split: str, step: int) -> None:
         assert stats.std == pytest.approx(finite.std(), rel=1e-6, abs=1e-9)
         lows = sorted(min(filter(math.isfinite, some)) for some in samples[name].values())
         highs = sorted((max(filter(math.isfinite, some)) for some in samples[name].values()), reverse=True)
-        assert [token.value for token in one.lowest] == lows[:KEPT]
-        assert [token.value for token in one.highest] == highs[:KEPT]
+        assert [token.value for token in one.lowest] == lows[:MAX_TOKENS]
+        assert [token.value for token in one.highest] == highs[:MAX_TOKENS]
         for token in (*one.lowest, *one.highest):
             assert samples[name][token.key][token.token] == token.value
         assert len({token.key for token in one.lowest}) == len(one.lowest)

@@ -1,4 +1,4 @@
-"""Where the work on segments is done: submit a job, get its reply. Nothing else knows of processes."""
+"""Runs the jobs on segments: submit a job, get its reply. No other module knows about processes."""
 
 from rolloupe.index.execution.base import Executor
 from rolloupe.index.execution.inline import InlineExecutor

@@ -1,4 +1,4 @@
-"""What does jobs."""
+"""The interface of executors."""
 
 from concurrent.futures import Future
 from typing import Protocol
@@ -7,14 +7,14 @@ from rolloupe.index.execution.jobs import Job, JobReply
 
 
 class Executor(Protocol):
-    """Does jobs, in the order of asking. A job that is lost is done again: jobs write the same files each time."""
+    """Runs jobs in the order of their submission. A lost job runs again: jobs write the same files each time."""
 
     @property
     def count(self) -> int:
-        """How many jobs are done at a time."""
+        """The number of jobs that run at the same time."""
 
     def submit(self, job: Job) -> "Future[JobReply]":
-        """Have a job done. The reply never raises; it is empty where the executor is closed."""
+        """Submit a job. The reply never raises; it is empty if the executor is closed."""
 
     def close(self) -> None:
-        """Give up what is being done, and what waits."""
+        """Give up running and waiting jobs."""

@@ -1,4 +1,4 @@
-"""Jobs done in this process, by the thread that submits them."""
+"""Runs jobs in this process, on the thread that submits them."""
 
 from concurrent.futures import Future
 
@@ -7,9 +7,9 @@ from rolloupe.index.execution.jobs import Job, JobReply, perform
 
 
 class InlineExecutor:
-    """Does jobs at once, as long as they cost no more than `allowance` together, and hands the others to `beyond`.
+    """Runs jobs at once, up to a total cost of `allowance`, and hands the others to `beyond`.
 
-    Small runs start no process, and the first sample is there before one would have started.
+    So small runs start no process, and the first sample appears before a process would have started.
     """
 
     def __init__(self, allowance: int, beyond: Executor) -> None:
@@ -18,11 +18,11 @@ class InlineExecutor:
 
     @property
     def count(self) -> int:
-        """How many jobs are done at a time."""
+        """The number of jobs that run at the same time."""
         return self._beyond.count
 
     def submit(self, job: Job) -> "Future[JobReply]":
-        """Have a job done: see `Executor`."""
+        """Submit a job: see `Executor`."""
         if job.cost > self._left:
             return self._beyond.submit(job)
         self._left -= job.cost
@@ -31,4 +31,4 @@ class InlineExecutor:
         return done
 
     def close(self) -> None:
-        """Nothing is left to give up."""
+        """Do nothing: every job is finished."""

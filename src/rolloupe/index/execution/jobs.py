@@ -1,4 +1,4 @@
-"""The jobs on segments, as records that may travel to another process or machine, and how each is done."""
+"""The jobs on segments, as records that can travel to another process or machine, and the code that performs them."""
 
 import os
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from rolloupe.model import RunInfo, Source
 
 
 class ScanJob(Struct, kw_only=True, tag=True):
-    """Scan a part of a source, and write its numbers. `cost` is about how many bytes are read."""
+    """Scan a part of a source, and write its numbers. `cost` is the approximate number of bytes to read."""
 
     folder: str
     run: RunInfo
@@ -26,7 +26,7 @@ class ScanJob(Struct, kw_only=True, tag=True):
 
 
 class BackfillJob(Struct, kw_only=True, tag=True):
-    """Write further kinds of a segment whose numbers stand."""
+    """Write further kinds of a segment whose numbers exist."""
 
     folder: str
     run: RunInfo
@@ -42,7 +42,7 @@ class PackJob(Struct, kw_only=True, tag=True):
     path: str
     members: list[PackMember]
     is_derived: bool = False
-    """True where it is of the derived metrics of its members."""
+    """True for the pack of its members' derived metrics."""
 
     @property
     def cost(self) -> int:
@@ -54,7 +54,7 @@ Job: TypeAlias = ScanJob | BackfillJob | PackJob
 
 
 class JobReply(Struct, kw_only=True):
-    """What came of a job: the segment, or nothing where its file was gone; `error` where the job itself failed."""
+    """The result of a job: the segment, or nothing if its file is gone; `error` if the job itself failed."""
 
     meta: SegmentMeta | None = None
     derived: DerivedMeta | None = None
@@ -62,7 +62,7 @@ class JobReply(Struct, kw_only=True):
 
 
 def perform(job: Job) -> JobReply:
-    """Do a job in this process."""
+    """Perform a job in this process."""
     try:
         if isinstance(job, PackJob):
             pack.write(Path(job.path), job.members, is_derived=job.is_derived)
@@ -91,6 +91,6 @@ def _failure(job: Job, error: OSError) -> str:
     reason = os.strerror(error.errno) if error.errno else str(error)
     if not isinstance(job, PackJob) and error.filename == job.source.path:
         reason = error.strerror or reason
-        step = "" if "Next:" in reason else ". Next: see to that"
+        step = "" if "Next:" in reason else ". Next: fix that"
         return f"the file could not be read: {reason}{step}"
-    return f"the index could not be written: {reason}. Next: see to that, or name another --index-dir"
+    return f"the index could not be written: {reason}. Next: fix that, or name another --index-dir"

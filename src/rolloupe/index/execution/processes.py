@@ -1,8 +1,8 @@
-"""Processes that do jobs on request, so that the process which shows the run stays quick and all cores are used.
+"""Processes that perform jobs, so that the process which shows the run stays responsive and all cores are busy.
 
-Owns both ends of the pipe: `main` reads one job a line from standard input and answers one line each; a `Worker`
-starts such a process, sends jobs and survives its death; `ProcessExecutor` has those that the runs of a library share.
-Nothing is shared but the index folder, so a worker may be killed at any moment: its job is done again.
+This module has both ends of the pipe: `main` reads one job per line from standard input and writes one reply per line;
+a `Worker` starts such a process, sends jobs and survives its death; all runs of a library share a `ProcessExecutor`.
+Workers share only the index folder, so one may be killed at any moment: its job runs again.
 """
 
 import contextlib
@@ -18,17 +18,17 @@ import msgspec
 from rolloupe.index.execution.jobs import Job, JobReply, perform
 
 ATTEMPTS = 10
-"""So often is a part tried while workers die over it, whoever kills them."""
+"""How often a job is tried while workers die over it, whoever kills them."""
 
 NICENESS = 10
-"""What a person waits for comes before what goes on behind."""
+"""Requests that a person waits for come before background work."""
 
 MAX_WORKERS = 8
 
 START = """
 import os, sys
 if hasattr(os, "nice"):
-    os.nice({nice})  # before the imports: what a person waits for comes first
+    os.nice({nice})  # before the imports: requests that a person waits for come first
 sys.path[:] = {path!r}
 from rolloupe.index.execution.processes import main
 main()
@@ -36,21 +36,21 @@ main()
 
 
 def core_count() -> int:
-    """As many workers as there are cores for this process, within reason."""
+    """The number of cores that this process may use, within reason."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, MAX_WORKERS)
 
 
 def main() -> None:
-    """Answer jobs until standard input ends."""
+    """Perform jobs until standard input ends."""
     for line in sys.stdin.buffer:
-        answer = perform(msgspec.msgpack.decode(bytes.fromhex(line.decode()), type=Job))
-        sys.stdout.write(msgspec.msgpack.encode(answer).hex() + "\n")
+        reply = perform(msgspec.msgpack.decode(bytes.fromhex(line.decode()), type=Job))
+        sys.stdout.write(msgspec.msgpack.encode(reply).hex() + "\n")
         sys.stdout.flush()
 
 
 class ProcessExecutor:
-    """So many worker processes, each started at its first job, for all runs of a library. See `Executor`."""
+    """`count` worker processes, each started at its first job, for all runs of a library. See `Executor`."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -62,7 +62,7 @@ class ProcessExecutor:
         self._closed = False
 
     def submit(self, job: Job) -> "Future[JobReply]":
-        """Have a job done, in the order of asking; nothing comes of it where the workers are closed."""
+        """Submit a job: see `Executor`."""
         try:
             return self._threads.submit(self._perform, job)
         except RuntimeError:  # closed
@@ -71,11 +71,11 @@ class ProcessExecutor:
             return nothing
 
     def pids(self) -> list[int]:
-        """The processes that run now."""
+        """The ids of the running processes."""
         return [pid for worker in self._workers if (pid := worker.pid) is not None]
 
     def close(self) -> None:
-        """End the processes, whatever they are doing; jobs that wait are given up."""
+        """End the processes, whatever they are doing, and give up waiting jobs."""
         self._closed = True
         for worker in self._workers:
             worker.close()
@@ -85,16 +85,16 @@ class ProcessExecutor:
         worker = self._idle.get()
         try:
             for _ in range(ATTEMPTS):
-                answer = worker.perform(job)
-                if answer is not None or self._closed:
-                    return answer or JobReply()
+                reply = worker.perform(job)
+                if reply is not None or self._closed:
+                    return reply or JobReply()
         finally:
             self._idle.put(worker)
         return JobReply(error=f"the process that scanned it died {ATTEMPTS} times")
 
 
 class Worker:
-    """One worker process, started at the first job. Used by one thread at a time, but for `close`."""
+    """One worker process, started at the first job. One thread at a time may use it; any thread may call `close`."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -103,19 +103,19 @@ class Worker:
 
     @property
     def pid(self) -> int | None:
-        """The process, if there is one now."""
+        """The id of the process, if it runs."""
         process = self._process
         return process.pid if process else None
 
     def start(self) -> "subprocess.Popen[bytes] | None":
-        """Start the process unless it runs; None where the worker is closed."""
+        """Start the process unless it runs; None if the worker is closed."""
         with self._lock:
             if not self._closed and self._process is None:
                 self._process = _started()
             return None if self._closed else self._process
 
     def perform(self, job: Job) -> JobReply | None:
-        """Have a job done; None where the process died over it (the next call starts another)."""
+        """Perform a job; None if the process died over it (the next call starts another)."""
         process = self.start()
         if process is None:
             return None

@@ -1,7 +1,7 @@
-"""The derived metrics of a segment: a column each, in the order of the segment's rows, and their sums by step.
+"""The derived metrics of a segment: one column for each, in the order of the segment's rows, and their sums by step.
 
-Each metric has a version of its own. Where one is missing or old, its values alone are computed; those of the others
-are copied from the file that is there.
+Each metric has its own version. If one is missing or old, only its values are computed; the existing file supplies the
+others.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from rolloupe.index.segments.columns import derived_column
 from rolloupe.index.segments.files import replacing, write_parquet
 from rolloupe.index.segments.kind import Backfilled, SegmentKind
 from rolloupe.index.segments.segment import SegmentMeta
-from rolloupe.index.segments.step_stats import Moments, Sketch, moments_of
+from rolloupe.index.segments.step_stats import Moments, StepStats, moments_of
 from rolloupe.model import SampleRow
 
 VERSION = 1
@@ -30,11 +30,11 @@ ENDING = ".derived.parquet"
 ABOUT = ".derived.about"
 
 BATCH_CHARS, BATCH_ROWS = 4 * 2**20, 8192
-"""So much text is looked at at a time."""
+"""The maximum amount of text in a batch."""
 
 
-class DerivedSketch(Struct, array_like=True):
-    """Moments by metric over the samples of a step that were trained on, as `Sketch` has those of sample metrics."""
+class DerivedStats(Struct, array_like=True):
+    """Moments by metric over the trained samples of a step, as `StepStats` has them for sample metrics."""
 
     split: str
     step: int
@@ -42,40 +42,41 @@ class DerivedSketch(Struct, array_like=True):
 
 
 class DerivedMeta(Struct, kw_only=True):
-    """What the catalog needs to know of the derived metrics of a segment."""
+    """The facts about the derived metrics of a segment that the catalog needs."""
 
     version: int
     fingerprint: Fingerprint
-    """That of the segment: another file of the same name has others."""
+    """The segment's: another file with the same name has other values."""
     rows: int
     size_bytes: int
     versions: dict[str, int]
     """By metric."""
-    sketches: list[DerivedSketch]
+    step_stats: list[DerivedStats] = msgspec.field(name="sketches")
+    """Stored as `sketches`."""
 
     @property
     def is_current(self) -> bool:
-        """True where every metric is there, in its present version."""
+        """True if every metric is present in its current version."""
         return all(self.versions.get(name) == metric.version for name, metric in METRICS.items())
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The metrics that are there, and that this version of Rolloupe knows."""
+        """The metrics that are present, and known to this version of Rolloupe."""
         return tuple(name for name in self.versions if name in METRICS)
 
 
 def derived_of(path: Path) -> Path:
-    """Where the derived metrics of a segment lie."""
+    """The path of a segment's derived metrics."""
     return path.with_name(path.stem + ENDING)
 
 
 def about_of(path: Path) -> Path:
-    """Where it stands which metrics these are, and their sums."""
+    """The path of the `DerivedMeta` of a segment."""
     return path.with_name(path.stem + ABOUT)
 
 
 def read_derived(path: Path, meta: SegmentMeta) -> DerivedMeta | None:
-    """What is there of the derived metrics of a segment; None for those of another one, torn or missing."""
+    """Read which derived metrics a segment has; None if the files are missing, torn, or of another segment."""
     try:
         about = msgspec.msgpack.decode(about_of(path).read_bytes(), type=DerivedMeta)
         size_bytes = derived_of(path).stat().st_size
@@ -85,12 +86,10 @@ def read_derived(path: Path, meta: SegmentMeta) -> DerivedMeta | None:
     return about if is_of and about.fingerprint == meta.fingerprint else None
 
 
-def with_derived(sketches: Sequence[Sketch], about: DerivedMeta) -> list[Sketch]:
-    """The sketches of a segment, with the sums of its derived metrics."""
-    moments = {(one.split, one.step): one.moments for one in about.sketches}
-    return [
-        msgspec.structs.replace(sketch, derived=moments.get((sketch.split, sketch.step), {})) for sketch in sketches
-    ]
+def with_derived(step_stats: Sequence[StepStats], about: DerivedMeta) -> list[StepStats]:
+    """The step statistics of a segment, with the sums of its derived metrics."""
+    moments = {(one.split, one.step): one.moments for one in about.step_stats}
+    return [msgspec.structs.replace(stats, derived=moments.get((stats.split, stats.step), {})) for stats in step_stats]
 
 
 def _is_written(path: Path, meta: SegmentMeta) -> bool:
@@ -100,22 +99,22 @@ def _is_written(path: Path, meta: SegmentMeta) -> bool:
 
 def _write(path: Path, meta: SegmentMeta, rows: Sequence[SampleRow]) -> None:
     before = read_derived(path, meta)
-    held = {} if before is None else before.versions
-    stale = [metric for name, metric in METRICS.items() if held.get(name) != metric.version]
-    kept = [name for name in held if name in METRICS and held[name] == METRICS[name].version]
-    columns = _read(path, kept) if kept else {}
+    versions = {} if before is None else before.versions
+    stale = [metric for name, metric in METRICS.items() if versions.get(name) != metric.version]
+    current = [name for name in versions if name in METRICS and versions[name] == METRICS[name].version]
+    columns = _read(path, current) if current else {}
     if columns is None:  # damaged since
-        kept, columns, stale = [], {}, list(METRICS.values())
+        current, columns, stale = [], {}, list(METRICS.values())
     values = _computed(rows, stale, is_cut=(meta.start > 0, meta.complete))
-    columns |= {derived_column(name): _array(METRICS[name], own) for name, own in values.items()}
+    columns |= {derived_column(name): _array(METRICS[name], column) for name, column in values.items()}
     size_bytes = write_parquet(derived_of(path), pa.table(columns))
     about = DerivedMeta(
         version=VERSION,
         fingerprint=meta.fingerprint,
         rows=meta.rows,
         size_bytes=size_bytes,
-        versions={name: METRICS[name].version for name in (*kept, *values)},
-        sketches=_sketches(rows, values, before, kept),
+        versions={name: METRICS[name].version for name in (*current, *values)},
+        step_stats=_step_stats(rows, values, before, current),
     )
     with replacing(about_of(path)) as temporary:
         temporary.write_bytes(msgspec.msgpack.encode(about))
@@ -161,21 +160,21 @@ def _array(metric: DerivedMetric, values: BatchValues) -> pa.Array:
     return pa.array(values, pa.string() if metric.kind == "tag" else pa.float64(), from_pandas=True)  # NaN is null
 
 
-def _sketches(
-    rows: Sequence[SampleRow], values: dict[str, BatchValues], before: DerivedMeta | None, kept: Sequence[str]
-) -> list[DerivedSketch]:
-    known = {(one.split, one.step): one.moments for one in (before.sketches if before else ())}
-    numbers = {name: np.asarray(own) for name, own in values.items() if METRICS[name].kind == "number"}
-    sketches = []
+def _step_stats(
+    rows: Sequence[SampleRow], values: dict[str, BatchValues], before: DerivedMeta | None, current: Sequence[str]
+) -> list[DerivedStats]:
+    known = {(one.split, one.step): one.moments for one in (before.step_stats if before else ())}
+    numbers = {name: np.asarray(column) for name, column in values.items() if METRICS[name].kind == "number"}
+    step_stats = []
     for (split, step), places in _trained(rows).items():
-        moments = {name: one for name, one in known.get((split, step), {}).items() if name in kept}
-        moments |= {name: moments_of(own[places]) for name, own in numbers.items()}
-        sketches.append(DerivedSketch(split, step, {name: one for name, one in moments.items() if one.count}))
-    return sketches
+        moments = {name: one for name, one in known.get((split, step), {}).items() if name in current}
+        moments |= {name: moments_of(column[places]) for name, column in numbers.items()}
+        step_stats.append(DerivedStats(split, step, {name: one for name, one in moments.items() if one.count}))
+    return step_stats
 
 
 def _trained(rows: Sequence[SampleRow]) -> dict[tuple[str, int], list[int]]:
-    """The numbers of the rows of each step that count: of the newest launch, and trained on."""
+    """By step, the numbers of the rows that count: those of the newest launch that were trained on."""
     by_step: dict[tuple[str, int], list[int]] = defaultdict(list)
     for number, row in enumerate(rows):
         by_step[row.split, row.step].append(number)

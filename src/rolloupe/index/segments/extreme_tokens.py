@@ -1,8 +1,8 @@
 """The most extreme tokens of a step, by token series: a few of the lowest and a few of the highest.
 
-A scan gives the lowest and the highest token of each sample, and of these the most extreme `KEPT` are kept: so that
-they are of as many samples, which is what a person wants to look into. They are packed, since a run of thousands of
-steps has hundreds of thousands of them, and are put together over the pieces of a step only when they are asked for.
+A scan yields the lowest and the highest token of each sample, and the index keeps the `MAX_TOKENS` most extreme of
+these: each belongs to another sample, as a person wants to see different samples. They are stored in packed form, since
+a run of thousands of steps has hundreds of thousands of them; a query merges those of the pieces of one step.
 """
 
 import heapq
@@ -14,15 +14,15 @@ from msgspec import Struct
 
 from rolloupe.index.segments.index_row import IndexRow
 
-KEPT = 16
-"""More than a person looks into at a time; few enough to be held for every step of a run."""
+MAX_TOKENS = 16
+"""More than a person looks into at a time; few enough to keep in memory for every step of a run."""
 
 _PLACE = struct.Struct("<dqq")
-"""Value, token and first byte of the sample."""
+"""Value, token, and first byte of the sample."""
 
 
 class Extreme(NamedTuple):
-    """A value, the token of a sample at which it stands, and where that sample lies."""
+    """A value, the number of its token, and the location of the sample."""
 
     value: float
     token: int
@@ -32,11 +32,11 @@ class Extreme(NamedTuple):
 
 
 class Extremes(Struct, array_like=True, frozen=True):
-    """A few tokens of samples of one source, the most extreme first."""
+    """A few tokens from samples of one source, the most extreme first."""
 
     packed: bytes = b""
     parts: list[str] = []
-    """One for each, or none where all are empty."""
+    """The part of each token's sample; empty if all are empty."""
 
     def unpacked(self, source: str) -> Iterator[Extreme]:
         """The tokens one by one."""
@@ -44,19 +44,19 @@ class Extremes(Struct, array_like=True, frozen=True):
             yield Extreme(value, token, start, self.parts[number] if self.parts else "", source)
 
 
-def most_extreme(found: Iterable[Extreme], *, highest: bool) -> list[Extreme]:
-    """The most extreme of some tokens, the first in the order of the files where values are equal."""
+def most_extreme(tokens: Iterable[Extreme], *, highest: bool) -> list[Extreme]:
+    """The most extreme of some tokens; those of equal value in the order of the files."""
     sign = -1.0 if highest else 1.0
-    return heapq.nsmallest(KEPT, found, key=lambda one: (sign * one.value, one.source, one.start, one.part))
+    return heapq.nsmallest(MAX_TOKENS, tokens, key=lambda one: (sign * one.value, one.source, one.start, one.part))
 
 
 def extremes_of(entries: Iterable[IndexRow], name: str, *, highest: bool) -> Extremes:
     """The most extreme tokens of a series among samples of one source."""
-    found = []
+    candidates = []
     for row, *_ in entries:
         if (facts := row.series.get(name)) is not None:
             value, token = (facts.max, facts.max_at) if highest else (facts.min, facts.min_at)
-            found.append(Extreme(value, token, row.start, row.part))
-    kept = most_extreme(found, highest=highest)
-    parts = [one.part for one in kept]
-    return Extremes(b"".join(_PLACE.pack(*one[:3]) for one in kept), parts if any(parts) else [])
+            candidates.append(Extreme(value, token, row.start, row.part))
+    tokens = most_extreme(candidates, highest=highest)
+    parts = [token.part for token in tokens]
+    return Extremes(b"".join(_PLACE.pack(*token[:3]) for token in tokens), parts if any(parts) else [])

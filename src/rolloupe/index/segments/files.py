@@ -1,4 +1,4 @@
-"""Files of the index: written under a temporary name first, then renamed, so that readers need no lock."""
+"""Files of the index: written under a temporary name, then renamed, so that readers need no lock."""
 
 import contextlib
 import os
@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 
 def write_parquet(path: Path, table: pa.Table, row_group_size: int | None = None) -> int:
-    """Write a table. Returns the size of its file."""
+    """Write a table. Returns the size of the file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     few = [field.name for field in table.schema if pa.types.is_dictionary(field.type)]  # values, stored by number
     with replacing(path) as temporary:
@@ -28,7 +28,7 @@ def write_parquet(path: Path, table: pa.Table, row_group_size: int | None = None
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give a name to write to; what was written there takes the path's place at the end, unless something failed."""
+    """Yield a temporary path to write to; at the end, that file replaces `path`, unless an error occurred."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
         yield temporary
@@ -39,7 +39,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def is_readable(path: Path) -> bool:
-    """Tell whether a Parquet file is there and whole. Reads it."""
+    """Tell whether a Parquet file exists and is whole. Reads it."""
     try:
         with pq.ParquetFile(path) as file:
             file.read()
@@ -49,7 +49,7 @@ def is_readable(path: Path) -> bool:
 
 
 def discard(path: Path) -> None:
-    """Remove the files of the segment whose numbers lie at `path`, of every kind, as far as they are there."""
+    """Remove all existing files, of every kind, of the segment whose numbers are at `path`."""
     base = path.with_suffix("")
     for file in (base.with_suffix(".meta"), *base.parent.glob(f"{base.name}.*")):
         with contextlib.suppress(OSError):

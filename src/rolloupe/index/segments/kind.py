@@ -1,4 +1,4 @@
-"""What a kind of segments is: files that lie beside each other, one set for each part of a source."""
+"""Kinds of segments: sets of files, one set for each part of a source."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
 
 class Backfilled(NamedTuple):
-    """How a kind is written behind the numbers, from the rows of a part with their texts."""
+    """Writes a kind after the numbers, from the rows of a part with their texts."""
 
     is_written: "Callable[[Path, SegmentMeta], bool]"
-    """Tells whether the files are there and hold what this version would write."""
+    """Tells whether the files exist with the content that this version would write."""
     write: "Callable[[Path, SegmentMeta, Sequence[SampleRow]], None]"
-    """Writes them, beside the segment at the path. Raises `OSError`."""
+    """Writes the files beside the segment at the path. Raises `OSError`."""
 
 
 class SegmentKind(NamedTuple):
@@ -23,13 +23,13 @@ class SegmentKind(NamedTuple):
 
     name: str
     version: int
-    """Raise it when the shape changes, or what a format makes of a line: segments of this kind are made anew."""
+    """Raise it when the shape changes, or the way formats read a line: segments of this kind are then rebuilt."""
     phase: Literal["scan", "backfill"]
-    """`scan`: written as soon as a part was read; `backfill`: behind that, newest step first."""
+    """`scan`: written as soon as a part is read; `backfill`: later, newest step first."""
     order: int
-    """Within its phase."""
+    """Its place within the phase."""
     ending: str
-    """How the names of its files end."""
+    """The ending of its file names."""
     is_budgeted: bool = False
-    """True where the files may go, the oldest first, when room is short."""
+    """True if the files may be deleted, the oldest first, when room is short."""
     backfilled: Backfilled | None = None

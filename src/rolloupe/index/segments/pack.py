@@ -1,8 +1,8 @@
-"""One pack: the rows of many small segments in one file, since to open a file costs more than to read its rows.
+"""A pack: the rows of many small segments in one file, since opening a file costs more than reading its rows.
 
-Segments stay the truth: a pack is a quicker way to read some of them, may be deleted at any time, and is made again.
-Its name follows from what its members hold, so that all viewers make the same ones, and none is ever taken for a pack
-of segments that stand now but were made of something else.
+Segments remain the truth: a pack is a quicker way to read some of them, and may be deleted at any time; it is then
+written again. Its name follows from the content of its members, so that all viewers make the same packs, and none
+mistakes one for the pack of newer segments with other content.
 """
 
 import contextlib
@@ -22,23 +22,23 @@ from rolloupe.index.segments.segment import PACK, SegmentMeta, read_meta
 from rolloupe.index.snapshot import Pack, Piece, Segment
 
 VERSION = "1"
-"""Raise it when the shape of a pack changes: others are then made."""
+"""Raise it when the shape of a pack changes: all packs are then rebuilt."""
 
 FOLDER = "packs"
-"""Where packs lie, below the index of a run."""
+"""The folder of packs within the index of a run."""
 
 PIECE = "~piece"
-"""The column that names the pack and the segment of a row: no sample metric or tag is called so."""
+"""The column that names the pack and the segment of a row; no sample metric or tag has this name."""
 
 ROW_GROUP = 8192
-"""Few enough rows that what a range of steps does not ask for is passed over."""
+"""Few enough rows for a query of some steps to skip the others."""
 
 WORTH = 8
-"""To open a pack for some of its members costs about as much as so many segments."""
+"""Opening a pack for some of its members costs about as much as opening this many segments."""
 
 
 class PackMember(Struct, array_like=True):
-    """A segment to pack: the name of its files, and what they must hold."""
+    """A segment to pack: the name of its files, and facts that its content must match."""
 
     name: str
     scalar_bytes: int
@@ -46,12 +46,12 @@ class PackMember(Struct, array_like=True):
 
 
 def members_of(segments: Iterable[Segment]) -> list[PackMember]:
-    """What a pack of these segments is made of."""
+    """The members of a pack of these segments."""
     return [PackMember(s.path.stem, s.meta.scalar_bytes, s.meta.fingerprint) for s in segments]
 
 
 def path_of(folder: Path, members: Iterable[Segment]) -> Path:
-    """Where the pack of these segments lies, below the index of their run."""
+    """The path of the pack of these segments within the index of their run."""
     digest = hashlib.blake2b(VERSION.encode(), digest_size=16)
     for segment in members:
         digest.update(_word(segment.path.stem, segment.meta))
@@ -59,17 +59,17 @@ def path_of(folder: Path, members: Iterable[Segment]) -> Path:
 
 
 def _word(name: str, meta: SegmentMeta) -> bytes:
-    """What tells a segment from all that were ever called the same, as where a file was written again in place.
+    """Identify a segment among all that ever had the same name, as after a file was rewritten in place.
 
-    Device and inode are left out: one folder may be seen from two machines.
+    Device and inode do not count: two machines may see the same folder.
     """
-    print_, stamp = meta.fingerprint, sum(sketch.stamp for sketch in meta.sketches)
+    print_, stamp = meta.fingerprint, sum(stats.stamp for stats in meta.step_stats)
     state = f"{name} {meta.scalar_bytes} {meta.rows} {stamp} {print_.stop} {print_.state.size} {print_.state.mtime_ns} "
     return state.encode() + print_.head + print_.tail + print_.between
 
 
 def derived_path_of(path: Path, members: Iterable[Segment]) -> Path | None:
-    """Where the derived metrics of a pack's segments lie; None where some segment has none yet."""
+    """The path of a pack's derived metrics; None while some segment has none."""
     versions = [None if one.derived is None else tuple(sorted(one.derived.versions.items())) for one in members]
     if None in versions:
         return None
@@ -78,14 +78,14 @@ def derived_path_of(path: Path, members: Iterable[Segment]) -> Path | None:
 
 
 def write(path: Path, members: Sequence[PackMember], *, is_derived: bool) -> bool:
-    """Write a pack. False where a segment no longer is what it was; raises `OSError` and `ArrowException`."""
+    """Write a pack. Returns False if a segment has changed; raises `OSError` and `ArrowException`."""
     tables = []
     for member in members:
         table = _rows(path.parent.parent, member, is_derived=is_derived)
         if table is None:
             return False
         if not is_derived:
-            names = pa.array([_own(path, member.name)] * len(table), pa.string())
+            names = pa.array([_piece_name(path, member.name)] * len(table), pa.string())
             table = table.append_column(PIECE, names.dictionary_encode())
         tables.append(table)
     whole = pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
@@ -97,21 +97,21 @@ def _rows(folder: Path, member: PackMember, *, is_derived: bool) -> pa.Table | N
     path = folder / member.name[:2] / f"{member.name}.parquet"
     with pq.ParquetFile(derived_of(path) if is_derived else path) as file:
         table = file.read(use_threads=False)
-    meta = read_meta(path.with_suffix(".meta"))  # after the rows: it is written after them
+    meta = read_meta(path.with_suffix(".meta"))  # after the rows, in the order of writing
     if meta is None or (meta.scalar_bytes, meta.fingerprint) != (member.scalar_bytes, member.fingerprint):
         return None
     return table if len(table) == meta.rows else None
 
 
-def _own(pack: Path, name: str) -> str:
-    """Names a segment in a pack: for a while two packs may hold the same one."""
+def _piece_name(pack: Path, name: str) -> str:
+    """The name of a segment within a pack: for a while two packs may hold the same segment."""
     return f"{pack.name[:12]} {name}"
 
 
 class ReadPlan(NamedTuple):
-    """How pieces are read: segments alone, packs whole, and packs of which only the segments `names` are wanted.
+    """How to read pieces: single segments, whole packs, and packs of which a query needs only the segments `names`.
 
-    With derived metrics, segments that have some stand behind the others, and packs have them too.
+    In a plan with derived metrics, segments that have some follow the others, and all packs have some.
     """
 
     alone: list[Piece]
@@ -119,7 +119,7 @@ class ReadPlan(NamedTuple):
     partly: list[Pack]
     names: list[str]
     packed: dict[Pack, list[Piece]]
-    """The pieces that are read from each pack, as they stand in it."""
+    """The pieces to read from each pack, in the pack's order."""
 
 
 def read_plan(pieces: Iterable[Piece], *, derived: bool = False) -> ReadPlan:
@@ -139,14 +139,14 @@ def read_plan(pieces: Iterable[Piece], *, derived: bool = False) -> ReadPlan:
             plan.whole.append(pack)
         else:
             plan.partly.append(pack)
-            plan.names.extend(_own(pack.path, piece.path.stem) for piece in members if piece.path is not None)
+            plan.names.extend(_piece_name(pack.path, piece.path.stem) for piece in members if piece.path is not None)
     if derived:
         plan.alone.sort(key=lambda piece: bool(piece.derived))
     return plan
 
 
 def distrust(packs: Iterable[Pack]) -> bool:
-    """Look through packs that a question could not read; those that are gone or damaged are used no more.
+    """Check packs that a query could not read; those that are missing or damaged are no longer used.
 
     Returns whether there were any.
     """

@@ -1,8 +1,8 @@
-"""What a segment remembers of each step, so that a curve over the run reads no rows.
+"""The statistics of each step in a segment, so that a curve over the run reads no rows.
 
-A `Moments` holds what mean, deviation and extremes of the finite values of one column follow from; two of them merge as
-if their values had been seen together (Chan, Golub and LeVeque 1983). Sums are kept in units of `UNIT`, a power of two:
-that changes no digit, and the sum of a billion numbers near the largest is finite.
+The mean, deviation and extremes of a column's finite values follow from its `Moments`; two of them merge as if their
+values had been seen together (Chan, Golub and LeVeque 1983). Sums are in units of `UNIT`, a power of two: this changes
+no digit, and the sum of a billion numbers near the largest stays finite.
 """
 
 import math
@@ -19,7 +19,7 @@ from rolloupe.index.segments.index_row import IndexRow
 from rolloupe.model import SeriesFacts
 
 MAX_SERIES = 64
-"""Token series that a segment keeps something of; more show in the sample alone."""
+"""The maximum number of token series with statistics; further ones show in the sample alone."""
 
 UNIT = 2.0**64
 
@@ -59,30 +59,30 @@ class Moments(Struct, array_like=True):
 
 
 def added_stamps(stamps: Iterable[int]) -> int:
-    """The stamp of several steps, or parts of one, together."""
+    """The common stamp of several steps, or of several parts of one."""
     return sum(stamps) % STAMPS
 
 
-class SeriesSketch(Struct, array_like=True):
+class SeriesStats(Struct, array_like=True):
     """A token series of one step: moments over its tokens, and its most extreme ones.
 
-    The extremes are of one piece of the index: sums over pieces leave them out.
+    The extremes belong to one piece of the index: sums over pieces leave them out.
     """
 
     moments: Moments
     lowest: Extremes = Extremes()
     highest: Extremes = Extremes()
 
-    def merge(self, other: "SeriesSketch") -> "SeriesSketch":
-        """The moments of both together."""
-        return SeriesSketch(self.moments.merge(other.moments))
+    def merge(self, other: "SeriesStats") -> "SeriesStats":
+        """The moments of both, merged."""
+        return SeriesStats(self.moments.merge(other.moments))
 
 
-class Sketch(Struct, array_like=True):
-    """One step of one split within a segment: rows, distinct groups, and moments by column or sample metric.
+class StepStats(Struct, array_like=True):
+    """The statistics of one step of one split: rows, distinct groups, and moments by column or sample metric.
 
-    Rows are those of the greatest launch, and what has none. Moments are over the samples that were trained on, as far
-    as their own file says so: a mean reward over what was thrown away as well would be that of no trainer.
+    The rows are those of the greatest launch, and those without a launch. Moments cover the trained samples only, as
+    far as their own file marks them: no trainer reports a mean reward that includes discarded samples.
     """
 
     split: str
@@ -92,28 +92,28 @@ class Sketch(Struct, array_like=True):
     columns: dict[str, Moments]
     metrics: dict[str, Moments]
     stamp: int = 0
-    """Changes where the samples of the step do: a sum over them, so that the stamps of parts add."""
-    series: dict[str, SeriesSketch] = {}
+    """Changes with the samples of the step: a sum over them, so that the stamps of parts add up."""
+    series: dict[str, SeriesStats] = {}
     """By token series."""
     launch: int = 0
-    """The greatest of the launches of its samples, 0 where none is told."""
+    """The greatest launch of its samples; 0 if the samples do not name one."""
     discarded: dict[str, int] = {}
-    """By reason, how many of the rows were not trained on."""
+    """By reason, the number of rows that were not trained on."""
     superseded: int = 0
-    """Samples of older launches that are not among the rows: the step was recorded again."""
+    """The number of samples of older launches, which are not among the rows: the step was recorded again."""
     derived: dict[str, Moments] = {}
-    """By derived metric, of the parts that have its values; a file of its own holds them."""
+    """By derived metric, over the parts that have its values; a separate file stores them."""
 
     @property
     def trained(self) -> int:
-        """How many of the rows were trained on."""
+        """The number of rows that were trained on."""
         return self.rows - sum(self.discarded.values())
 
 
 def moments_of(values: Iterable[float | int | None]) -> Moments:
     """Moments of the finite values among `values`."""
-    given = values if isinstance(values, np.ndarray) else [float("nan") if v is None else v for v in values]
-    array = np.asarray(given, dtype=np.float64)
+    numbers = values if isinstance(values, np.ndarray) else [float("nan") if v is None else v for v in values]
+    array = np.asarray(numbers, dtype=np.float64)
     finite = array[np.isfinite(array)]
     if not len(finite):
         return Moments()
@@ -125,43 +125,43 @@ def moments_of(values: Iterable[float | int | None]) -> Moments:
 
 
 def moments_from(count: int, mean: float, std: float, least: float, most: float) -> Moments:
-    """The moments that statistics stand for."""
+    """The moments that correspond to these statistics."""
     return Moments(count, mean / UNIT * count, std / UNIT * math.sqrt(count), least, most)
 
 
-def sketches_of(entries: Sequence[IndexRow]) -> list[Sketch]:
-    """One sketch for each (split, step) among the entries."""
+def step_stats_of(entries: Sequence[IndexRow]) -> list[StepStats]:
+    """The statistics of each (split, step) among the entries."""
     series = list(dict.fromkeys(name for entry in entries for name in entry.row.series))[:MAX_SERIES]
     by_step: dict[tuple[str, int], list[IndexRow]] = defaultdict(list)
     for entry in entries:
         by_step[entry.row.split, entry.row.step].append(entry)
-    return [_sketch(split, step, members, series) for (split, step), members in by_step.items()]
+    return [_stats_of_step(split, step, members, series) for (split, step), members in by_step.items()]
 
 
-def _sketch(split: str, step: int, found: list[IndexRow], series: list[str]) -> Sketch:
-    launch = max(entry.row.launch for entry in found)
-    entries = [entry for entry in found if entry.row.launch in (0, launch)]
+def _stats_of_step(split: str, step: int, members: list[IndexRow], series: list[str]) -> StepStats:
+    launch = max(entry.row.launch for entry in members)
+    entries = [entry for entry in members if entry.row.launch in (0, launch)]
     discarded = dict(Counter(entry.row.discarded for entry in entries if entry.row.discarded))
-    own = [entry for entry in entries if not entry.row.discarded] if discarded else entries
-    columns = {name: moments_of(_values(own, name)) for name in CHARTED}
-    names = names_of([entry.row for entry in own])[0]
-    metrics = {name: moments_of([entry.row.metrics.get(name) for entry in own]) for name in names}
+    trained = [entry for entry in entries if not entry.row.discarded] if discarded else entries
+    columns = {name: moments_of(_values(trained, name)) for name in CHARTED}
+    names = names_of([entry.row for entry in trained])[0]
+    metrics = {name: moments_of([entry.row.metrics.get(name) for entry in trained]) for name in names}
     groups = len({entry.row.group for entry in entries})
     keep = {name: moments for name, moments in columns.items() if moments.count}
     stamp = sum(entry.stamp for entry in entries) % STAMPS
-    of_series = {name: sketch for name in series if (sketch := _series(entries, name)).moments.count}
-    left = len(found) - len(entries)
-    return Sketch(split, step, len(entries), groups, keep, metrics, stamp, of_series, launch, discarded, left)
+    of_series = {name: stats for name in series if (stats := _series(entries, name)).moments.count}
+    left = len(members) - len(entries)
+    return StepStats(split, step, len(entries), groups, keep, metrics, stamp, of_series, launch, discarded, left)
 
 
-def _series(entries: list[IndexRow], name: str) -> SeriesSketch:
+def _series(entries: list[IndexRow], name: str) -> SeriesStats:
     moments = merged_moments([facts for entry in entries if (facts := entry.row.series.get(name)) is not None])
     lowest, highest = (extremes_of(entries, name, highest=way) for way in (False, True))
-    return SeriesSketch(moments, lowest, highest)
+    return SeriesStats(moments, lowest, highest)
 
 
 def merged_moments(some: Sequence[SeriesFacts]) -> Moments:
-    """The moments of all values together."""
+    """The moments of all values, merged."""
     if not some:
         return Moments()
     parts = [Moments(f.count, f.sum / UNIT, math.sqrt(max(0.0, f.m2)) / UNIT, f.min, f.max) for f in some]

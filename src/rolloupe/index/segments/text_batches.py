@@ -1,7 +1,7 @@
-"""The texts of a piece of the index, batch by batch: from its text file, or from the source where there is none.
+"""The texts of a piece of the index, batch by batch: from its text file, or from the source if it has none.
 
-Rows come in the order of the piece's scalars, so that a row number says which sample a text is of. A text file may
-vanish at any moment, as the budget takes it: what was not read by then is read from the source.
+Rows come in the order of the piece's scalars, so that a row number identifies the sample. The budget may delete a text
+file at any moment: the remaining texts then come from the source.
 """
 
 import contextlib
@@ -20,27 +20,27 @@ from rolloupe.index.snapshot import Piece
 from rolloupe.model import RunInfo, SampleRow, Source
 
 BATCH_BYTES = 4 * 2**20
-"""About so much text is held at a time: one text that is longer comes alone."""
+"""The approximate size of a batch; a longer text comes alone."""
 
 MIN_ROWS, MAX_ROWS = 8, 2**16
 
 
 class TextBatch(NamedTuple):
-    """Texts of consecutive rows from number `first` on; `columns` are those that were asked for."""
+    """Texts of consecutive rows from number `first` on; `columns` are the requested ones."""
 
     first: int
     columns: list[pa.Array]
     is_scanned: bool
-    """True where they were read from the source."""
+    """True if they were read from the source."""
 
     def __len__(self) -> int:
         return len(self.columns[0])
 
 
 def read_texts(info: RunInfo, source: Source | None, piece: Piece, names: Sequence[str]) -> Iterator[TextBatch]:
-    """Yield the texts of a piece: of `prompt` and `response` those that are named.
+    """Yield the texts of a piece: `prompt`, `response` or both, as `names` says.
 
-    Raises `SourceChanged` where they are neither in the index nor in the source any more.
+    Raises `SourceChanged` if neither the index nor the source has them any more.
     """
     done = 0
     if piece.path is not None:
@@ -48,9 +48,9 @@ def read_texts(info: RunInfo, source: Source | None, piece: Piece, names: Sequen
             for batch in _stored(text_of(piece.path), names):
                 yield batch
                 done = batch.first + len(batch)
-        except FileNotFoundError:  # not written, or gone
+        except FileNotFoundError:  # not written, or deleted
             pass
-        except (OSError, pa.ArrowException):  # damaged: where it is gone it is written again
+        except (OSError, pa.ArrowException):  # damaged: once it is deleted, it will be written again
             with contextlib.suppress(OSError):
                 text_of(piece.path).unlink()
     if done < piece.rows:
@@ -76,10 +76,10 @@ def _scanned(
 ) -> Iterator[TextBatch]:
     state = None if source is None else state_of(source.path)
     if source is None or state is None:
-        raise SourceChanged(f"{piece.source} is gone, and the index has no texts of it")
+        raise SourceChanged(f"{piece.source} is gone, and the index lacks its texts")
     if piece.fingerprint is not None and not still_holds(source.location, piece.fingerprint, state):
-        raise SourceChanged(f"{piece.source} was written again, and is being read anew: ask again")
-    held: list[SampleRow] = []
+        raise SourceChanged(f"{piece.source} was rewritten, and is being read again: retry")
+    rows: list[SampleRow] = []
     first, number, size_bytes = done, 0, 0
     try:
         for item in by_name(info.format).scan(info, source, piece.start, piece.stop):
@@ -88,18 +88,18 @@ def _scanned(
             number += 1
             if number <= done:
                 continue
-            held.append(item)
+            rows.append(item)
             size_bytes += len(item.prompt) + len(item.response)
             if size_bytes >= BATCH_BYTES:
-                yield _batch(first, held, names)
-                first, size_bytes = first + len(held), 0
-                held.clear()
+                yield _batch(first, rows, names)
+                first, size_bytes = first + len(rows), 0
+                rows.clear()
     except OSError as error:
         raise SourceChanged(f"{piece.source} could not be read: {error.strerror}") from error
-    if held:
-        yield _batch(first, held, names)
+    if rows:
+        yield _batch(first, rows, names)
     if number < piece.rows:
-        raise SourceChanged(f"{piece.source} holds fewer samples than it did: ask again")
+        raise SourceChanged(f"{piece.source} has fewer samples than before: retry")
 
 
 def _batch(first: int, rows: list[SampleRow], names: Sequence[str]) -> TextBatch:

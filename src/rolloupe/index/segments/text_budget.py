@@ -1,4 +1,4 @@
-"""How much the texts of an index may take: where room is short, the oldest go first.
+"""Limits the size of an index: when room is short, the oldest texts go first.
 
 Scalars are small and stay. Texts are a convenience: without them a search scans the sources.
 """
@@ -15,33 +15,33 @@ from rolloupe.index.segments.segment import PACK
 from rolloupe.index.segments.texts import TEXT
 
 LOOK_S = 1.0
-"""So long is a sum of sizes taken to hold, what this process itself writes and removes aside."""
+"""How long a sum of sizes stays valid, except for files that this process itself writes and removes."""
 
 
 class Text(NamedTuple):
-    """The texts of a segment: `age` orders those of one run, from old to new."""
+    """The texts of a segment; `age` orders the texts of one run from old to new."""
 
     age: int
     path: Path
 
 
 class Budget:
-    """The room for all indexes below a folder; `limit_bytes` None means as much as there is."""
+    """The room for all indexes in a folder; None for `limit_bytes` means no limit."""
 
     def __init__(self, index_dir: Path, limit_bytes: int | None) -> None:
         self.limit_bytes = limit_bytes
         self.open_folders: set[Path] = set()
-        """The index folders of the runs that are open."""
+        """The index folders of the open runs."""
         self._index_dir = index_dir
         self._lock = threading.Lock()
         self._used = 0
         self._looked_s = -LOOK_S
 
-    def has_room(self, held: Callable[[], Iterable[Text]], age: int) -> bool:
-        """Tell whether a text of this age may be written; to make room for it, older ones go.
+    def has_room(self, texts: Callable[[], Iterable[Text]], age: int) -> bool:
+        """Tell whether a text of this age may be written; deletes older texts to make room.
 
-        First those of runs that are not open go, the longest unused first, then of `held`, the open run's, those that
-        are older than `age`.
+        Texts of closed runs go first, the oldest files before the others; then those of the open run's `texts` that are
+        older than `age`.
         """
         if self.limit_bytes is None:
             return True
@@ -49,7 +49,7 @@ class Budget:
             self._look()
             if self._used < self.limit_bytes:
                 return True
-            older = sorted(text for text in held() if text.age < age)
+            older = sorted(text for text in texts() if text.age < age)
             for path in [*self._closed(), *(text.path for text in older)]:
                 self._remove(path)
                 if self._used < self.limit_bytes:
@@ -57,7 +57,7 @@ class Budget:
         return False
 
     def wrote(self, path: Path) -> None:
-        """Count a file that was written."""
+        """Count a newly written file."""
         with self._lock:
             self._used += size_of(path)
 
@@ -67,8 +67,8 @@ class Budget:
             self._looked_s = time.monotonic()
 
     def _closed(self) -> list[Path]:
-        found = [path for ending in (TEXT, PACK) for path in self._index_dir.rglob(f"*{ending}")]
-        return sorted((path for path in found if path.parent.parent not in self.open_folders), key=_changed_ns)
+        paths = [path for ending in (TEXT, PACK) for path in self._index_dir.rglob(f"*{ending}")]
+        return sorted((path for path in paths if path.parent.parent not in self.open_folders), key=_changed_ns)
 
     def _remove(self, path: Path) -> None:
         size = size_of(path)

@@ -1,4 +1,4 @@
-"""The texts of a segment, whole: a convenience for searches, which else read the sources."""
+"""The complete texts of a segment: a convenience for searches, which otherwise read the sources."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from rolloupe.model import SampleRow
 
 VERSION = 1
 TEXT = ".text.parquet"
-"""How the names of all versions end."""
+"""The ending of the file names, for all versions."""
 
 SCHEMA = pa.schema(
     [("byte_start", pa.int64()), ("part", pa.string()), ("prompt", pa.string()), ("response", pa.string())]
@@ -20,7 +20,7 @@ SCHEMA = pa.schema(
 
 
 def text_of(path: Path) -> Path:
-    """Where the texts of a segment lie."""
+    """The path of a segment's texts."""
     return path.with_name(f"{path.stem}.{VERSION}{TEXT}")
 
 

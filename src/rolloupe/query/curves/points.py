@@ -83,9 +83,9 @@ def _of_share(run: OpenRun, query: CurveQuery) -> Points:
     counts = shares.counts(run, query.name, query.options.reason)
     rows: dict[int, int] = {}
     chosen: dict[int, int] = {}
-    for (split, step), sketch in run.snapshot().steps.items():
-        if sketch.rows and is_asked(split, source):
-            rows[step] = rows.get(step, 0) + sketch.rows
+    for (split, step), stats in run.snapshot().steps.items():
+        if stats.rows and is_asked(split, source):
+            rows[step] = rows.get(step, 0) + stats.rows
             chosen[step] = chosen.get(step, 0) + counts.get((split, step), 0)
     is_share = _stat(query) == "share"
     return Points(*_columns((step, chosen[step] / rows[step] if is_share else chosen[step]) for step in sorted(rows)))

@@ -215,7 +215,7 @@ def definition(base: TableReading, annotations: TableReading, overlay: Annotatio
 
 def _current(pieces: Sequence[Piece]) -> str:
     """The condition that drops an older launch's records of steps that a later launch recorded again."""
-    steps = dict.fromkeys(aside for piece in pieces for aside in piece.aside)
+    steps = dict.fromkeys(step for piece in pieces for step in piece.superseded)
     older = (
         f"(split = {literal(split)} AND step = {step} AND launch BETWEEN 1 AND {launch - 1})"
         for split, step, launch in steps

@@ -8,7 +8,7 @@ the best reward.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rolloupe.index import OpenRun, Sketch
+from rolloupe.index import OpenRun, StepStats
 from rolloupe.index.segments.step_stats import Moments
 from rolloupe.query.engine.relation import literal
 
@@ -18,7 +18,7 @@ ANSWERS = ("correct", "solved", "success", "accuracy", "acc")
 LIKELY = ("equation", "correct", "solved", "success", "acc", "score", "reward", "pass")
 
 TOLERANCE = 1e-9
-"""Sums of rewards miss the best one by rounding errors; so do the sums of a sketch."""
+"""Sums of rewards miss the best one by rounding errors; so do the sums of a step's statistics."""
 
 NOTHING = Moments()
 
@@ -61,11 +61,11 @@ def evaluations(run: OpenRun) -> list[str]:
 
 def judge_of(run: OpenRun, split: str, metric: str = "", threshold: float | None = None) -> Judge:
     """Return the grading of a split: by the given metric and threshold, if the split has such a metric."""
-    found = _sketches(run, split)
-    names = list(dict.fromkeys(name for sketch in found for name in sketch.metrics))
+    found = _step_stats(run, split)
+    names = list(dict.fromkeys(name for stats in found for name in stats.metrics))
     declared = [name for name, _, _ in run.info.metric_ranges if name in names]
     likely = sorted(declared or names, key=lambda name: (_likelihood(name), names.index(name)))
-    has_reward = any("reward" in sketch.columns for sketch in found)
+    has_reward = any("reward" in stats.columns for stats in found)
     usual = [*(["reward"] if has_reward or not names else []), *likely, *names]
     own, why = _of_answers(run, found, names)
     known = list(dict.fromkeys([own, *usual] if own else usual))
@@ -99,15 +99,15 @@ def bar_of(run: OpenRun, metric: str, threshold: float | None) -> Bar:
     return Bar(1.0, reason="no range of rewards is declared")
 
 
-def _sketches(run: OpenRun, split: str) -> list[Sketch]:
-    return [sketch for (own, _), sketch in run.snapshot().steps.items() if own == split]
+def _step_stats(run: OpenRun, split: str) -> list[StepStats]:
+    return [stats for (own, _), stats in run.snapshot().steps.items() if own == split]
 
 
 def _likelihood(name: str) -> int:
     return next((place for place, word in enumerate(LIKELY) if word in name.lower()), len(LIKELY))
 
 
-def _of_answers(run: OpenRun, found: Sequence[Sketch], names: Sequence[str]) -> tuple[str, str]:
+def _of_answers(run: OpenRun, found: Sequence[StepStats], names: Sequence[str]) -> tuple[str, str]:
     """The metric for correctness, and the reason for choosing it; empty without one.
 
     At each step, as many samples have it as have a reward; otherwise some answers would stay ungraded.
@@ -115,7 +115,7 @@ def _of_answers(run: OpenRun, found: Sequence[Sketch], names: Sequence[str]) -> 
     declared = {name for name, _, _ in run.info.metric_ranges}
     annotated = run.snapshot().annotated()  # the sums per step do not include annotations
     for name in sorted((name for name in names if _bare(name) in ANSWERS), key=lambda one: ANSWERS.index(_bare(one))):
-        pairs = [(sketch.metrics.get(name, NOTHING), sketch.columns.get("reward", NOTHING)) for sketch in found]
+        pairs = [(stats.metrics.get(name, NOTHING), stats.columns.get("reward", NOTHING)) for stats in found]
         if any(own.count < reward.count for own, reward in pairs) or not any(own.count for own, _ in pairs):
             continue
         if name in declared:

@@ -5,7 +5,7 @@ from typing import NamedTuple, TypeAlias
 
 from rolloupe.columns import ANNOTATED, CHARTED, KNOWN
 from rolloupe.derive import METRICS, PREFIX
-from rolloupe.index import OpenRun, Sketch
+from rolloupe.index import OpenRun, StepStats
 from rolloupe.index.segments.step_stats import Moments
 from rolloupe.query.engine.names import qualified
 from rolloupe.query.splits import is_asked
@@ -52,9 +52,9 @@ def catalogue(run: OpenRun, split: str | None = None) -> Catalogue:
     Annotations add names, but do not extend the ranges.
     """
     snapshot = run.snapshot()
-    sketches = [sketch for sketch in snapshot.steps.values() if is_asked(sketch.split, split)]
-    of_columns = _ranges((sketch.columns for sketch in sketches), ANNOTATED if snapshot.annotations else ())
-    of_metrics = _ranges((sketch.metrics for sketch in sketches), snapshot.annotated_names()[0])
+    step_stats = [stats for stats in snapshot.steps.values() if is_asked(stats.split, split)]
+    of_columns = _ranges((stats.columns for stats in step_stats), ANNOTATED if snapshot.annotations else ())
+    of_metrics = _ranges((stats.metrics for stats in step_stats), snapshot.annotated_names()[0])
     declared = {name: (worst, best) for name, worst, best in run.info.metric_ranges}
     reward = run.info.reading.reward_range or run.info.reward_range
     if reward is not None:
@@ -68,8 +68,8 @@ def catalogue(run: OpenRun, split: str | None = None) -> Catalogue:
     found += [ColumnInfo(name, "text", "fixed") for name in TEXTUAL]
     found += [number(qualified(name, "metric"), "metric", of_metrics, name) for name in snapshot.metrics]
     found += [ColumnInfo(qualified(name, "tag", snapshot.metrics), "text", "tag") for name in snapshot.tags]
-    found = [_labelled(one) for one in found] + _derived(sketches)
-    sizes = [round(sketch.rows / sketch.groups) for sketch in sketches if sketch.groups > 0]
+    found = [_labelled(one) for one in found] + _derived(step_stats)
+    sizes = [round(stats.rows / stats.groups) for stats in step_stats if stats.groups > 0]
     return Catalogue(found, max(sizes, default=0))
 
 
@@ -79,9 +79,9 @@ def _labelled(info: ColumnInfo) -> ColumnInfo:
     return info if column is None else info._replace(label=column.label, unit=column.unit)
 
 
-def _derived(sketches: Sequence[Sketch]) -> list[ColumnInfo]:
+def _derived(step_stats: Sequence[StepStats]) -> list[ColumnInfo]:
     """The derived metrics, with the ranges of their computed values."""
-    ranges = _ranges((sketch.derived for sketch in sketches), ())
+    ranges = _ranges((stats.derived for stats in step_stats), ())
     return [
         ColumnInfo(
             f"{PREFIX}{name}",
@@ -96,10 +96,10 @@ def _derived(sketches: Sequence[Sketch]) -> list[ColumnInfo]:
     ]
 
 
-def _ranges(sketches: Iterable[Mapping[str, Moments]], annotated: Collection[str]) -> dict[str, Range]:
+def _ranges(step_stats: Iterable[Mapping[str, Moments]], annotated: Collection[str]) -> dict[str, Range]:
     """The lowest and the highest finite value of each name, except those that annotations may override."""
     found: dict[str, Range] = {}
-    for one in sketches:
+    for one in step_stats:
         for name, moments in one.items():
             if moments.count and name not in annotated:
                 low, high = found.get(name, (moments.min, moments.max))

@@ -98,8 +98,8 @@ def counted(run: OpenRun, key: SampleKey, rows: list[GroupRow]) -> list[bool]:
 
 def _newest(run: OpenRun, key: SampleKey) -> int:
     """The launch that recorded a step last; 0 if the run names none."""
-    sketch = run.snapshot().steps.get((key.split, key.step))
-    return sketch.launch if sketch else 0
+    stats = run.snapshot().steps.get((key.split, key.step))
+    return stats.launch if stats else 0
 
 
 def _chosen(run: OpenRun, key: SampleKey, rows: list[GroupRow]) -> GroupRow:

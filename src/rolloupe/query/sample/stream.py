@@ -111,8 +111,8 @@ class Reader:
     def _looked_up(self, of: tuple[str, int, str]) -> _Step:
         split, step, _ = of
         snapshot = self._run.snapshot()
-        sketch = snapshot.steps.get((split, step))
-        if sketch is None or sketch.rows > MOST:
+        stats = snapshot.steps.get((split, step))
+        if stats is None or stats.rows > MOST:
             return _Step(of, KeyedTable(NO_PLACES, ("grp", "idx")))
         rows = database.table(self._run, Question(snapshot.holding([split], step, step), OF_STEP, [split, step]))
         noted = annotations.noted(self._run, rows["uid"])

@@ -95,7 +95,7 @@ class ByNumber:
     def total(self) -> int:
         """The number of samples."""
         found = [self.snapshot.steps[key] for key in self._steps]
-        return sum(sketch.trained if self._query.trained else sketch.rows for sketch in found)
+        return sum(stats.trained if self._query.trained else stats.rows for stats in found)
 
     def page(self, run: OpenRun, offset: int, limit: int) -> list[RowPlace]:
         """The rows from `offset` on."""

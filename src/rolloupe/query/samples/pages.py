@@ -79,7 +79,7 @@ def stamp_of(snapshot: Snapshot, query: SampleQuery) -> int:
     if query.step_min is None or query.step_min != query.step_max:
         return 0
     found = (snapshot.steps.get((split, query.step_min)) for split in query.splits)
-    return added_stamps(sketch.stamp for sketch in found if sketch)
+    return added_stamps(stats.stamp for stats in found if stats)
 
 
 def in_scope(run: OpenRun, query: SampleQuery) -> int:

@@ -9,7 +9,7 @@ from math import inf
 
 from rolloupe.index import Snapshot, StepKey
 from rolloupe.index.segments.columns import MAX_METRICS, ColumnRef
-from rolloupe.index.segments.step_stats import Sketch
+from rolloupe.index.segments.step_stats import StepStats
 from rolloupe.query.engine.names import is_annotated, reference
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.steps.summaries import moments_by_kind
@@ -47,9 +47,9 @@ def top_steps(snapshot: Snapshot, query: SampleQuery, keys: Sequence[StepKey], w
     return found if sum(snapshot.steps[key].rows for key in found) <= WORTH * rows else None
 
 
-def _best(sketch: Sketch, query: SampleQuery, by: ColumnRef, sign: float) -> tuple[float, float]:
+def _best(stats: StepStats, query: SampleQuery, by: ColumnRef, sign: float) -> tuple[float, float]:
     """A value that some sample of a step certainly has, and a bound for all; greater is better for both."""
-    moments = moments_by_kind(sketch, by.kind).get(by.name)
+    moments = moments_by_kind(stats, by.kind).get(by.name)
     told = -inf if moments is None or not moments.count else sign * (moments.max if sign > 0 else moments.min)
-    is_whole = query.trained or not sketch.discarded  # moments cover the trained samples
+    is_whole = query.trained or not stats.discarded  # moments cover the trained samples
     return told, told if is_whole else inf

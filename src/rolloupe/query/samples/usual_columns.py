@@ -31,14 +31,14 @@ def usual_columns(run: OpenRun, split: str) -> list[str]:
     snapshot = run.snapshot()
     newest = nlargest(LOOKED_AT, (key for key in snapshot.steps if is_asked(key[0], split)), key=lambda key: key[1])
     looked_at = [snapshot.steps[key] for key in newest]
-    fixed = [sketch.columns for sketch in looked_at]
+    fixed = [stats.columns for stats in looked_at]
     found = ["reward"]
     # no sum includes annotations of the advantage
     if snapshot.annotations or _varies(fixed, "advantage"):
         found.append("advantage")
     lengths = (name for name in ("response_tokens", "response_chars") if _varies(fixed, name))
     found += islice(lengths, 1)
-    metrics = [sketch.metrics for sketch in looked_at]
+    metrics = [stats.metrics for stats in looked_at]
     parts = (qualified(name, "metric") for name in snapshot.metrics if _is_part(name) and _varies(metrics, name))
     return [*found, *islice(parts, MOST_PARTS)]
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rolloupe.index import OpenRun, Piece, Sketch, Snapshot
+from rolloupe.index import OpenRun, Piece, Snapshot, StepStats
 from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import compile_query
 from rolloupe.query.engine.database import Question
@@ -24,25 +24,25 @@ def pieces_of(snapshot: Snapshot, query: SampleQuery, *, oldest_first: bool = Fa
     held = snapshot.holding(query.splits, query.step_min, query.step_max)
 
     def age(piece: Piece) -> tuple[int, bool, str, int]:
-        steps = [sketch.step for sketch in piece.sketches if is_in(sketch, query)]
+        steps = [stats.step for stats in piece.step_stats if is_in(stats, query)]
         first = min(steps, default=0) if oldest_first else -max(steps, default=0)
-        return first, all(sketch.split != "train" for sketch in piece.sketches), piece.source, piece.start
+        return first, all(stats.split != "train" for stats in piece.step_stats), piece.source, piece.start
 
     return sorted((piece for piece in held if not piece.annotates), key=age)
 
 
-def is_in(sketch: Sketch, query: SampleQuery) -> bool:
+def is_in(stats: StepStats, query: SampleQuery) -> bool:
     """True if a step is among the splits and steps of a query."""
     return (
-        (not query.splits or sketch.split in query.splits)
-        and (query.step_min is None or sketch.step >= query.step_min)
-        and (query.step_max is None or sketch.step <= query.step_max)
+        (not query.splits or stats.split in query.splits)
+        and (query.step_min is None or stats.step >= query.step_min)
+        and (query.step_max is None or stats.step <= query.step_max)
     )
 
 
 def rows_in(piece: Piece, query: SampleQuery) -> int:
     """The number of samples of a piece in the splits and steps of a query, ignoring its conditions."""
-    return sum(sketch.rows for sketch in piece.sketches if is_in(sketch, query))
+    return sum(stats.rows for stats in piece.step_stats if is_in(stats, query))
 
 
 def scoped(
@@ -52,7 +52,7 @@ def scoped(
     is_narrow = bool(query.where) or query.group is not None or query.trained is not None
     place, size = 0, FIRST_ROWS
     while place < len(pieces):
-        if not is_narrow and not pieces[place].aside and rows_in(pieces[place], query) == pieces[place].rows:
+        if not is_narrow and not pieces[place].superseded and rows_in(pieces[place], query) == pieces[place].rows:
             yield pieces[place], None
             place += 1
             continue

@@ -223,14 +223,14 @@ class SearchPart:
 
     def _found_by_step(self, numbers: Rows) -> Mapping[StepKey, int]:
         if self._is_of_one_step:
-            sketch = self.piece.sketches[0]
-            return {(sketch.split, sketch.step): len(numbers)}
+            stats = self.piece.step_stats[0]
+            return {(stats.split, stats.step): len(numbers)}
         found = self._known().of(numbers)
         return Counter(zip(found.splits, found.steps, strict=True))
 
     @property
     def _is_of_one_step(self) -> bool:
-        return len({(sketch.split, sketch.step) for sketch in self.piece.sketches}) < 2
+        return len({(stats.split, stats.step) for stats in self.piece.step_stats}) < 2
 
     def _known(self) -> "PieceSteps":
         """Split and step of each row of the piece, queried once."""

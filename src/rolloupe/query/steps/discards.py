@@ -41,7 +41,7 @@ def discarded_by_step(run: OpenRun) -> dict[StepKey, int]:
     """Counts of discarded samples by step. Looks at samples only if annotations record discards."""
     snapshot = run.snapshot()
     if not snapshot.annotates_discarded:
-        return {key: count for key, sketch in snapshot.steps.items() if (count := sum(sketch.discarded.values()))}
+        return {key: count for key, stats in snapshot.steps.items() if (count := sum(stats.discarded.values()))}
     found: Counter[StepKey] = Counter()
     for one in _all(run):
         found[one.split, one.step] += one.samples

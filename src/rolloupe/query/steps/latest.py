@@ -1,4 +1,4 @@
-"""The current state of a run's splits: means of their newest steps, from the sketches unless annotations matter."""
+"""The current state of a run's splits: means of their newest steps, from step statistics unless annotations matter."""
 
 from typing import NamedTuple
 
@@ -35,12 +35,12 @@ def _made(run: OpenRun, snapshot: Snapshot) -> dict[str, Newest]:
     if snapshot.annotates_discarded or is_annotated(snapshot, COLUMNS):
         return _annotated(run, snapshot)
     found: dict[str, dict[str, tuple[int, float]]] = {}
-    for sketch in snapshot.steps.values():
-        means = found.setdefault(sketch.split, {})
+    for stats in snapshot.steps.values():
+        means = found.setdefault(stats.split, {})
         for name in COLUMNS:
-            moments = sketch.columns.get(name)
-            if moments is not None and moments.count and (name not in means or means[name][0] < sketch.step):
-                means[name] = sketch.step, moments.mean
+            moments = stats.columns.get(name)
+            if moments is not None and moments.count and (name not in means or means[name][0] < stats.step):
+                means[name] = stats.step, moments.mean
     return {split: Newest(**{name: mean for name, (_, mean) in means.items()}) for split, means in found.items()}
 
 

@@ -1,4 +1,4 @@
-"""Splits, steps, groups and curves: answers from the sketches, or from one look at a step."""
+"""Splits, steps, groups and curves: answers from step statistics, or from one look at a step."""
 
 import functools
 from collections import defaultdict
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from rolloupe.columns import CHARTED
 from rolloupe.derive import METRICS, PREFIX
 from rolloupe.errors import BadQuery, NotFound
-from rolloupe.index import Moments, OpenRun, Sketch, Snapshot, StepKey, added_stamps
+from rolloupe.index import Moments, OpenRun, Snapshot, StepKey, StepStats, added_stamps
 from rolloupe.index.segments.columns import ColumnRef, sql_type
 from rolloupe.index.segments.step_stats import moments_from
 from rolloupe.query.engine import database
@@ -33,13 +33,13 @@ def stats_of(moments: Moments, rows: int) -> Stats:
 REWARD = ColumnRef("fixed", "reward")
 
 
-def moments_by_kind(sketch: Sketch, kind: str) -> Mapping[str, Moments]:
+def moments_by_kind(stats: StepStats, kind: str) -> Mapping[str, Moments]:
     """The moments of a step by name, of the columns of a kind."""
-    return {"fixed": sketch.columns, "metric": sketch.metrics, "derived": sketch.derived}.get(kind, {})
+    return {"fixed": stats.columns, "metric": stats.metrics, "derived": stats.derived}.get(kind, {})
 
 
 class _Trained:
-    """A column of the trained samples, by step: from the sketches, or with annotations if these say more."""
+    """A column of the trained samples, by step: from step statistics, or with annotations if these say more."""
 
     def __init__(self, run: OpenRun, snapshot: Snapshot, of: ColumnRef, *, quick: bool = False) -> None:
         asked = not quick and (is_annotated(snapshot, [of.column]) or snapshot.annotates_discarded)
@@ -47,21 +47,21 @@ class _Trained:
         self._said = _annotated_moments(run, snapshot, of.column) if asked else None
         self._discarded = None if quick else discarded_by_step(run)
 
-    def moments(self, sketch: Sketch) -> Moments:
+    def moments(self, stats: StepStats) -> Moments:
         """The moments of a step."""
         if self._said is None:
-            return moments_by_kind(sketch, self._of.kind).get(self._of.name, NONE)
-        return self._said.get((sketch.split, sketch.step), NONE)
+            return moments_by_kind(stats, self._of.kind).get(self._of.name, NONE)
+        return self._said.get((stats.split, stats.step), NONE)
 
-    def count(self, sketch: Sketch) -> int:
+    def count(self, stats: StepStats) -> int:
         """The number of trained samples of a step, with or without a value."""
         if self._discarded is None:
-            return sketch.trained
-        return sketch.rows - self._discarded.get((sketch.split, sketch.step), 0)
+            return stats.trained
+        return stats.rows - self._discarded.get((stats.split, stats.step), 0)
 
-    def together(self, sketches: Sequence[Sketch]) -> Stats:
+    def together(self, step_stats: Sequence[StepStats]) -> Stats:
         """The statistics of one step, or of several splits at a step."""
-        return stats_of(merged(map(self.moments, sketches)), sum(map(self.count, sketches)))
+        return stats_of(merged(map(self.moments, step_stats)), sum(map(self.count, step_stats)))
 
 
 def merged(moments: Iterable[Moments]) -> Moments:
@@ -69,12 +69,12 @@ def merged(moments: Iterable[Moments]) -> Moments:
     return functools.reduce(Moments.merge, moments, NONE)
 
 
-def _by_step(snapshot: Snapshot, asked: str) -> dict[int, list[Sketch]]:
-    """The sketches of the selected splits, by step."""
-    found: dict[int, list[Sketch]] = defaultdict(list)
-    for sketch in snapshot.steps.values():
-        if is_asked(sketch.split, asked):
-            found[sketch.step].append(sketch)
+def _by_step(snapshot: Snapshot, asked: str) -> dict[int, list[StepStats]]:
+    """The statistics of the selected splits, by step."""
+    found: dict[int, list[StepStats]] = defaultdict(list)
+    for stats in snapshot.steps.values():
+        if is_asked(stats.split, asked):
+            found[stats.step].append(stats)
     return found
 
 
@@ -85,17 +85,17 @@ def splits(run: OpenRun, *, quick: bool = False) -> list[SplitSummary]:
     record discards, `discarded` is None, and `reward` covers those samples too.
     """
     snapshot = run.snapshot()
-    by_split: dict[str, list[Sketch]] = defaultdict(list)
-    for sketch in snapshot.steps.values():
-        by_split[sketch.split].append(sketch)
+    by_split: dict[str, list[StepStats]] = defaultdict(list)
+    for stats in snapshot.steps.values():
+        by_split[stats.split].append(stats)
     counted = {} if quick else _counted_groups(run, [s for s in snapshot.steps.values() if s.groups < 0])
     trained = _Trained(run, snapshot, REWARD, quick=quick)
     found = []
     for name in sorted(by_split, key=lambda split: (split != "train", split)):
         members = by_split[name]
         reward, count, rows = NONE, 0, sum(s.rows for s in members)
-        for sketch in members:
-            reward, count = reward.merge(trained.moments(sketch)), count + trained.count(sketch)
+        for stats in members:
+            reward, count = reward.merge(trained.moments(stats)), count + trained.count(stats)
         groups = -1 if quick else sum(s.groups if s.groups >= 0 else counted[s.split, s.step] for s in members)
         numbers = [s.step for s in members]
         found.append(
@@ -114,12 +114,12 @@ def splits(run: OpenRun, *, quick: bool = False) -> list[SplitSummary]:
     return found
 
 
-def _counted_groups(run: OpenRun, sketches: list[Sketch]) -> dict[tuple[str, int], int]:
+def _counted_groups(run: OpenRun, step_stats: list[StepStats]) -> dict[tuple[str, int], int]:
     """Distinct groups of steps in several segments, whose own counts do not add up."""
     counts: dict[tuple[str, int], int] = defaultdict(int)
     by_split: dict[str, list[int]] = defaultdict(list)
-    for sketch in sketches:
-        by_split[sketch.split].append(sketch.step)
+    for stats in step_stats:
+        by_split[stats.split].append(stats.step)
     for split, numbers in by_split.items():
         pieces = run.snapshot().holding([split], min(numbers), max(numbers))
         sql = "SELECT step, count(DISTINCT grp) FROM rows WHERE split = ? AND step BETWEEN ? AND ? GROUP BY step"
@@ -164,7 +164,7 @@ def columns(run: OpenRun) -> list[str]:
 
 def token_series_names(run: OpenRun) -> list[str]:
     """The token series for which the index keeps statistics."""
-    return list(dict.fromkeys(name for sketch in run.snapshot().steps.values() for name in sketch.series))
+    return list(dict.fromkeys(name for stats in run.snapshot().steps.values() for name in stats.series))
 
 
 def series(run: OpenRun, name: str, split: str | None = None) -> list[SeriesPoint]:
@@ -200,9 +200,9 @@ def token_points(run: OpenRun, name: str, split: str | None = None) -> list[Seri
     return _ascending(SeriesPoint(*key, stats_of(merged(own), sum(m.count for m in own))) for key, own in held if own)
 
 
-def _places(snapshot: Snapshot, split: str | None) -> list[tuple[StepKey, list[Sketch]]]:
+def _places(snapshot: Snapshot, split: str | None) -> list[tuple[StepKey, list[StepStats]]]:
     if split is None:
-        return [(key, [sketch]) for key, sketch in snapshot.steps.items()]
+        return [(key, [stats]) for key, stats in snapshot.steps.items()]
     return [((split, step), members) for step, members in _by_step(snapshot, split).items()]
 
 
@@ -220,7 +220,7 @@ def _ascending(points: Iterable[SeriesPoint]) -> list[SeriesPoint]:
 
 
 def _annotated_moments(run: OpenRun, snapshot: Snapshot, column: str) -> dict[StepKey, Moments]:
-    """The moments of a column if annotations change it, or change which samples count: sketches lack annotations."""
+    """The moments of a column if annotations change it, or change which samples count: step statistics lack these."""
     value = f"{quote(column)}::DOUBLE"
     sql = f"""
     SELECT split, step, count({value}), {mean_of(value)}, {deviation_of(value)}, min({value}), max({value})

@@ -35,16 +35,16 @@ def token_series(run: OpenRun, split: str, step: int) -> list[StepSeries]:
     this raises `SourceChanged` if a file was rewritten meanwhile.
     """
     snapshot, key = run.snapshot(), (split, step)
-    sketch = snapshot.steps.get(key)
-    if sketch is None:
+    stats = snapshot.steps.get(key)
+    if stats is None:
         raise NotFound(f"no samples at step {step} of split {split!r} in run {run.id!r}")
-    if not sketch.series and run.format.series_in_samples:
+    if not stats.series and run.format.series_in_samples:
         return _kept.get(run, snapshot, key, lambda: of_samples(whole(run, split, step)))
-    extremes = {name: extreme_tokens(snapshot, key, name) for name in sketch.series}
+    extremes = {name: extreme_tokens(snapshot, key, name) for name in stats.series}
     keys = _keys(run, snapshot, key, [one for pair in extremes.values() for some in pair for one in some])
     found = []
     for name, (low, high) in extremes.items():
-        moments = sketch.series[name].moments
+        moments = stats.series[name].moments
         found.append(StepSeries(name, stats_of(moments, moments.count), _tokens(low, keys), _tokens(high, keys)))
     return found
 
