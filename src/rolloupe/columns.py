@@ -1,7 +1,7 @@
 """The columns of samples: one table that the index, lists, filters, exports, the page and the documents read.
 
-A new column is one entry here and its source: a field of `SampleRow`, or of what the index makes of one. The index
-stores all entries. Sample metrics, tags and derived metrics are columns too; a run brings those.
+A new column is one entry here and a field of that name of `SampleRow`. The index stores all entries. Sample metrics,
+tags and derived metrics are columns too; a run brings those.
 """
 
 from typing import Final, Literal
@@ -23,8 +23,6 @@ class SampleColumn(Struct, frozen=True, kw_only=True):
     group: ColumnGroup
     stored: str = ""
     """What the index calls it, where that is another name: `group` and `index` are words of SQL."""
-    source: str = ""
-    """Where the index takes it from: a field of `IndexRow`, or `row.` and a field of `SampleRow`; else `row.` name."""
     label: str = ""
     """What the page calls it."""
     short: str = ""
@@ -60,7 +58,6 @@ def _entry(
     group: ColumnGroup,
     uses: str,
     stored: str = "",
-    source: str = "",
     label: str = "",
     short: str = "",
     unit: str = "",
@@ -68,8 +65,8 @@ def _entry(
 ) -> SampleColumn:
     """One entry; `uses` has a letter for each: filters, lists, exports, charts, annotations."""
     return SampleColumn(
-        name=name, type=type, group=group, stored=stored, source=source or f"row.{name}", label=label, short=short,
-        unit=unit, aliases=aliases, is_filtered="f" in uses, is_listed="l" in uses, is_exported="e" in uses,
+        name=name, type=type, group=group, stored=stored, label=label, short=short, unit=unit,
+        aliases=aliases, is_filtered="f" in uses, is_listed="l" in uses, is_exported="e" in uses,
         is_charted="c" in uses, is_annotated="a" in uses,
     )  # fmt: skip
 
@@ -97,20 +94,19 @@ COLUMNS: Final = (
         aliases=("total_length", "total_token_count"),
     ),
     _entry(
-        "response_chars", "integer", "size", "flec", source="response_chars", label="Characters", short="characters",
-        unit="characters",
+        "response_chars", "integer", "size", "flec", label="Characters", short="characters", unit="characters",
     ),
     _entry("env", "word", "context", "fle", label="Environment"),
     _entry("discarded", "word", "outcome", "flea", label="Discarded"),
-    _entry("prompt", "text", "text", "le", stored="prompt_preview", source="prompt_preview", label="Prompt"),
-    _entry("response", "text", "text", "le", stored="response_preview", source="response_preview", label="Response"),
-    _entry("response_end", "text", "text", "l", source="response_end"),
+    _entry("prompt", "text", "text", "le", stored="prompt_preview", label="Prompt"),
+    _entry("response", "text", "text", "le", stored="response_preview", label="Response"),
+    _entry("response_end", "text", "text", "l"),
     _entry("trace_id", "text", "identity", ""),
     _entry("status_raw", "word", "outcome", ""),
-    _entry("prompt_hash", "integer", "identity", "", source="prompt_hash"),
+    _entry("prompt_hash", "integer", "identity", ""),
     _entry("launch", "short", "place", ""),
     _entry("ordinal", "integer", "place", ""),
-    _entry("source", "word", "place", "", source="source"),
+    _entry("source", "word", "place", ""),
     _entry("start", "integer", "place", "", stored="byte_start"),
     _entry("length", "integer", "place", "", stored="byte_length"),
     _entry("part", "text", "place", ""),

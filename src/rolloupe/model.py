@@ -235,10 +235,17 @@ class SampleRow(Struct, kw_only=True):
     series: dict[str, SeriesFacts] = {}
     """Facts of the token series that `Sample.series` holds, by name, as far as a scan has them."""
     prompt: str = ""
-    """The whole prompt as text (messages are joined), for search and preview."""
+    """The whole prompt as text (messages are joined), for search and preview; in the index only its beginning."""
     response: str = ""
     messages: list[Any] | None = None
     """The response as the record has it, where that is a list of chat messages or turns."""
+    response_end: str = ""
+    """The end of the response if `response` holds only its beginning. The index sets this field and those below."""
+    response_chars: int = 0
+    prompt_hash: int = 0
+    """A hash of the prompt, the same at every step; of the group's name for a sample without a prompt."""
+    stamp: int = 0
+    """A checksum of its numbers and the ends of its texts: it differs if another sample took the place of this one."""
 
     @property
     def key(self) -> SampleKey:

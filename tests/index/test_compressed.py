@@ -11,7 +11,7 @@ from rolloupe.formats.reading import access_points as contents
 from rolloupe.formats.reading.codecs import Decoder
 from rolloupe.index import OpenRun
 from rolloupe.index import run as run_module
-from rolloupe.index.segments import segment
+from rolloupe.index.segments import grid
 from rolloupe.query import SampleQuery
 from tests.formats.reading.test_stream import ENDINGS, cut, pack, seekable
 from tests.index.support import eventually, lines, opened, relax_run, row, row_count
@@ -53,7 +53,7 @@ def test_the_index_of_a_compressed_run_is_that_of_the_plain_one(tmp_path: Path, 
 def test_a_source_over_several_parts_has_every_line_once(
     tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(segment, "GRID_BYTES", 700)
+    monkeypatch.setattr(grid, "GRID_BYTES", 700)
     train = tmp_path / "run" / "rollout_result" / "train"
     train.mkdir(parents=True)
     ending = ".gz" if kind in (".gz", "members") else ".zst"
@@ -77,7 +77,7 @@ def test_a_source_over_several_parts_has_every_line_once(
 def test_appended_members_show_within_a_second_and_end_in_segments(
     tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(segment, "GRID_BYTES", 2000)
+    monkeypatch.setattr(grid, "GRID_BYTES", 2000)
     train = tmp_path / "run" / "rollout_result" / "train"
     train.mkdir(parents=True)
     path = train / f"0.jsonl{ending}"
@@ -115,7 +115,7 @@ def test_a_member_that_is_being_written_shows_as_far_as_it_goes(tmp_path: Path) 
 def test_damage_is_one_problem_however_the_file_is_cut_into_parts(
     tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(segment, "GRID_BYTES", 700)
+    monkeypatch.setattr(grid, "GRID_BYTES", 700)
     train = tmp_path / "run" / "rollout_result" / "train"
     train.mkdir(parents=True)
     first, second = cut(large(), [20_000])
@@ -160,7 +160,7 @@ def test_a_compressed_file_written_again_is_scanned_again(tmp_path: Path, ending
 
 
 def test_parts_are_scanned_without_decoding_the_stream_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(segment, "GRID_BYTES", 2**20)
+    monkeypatch.setattr(grid, "GRID_BYTES", 2**20)
     train = tmp_path / "run" / "rollout_result" / "train"
     train.mkdir(parents=True)
     data = lines([row(0, i, response=f"{i:06d}" * 300) for i in range(6000)])

@@ -13,7 +13,7 @@ import pytest
 from rolloupe import query
 from rolloupe.errors import SourceChanged
 from rolloupe.index import OpenRun, sources
-from rolloupe.index.segments import segment
+from rolloupe.index.segments import grid
 from rolloupe.query import SampleQuery
 from tests.index.support import contents, eventually, lines, opened, relax_run, row, row_count
 
@@ -163,7 +163,7 @@ def test_another_file_of_the_same_ends_is_another_content(
 ) -> None:
     """As a script leaves it that gives other rewards: made under another name, put in the place of the first."""
     monkeypatch.setattr(sources, "QUIET_S", 1e9)
-    monkeypatch.setattr(segment, "GRID_BYTES", 100_000)
+    monkeypatch.setattr(grid, "GRID_BYTES", 100_000)
     path = relax_run(tmp_path / "run", steps=0) / "0.jsonl"
     rows = [row(0, i, reward=0.5, response="x" * 2000) for i in range(100)]
     path.write_bytes(lines(rows))

@@ -170,11 +170,11 @@ def test_a_source_over_several_parts_has_every_line_once(tmp_path: Path, monkeyp
     import pytest
 
     from rolloupe import query
-    from rolloupe.index.segments import segment
+    from rolloupe.index.segments import grid
     from rolloupe.query import SampleQuery
 
     assert isinstance(monkeypatch, pytest.MonkeyPatch)
-    monkeypatch.setattr(segment, "GRID_BYTES", 700)
+    monkeypatch.setattr(grid, "GRID_BYTES", 700)
     train = tmp_path / "run" / "rollout_result" / "train"
     train.mkdir(parents=True)
     rows = [row(0, i, response="x" * (i * 37 % 1500)) for i in range(60)]

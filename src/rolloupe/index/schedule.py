@@ -6,15 +6,8 @@ from itertools import count
 from msgspec.structs import replace
 
 from rolloupe.index.catalog import Catalog, PartKey, Tail
-from rolloupe.index.segments.segment import (
-    GRID_BYTES,
-    grid_span,
-    has_open_grid,
-    has_other_texts,
-    parts_of,
-    reaches,
-    span_of,
-)
+from rolloupe.index.segments.grid import GRID_BYTES, grid_span, has_open_grid, parts_of, reaches, span_of
+from rolloupe.index.segments.segment import has_other_texts
 from rolloupe.index.snapshot import Segment
 from rolloupe.index.sources import Sources, SourceState
 

@@ -16,7 +16,8 @@ from rolloupe.formats import by_name
 from rolloupe.formats.reading.tables import parquet
 from rolloupe.formats.reading.tables.rows import python_rows
 from rolloupe.formats.testing import FormatContract
-from rolloupe.index.segments.segment import GRID_BYTES, read_meta
+from rolloupe.index.segments.grid import GRID_BYTES
+from rolloupe.index.segments.segment import read_meta
 from rolloupe.model import Problem, SampleRow
 from tests.formats.packages import install, on_path
 from tests.formats.support import items, load, only_run, rows

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolloupe.index.segments.extreme_tokens import MAX_TOKENS, Extreme, most_extreme
-from rolloupe.index.segments.index_row import entry_of
 from rolloupe.index.segments.step_stats import MAX_SERIES, StepStats, step_stats_of
 from rolloupe.index.snapshot import Piece, extreme_tokens, snapshot_of
 from rolloupe.model import SampleRow, SeriesFacts
@@ -37,7 +36,7 @@ def facts(low: float, high: float, seen: tuple[int, int, int]) -> SeriesFacts:
 
 def piece(source: str, rows: list[SampleRow]) -> Piece:
     """A piece as it comes back from disk."""
-    step_stats = step_stats_of([entry_of(one) for one in rows])
+    step_stats = step_stats_of(rows)
     return Piece(
         source,
         None,
@@ -91,7 +90,7 @@ def test_of_equal_values_the_first_in_the_files_counts() -> None:
 
 def test_a_segment_holds_so_many_series_and_no_more() -> None:
     one = facts(0.0, 1.0, (1, 0, 0))
-    (stats,) = step_stats_of([entry_of(row(1, 0, {f"s{n}": one for n in range(MAX_SERIES + 9)}))])
+    (stats,) = step_stats_of([row(1, 0, {f"s{n}": one for n in range(MAX_SERIES + 9)})])
     assert list(stats.series) == [f"s{n}" for n in range(MAX_SERIES)]
 
 

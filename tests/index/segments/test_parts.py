@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from rolloupe.formats.reading.files import alone
 from rolloupe.index import fingerprint
-from rolloupe.index.segments.columns import metric_column, table_of
-from rolloupe.index.segments.index_row import entry_of
+from rolloupe.index.segments.columns import metric_column
+from rolloupe.index.segments.segment import table_of
 from rolloupe.index.segments.step_stats import moments_of
 from rolloupe.model import SampleKey, SampleRow
 
@@ -63,7 +63,7 @@ def test_what_is_no_id_is_refused(text: str) -> None:
 
 def test_numbers_beyond_a_column_are_absent_from_it() -> None:
     row = SampleRow(split="s", step=1, group="g", index="i", ordinal=0, start=0, length=1, response_tokens=10**30)
-    assert table_of([entry_of(row)], "f")["response_tokens"].to_pylist() == [None]
+    assert table_of([row], "f")["response_tokens"].to_pylist() == [None]
 
 
 def test_growth_is_told_from_replacement(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.formats import by_name
 from rolloupe.index import OpenRun
-from rolloupe.index.segments import segment as segments
+from rolloupe.index.segments import grid as grids
 from rolloupe.index.segments.extreme_tokens import MAX_TOKENS
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleQuery
@@ -79,7 +79,7 @@ def test_of_prime_rl_only_tokens_under_the_mask_count(path: Path, tmp_path: Path
 def test_over_several_pieces_and_in_a_growing_file_it_is_the_same(
     grid: int, pieces: int, tails: int, demo_runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(segments, "GRID_BYTES", grid)
+    monkeypatch.setattr(grids, "GRID_BYTES", grid)
     (toy,) = (demo_runs / "rl_logging_board" / "gen_train_toy").glob("*.jsonl")
     lines = toy.read_bytes().splitlines(keepends=True)
     file = tmp_path / "toy" / toy.name

@@ -281,7 +281,8 @@ class JsonlFormat(RecordFormat):
                     yield Problem(source=source.name, reason=NOT_DOWNLOADED, start=0, stop=len(head))
                 return
             told = start
-            read = parse if run.reading.fields else Cutter(parse, self.may_cut).parse
+            is_cut = type(self).may_cut is not RecordFormat.may_cut and not run.reading.fields
+            read = Cutter(parse, self.may_cut).parse if is_cut else parse
             items = partial(self._items, run, source, read, complete)
             for line in lines(file, start, stop):
                 if not decoded:
@@ -356,7 +357,8 @@ class JsonlFormat(RecordFormat):
         """Read the record at a place: its bytes, its object, and the row of the sample."""
         data = self.raw(source, locator)
         try:
-            read = parse if run.reading.fields else Cutter(parse, self.series_keys.__contains__).parse
+            is_cut = bool(self.series_keys) and not run.reading.fields
+            read = Cutter(parse, self.series_keys.__contains__).parse if is_cut else parse
             record = self.prepared(run, read(strip_bom(data, locator.start)))
             rows = self.rows_of(run, source, record, locator.start, locator.length)
         except Unusable as error:

@@ -1,6 +1,6 @@
-"""The Arrow schema of a segment: rows of a scan as a table, from the table of columns in `rolloupe.columns`.
+"""The names of columns in the index, and what the names that people use refer to.
 
-Owns the names in the index. A sample metric `reward.acc` is the column `m.reward.acc`, a tag `bench` the column
+A sample metric `reward.acc` is the column `m.reward.acc`, a tag `bench` the column
 `t.bench`. DuckDB compares column names without regard to case and metric names come from hostile files, so every
 character but `a-z 0-9 . _ - /` and blank is written as `~` and its UTF-8 bytes in hex, between `~`s: injective, and
 safe in any case.
@@ -8,15 +8,10 @@ safe in any case.
 
 import hashlib
 from collections.abc import Collection, Sequence
-from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import pyarrow as pa
-
-from rolloupe import text
-from rolloupe.columns import ALIASES, COLUMNS, KNOWN, ColumnType
+from rolloupe.columns import ALIASES, COLUMNS, KNOWN
 from rolloupe.derive import METRICS, PREFIX
-from rolloupe.index.segments.index_row import IndexRow
 from rolloupe.model import Annotation, SampleRow
 
 MAX_METRICS = 512
@@ -25,12 +20,6 @@ MAX_TAGS = 128
 MAX_NAME_BYTES = 200
 
 PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-/ ")
-
-WORD = pa.dictionary(pa.int32(), pa.string())
-ARROW_TYPES: dict[ColumnType, pa.DataType] = {
-    "integer": pa.int64(), "short": pa.int32(), "number": pa.float64(), "text": pa.string(), "word": WORD,
-}  # fmt: skip
-LARGEST = {"integer": 2**63 - 1, "short": 2**31 - 1}
 
 FIXED = frozenset(column.column for column in COLUMNS)
 """The columns that every segment has."""
@@ -141,46 +130,3 @@ def names_of(rows: Sequence[SampleRow] | Sequence[Annotation]) -> tuple[list[str
     tags = list(dict.fromkeys(name for row in rows for name in row.tags))
     left_out = max(0, len(metrics) - MAX_METRICS) + max(0, len(tags) - MAX_TAGS)
     return metrics[:MAX_METRICS], tags[:MAX_TAGS], left_out
-
-
-def table_of(entries: Sequence[IndexRow], source: str) -> pa.Table:
-    """Build the scalar table of some entries of one source."""
-    columns: dict[str, pa.Array] = {}
-    for one in COLUMNS:
-        values = [source] * len(entries) if one.source == "source" else list(map(attrgetter(one.source), entries))
-        columns[one.column] = pa.array(_bounded(values, one.type), ARROW_TYPES[one.type])
-    return _with_names(pa.table(columns), [entry.row for entry in entries])
-
-
-def _bounded(values: list[Any], type: ColumnType) -> list[Any]:
-    """Integers that fit: a count that does not is none, a launch is the last that there can be."""
-    largest = LARGEST.get(type)
-    if largest is None or all(value is None or -largest <= value <= largest for value in values):
-        return values
-    beyond = largest if type == "short" else None
-    return [value if value is None or -largest <= value <= largest else beyond for value in values]
-
-
-def annotations_of(annotations: Sequence[Annotation], source: str) -> pa.Table:
-    """Build the table of annotations of one source: what is newer has the greater `source`, `byte_start`, `nth`."""
-    count, place = len(annotations), text.natural(source)
-    columns = {
-        "uid": pa.array([one.uid for one in annotations], pa.string()),
-        "source": pa.array([place] * count, WORD),
-        "file": pa.array([source] * count, WORD),
-        "byte_start": pa.array([one.start for one in annotations], pa.int64()),
-        "byte_length": pa.array([one.length for one in annotations], pa.int64()),
-        "nth": pa.array(range(count), pa.int64()),
-        "advantage": pa.array([one.advantage for one in annotations], pa.float64()),
-        "discarded": pa.array([one.discarded for one in annotations], pa.string()),
-    }
-    return _with_names(pa.table(columns), annotations)
-
-
-def _with_names(table: pa.Table, rows: Sequence[SampleRow] | Sequence[Annotation]) -> pa.Table:
-    """The table with a column for each sample metric and tag."""
-    metrics, tags, _ = names_of(rows)
-    arrays = [pa.array([row.metrics.get(name) for row in rows], type=pa.float64()) for name in metrics]
-    arrays += [pa.array([row.tags.get(name) for row in rows], type=pa.string()) for name in tags]
-    names = [*map(metric_column, metrics), *map(tag_column, tags)]
-    return pa.Table.from_arrays([*table.columns, *arrays], names=[*table.column_names, *names])

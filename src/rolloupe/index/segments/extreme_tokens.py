@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from rolloupe.index.segments.index_row import IndexRow
+from rolloupe.model import SampleRow
 
 MAX_TOKENS = 16
 """More than a person looks into at a time; few enough to keep in memory for every step of a run."""
@@ -50,10 +50,10 @@ def most_extreme(tokens: Iterable[Extreme], *, highest: bool) -> list[Extreme]:
     return heapq.nsmallest(MAX_TOKENS, tokens, key=lambda one: (sign * one.value, one.source, one.start, one.part))
 
 
-def extremes_of(entries: Iterable[IndexRow], name: str, *, highest: bool) -> Extremes:
+def extremes_of(rows: Iterable[SampleRow], name: str, *, highest: bool) -> Extremes:
     """The most extreme tokens of a series among samples of one source."""
     candidates = []
-    for row, *_ in entries:
+    for row in rows:
         if (facts := row.series.get(name)) is not None:
             value, token = (facts.max, facts.max_at) if highest else (facts.min, facts.min_at)
             candidates.append(Extreme(value, token, row.start, row.part))

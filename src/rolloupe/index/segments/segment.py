@@ -1,30 +1,32 @@
 """Scans a part of a source, and writes it as a segment.
 
-A fixed grid of byte ranges divides a source into parts; a part owns the records that begin in it. For a compressed
-source the grid divides the uncompressed stream, whose length is mostly unknown until it is read. Scanning a part is a
-pure function of the file's bytes, so any number of processes make the same segments, and writing one (temporary name,
-then rename, the `.meta` file last) needs no lock. Readers ignore a `.meta` that is unreadable or lacks its `.parquet`.
+Scanning a part is a pure function of the file's bytes, so any number of processes make the same segments, and writing
+one (temporary name, then rename, the `.meta` file last) needs no lock. Readers ignore a `.meta` that is unreadable or
+lacks its `.parquet`.
 """
 
 import contextlib
 import hashlib
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import pyarrow as pa
 from msgspec import Struct
 
-from rolloupe.formats import by_name, compression_of, extent
+from rolloupe import text
+from rolloupe.columns import COLUMNS, ColumnType
+from rolloupe.formats import by_name, extent
 from rolloupe.index import fingerprint
 from rolloupe.index.fingerprint import Fingerprint
-from rolloupe.index.segments.columns import annotations_of, names_of, table_of
+from rolloupe.index.segments.columns import metric_column, names_of, tag_column
 from rolloupe.index.segments.files import replacing, write_parquet
-from rolloupe.index.segments.index_row import IndexRow, entry_of
+from rolloupe.index.segments.grid import grid_span, has_open_grid, span_of
 from rolloupe.index.segments.kind import SegmentKind
 from rolloupe.index.segments.step_stats import StepStats, step_stats_of
-from rolloupe.model import Annotation, Location, Problem, RunInfo, SampleRow, Source
+from rolloupe.model import Annotation, Problem, RunInfo, SampleRow, Source
 from rolloupe.storage import open_file
 
 LAYOUT = 20
@@ -32,9 +34,6 @@ LAYOUT = 20
 
 NUMBERS = SegmentKind("numbers", 1, "scan", 0, ".parquet")
 ANNOTATIONS = SegmentKind("annotations", 1, "scan", 1, ".parquet")
-
-GRID_BYTES = 16 * 2**20
-"""Small enough to show the newest part of a huge file at once, large enough for few segments."""
 
 PACK = ".pack.parquet"
 """The ending of a pack's file name."""
@@ -44,6 +43,17 @@ ANNOTATION_ROWS = 8192
 
 MAX_PROBLEMS = 1_000
 """The maximum number of listed problems: the first ones, and the last, which explains the end; all are counted."""
+
+
+PREVIEW_CHARS = 240
+END_CHARS = 160
+"""More than a line of the list has room for."""
+
+WORD = pa.dictionary(pa.int32(), pa.string())
+ARROW_TYPES: dict[ColumnType, pa.DataType] = {
+    "integer": pa.int64(), "short": pa.int32(), "number": pa.float64(), "text": pa.string(), "word": WORD,
+}  # fmt: skip
+LARGEST = {"integer": 2**63 - 1, "short": 2**31 - 1}
 
 
 class SegmentMeta(Struct, kw_only=True):
@@ -85,7 +95,7 @@ class Scan(NamedTuple):
     """The records in a byte range of a source, and the end of the last one."""
 
     source: Source
-    rows: list[IndexRow]
+    rows: list[SampleRow]
     annotations: list[Annotation]
     problems: list[Problem]
     stop: int
@@ -94,7 +104,7 @@ class Scan(NamedTuple):
     @property
     def named(self) -> list[SampleRow] | list[Annotation]:
         """The records with sample metrics and tags."""
-        return self.annotations if self.source.annotates else [entry.row for entry in self.rows]
+        return self.annotations if self.source.annotates else self.rows
 
     def table(self) -> pa.Table:
         """The scalars, in the form of a segment."""
@@ -113,41 +123,9 @@ def _kind(*, annotates: bool) -> SegmentKind:
     return ANNOTATIONS if annotates else NUMBERS
 
 
-def span_of(splittable: bool, path: str, part: int, size: int) -> tuple[int, int]:
-    """The byte range of a part of a file of `size` bytes; if the file is compressed, the range is of its stream."""
-    if not splittable:
-        return 0, size
-    start, stop = grid_span(part)
-    return start, stop if has_open_grid(splittable, path) else min(stop, size)
-
-
-def parts_of(splittable: bool, size: int) -> int:
-    """The number of parts of a file of `size` bytes."""
-    return max(1, -(-size // GRID_BYTES)) if splittable else 1
-
-
-def has_open_grid(splittable: bool, path: str) -> bool:
-    """True if the grid divides a stream of unknown length: that of a compressed file."""
-    return splittable and bool(compression_of(path))
-
-
-def grid_span(part: int) -> tuple[int, int]:
-    """The byte range of a part, regardless of the stream's end."""
-    return part * GRID_BYTES, (part + 1) * GRID_BYTES
-
-
-def reaches(location: Location, part: int) -> bool:
-    """Tell whether the stream of a compressed file reaches the end of a part."""
-    stop = grid_span(part)[1]
-    try:
-        return extent(location, stop).stop == stop
-    except OSError:
-        return False
-
-
 def scan(run: RunInfo, source: Source, start: int, stop: int) -> Scan:
     """Scan the records that begin in `[start, stop)`."""
-    rows: list[IndexRow] = []
+    rows: list[SampleRow] = []
     annotations: list[Annotation] = []
     problems: list[Problem] = []
     end, unfinished = start, False
@@ -159,7 +137,7 @@ def scan(run: RunInfo, source: Source, start: int, stop: int) -> Scan:
                 end = end if item.transient else max(end, item.stop or end)
                 continue
             if isinstance(item, SampleRow):
-                rows.append(entry_of(item))
+                rows.append(shorten(item))
             else:
                 annotations.append(item)
             end = max(end, item.start + item.length)
@@ -167,6 +145,74 @@ def scan(run: RunInfo, source: Source, start: int, stop: int) -> Scan:
         problems.append(Problem(source=source.name, reason=f"could not be read: {error.strerror}", transient=True))
         unfinished = True
     return Scan(source, rows, annotations, problems, end, unfinished)
+
+
+def shorten(row: SampleRow) -> SampleRow:
+    """Cut the texts of a row down to what lists show, and add length, hash and stamp of the whole.
+
+    A part of a source holds megabytes of text, which must not all be in memory together.
+    """
+    prompt, response = row.prompt, row.response
+    ends = " ".join(part for one in (prompt, response) for part in (one[:40], one[-40:]))
+    facts = f"{row.group} {row.index} {row.length} {row.reward!r} {ends}"
+    row.prompt = text.preview(prompt, PREVIEW_CHARS)
+    row.response = text.one_line(response[:PREVIEW_CHARS])
+    row.response_end = text.one_line(response[-END_CHARS:]) if len(response) > PREVIEW_CHARS else ""
+    row.response_chars = len(response)
+    row.messages = None
+    row.prompt_hash = prompt_hash_of(prompt, row.group)
+    row.stamp = zlib.crc32(facts.encode("utf-8", "replace"))
+    return row
+
+
+def prompt_hash_of(prompt: str, group: str) -> int:
+    """Identify a prompt across steps, whatever its groups are called at each."""
+    name = prompt if prompt.strip() else f"\0{group}"
+    digest = hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)
+
+
+def table_of(rows: Sequence[SampleRow], source: str) -> pa.Table:
+    """Build the scalar table of some rows of one source."""
+    columns: dict[str, pa.Array] = {}
+    for one in COLUMNS:
+        values = [source] * len(rows) if one.name == "source" else [getattr(row, one.name) for row in rows]
+        columns[one.column] = pa.array(_bounded(values, one.type), ARROW_TYPES[one.type])
+    return _with_names(pa.table(columns), rows)
+
+
+def _bounded(values: list[Any], type: ColumnType) -> list[Any]:
+    """Replace integers that do not fit: a count by none, a launch by the largest number."""
+    largest = LARGEST.get(type)
+    if largest is None or all(value is None or -largest <= value <= largest for value in values):
+        return values
+    beyond = largest if type == "short" else None
+    return [value if value is None or -largest <= value <= largest else beyond for value in values]
+
+
+def annotations_of(annotations: Sequence[Annotation], source: str) -> pa.Table:
+    """Build the table of annotations of one source: what is newer has the greater `source`, `byte_start`, `nth`."""
+    count, place = len(annotations), text.natural(source)
+    columns = {
+        "uid": pa.array([one.uid for one in annotations], pa.string()),
+        "source": pa.array([place] * count, WORD),
+        "file": pa.array([source] * count, WORD),
+        "byte_start": pa.array([one.start for one in annotations], pa.int64()),
+        "byte_length": pa.array([one.length for one in annotations], pa.int64()),
+        "nth": pa.array(range(count), pa.int64()),
+        "advantage": pa.array([one.advantage for one in annotations], pa.float64()),
+        "discarded": pa.array([one.discarded for one in annotations], pa.string()),
+    }
+    return _with_names(pa.table(columns), annotations)
+
+
+def _with_names(table: pa.Table, rows: Sequence[SampleRow] | Sequence[Annotation]) -> pa.Table:
+    """The table with a column for each sample metric and tag."""
+    metrics, tags, _ = names_of(rows)
+    arrays = [pa.array([row.metrics.get(name) for row in rows], type=pa.float64()) for name in metrics]
+    arrays += [pa.array([row.tags.get(name) for row in rows], type=pa.string()) for name in tags]
+    names = [*map(metric_column, metrics), *map(tag_column, tags)]
+    return pa.Table.from_arrays([*table.columns, *arrays], names=[*table.column_names, *names])
 
 
 def base_path(folder: Path, source_name: str, part: int, stop: int, texts_from: str) -> Path:
@@ -244,7 +290,7 @@ def _meta(run: RunInfo, source: Source, part: int, records: Scan, print_: Finger
         fingerprint=print_, step_stats=step_stats_of(records.rows), metrics=metrics, tags=tags,
         problems=_listed(problems), problem_count=len(problems), scalar_bytes=0, annotates=source.annotates,
         depends=source.depends, annotates_discarded=annotates_discarded(records.annotations),
-        texts_from=source.texts_from, lacks_prompts=not all(entry.prompt_preview for entry in records.rows),
+        texts_from=source.texts_from, lacks_prompts=not all(row.prompt for row in records.rows),
     )  # fmt: skip
 
 
@@ -257,9 +303,9 @@ def annotates_discarded(annotations: Sequence[Annotation]) -> bool:
     return any(one.discarded is not None for one in annotations)
 
 
-def has_duplicates(entries: Sequence[IndexRow]) -> bool:
-    """True if two of the entries share a key."""
-    return len({(row.split, row.step, row.group, row.index) for row, *_ in entries}) < len(entries)
+def has_duplicates(rows: Sequence[SampleRow]) -> bool:
+    """True if two of the rows share a key."""
+    return len({(row.split, row.step, row.group, row.index) for row in rows}) < len(rows)
 
 
 def read_meta(path: Path) -> SegmentMeta | None:

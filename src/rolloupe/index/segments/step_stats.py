@@ -15,8 +15,7 @@ from msgspec import Struct
 from rolloupe.columns import CHARTED
 from rolloupe.index.segments.columns import names_of
 from rolloupe.index.segments.extreme_tokens import Extremes, extremes_of
-from rolloupe.index.segments.index_row import IndexRow
-from rolloupe.model import SeriesFacts
+from rolloupe.model import SampleRow, SeriesFacts
 
 MAX_SERIES = 64
 """The maximum number of token series with statistics; further ones show in the sample alone."""
@@ -129,34 +128,33 @@ def moments_from(count: int, mean: float, std: float, least: float, most: float)
     return Moments(count, mean / UNIT * count, std / UNIT * math.sqrt(count), least, most)
 
 
-def step_stats_of(entries: Sequence[IndexRow]) -> list[StepStats]:
-    """The statistics of each (split, step) among the entries."""
-    series = list(dict.fromkeys(name for entry in entries for name in entry.row.series))[:MAX_SERIES]
-    by_step: dict[tuple[str, int], list[IndexRow]] = defaultdict(list)
-    for entry in entries:
-        by_step[entry.row.split, entry.row.step].append(entry)
+def step_stats_of(rows: Sequence[SampleRow]) -> list[StepStats]:
+    """The statistics of each (split, step) among the rows."""
+    series = list(dict.fromkeys(name for row in rows for name in row.series))[:MAX_SERIES]
+    by_step: dict[tuple[str, int], list[SampleRow]] = defaultdict(list)
+    for row in rows:
+        by_step[row.split, row.step].append(row)
     return [_stats_of_step(split, step, members, series) for (split, step), members in by_step.items()]
 
 
-def _stats_of_step(split: str, step: int, members: list[IndexRow], series: list[str]) -> StepStats:
-    launch = max(entry.row.launch for entry in members)
-    entries = [entry for entry in members if entry.row.launch in (0, launch)]
-    discarded = dict(Counter(entry.row.discarded for entry in entries if entry.row.discarded))
-    trained = [entry for entry in entries if not entry.row.discarded] if discarded else entries
-    columns = {name: moments_of(_values(trained, name)) for name in CHARTED}
-    names = names_of([entry.row for entry in trained])[0]
-    metrics = {name: moments_of([entry.row.metrics.get(name) for entry in trained]) for name in names}
-    groups = len({entry.row.group for entry in entries})
+def _stats_of_step(split: str, step: int, members: list[SampleRow], series: list[str]) -> StepStats:
+    launch = max(row.launch for row in members)
+    rows = [row for row in members if row.launch in (0, launch)]
+    discarded = dict(Counter(row.discarded for row in rows if row.discarded))
+    trained = [row for row in rows if not row.discarded] if discarded else rows
+    columns = {name: moments_of(getattr(row, name) for row in trained) for name in CHARTED}
+    metrics = {name: moments_of(row.metrics.get(name) for row in trained) for name in names_of(trained)[0]}
+    groups = len({row.group for row in rows})
     keep = {name: moments for name, moments in columns.items() if moments.count}
-    stamp = sum(entry.stamp for entry in entries) % STAMPS
-    of_series = {name: stats for name in series if (stats := _series(entries, name)).moments.count}
-    left = len(members) - len(entries)
-    return StepStats(split, step, len(entries), groups, keep, metrics, stamp, of_series, launch, discarded, left)
+    stamp = added_stamps(row.stamp for row in rows)
+    of_series = {name: stats for name in series if (stats := _series(rows, name)).moments.count}
+    left = len(members) - len(rows)
+    return StepStats(split, step, len(rows), groups, keep, metrics, stamp, of_series, launch, discarded, left)
 
 
-def _series(entries: list[IndexRow], name: str) -> SeriesStats:
-    moments = merged_moments([facts for entry in entries if (facts := entry.row.series.get(name)) is not None])
-    lowest, highest = (extremes_of(entries, name, highest=way) for way in (False, True))
+def _series(rows: list[SampleRow], name: str) -> SeriesStats:
+    moments = merged_moments([facts for row in rows if (facts := row.series.get(name)) is not None])
+    lowest, highest = (extremes_of(rows, name, highest=way) for way in (False, True))
     return SeriesStats(moments, lowest, highest)
 
 
@@ -172,9 +170,3 @@ def merged_moments(some: Sequence[SeriesFacts]) -> Moments:
         apart = (totals / counts - total / count) * np.sqrt(counts)
     spread = math.hypot(*(part.spread for part in parts), *apart.tolist())
     return Moments(int(count), total, spread, min(f.min for f in some), max(f.max for f in some))
-
-
-def _values(entries: list[IndexRow], name: str) -> list[float | int | None]:
-    if name == "response_chars":
-        return [entry.response_chars for entry in entries]
-    return [getattr(entry.row, name) for entry in entries]
