@@ -262,7 +262,7 @@ def test_by_what_an_evaluation_is_told(tmp_path: Path, case: str) -> None:
         (named,) = query.evals(run, "reward")
         assert (named.metric, named.bar) == ("reward", 2)
         (asked,) = query.evals(run, threshold=0.25)
-        assert (asked.metric, asked.bar, asked.reason) == (metric, 0.25, "as asked for")
+        assert (asked.metric, asked.bar, asked.reason) == (metric, 0.25, "as requested")
 
 
 def test_the_demo_is_told_by_what_it_calls_correct(demo_runs: Path, tmp_path: Path) -> None:

@@ -34,17 +34,17 @@ def curve(
     """
     check_curve(query)
     if most is not None and most < LEAST_POINTS:
-        raise BadQuery(f"a curve has at least {LEAST_POINTS} points; {most} were asked for")
-    found = points_of(run, query)
+        raise BadQuery(f"a curve has at least {LEAST_POINTS} points; {most} were requested")
+    points = points_of(run, query)
     span = query.options.smooth
-    smooth = smoothed(found.steps, found.values, span) if span else None
-    first, stop = _between(found, step_min, step_max)
-    chosen = np.arange(first, stop) if most is None else first + places(found.values[first:stop], most)
+    smooth = smoothed(points.steps, points.values, span) if span else None
+    first, stop = _between(points, step_min, step_max)
+    chosen = np.arange(first, stop) if most is None else first + places(points.values[first:stop], most)
     return Curve(
         query=query,
-        steps=found.steps[chosen],
-        values=found.values[chosen],
-        spread=None if found.spread is None else found.spread[chosen],
+        steps=points.steps[chosen],
+        values=points.values[chosen],
+        spread=None if points.spread is None else points.spread[chosen],
         smooth=None if smooth is None else smooth[chosen],
         points=stop - first,
     )
@@ -70,7 +70,7 @@ def curves(run: OpenRun, queries: Sequence[CurveQuery], *, most: int | None = No
     return [curve(run, query, most=most) for query in queries]
 
 
-def _between(found: Points, step_min: int | None, step_max: int | None) -> tuple[int, int]:
-    first = 0 if step_min is None else int(np.searchsorted(found.steps, step_min, "left"))
-    stop = len(found.steps) if step_max is None else int(np.searchsorted(found.steps, step_max, "right"))
+def _between(points: Points, step_min: int | None, step_max: int | None) -> tuple[int, int]:
+    first = 0 if step_min is None else int(np.searchsorted(points.steps, step_min, "left"))
+    stop = len(points.steps) if step_max is None else int(np.searchsorted(points.steps, step_max, "right"))
     return first, max(first, stop)

@@ -48,8 +48,8 @@ def _of_tokens(run: OpenRun, query: CurveQuery) -> Points:
     return _of_stats(query, token_points(run, query.name, _source(run, query)))
 
 
-def _of_stats(query: CurveQuery, found: Sequence[SeriesPoint]) -> Points:
-    there = [point for point in found if point.stats.count]
+def _of_stats(query: CurveQuery, series: Sequence[SeriesPoint]) -> Points:
+    there = [point for point in series if point.stats.count]
     stat = _stat(query)
     steps, values = _columns((point.step, getattr(point.stats, stat)) for point in there)
     has_spread = query.options.spread and stat == "mean"
@@ -68,8 +68,8 @@ def _of_eval(run: OpenRun, query: CurveQuery) -> Points:
     split = query.source or (known[0] if known else "")
     if split not in known:
         raise NotFound(f"no evaluation {split!r}; there are: {', '.join(known[:40]) or 'none'}")
-    found = eval_summary(run, split, query.name, query.options.threshold, (query.options.k,))
-    return Points(*_columns((step.step, _score(step, _stat(query))) for step in found.steps))
+    summary = eval_summary(run, split, query.name, query.options.threshold, (query.options.k,))
+    return Points(*_columns((step.step, _score(step, _stat(query))) for step in summary.steps))
 
 
 def _score(step: EvalStep, stat: str) -> float | None:
@@ -92,8 +92,8 @@ def _of_share(run: OpenRun, query: CurveQuery) -> Points:
 
 
 def _columns(points: Iterable[tuple[int, float | None]]) -> tuple[Ints, Floats]:
-    found = [(step, value) for step, value in points if value is not None]
-    return np.array([step for step, _ in found], dtype=np.int64), _floats(value for _, value in found)
+    pairs = [(step, value) for step, value in points if value is not None]
+    return np.array([step for step, _ in pairs], dtype=np.int64), _floats(value for _, value in pairs)
 
 
 def _floats(values: Iterable[float | None]) -> Floats:

@@ -36,9 +36,9 @@ def counts(run: OpenRun, name: str, reason: str = "") -> Mapping[StepKey, int]:
 
 
 def _count_statuses(run: OpenRun, snapshot: Snapshot) -> dict[str, Counter[StepKey]]:
-    found: dict[str, Counter[StepKey]] = {}
+    counts_by_status: dict[str, Counter[StepKey]] = {}
     pieces = snapshot.holding()
     sql = "SELECT status, split, step, count(*) FROM rows GROUP BY status, split, step"
     for status, split, step, count in database.ask(run, Question(pieces, sql)) if pieces else ():
-        found.setdefault(status, Counter())[split, step] += count
-    return found
+        counts_by_status.setdefault(status, Counter())[split, step] += count
+    return counts_by_status

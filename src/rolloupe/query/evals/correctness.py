@@ -54,7 +54,7 @@ class Cells(NamedTuple):
         return sum(column.nbytes for column in self)
 
 
-_kept: AnswerCache[Cells] = AnswerCache(KEPT_BYTES, lambda one: one.nbytes)
+_cache: AnswerCache[Cells] = AnswerCache(KEPT_BYTES, lambda one: one.nbytes)
 
 
 def value_of(snapshot: Snapshot, metric: str) -> tuple[str, list[Column]]:
@@ -70,19 +70,19 @@ def cells_of(run: OpenRun, judge: Judge) -> Cells:
     """The cells of a split. Raises `NotFound` for an unknown split, `BadQuery` for an unknown metric."""
     split, metric, bar = judge.split, judge.metric, judge.bar._replace(reason="")
     snapshot = run.snapshot()
-    if not any(own == split for own, _ in snapshot.steps):
-        known = ", ".join(sorted({own for own, _ in snapshot.steps})) or "none yet"
+    if not any(name == split for name, _ in snapshot.steps):
+        known = ", ".join(sorted({name for name, _ in snapshot.steps})) or "none yet"
         raise NotFound(f"no split {split!r} in run {run.id!r}; its splits: {known}")
-    asked = (split, metric, bar)
-    return _kept.get(run, snapshot, asked, lambda: _asked(run, snapshot, split, metric, bar))
+    key = (split, metric, bar)
+    return _cache.get(run, snapshot, key, lambda: _computed(run, snapshot, split, metric, bar))
 
 
-def _asked(run: OpenRun, snapshot: Snapshot, split: str, metric: str, bar: Bar) -> Cells:
+def _computed(run: OpenRun, snapshot: Snapshot, split: str, metric: str, bar: Bar) -> Cells:
     value, named = value_of(snapshot, metric)
     reference = "NULL::DOUBLE"
     if REFERENCE in snapshot.metrics:
-        own, column = value_of(snapshot, REFERENCE)
-        reference, named = f"max({own}) FILTER (isfinite({own}))", list(dict.fromkeys([*named, *column]))
+        expression, column = value_of(snapshot, REFERENCE)
+        reference, named = f"max({expression}) FILTER (isfinite({expression}))", list(dict.fromkeys([*named, *column]))
     sql = f"""
     SELECT prompt_hash, step, count({value}) FILTER (isfinite({value}::DOUBLE)),
            count(*) FILTER (isfinite({value}::DOUBLE) AND {bar.sql(value)}),
@@ -90,8 +90,8 @@ def _asked(run: OpenRun, snapshot: Snapshot, split: str, metric: str, bar: Bar) 
            max(reward) FILTER (isfinite(reward)), {reference},
            count(*) FILTER ({value} IS NULL OR NOT isfinite({value}::DOUBLE)), min(ordinal)
     FROM rows WHERE split = ? GROUP BY prompt_hash, step"""
-    said = overlay_of(snapshot, [metric if metric in CHARTED else qualified(metric, "metric"), REFERENCE])
-    table = database.table(run, Question(snapshot.holding([split]), sql, [split], named, overlay=said))
+    overlay = overlay_of(snapshot, [metric if metric in CHARTED else qualified(metric, "metric"), REFERENCE])
+    table = database.table(run, Question(snapshot.holding([split]), sql, [split], named, overlay=overlay))
     hashes, steps, n, c, total, best, ref, without, ordinal = (
         column.combine_chunks().fill_null(fill).to_numpy(zero_copy_only=False)
         for column, fill in zip(table.columns, (0, 0, 0, 0, 0.0, np.nan, np.nan, 0, 0), strict=True)

@@ -33,7 +33,7 @@ class Bar(NamedTuple):
 
     def sql(self, value: str) -> str:
         """A condition on a column."""
-        cases = "".join(f" WHEN {literal(env)} THEN {float(own)!r}" for env, own in self.by_env)
+        cases = "".join(f" WHEN {literal(env)} THEN {float(threshold)!r}" for env, threshold in self.by_env)
         bar = f"CASE env{cases} ELSE {self.value!r} END" if cases else repr(self.value)
         slack = f"{TOLERANCE!r} * greatest(1.0, abs({bar}))"
         return f"({value} <= ({bar}) + {slack})" if self.falls else f"({value} >= ({bar}) - {slack})"
@@ -61,18 +61,18 @@ def evaluations(run: OpenRun) -> list[str]:
 
 def judge_of(run: OpenRun, split: str, metric: str = "", threshold: float | None = None) -> Judge:
     """Return the grading of a split: by the given metric and threshold, if the split has such a metric."""
-    found = _step_stats(run, split)
-    names = list(dict.fromkeys(name for stats in found for name in stats.metrics))
+    step_stats = _step_stats(run, split)
+    names = list(dict.fromkeys(name for stats in step_stats for name in stats.metrics))
     declared = [name for name, _, _ in run.info.metric_ranges if name in names]
     likely = sorted(declared or names, key=lambda name: (_likelihood(name), names.index(name)))
-    has_reward = any("reward" in stats.columns for stats in found)
+    has_reward = any("reward" in stats.columns for stats in step_stats)
     usual = [*(["reward"] if has_reward or not names else []), *likely, *names]
-    own, why = _of_answers(run, found, names)
-    known = list(dict.fromkeys([own, *usual] if own else usual))
+    correctness, why = _of_answers(run, step_stats, names)
+    known = list(dict.fromkeys([correctness, *usual] if correctness else usual))
     chosen = metric if metric in known else known[0]
     bar = bar_of(run, chosen, threshold if chosen == metric or not metric else None)
-    is_told = bool(metric) and chosen == metric
-    if chosen == own and not is_told and threshold is None:
+    is_explicit = bool(metric) and chosen == metric
+    if chosen == correctness and not is_explicit and threshold is None:
         bar = bar._replace(reason=why)
     return Judge(split, chosen, bar, known)
 
@@ -82,7 +82,7 @@ def bar_of(run: OpenRun, metric: str, threshold: float | None) -> Bar:
     worst, best = next(((low, high) for name, low, high in run.info.metric_ranges if name == metric), (0.0, 1.0))
     falls = worst > best
     if threshold is not None:
-        return Bar(threshold, falls=falls, reason="as asked for")
+        return Bar(threshold, falls=falls, reason="as requested")
     if metric != "reward":
         declared = any(name == metric for name, _, _ in run.info.metric_ranges)
         return Bar(
@@ -100,14 +100,14 @@ def bar_of(run: OpenRun, metric: str, threshold: float | None) -> Bar:
 
 
 def _step_stats(run: OpenRun, split: str) -> list[StepStats]:
-    return [stats for (own, _), stats in run.snapshot().steps.items() if own == split]
+    return [stats for (name, _), stats in run.snapshot().steps.items() if name == split]
 
 
 def _likelihood(name: str) -> int:
     return next((place for place, word in enumerate(LIKELY) if word in name.lower()), len(LIKELY))
 
 
-def _of_answers(run: OpenRun, found: Sequence[StepStats], names: Sequence[str]) -> tuple[str, str]:
+def _of_answers(run: OpenRun, step_stats: Sequence[StepStats], names: Sequence[str]) -> tuple[str, str]:
     """The metric for correctness, and the reason for choosing it; empty without one.
 
     At each step, as many samples have it as have a reward; otherwise some answers would stay ungraded.
@@ -115,12 +115,12 @@ def _of_answers(run: OpenRun, found: Sequence[StepStats], names: Sequence[str]) 
     declared = {name for name, _, _ in run.info.metric_ranges}
     annotated = run.snapshot().annotated()  # the sums per step do not include annotations
     for name in sorted((name for name in names if _bare(name) in ANSWERS), key=lambda one: ANSWERS.index(_bare(one))):
-        pairs = [(stats.metrics.get(name, NOTHING), stats.columns.get("reward", NOTHING)) for stats in found]
-        if any(own.count < reward.count for own, reward in pairs) or not any(own.count for own, _ in pairs):
+        pairs = [(stats.metrics.get(name, NOTHING), stats.columns.get("reward", NOTHING)) for stats in step_stats]
+        if any(metric.count < reward.count for metric, reward in pairs) or not any(metric.count for metric, _ in pairs):
             continue
         if name in declared:
             return name, "its name means correctness, and the run declares its range"
-        if name not in annotated and all(_is_yes_or_no(own) for own, _ in pairs):
+        if name not in annotated and all(_is_yes_or_no(metric) for metric, _ in pairs):
             return name, "its name means correctness, and it holds nothing but 0 and 1"
     return "", ""
 

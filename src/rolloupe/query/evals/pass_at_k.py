@@ -26,5 +26,5 @@ def ks_of(most: int) -> tuple[int, ...]:
 
 def mean(values: Iterable[float]) -> float | None:
     """The mean, None for an empty list."""
-    found = list(values)
-    return fsum(found) / len(found) if found else None
+    numbers = list(values)
+    return fsum(numbers) / len(numbers) if numbers else None

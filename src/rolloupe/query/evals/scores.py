@@ -121,20 +121,20 @@ def eval_summary(run: OpenRun, split: str, metric: str, threshold: float | None,
 
 
 def _step(cells: Cells, number: int, step: int, ks: Sequence[int]) -> EvalStep:
-    own = cells.step == number
-    n, c = cells.n[own], cells.c[own]
+    here = cells.step == number
+    n, c = cells.n[here], cells.c[here]
     drawn = int(n.sum())
     pairs = Counter(zip(n.tolist(), c.tolist(), strict=True))
-    at, every, held = [], [], []
+    at, every, counts = [], [], []
     for k in ks:
         fit = [(pair, times) for pair, times in pairs.items() if pair[0] >= k]
         at.append(mean(v for (n, c), times in fit for v in [pass_at(n, c, k) or 0.0] * times))
         every.append(mean(v for (n, c), times in fit for v in [pass_all(n, c, k) or 0.0] * times))
-        held.append(sum(times for _, times in fit))
-    without = int(cells.without[own].sum())
-    score = float(cells.total[own].sum()) / drawn if drawn else None
+        counts.append(sum(times for _, times in fit))
+    without = int(cells.without[here].sum())
+    score = float(cells.total[here].sum()) / drawn if drawn else None
     right = int(c.sum()) / drawn if drawn else None
-    return EvalStep(step, int((n > 0).sum()), drawn + without, without, score, right, at, every, held)
+    return EvalStep(step, int((n > 0).sum()), drawn + without, without, score, right, at, every, counts)
 
 
 def grid(
@@ -160,8 +160,8 @@ def grid(
         raise BadQuery(f"only= is one of {', '.join(VERDICTS)}, unbeaten; sort= is one of {', '.join(SORTS)}")
     judge = judge_of(run, split, metric, threshold)
     cells = _between(cells_of(run, judge), step_min, step_max)
-    kinds, beat, asked = _fared(cells)
-    recurs = asked > 1 if split == "train" else asked > 0
+    kinds, beat, occurrences = _fared(cells)
+    recurs = occurrences > 1 if split == "train" else occurrences > 0
     counts: dict[str, int] = {
         verdict: int(((kinds == number) & recurs).sum()) for number, verdict in enumerate(VERDICTS)
     }
@@ -172,24 +172,24 @@ def grid(
     rows = _sorted(cells, np.flatnonzero(wanted), sort)
     page = rows[offset : offset + limit]
     prompts = _prompts(run, split, cells, page, kinds, beat)
-    once = int((asked == 1).sum()) if split == "train" else 0
+    once = int((occurrences == 1).sum()) if split == "train" else 0
     steps = cells.steps.tolist()
     return Grid(steps, len(rows), offset, prompts, counts, once, judge.metric, judge.metrics, judge.bar)
 
 
 def _between(cells: Cells, step_min: int | None, step_max: int | None) -> Cells:
     """The cells of some steps; prompts keep their numbers."""
-    kept = np.ones(len(cells.steps), dtype=bool)
+    is_wanted = np.ones(len(cells.steps), dtype=bool)
     if step_min is not None:
-        kept &= cells.steps >= step_min
+        is_wanted &= cells.steps >= step_min
     if step_max is not None:
-        kept &= cells.steps <= step_max
-    if kept.all():
+        is_wanted &= cells.steps <= step_max
+    if is_wanted.all():
         return cells
-    own = kept[cells.step]
-    found = {name: getattr(cells, name)[own] for name in Cells._fields if name not in ("names", "steps", "step")}
-    places = (np.cumsum(kept) - 1).astype(np.int32)
-    return cells._replace(steps=cells.steps[kept], step=places[cells.step[own]], **found)
+    inside = is_wanted[cells.step]
+    columns = {name: getattr(cells, name)[inside] for name in Cells._fields if name not in ("names", "steps", "step")}
+    places = (np.cumsum(is_wanted) - 1).astype(np.int32)
+    return cells._replace(steps=cells.steps[is_wanted], step=places[cells.step[inside]], **columns)
 
 
 def _verdict(word: str) -> Verdict:
@@ -202,57 +202,57 @@ def _fared(cells: Cells) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[
     A prompt does well at a step if more than half of its answers are correct.
     """
     count = len(cells.names)
-    told = cells.n > 0
-    prompt, good = cells.prompt[told], (2 * cells.c > cells.n)[told]
-    asked = np.bincount(prompt, minlength=count)
+    is_graded = cells.n > 0
+    prompt, good = cells.prompt[is_graded], (2 * cells.c > cells.n)[is_graded]
+    occurrences = np.bincount(prompt, minlength=count)
     well = np.bincount(prompt, weights=good, minlength=count)
-    right = np.bincount(prompt, weights=cells.c[told], minlength=count)
+    right = np.bincount(prompt, weights=cells.c[is_graded], minlength=count)
     last = np.zeros(count, dtype=bool)
     last[prompt] = good  # cells are in order of steps: the last one counts
     kinds = np.full(count, VERDICTS.index("mixed"))
     kinds[~last & (well > 0)] = VERDICTS.index("lost")
     kinds[last] = VERDICTS.index("solved")
     kinds[right == 0] = VERDICTS.index("never")
-    kinds[(well == asked) & (asked > 0)] = VERDICTS.index("always")
+    kinds[(well == occurrences) & (occurrences > 0)] = VERDICTS.index("always")
     best, reference = np.full(count, -np.inf), np.full(count, -np.inf)
     np.fmax.at(best, cells.prompt, cells.best)
     np.fmax.at(reference, cells.prompt, cells.reference)
     beat = np.where(np.isfinite(reference), (best > reference).astype(np.int64), -1)
-    return kinds, beat, asked
+    return kinds, beat, occurrences
 
 
 def _sorted(cells: Cells, rows: NDArray[np.int64], sort: str) -> NDArray[np.int64]:
     """Prompts in order: by the share of correct answers, by that at the last step, or by its change."""
     if sort == "index":
         return rows
-    told = cells.n > 0
-    prompt = cells.prompt[told]
-    shares = cells.c[told] / cells.n[told]
+    is_graded = cells.n > 0
+    prompt = cells.prompt[is_graded]
+    shares = cells.c[is_graded] / cells.n[is_graded]
     count = len(cells.names)
     last, first = np.zeros(count), np.zeros(count)
     last[prompt] = shares
     first[prompt[::-1]] = shares[::-1]
-    drawn = np.bincount(prompt, weights=cells.n[told], minlength=count)
-    whole = np.bincount(prompt, weights=cells.c[told], minlength=count) / np.maximum(drawn, 1)
+    drawn = np.bincount(prompt, weights=cells.n[is_graded], minlength=count)
+    whole = np.bincount(prompt, weights=cells.c[is_graded], minlength=count) / np.maximum(drawn, 1)
     by = {"last": last, "change": last - first, "share": whole}[sort]
-    found: NDArray[np.int64] = rows[np.argsort(by[rows], kind="stable")]
-    return found
+    order: NDArray[np.int64] = rows[np.argsort(by[rows], kind="stable")]
+    return order
 
 
 def _prompts(
     run: OpenRun, split: str, cells: Cells, page: NDArray[np.int64], kinds: NDArray[np.int64], beat: NDArray[np.int64]
 ) -> list[PromptScores]:
     texts = _prompt_texts(run, split, cells.names[page])
-    found = []
+    prompts = []
     for number in page.tolist():
         low, high = np.searchsorted(cells.prompt, (number, number + 1))
         n, c = np.full(len(cells.steps), -1), np.zeros(len(cells.steps), dtype=np.int64)
         n[cells.step[low:high]], c[cells.step[low:high]] = cells.n[low:high], cells.c[low:high]
         name = int(cells.names[number])
         word = f"{name & (2**64 - 1):016x}"
-        told = None if beat[number] < 0 else bool(beat[number])
-        found.append(PromptScores(word, texts.get(name, ""), VERDICTS[kinds[number]], n.tolist(), c.tolist(), told))
-    return found
+        beats = None if beat[number] < 0 else bool(beat[number])
+        prompts.append(PromptScores(word, texts.get(name, ""), VERDICTS[kinds[number]], n.tolist(), c.tolist(), beats))
+    return prompts
 
 
 def _prompt_texts(run: OpenRun, split: str, names: NDArray[np.int64]) -> dict[int, str]:
@@ -284,8 +284,8 @@ def answers(
            CASE WHEN isfinite({value}::DOUBLE) THEN {judge.bar.sql(value)} END AS is_right, discarded, status,
            response_preview
     FROM rows WHERE split = ? AND step = ? AND prompt_hash = ? ORDER BY nth LIMIT 1000"""
-    said = overlay_of(snapshot, [judge.metric, "discarded"])
-    rows = database.table(run, Question(pieces, sql, [split, step, name], named, overlay=said))
+    overlay = overlay_of(snapshot, [judge.metric, "discarded"])
+    rows = database.table(run, Question(pieces, sql, [split, step, name], named, overlay=overlay))
     if not len(rows):
         raise NotFound(f"no prompt {prompt!r} at step {step} of {split!r}")
     attempts = attempts_of(run, snapshot, rows)

@@ -63,8 +63,8 @@ def complete(run: OpenRun, query: SampleQuery, text: str) -> Completion:
     if expected is None:
         return Completion(start, [])
     snapshot = run.snapshot()
-    found = list(_found(run, snapshot, query, expected, partial))
-    return Completion(start, found[:MAX_FOUND])
+    suggestions = list(_suggestions(run, snapshot, query, expected, partial))
+    return Completion(start, suggestions[:MAX_FOUND])
 
 
 def _cut(text: str) -> tuple[int, str]:
@@ -120,7 +120,9 @@ def _after(at: Expected, token: FilterToken, word: str) -> Expected | None:
     return at._replace(what="name") if word in ("and", "or") else None
 
 
-def _found(run: OpenRun, snapshot: Snapshot, query: SampleQuery, at: Expected, partial: str) -> Iterable[Suggestion]:
+def _suggestions(
+    run: OpenRun, snapshot: Snapshot, query: SampleQuery, at: Expected, partial: str
+) -> Iterable[Suggestion]:
     if at.what == "name":
         columns = catalogue(run, query.splits[0] if len(query.splits) == 1 else None).columns
         named = [Suggestion(quoted(one.name), "column", one.source if one.source != "fixed" else "") for one in columns]
@@ -148,25 +150,25 @@ def _words(words: Iterable[str], partial: str) -> list[Suggestion]:
     return [Suggestion(word, "word") for word in words if word.startswith(partial.lower())]
 
 
-def _matching(found: list[Suggestion], partial: str) -> list[Suggestion]:
+def _matching(candidates: list[Suggestion], partial: str) -> list[Suggestion]:
     """Candidates that begin with the text, then those that contain it; all in their order without a text."""
     low = partial.lower()
-    kept = [one for one in found if low in one.text.lower()]
-    return sorted(kept, key=lambda one: not one.text.lower().lstrip('"').startswith(low)) if low else kept
+    matches = [one for one in candidates if low in one.text.lower()]
+    return sorted(matches, key=lambda one: not one.text.lower().lstrip('"').startswith(low)) if low else matches
 
 
 def _values(run: OpenRun, snapshot: Snapshot, query: SampleQuery, name: str, partial: str) -> list[Suggestion]:
     """The most frequent values of a column, of text or of a few numbers, among the first samples of the query."""
     query = in_known_splits(snapshot, replace(query, where=(), sort="index"))
     try:
-        own = column(snapshot, name)
+        expression = column(snapshot, name)
     except BadQuery:
         return []
     pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
     if not pieces:
         return []
     terms = compile_query(snapshot, query, by_group=False, also=[name])
-    text = f"{own}::VARCHAR"
+    text = f"{expression}::VARCHAR"
     sql = f"""
     , looked AS (SELECT {text} AS value FROM rows WHERE {terms.where.sql} LIMIT {MAX_ROWS})
     SELECT value, count(*) FROM looked WHERE value IS NOT NULL AND contains(lower(value), lower(?))

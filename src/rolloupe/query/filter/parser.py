@@ -57,22 +57,22 @@ def conditions(text: str) -> tuple[Filter, ...]:
         return ()
     if len(text) > MAX_CHARS:
         raise BadQuery(f"a filter of {len(text)} characters; at most {MAX_CHARS} are read", place=MAX_CHARS)
-    found = _Reader(text).whole()
-    return found.of if isinstance(found, And) else (found,)
+    tree = _Reader(text).whole()
+    return tree.of if isinstance(tree, And) else (tree,)
 
 
 def tokens_of(text: str) -> list[FilterToken]:
     """The pieces of a filter. Raises `BadQuery` for text that is not a piece."""
-    found, place, end = [], 0, len(text.rstrip())
+    tokens, place, end = [], 0, len(text.rstrip())
     while place < end:
         match = _TOKEN.match(text, place)
         if match is None:
             blanks = len(text[place:]) - len(text[place:].lstrip())
             raise _stopped(text, place + blanks, "a column, an operator or a value, quotes closed")
         kind = str(match.lastgroup)
-        found.append(FilterToken(kind, _bare(match[kind]) if kind == "quoted" else match[kind], match.start(kind)))
+        tokens.append(FilterToken(kind, _bare(match[kind]) if kind == "quoted" else match[kind], match.start(kind)))
         place = match.end()
-    return found
+    return tokens
 
 
 def place_of(text: str, column: str) -> int | None:
@@ -113,38 +113,38 @@ class _Reader:
         self._depth = 0
 
     def whole(self) -> Filter:
-        found = self._either()
+        tree = self._either()
         if (left := self._peek()) is not None:
             raise self._stopped("`and` or `or`", left)
-        return found
+        return tree
 
     def _either(self) -> Filter:
-        found = [self._all()]
+        alternatives = [self._all()]
         while self._skip("or"):
-            found.append(self._all())
-        return found[0] if len(found) == 1 else Or(tuple(found))
+            alternatives.append(self._all())
+        return alternatives[0] if len(alternatives) == 1 else Or(tuple(alternatives))
 
     def _all(self) -> Filter:
-        found = [self._one()]
+        parts = [self._one()]
         while self._skip("and"):
-            found.append(self._one())
-        flat = [part for one in found for part in (one.of if isinstance(one, And) else (one,))]
+            parts.append(self._one())
+        flat = [part for one in parts for part in (one.of if isinstance(one, And) else (one,))]
         return flat[0] if len(flat) == 1 else And(tuple(flat))
 
     def _one(self) -> Filter:
         if not self._is("(") and not (self._is("not") and not self._is_name()):
             return self._condition()
         if self._depth >= MAX_DEPTH:
-            raise BadQuery(f"more than {MAX_DEPTH} parts of the filter stand inside each other", place=self._place())
+            raise BadQuery(f"the filter is nested more than {MAX_DEPTH} levels deep", place=self._place())
         self._depth += 1
         if self._skip("not"):
-            found: Filter = Not(self._one())
+            node: Filter = Not(self._one())
         else:
             self._take("sign", "(")
-            found = self._either()
+            node = self._either()
             self._expect(")")
         self._depth -= 1
-        return found
+        return node
 
     def _condition(self) -> Filter:
         name = self._take("word quoted", "the name of a column").text
@@ -159,22 +159,22 @@ class _Reader:
         is_not = self._skip("not")
         if self._skip("contains"):
             value = self._take("word quoted", "a text")
-            found: Filter = Condition(name, "contains", value.text)
+            node: Filter = Condition(name, "contains", value.text)
         elif self._skip("in"):
             tokens = self._values()
             typed = tuple(map(typed_of, tokens))
-            found = Among(name, tuple(map(value_of, tokens)), typed if any(typed) else ())
+            node = Among(name, tuple(map(value_of, tokens)), typed if any(typed) else ())
         else:
             raise self._stopped(NEGATED if is_not else COMPARING, self._peek())
-        return Not(found) if is_not else found
+        return Not(node) if is_not else node
 
     def _values(self) -> list[FilterToken]:
         self._expect("(")
-        found = [self._value()]
+        values = [self._value()]
         while self._skip(","):
-            found.append(self._value())
+            values.append(self._value())
         self._expect(")")
-        return found
+        return values
 
     def _value(self) -> FilterToken:
         return self._take("word quoted", "a value")
@@ -192,9 +192,9 @@ class _Reader:
         return after is not None and after.kind == "operator"
 
     def _skip(self, word: str) -> bool:
-        found = self._is(word)
-        self._at += found
-        return found
+        is_next = self._is(word)
+        self._at += is_next
+        return is_next
 
     def _expect(self, word: str) -> None:
         if not self._skip(word):
@@ -238,5 +238,5 @@ def _bare(quoted: str) -> str:
 
 def _stopped(text: str, place: int, wanted: str) -> BadQuery:
     rest = text[place : place + 20]
-    found = f"found {rest!r}" if rest else "it ends there"
-    return BadQuery(f"cannot read the filter: at character {place + 1} expected {wanted}, {found}", place=place)
+    actual = f"found {rest!r}" if rest else "it ends there"
+    return BadQuery(f"cannot read the filter: at character {place + 1} expected {wanted}, {actual}", place=place)

@@ -60,17 +60,17 @@ def catalogue(run: OpenRun, split: str | None = None) -> Catalogue:
     if reward is not None:
         declared["reward"] = reward
 
-    def number(name: str, source: str, known: Mapping[str, Range], own: str) -> ColumnInfo:
-        return ColumnInfo(name, "number", source, *known.get(own, (None, None)), *declared.get(name, (None, None)))
+    def number(name: str, source: str, known: Mapping[str, Range], key: str) -> ColumnInfo:
+        return ColumnInfo(name, "number", source, *known.get(key, (None, None)), *declared.get(name, (None, None)))
 
     fixed = [name for name in (*CHARTED, "step") if name in ALWAYS or name in of_columns]
-    found = [number(name, "fixed", of_columns, name) for name in fixed]
-    found += [ColumnInfo(name, "text", "fixed") for name in TEXTUAL]
-    found += [number(qualified(name, "metric"), "metric", of_metrics, name) for name in snapshot.metrics]
-    found += [ColumnInfo(qualified(name, "tag", snapshot.metrics), "text", "tag") for name in snapshot.tags]
-    found = [_labelled(one) for one in found] + _derived(step_stats)
+    columns = [number(name, "fixed", of_columns, name) for name in fixed]
+    columns += [ColumnInfo(name, "text", "fixed") for name in TEXTUAL]
+    columns += [number(qualified(name, "metric"), "metric", of_metrics, name) for name in snapshot.metrics]
+    columns += [ColumnInfo(qualified(name, "tag", snapshot.metrics), "text", "tag") for name in snapshot.tags]
+    columns = [_labelled(one) for one in columns] + _derived(step_stats)
     sizes = [round(stats.rows / stats.groups) for stats in step_stats if stats.groups > 0]
-    return Catalogue(found, max(sizes, default=0))
+    return Catalogue(columns, max(sizes, default=0))
 
 
 def _labelled(info: ColumnInfo) -> ColumnInfo:
@@ -96,12 +96,12 @@ def _derived(step_stats: Sequence[StepStats]) -> list[ColumnInfo]:
     ]
 
 
-def _ranges(step_stats: Iterable[Mapping[str, Moments]], annotated: Collection[str]) -> dict[str, Range]:
+def _ranges(moments_by_step: Iterable[Mapping[str, Moments]], annotated: Collection[str]) -> dict[str, Range]:
     """The lowest and the highest finite value of each name, except those that annotations may override."""
-    found: dict[str, Range] = {}
-    for one in step_stats:
+    ranges: dict[str, Range] = {}
+    for one in moments_by_step:
         for name, moments in one.items():
             if moments.count and name not in annotated:
-                low, high = found.get(name, (moments.min, moments.max))
-                found[name] = (min(low, moments.min), max(high, moments.max))
-    return found
+                low, high = ranges.get(name, (moments.min, moments.max))
+                ranges[name] = (min(low, moments.min), max(high, moments.max))
+    return ranges

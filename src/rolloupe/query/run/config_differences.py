@@ -49,31 +49,31 @@ class ConfigDifferences(NamedTuple):
 
 def config_differences(runs: Sequence[OpenRun], max_s: float = MAX_S) -> ConfigDifferences:
     """Compare the configurations of runs, as many as it can read in `max_s`."""
-    began, found, names = time.monotonic(), dict[str, dict[str, str]](), dict[str, str]()
+    began, configs, names = time.monotonic(), dict[str, dict[str, str]](), dict[str, str]()
     looked = 0
     for run in runs:
         if time.monotonic() - began > max_s:
             break
         looked += 1
-        own = flat(config(run))
-        if own:
-            found[run.id], names[run.id] = own, run.info.name
-    ranks = {key: _rank(key, found, names) for key in _differing(found)}
+        values_of_run = flat(config(run))
+        if values_of_run:
+            configs[run.id], names[run.id] = values_of_run, run.info.name
+    ranks = {key: _rank(key, configs, names) for key in _differing(configs)}
     keys = sorted(ranks, key=lambda key: ranks[key])[:MAX_KEYS]
     telling = sum(not ranks[key].is_name for key in keys)
-    values = {run_id: [own.get(key) for key in keys] for run_id, own in found.items()}
+    values = {run_id: [values_of_run.get(key) for key in keys] for run_id, values_of_run in configs.items()}
     return ConfigDifferences(keys, telling, values, len(runs) - looked)
 
 
 def flat(tree: Any) -> dict[str, str]:
     """The values of a configuration as text, by path; lists of plain values are one value."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for path, value in _values(tree, "", 0):
-        if len(found) >= MAX_VALUES:
+        if len(values) >= MAX_VALUES:
             break
         if len(path) <= MAX_KEY_CHARS:
-            found[path] = value
-    return found
+            values[path] = value
+    return values
 
 
 def _values(tree: Any, path: str, depth: int) -> Iterator[tuple[str, str]]:
@@ -96,15 +96,15 @@ def _text(value: Any) -> str:
     return text if len(text) <= MAX_CHARS else f"{text[: MAX_CHARS - 1]}…"
 
 
-def _differing(found: Mapping[str, Mapping[str, str]]) -> list[str]:
+def _differing(configs: Mapping[str, Mapping[str, str]]) -> list[str]:
     """The keys without one common value in all configurations."""
     seen: dict[str, set[str]] = {}
     count: dict[str, int] = {}
-    for own in found.values():
-        for key, value in own.items():
+    for values_by_key in configs.values():
+        for key, value in values_by_key.items():
             seen.setdefault(key, set()).add(value)
             count[key] = count.get(key, 0) + 1
-    return [key for key, values in seen.items() if len(values) > 1 or count[key] < len(found)]
+    return [key for key, values in seen.items() if len(values) > 1 or count[key] < len(configs)]
 
 
 class Rank(NamedTuple):
@@ -121,8 +121,8 @@ class Rank(NamedTuple):
     key: str
 
 
-def _rank(key: str, found: Mapping[str, Mapping[str, str]], names: Mapping[str, str]) -> Rank:
-    values = {run_id: own[key] for run_id, own in found.items() if key in own}
+def _rank(key: str, configs: Mapping[str, Mapping[str, str]], names: Mapping[str, str]) -> Rank:
+    values = {run_id: config[key] for run_id, config in configs.items() if key in config}
     distinct = len(set(values.values()))
     is_text = not all(map(_is_number, values.values()))
     is_telling = TELLING.search(key) is not None
@@ -130,7 +130,7 @@ def _rank(key: str, found: Mapping[str, Mapping[str, str]], names: Mapping[str, 
     is_path = not is_telling and any("/" in value for value in values.values())  # a model name has the form org/model
     is_other = is_text and not is_telling and distinct == len(values) > FEW
     is_name = is_long or is_path or is_other
-    return Rank(is_name, distinct == 1, not is_telling, len(found) - len(values), is_text, len(key), key)
+    return Rank(is_name, distinct == 1, not is_telling, len(configs) - len(values), is_text, len(key), key)
 
 
 def _is_number(text: str) -> bool:

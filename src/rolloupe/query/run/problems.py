@@ -62,8 +62,8 @@ def file_problems(run: OpenRun) -> Sequence[Problem]:
 
 
 def _file_problems(reader: Format, info: RunInfo) -> list[Problem]:
-    found = [problem for source in reader.trainer_files(info) for problem in damage(source)]
-    return found + reader.losses(info)
+    damages = [problem for source in reader.trainer_files(info) for problem in damage(source)]
+    return damages + reader.losses(info)
 
 
 def _looked(
@@ -76,9 +76,9 @@ def _looked(
         last, began = looks.get(what), time.monotonic()
         if last is not None and ((version and last.version == version) or began - last.at_s < SHARE * last.took_s):
             return last.found
-        found = look(last)
-        looks[what] = ProblemsFound(found, version, time.monotonic(), time.monotonic() - began)
-    return found
+        result = look(last)
+        looks[what] = ProblemsFound(result, version, time.monotonic(), time.monotonic() - began)
+    return result
 
 
 def _unmatched(run: OpenRun, last: ProblemsFound | None) -> Sequence[Problem]:

@@ -78,11 +78,11 @@ def logtree(run: OpenRun, split: str, step: int) -> LogNode:
 def may_report(run: OpenRun) -> bool:
     """False if the run has no report; its folders are checked once for each change of the run."""
     version = run.version
-    looked_at, found = _reports.get(run, ("", False))
-    if not found and looked_at != version:
-        found = bool(logtrees(run))
-        _reports[run] = version, found
-    return found
+    looked_at, has_report = _reports.get(run, ("", False))
+    if not has_report and looked_at != version:
+        has_report = bool(logtrees(run))
+        _reports[run] = version, has_report
+    return has_report
 
 
 def report_files(run: OpenRun, split: str, step: int) -> dict[str, bytes]:
@@ -97,6 +97,6 @@ def conversations(run: OpenRun, split: str, step: int) -> list[LoggedTranscript]
 
 def all_conversations(run: OpenRun, split: str | None = None) -> Iterator[LoggedTranscript]:
     """Yield all conversations of all reports, or of those of a split, loading one report at a time."""
-    for own, step in run.format.logtrees(run.info):
-        if is_asked(own, split):
-            yield from run.format.all_conversations(run.info, own, step)
+    for name, step in run.format.logtrees(run.info):
+        if is_asked(name, split):
+            yield from run.format.all_conversations(run.info, name, step)

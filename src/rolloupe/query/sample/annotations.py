@@ -20,14 +20,14 @@ OF_ONE, OF_SOME = PLACES.format("uid = ?"), PLACES.format("uid IN (SELECT uid FR
 
 def places(run: OpenRun, uids: Collection[str]) -> Mapping[str, Sequence[Locator]]:
     """The places of annotations of some samples, by uid, oldest first; empty if the format does not need them."""
-    found: dict[str, list[Locator]] = defaultdict(list)
-    pieces, asked = run.snapshot().annotations, sorted({*uids} - {""})
-    if pieces and asked and run.format.annotates_by_place:
-        one = Question(pieces, OF_ONE, asked)
-        question = one if len(asked) == 1 else Question(pieces, OF_SOME, tables={"asked": pa.table({"uid": asked})})
+    locators: dict[str, list[Locator]] = defaultdict(list)
+    pieces, names = run.snapshot().annotations, sorted({*uids} - {""})
+    if pieces and names and run.format.annotates_by_place:
+        one = Question(pieces, OF_ONE, names)
+        question = one if len(names) == 1 else Question(pieces, OF_SOME, tables={"asked": pa.table({"uid": names})})
         for uid, file, start, length in database.ask(run, question):
-            found[uid].append(Locator(source=file, start=start, length=length))
-    return found
+            locators[uid].append(Locator(source=file, start=start, length=length))
+    return locators
 
 
 def noted(run: OpenRun, uids: pa.ChunkedArray) -> pa.Table | None:
@@ -54,19 +54,19 @@ def load(run: OpenRun, key: SampleKey, locator: Locator, noted: Sequence[Locator
 
     Raises `SourceChanged` if its file is gone or holds another sample there by now, and whatever `Format.load` raises.
     """
-    found = run.format.load_annotated(run.info, source_of(run, key, locator), locator, noted)
-    _check(found.row.key, key, locator)
-    found.key = key
-    return found
+    sample = run.format.load_annotated(run.info, source_of(run, key, locator), locator, noted)
+    _check(sample.row.key, key, locator)
+    sample.key = key
+    return sample
 
 
 def load_texts(run: OpenRun, key: SampleKey, locator: Locator, noted: Sequence[Locator] = ()) -> Texts:
     """Read all texts of a sample. Raises as `load`."""
-    found = run.format.load_texts(run.info, source_of(run, key, locator), locator)
-    if found is None:
+    texts = run.format.load_texts(run.info, source_of(run, key, locator), locator)
+    if texts is None:
         return texts_of(load(run, key, locator, noted))
-    _check(found.key, key, locator)
-    return found
+    _check(texts.key, key, locator)
+    return texts
 
 
 def texts_of(sample: Sample) -> Texts:
@@ -80,7 +80,7 @@ def texts_of(sample: Sample) -> Texts:
     )
 
 
-def _check(found: SampleKey, key: SampleKey, locator: Locator) -> None:
-    if found.shared != key.shared:
+def _check(stored: SampleKey, key: SampleKey, locator: Locator) -> None:
+    if stored.shared != key.shared:
         at = f"{locator.source} no longer holds {key} at byte {locator.start}"
         raise SourceChanged(f"{at}: it was written again since; ask for the list again")

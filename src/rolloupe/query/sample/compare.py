@@ -95,24 +95,24 @@ def compared(
     """
     rows = group_rows(run, key)
     pairs = list(zip(group_keys(run, key, rows), rows, strict=True))
-    held = {own: (own, row) for own, row in pairs}
-    asked = (key, *([against] if against else []), *only)
-    for wanted in asked:
-        if wanted not in held:
+    members_by_key = {pair[0]: pair for pair in pairs}
+    requested = (key, *([against] if against else []), *only)
+    for wanted in requested:
+        if wanted not in members_by_key:
             raise NotFound(f"no sample {wanted} in this group of run {run.id!r}: load the list again")
-    named, shown = set(asked), set(only)  # a group may have a hundred thousand samples
+    named, shown = set(requested), set(only)  # a group may have a hundred thousand samples
     counts = counted(run, key, rows)
     current = [pair for pair, is_counted in zip(pairs, counts, strict=True) if is_counted or pair[0] in named]
     chosen = [pair for pair in current if pair[0] in shown] if shown else current
-    place = next((n for n, (own, _) in enumerate(chosen) if own == key), 0)
+    place = next((n for n, (member, _) in enumerate(chosen) if member == key), 0)
     offset = place // MOST * MOST
     page = chosen[offset : offset + MOST]
     best = _best(current)
-    other = held[against] if against else best
+    other = members_by_key[against] if against else best
     limit = min(ANSWER_CHARS, ALL_CHARS // max(1, len(page) + 1))
     read = {one.member.key: one for one in _read(run, list({p[0]: p for p in (*page, other)}.values()), limit)}
     reference = read[other[0]]
-    members = [_placed(read[own].member, reference.member) for own, _ in page]
+    members = [_placed(read[member].member, reference.member) for member, _ in page]
     first = read.get(key, reference)
     common = min((spot for one in members if (spot := one.parts_at)), default=Spot(0, 0))
     return Compared(
@@ -155,16 +155,16 @@ def _divided(key: SampleKey, sample: Sample, limit: int) -> _Read:
 
 def pieces_of(turns: Sequence[Turn], first: int, limit: int) -> tuple[list[TextPiece], int]:
     """The texts of some turns, up to a length and `PIECES`, and the length of all. `first` numbers the first turn."""
-    found: list[TextPiece] = []
+    pieces: list[TextPiece] = []
     chars = 0
     for number, turn in enumerate(turns, first):
         for part in turn.parts:
-            own = _text(part)
+            content = _text(part)
             room = limit - chars
-            chars += len(own)
-            if room > 0 and len(found) < PIECES:
-                found.append(TextPiece(number, turn.role, turn.name, part.kind, own[:room]))
-    return found, chars
+            chars += len(content)
+            if room > 0 and len(pieces) < PIECES:
+                pieces.append(TextPiece(number, turn.role, turn.name, part.kind, content[:room]))
+    return pieces, chars
 
 
 def _text(part: Part) -> str:
@@ -181,11 +181,11 @@ def _placed(member: GroupAnswer, other: GroupAnswer) -> GroupAnswer:
 
 def parting(a: Sequence[TextPiece], b: Sequence[TextPiece]) -> Spot | None:
     """The place where two answers part, the same in both; None if they do not."""
-    for number, (own, other) in enumerate(zip(a, b, strict=False)):
-        if (own.role, own.kind) != (other.role, other.kind):
+    for number, (piece, other) in enumerate(zip(a, b, strict=False)):
+        if (piece.role, piece.kind) != (other.role, other.kind):
             return Spot(number, 0)
-        if own.text != other.text:
-            return Spot(number, text.alike(own.text, other.text))
+        if piece.text != other.text:
+            return Spot(number, text.alike(piece.text, other.text))
     return None if len(a) == len(b) else Spot(min(len(a), len(b)), 0)
 
 

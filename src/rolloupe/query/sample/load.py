@@ -104,10 +104,10 @@ def _newest(run: OpenRun, key: SampleKey) -> int:
 
 def _chosen(run: OpenRun, key: SampleKey, rows: list[GroupRow]) -> GroupRow:
     """Of rows in file order, the attempt that a key names. Raises `NotFound`."""
-    own = sorted((row for row in rows if row.index == key.index), key=lambda row: row.launch)
-    if not own or key.attempt > len(own):
+    attempts = sorted((row for row in rows if row.index == key.index), key=lambda row: row.launch)
+    if not attempts or key.attempt > len(attempts):
         raise NotFound(f"no sample {key} in run {run.id!r}. Next: see the list of its samples")
-    return own[(key.attempt or len(own)) - 1]
+    return attempts[(key.attempt or len(attempts)) - 1]
 
 
 def _alone(run: OpenRun, key: SampleKey) -> GroupRow:
@@ -147,10 +147,10 @@ class Keys(Sequence[SampleKey]):
     @overload
     def __getitem__(self, at: slice) -> list[SampleKey]: ...
     def __getitem__(self, at: int | slice) -> SampleKey | list[SampleKey]:
-        own = self._of
+        group = self._of
         if isinstance(at, int):
-            return SampleKey(own.split, own.step, own.group, self._indices[at].as_py())
-        return [SampleKey(own.split, own.step, own.group, index) for index in self._indices[at].to_pylist()]
+            return SampleKey(group.split, group.step, group.group, self._indices[at].as_py())
+        return [SampleKey(group.split, group.step, group.group, index) for index in self._indices[at].to_pylist()]
 
     def __contains__(self, key: object) -> bool:
         return isinstance(key, SampleKey) and self.place(key) >= 0
@@ -164,8 +164,8 @@ class Keys(Sequence[SampleKey]):
 
     def place(self, key: SampleKey) -> int:
         """The place of a key, -1 for an unknown one."""
-        own = self._of
-        is_of = (key.split, key.step, key.group, key.attempt) == (own.split, own.step, own.group, 0)
+        group = self._of
+        is_of = (key.split, key.step, key.group, key.attempt) == (group.split, group.step, group.group, 0)
         return int(pc.index(self._indices, key.index).as_py()) if is_of else -1
 
 
@@ -202,10 +202,10 @@ def read(run: OpenRun, file: str, start: int, length: int) -> bytes:
     source = run.source(file)
     if source is not None:
         return run.format.read(source, max(0, start), max(0, length))
-    found = next((one for one in run.format.trainer_files(run.info) if one.name == file), None)
-    if found is None:
+    trainer_file = next((one for one in run.format.trainer_files(run.info) if one.name == file), None)
+    if trainer_file is None:
         raise NotFound(f"run {run.id!r} has no file {file!r}; `rolloupe doctor` names the files that have problems")
-    return file_damage.read(found, max(0, start), max(0, length))
+    return file_damage.read(trainer_file, max(0, start), max(0, length))
 
 
 def neighbours(run: OpenRun, key: SampleKey) -> list[SampleKey]:

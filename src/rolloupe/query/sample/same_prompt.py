@@ -44,7 +44,7 @@ SELECT split, step, arg_min(grp, row({FILE_ORDER})), arg_min(idx, row({FILE_ORDE
 FROM rows WHERE prompt_hash = ? GROUP BY split, step ORDER BY split <> 'train', split, step LIMIT {MOST + 1}
 """
 
-_kept: AnswerCache[list[Recurrence]] = AnswerCache(KEPT, len)
+_cache: AnswerCache[list[Recurrence]] = AnswerCache(KEPT, len)
 
 
 def prompt_hash_of(run: OpenRun, key: SampleKey) -> int:
@@ -63,10 +63,10 @@ def recurring(run: OpenRun, prompt_hash: int) -> list[Recurrence]:
     One pass over eight bytes for each sample; a cache keeps the answer until the run changes.
     """
     snapshot = run.snapshot()
-    return _kept.get(run, snapshot, prompt_hash, lambda: _found(run, snapshot, prompt_hash))
+    return _cache.get(run, snapshot, prompt_hash, lambda: _computed(run, snapshot, prompt_hash))
 
 
-def _found(run: OpenRun, snapshot: Snapshot, prompt_hash: int) -> list[Recurrence]:
+def _computed(run: OpenRun, snapshot: Snapshot, prompt_hash: int) -> list[Recurrence]:
     pieces = snapshot.holding()
     sql = FOUND
     question = Question(pieces, sql, [prompt_hash], overlay=discard_overlay(snapshot))

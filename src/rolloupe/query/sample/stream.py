@@ -63,8 +63,8 @@ class _Step(NamedTuple):
         if not rows:
             return None
         last = max(rows, key=lambda row: tuple(row[name] for name in ATTEMPTS))
-        found = Locator(source=last["source"], start=last["byte_start"], length=last["byte_length"], part=last["part"])
-        return found, last["uid"]
+        place = Locator(source=last["source"], start=last["byte_start"], length=last["byte_length"], part=last["part"])
+        return place, last["uid"]
 
     def notes(self, uid: str) -> list[Locator]:
         """The places of a sample's annotations."""
@@ -140,21 +140,21 @@ def _read(run: OpenRun, items: Sequence[SampleItem]) -> Iterator[Sample]:
         return
     key = items[0].key
     pieces = run.snapshot().holding([key.split], key.step, key.step)
-    asked = pa.table({
+    wanted = pa.table({
         "nth": range(len(items)), "own_group": [item.key.group for item in items],
         "own_index": [item.key.index for item in items], "own_attempt": [item.key.attempt for item in items],
     })  # fmt: skip
-    places = database.ask(run, Question(pieces, PLACES, [key.split, key.step], tables={"asked": asked}))
+    places = database.ask(run, Question(pieces, PLACES, [key.split, key.step], tables={"asked": wanted}))
     noted = annotations.places(run, [place[-1] for place in places])
     for nth, name, start, length, part, uid in places:
         locator = Locator(source=name, start=start, length=length, part=part)
         yield _annotated(annotations.load(run, items[nth].key, locator, noted.get(uid, [])), items[nth])
 
 
-def _annotated(found: Sample, item: SampleItem) -> Sample:
-    row = found.row
+def _annotated(sample: Sample, item: SampleItem) -> Sample:
+    row = sample.row
     row.advantage = item.advantage if row.advantage is None else row.advantage
     row.discarded = row.discarded or item.discarded
     row.metrics = row.metrics | item.metrics
     row.tags = row.tags | item.tags
-    return found
+    return sample

@@ -85,11 +85,11 @@ class Pattern:
     def within(self, column: pa.Array) -> Mask:
         """Return which of some texts match."""
         has_edges = self.query.regex and _EDGES.search(self.query.text) is not None
-        found = _mask(column, self._plain) if has_edges else _mask_of_blocks(column, self._plain)
-        if self._word and found.any():
-            places = np.flatnonzero(found)
-            found[places] = _mask(column.take(pa.array(places)), self._word)
-        return found
+        mask = _mask(column, self._plain) if has_edges else _mask_of_blocks(column, self._plain)
+        if self._word and mask.any():
+            places = np.flatnonzero(mask)
+            mask[places] = _mask(column.take(pa.array(places)), self._word)
+        return mask
 
     def possibly(self, column: pa.Array) -> Mask:
         """Return which of some texts may contain a matching piece.
@@ -98,8 +98,8 @@ class Pattern:
         """
         if self.query.regex and _EDGES.search(self.query.text):
             return np.ones(len(column), np.bool_)
-        found = _mask(column, self._plain)
-        return found if _UNESCAPED.fullmatch(self.query.text) else found | _mask(column, '"arguments"')
+        mask = _mask(column, self._plain)
+        return mask if _UNESCAPED.fullmatch(self.query.text) else mask | _mask(column, '"arguments"')
 
     def places(self, text: str, length: Callable[[str], int] = len) -> Iterator[Span]:
         """The matches in a text, as `spans`, in code points, or in the units of `length`."""
@@ -138,12 +138,12 @@ _UNESCAPED = re.compile(r"[\w ]*")
 
 def _mask(column: pa.Array, pattern: str) -> Mask:
     try:
-        found = pc.match_substring_regex(column, pattern)
+        hits = pc.match_substring_regex(column, pattern)
     except pa.ArrowInvalid as error:
         raise BadQuery(str(error)) from error
-    if not found.true_count:
-        return np.zeros(len(found), np.bool_)
-    return np.array((found.fill_null(False) if found.null_count else found).to_numpy(zero_copy_only=False), np.bool_)
+    if not hits.true_count:
+        return np.zeros(len(hits), np.bool_)
+    return np.array((hits.fill_null(False) if hits.null_count else hits).to_numpy(zero_copy_only=False), np.bool_)
 
 
 def _mask_of_blocks(column: pa.Array, pattern: str) -> Mask:
@@ -160,15 +160,15 @@ def _mask_of_blocks(column: pa.Array, pattern: str) -> Mask:
         return _mask(column, pattern)
     edges = np.append(offsets[:-1:BLOCK], offsets[-1])
     blocks = pa.StringArray.from_buffers(len(edges) - 1, pa.py_buffer(edges), data)
-    held = np.flatnonzero(_mask(blocks, pattern))
-    if 2 * len(held) > len(blocks):
+    matching = np.flatnonzero(_mask(blocks, pattern))
+    if 2 * len(matching) > len(blocks):
         return _mask(column, pattern)
-    places = (held[:, np.newaxis] * BLOCK + np.arange(BLOCK)).ravel()
+    places = (matching[:, np.newaxis] * BLOCK + np.arange(BLOCK)).ravel()
     places = places[places < len(column)]
-    found = np.zeros(len(column), np.bool_)
+    mask = np.zeros(len(column), np.bool_)
     if len(places):
-        found[places] = _mask(column.take(pa.array(places)), pattern)
-    return found
+        mask[places] = _mask(column.take(pa.array(places)), pattern)
+    return mask
 
 
 def _last_sign(encoded: bytes, stop: int) -> int:
@@ -201,8 +201,8 @@ def _compiled(pattern: str, given: str) -> "re2._Regexp":
     try:
         compiled = re2.compile(pattern.encode(), _options())
     except re2.error as error:
-        said = error.args[0]
-        raise _bad(said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said), given) from None
+        message = error.args[0]
+        raise _bad(message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message), given) from None
     if compiled.programsize > MAX_PROGRAM:
         raise BadPattern("the pattern is too large: repeat less in it", 0)
     return compiled
@@ -211,9 +211,9 @@ def _compiled(pattern: str, given: str) -> "re2._Regexp":
 _ANY_BYTE = re.compile(r"(?<!\\)(?:\\\\)*\\C")
 
 
-def _bad(said: str, pattern: str) -> BadPattern:
+def _bad(message: str, pattern: str) -> BadPattern:
     """The error of a pattern with its place: RE2 names the piece that it could not read."""
-    what, _, piece = said.partition(": ")
+    what, _, piece = message.partition(": ")
     if what == "missing )":
         place = _open(pattern)
     elif what == "unexpected )":

@@ -75,8 +75,8 @@ class Reports:
             return bool(snippets_in(self._pattern, answered(turns), check)[0])
 
         try:
-            found = report.search(TranscriptQuery(self._pattern.word, holds, check))
-            return [self._made(one, check) for one in found]
+            transcripts = report.search(TranscriptQuery(self._pattern.word, holds, check))
+            return [self._made(one, check) for one in transcripts]
         except UnreadablePath as error:
             note(str(error))
         except SearchStopped:

@@ -59,8 +59,8 @@ def marked(run: OpenRun, key: SampleKey, query: TextQuery) -> tuple[list[RolePla
     Raises as `query.sample` and `Pattern`.
     """
     pattern = Pattern(query)
-    found = list(islice(_marks(pattern, whole_sample(run, key).turns), MAX_SPANS + 1))
-    return found[:MAX_SPANS], len(found) > MAX_SPANS
+    places = list(islice(_marks(pattern, whole_sample(run, key).turns), MAX_SPANS + 1))
+    return places[:MAX_SPANS], len(places) > MAX_SPANS
 
 
 def _marks(pattern: Pattern, turns: Sequence[Turn]) -> Iterator[RolePlace]:
@@ -78,7 +78,7 @@ def snippets_in(
 
     Calls `check` before it searches a text; `check` raises to end the search.
     """
-    found: list[Snippet] = []
+    snippets: list[Snippet] = []
     for turn in turns:
         if not speaks(turn, pattern.query.roles):
             continue
@@ -88,13 +88,13 @@ def snippets_in(
             encoded = texts.clean(text).encode()
             if next(pattern.spans(encoded), None) is None:
                 continue
-            own, is_more = snippets_of(pattern, role, encoded)
-            if len(found) >= MOST:
-                return found, True
-            found += own
+            further, is_more = snippets_of(pattern, role, encoded)
+            if len(snippets) >= MOST:
+                return snippets, True
+            snippets += further
             if is_more:
-                return found, True
-    return found, False
+                return snippets, True
+    return snippets, False
 
 
 class Spoken:
@@ -129,6 +129,6 @@ class Spoken:
         sql = f"SELECT nth, {PLACED} FROM rows JOIN places USING ({', '.join(PLACE)}) ORDER BY nth"
         rows = database.ask(self._run, Question([piece], sql, at=[RowPlace(piece, number) for number in numbers]))
         return [
-            (numbers[nth], SampleKey(*own), Locator(source=source, start=start, length=length, part=part))
-            for nth, *own, source, start, length, part in rows
+            (numbers[nth], SampleKey(*key), Locator(source=source, start=start, length=length, part=part))
+            for nth, *key, source, start, length, part in rows
         ]

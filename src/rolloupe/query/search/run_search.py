@@ -175,7 +175,7 @@ class Search(Iterator[Found]):
     def _go(self) -> Generator[Found]:
         """The search itself; work begins with the first `next`."""
         parts: Ahead = deque()
-        told_s = time.monotonic()
+        reported_s = time.monotonic()
         try:
             yield Found([], [], self._progress(is_over=False))
             while not self._stopped():
@@ -186,9 +186,9 @@ class Search(Iterator[Found]):
                 if not self._take(parts):
                     with contextlib.suppress(TimeoutError):
                         parts[0][1].result(TELL_S / 2)
-                if len(self._waiting) >= LOOKED_UP or time.monotonic() - told_s >= TELL_S or self._is_first:
+                if len(self._waiting) >= LOOKED_UP or time.monotonic() - reported_s >= TELL_S or self._is_first:
                     yield self._since(is_over=False)
-                    told_s = time.monotonic()
+                    reported_s = time.monotonic()
             if not self._stopped():
                 yield from self._in_reports()
             if not self._stopped():
@@ -202,16 +202,16 @@ class Search(Iterator[Found]):
         """Search the reports, one after another: they are read in Python, so more threads would not help."""
         due = yield from self._waited_for(_pool().submit(self._reports.listed, self._count.note))
         self._reports_known = len(due or ())
-        told_s = time.monotonic()
+        reported_s = time.monotonic()
         for report in due or ():
             look = _pool().submit(self._reports.look, report, self._goes_on, self._count.note)
-            found = yield from self._waited_for(look)
-            if found is None:
+            transcripts = yield from self._waited_for(look)
+            if transcripts is None:
                 return
-            self._take_transcripts(found)
-            if time.monotonic() - told_s >= TELL_S:
+            self._take_transcripts(transcripts)
+            if time.monotonic() - reported_s >= TELL_S:
                 yield self._since(is_over=False)
-                told_s = time.monotonic()
+                reported_s = time.monotonic()
 
     def _waited_for(self, work: Future[T]) -> Generator[Found, None, T | None]:
         """The result of work in the pool, which may hang like a slow mount; None once the search is stopped."""
@@ -222,12 +222,12 @@ class Search(Iterator[Found]):
             work.cancel()
         return None if self._stopped() else work.result()
 
-    def _take_transcripts(self, found: Sequence[Transcript]) -> None:
+    def _take_transcripts(self, transcripts: Sequence[Transcript]) -> None:
         most = MAX_TRANSCRIPTS if self._most_transcripts is None else self._most_transcripts
         if self._most_transcripts is None and self._limit is not None:
             most = min(most, self._limit - self._passed - len(self._waiting))
-        self._transcripts += found[: max(0, most - self._found_transcripts)]
-        self._found_transcripts += len(found)
+        self._transcripts += transcripts[: max(0, most - self._found_transcripts)]
+        self._found_transcripts += len(transcripts)
         self._reports_done += 1
 
     def _next(self) -> list[SearchPart]:
@@ -276,7 +276,7 @@ class Search(Iterator[Found]):
         """The pending hits, looked up as far as they are listed."""
         rows, self._waiting = self._waiting, []
         listed = len(rows) if self._limit is None else max(0, self._limit - self._passed)
-        kept = len(rows) if self._most is None else max(0, self._most - self._passed)
+        last = len(rows) if self._most is None else max(0, self._most - self._passed)
         self._passed += len(rows)
         hits: list[Hit] = []
         for first in range(0, min(listed, len(rows)), LOOKED_UP):
@@ -286,18 +286,18 @@ class Search(Iterator[Found]):
             except SourceChanged as error:
                 self._count.note(f"{len(some)} samples were found and cannot be listed: {error}")
         transcripts, self._transcripts = self._transcripts, []
-        return Found(hits, rows[listed:kept], self._progress(is_over=is_over), transcripts)
+        return Found(hits, rows[listed:last], self._progress(is_over=is_over), transcripts)
 
     def _progress(self, *, is_over: bool) -> SearchProgress:
         with self._count.lock:
-            samples, size_bytes, found = self._count.samples, self._count.size_bytes, self._count.found
+            samples, size_bytes, hits = self._count.samples, self._count.size_bytes, self._count.hits
             from_sources, notes = self._count.from_sources, tuple(self._count.notes)
         return SearchProgress(
             self._known_samples if is_over else samples * self._known_samples // max(1, self._rows),
             self._known_samples,
             self._known_bytes if is_over else size_bytes * self._known_bytes // max(1, self._bytes),
             self._known_bytes,
-            found,
+            hits,
             from_sources,
             notes,
             is_over,

@@ -21,14 +21,14 @@ Rows = NDArray[np.int64]
 
 def pieces_of(snapshot: Snapshot, query: SampleQuery, *, oldest_first: bool = False) -> list[Piece]:
     """The pieces that may hold samples of a query, newest step first, or the oldest."""
-    held = snapshot.holding(query.splits, query.step_min, query.step_max)
+    pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
 
     def age(piece: Piece) -> tuple[int, bool, str, int]:
         steps = [stats.step for stats in piece.step_stats if is_in(stats, query)]
         first = min(steps, default=0) if oldest_first else -max(steps, default=0)
         return first, all(stats.split != "train" for stats in piece.step_stats), piece.source, piece.start
 
-    return sorted((piece for piece in held if not piece.annotates), key=age)
+    return sorted((piece for piece in pieces if not piece.annotates), key=age)
 
 
 def is_in(stats: StepStats, query: SampleQuery) -> bool:
@@ -61,11 +61,11 @@ def scoped(
             chunk.append(pieces[place])
             count += pieces[place].rows
             place += 1
-        yield from _asked(run, snapshot, query, chunk)
+        yield from _selected(run, snapshot, query, chunk)
         size = min(2 * size, MAX_ROWS)
 
 
-def _asked(
+def _selected(
     run: OpenRun, snapshot: Snapshot, query: SampleQuery, pieces: Sequence[Piece]
 ) -> Iterator[tuple[Piece, Rows | None]]:
     terms = compile_query(snapshot, query, by_group=False)

@@ -26,17 +26,17 @@ class Snippet(NamedTuple):
 def snippets_of(pattern: Pattern, role: str, encoded: bytes, most: int = MOST) -> tuple[list[Snippet], bool]:
     """The first matches in a text, and whether there are more."""
     spans = list(islice(pattern.spans(encoded), 4 * most + 1))
-    found: list[Snippet] = []
+    snippets: list[Snippet] = []
     place = 0
-    while place < len(spans) and len(found) < most:
+    while place < len(spans) and len(snippets) < most:
         stop = place + 1
         while stop < min(len(spans), place + 4) and spans[stop][0] - spans[stop - 1][1] < BEFORE_CHARS:
             stop += 1
-        found.append(_snippet(role, encoded, spans[place:stop]))
+        snippets.append(_snippet(role, encoded, spans[place:stop]))
         place = stop
-    if not spans and not found:  # the match is empty
-        found.append(Snippet(role, (_text(encoded[:AFTER_BYTES])[:AFTER_CHARS],), True, len(encoded) <= AFTER_CHARS))
-    return found, place < len(spans)
+    if not spans and not snippets:  # the match is empty
+        snippets.append(Snippet(role, (_text(encoded[:AFTER_BYTES])[:AFTER_CHARS],), True, len(encoded) <= AFTER_CHARS))
+    return snippets, place < len(spans)
 
 
 def _snippet(role: str, encoded: bytes, spans: list[Span]) -> Snippet:

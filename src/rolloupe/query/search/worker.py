@@ -62,24 +62,24 @@ class Count:
         self.lock = threading.Lock()
         self.samples = 0
         self.size_bytes = 0
-        self.found = 0
+        self.hits = 0
         self.from_sources = 0
         """Samples whose texts were read from their files, since the index lacks them."""
         self.notes: dict[str, None] = {}
         """What could not be searched, and why."""
 
-    def add(self, samples: int, size_bytes: int, found: int, *, is_scanned: bool) -> None:
+    def add(self, samples: int, size_bytes: int, hits: int, *, is_scanned: bool) -> None:
         """Count searched samples."""
         with self.lock:
             self.samples += samples
             self.size_bytes += size_bytes
-            self.found += found
+            self.hits += hits
             self.from_sources += samples if is_scanned else 0
 
-    def add_steps(self, found: Mapping[StepKey, int]) -> None:
+    def add_steps(self, hits: Mapping[StepKey, int]) -> None:
         """Count the hits of some steps; steps beyond `MAX_STEPS` are not counted."""
         with self.lock:
-            for key, number in found.items():
+            for key, number in hits.items():
                 if key in self._known_steps or len(self._known_steps) < MAX_STEPS:
                     self._known_steps.add(key)
                     self._steps[key] += number
@@ -121,8 +121,8 @@ class SearchPart:
         self._count = count
         self._spoken = Spoken(opened, pattern, count.note) if set(pattern.query.roles) - {*COLUMNS} else None
         self._names = COLUMNS if self._spoken else [n for n in COLUMNS if n in (pattern.query.roles or COLUMNS)]
-        self._found: deque[FoundRow] = deque()
-        self._held: list[FoundRow] = []
+        self._hits: deque[FoundRow] = deque()
+        self._pending: list[FoundRow] = []
         self._samples, self._bytes = piece.rows, piece.stop - piece.start
 
     def texts(self, go_on: Callable[[], bool]) -> Iterator[BatchTexts]:
@@ -136,11 +136,11 @@ class SearchPart:
                     raise SearchStopped
                 if batch.is_scanned and self.piece.path is not None:
                     self._opened.lacks_texts(self.piece.path)
-                yield self._asked(batch)
+                yield self._selected(batch)
         except SourceChanged as error:
             self._count.note(str(error))
 
-    def _asked(self, batch: TextBatch) -> BatchTexts:
+    def _selected(self, batch: TextBatch) -> BatchTexts:
         if self._rows is None:
             numbers = np.arange(batch.first, batch.first + len(batch))
             return BatchTexts(numbers, batch.columns, len(batch), batch.is_scanned)
@@ -161,7 +161,7 @@ class SearchPart:
         places = np.flatnonzero(np.logical_or.reduce(masks))
         if self._spoken is not None:
             rows = self._of_roles(texts.numbers[places], go_on)
-            found = len(rows)
+            hits = len(rows)
             places = np.searchsorted(texts.numbers, [row.row for row in rows])
         else:
             rows = []
@@ -171,37 +171,37 @@ class SearchPart:
                 if not go_on():
                     raise SearchStopped
                 rows.append(self._row(texts, masks, int(place)))
-            found = len(places)
-        self._held += rows
-        if self._count.by_step and found:
+            hits = len(places)
+        self._pending += rows
+        if self._count.by_step and hits:
             try:
-                self._count.add_steps(self._found_by_step(texts.numbers[places]))
+                self._count.add_steps(self._count_by_step(texts.numbers[places]))
             except SourceChanged as error:
-                self._count.note(f"{found} samples were found and are in no count by step: {error}")
+                self._count.note(f"{hits} samples were found and are in no count by step: {error}")
         share = (self.piece.stop - self.piece.start) * texts.read // self.piece.rows
         self._samples, self._bytes = self._samples - texts.read, self._bytes - share
-        self._count.add(texts.read, share, found, is_scanned=texts.is_scanned)
+        self._count.add(texts.read, share, hits, is_scanned=texts.is_scanned)
         if self.piece.rows > LARGE_ROWS:
-            self._found.extend(self._held)
-            self._held = []
+            self._hits.extend(self._pending)
+            self._pending = []
 
     def end(self) -> None:
         """Everything readable was searched."""
-        self._found.extend(self._in_order(self._held))
+        self._hits.extend(self._in_order(self._pending))
         self._placed = None
         self._count.add(self._samples, self._bytes, 0, is_scanned=False)
 
     def take(self) -> list[FoundRow]:
         """Hits that were not taken yet."""
-        return [self._found.popleft() for _ in range(len(self._found))]
+        return [self._hits.popleft() for _ in range(len(self._hits))]
 
     def _row(self, texts: BatchTexts, masks: Sequence[Mask], place: int) -> FoundRow:
         snippets: list[Snippet] = []
         more = False
         for name, column, mask in zip(self._names, texts.columns, masks, strict=True):
             if mask[place]:
-                own, is_more = snippets_of(self._pattern, name, _encoded(column, place))
-                snippets += own
+                pieces, is_more = snippets_of(self._pattern, name, _encoded(column, place))
+                snippets += pieces
                 more = more or is_more
         return FoundRow(self.piece, int(texts.numbers[place]), tuple(snippets), more)
 
@@ -221,12 +221,12 @@ class SearchPart:
         way = 1 if self._oldest_first else -1
         return [row for _, row in sorted(zip(steps, rows, strict=True), key=lambda pair: (way * pair[0], pair[1].row))]
 
-    def _found_by_step(self, numbers: Rows) -> Mapping[StepKey, int]:
+    def _count_by_step(self, numbers: Rows) -> Mapping[StepKey, int]:
         if self._is_of_one_step:
             stats = self.piece.step_stats[0]
             return {(stats.split, stats.step): len(numbers)}
-        found = self._known().of(numbers)
-        return Counter(zip(found.splits, found.steps, strict=True))
+        places = self._known().of(numbers)
+        return Counter(zip(places.splits, places.steps, strict=True))
 
     @property
     def _is_of_one_step(self) -> bool:
@@ -280,10 +280,10 @@ def search_parts(parts: Sequence[SearchPart], listing: Callable[[], bool], go_on
                 part.end()
 
 
-def _together(found: Iterable[tuple[SearchPart, BatchTexts]]) -> Iterator[list[tuple[SearchPart, BatchTexts]]]:
+def _together(batches: Iterable[tuple[SearchPart, BatchTexts]]) -> Iterator[list[tuple[SearchPart, BatchTexts]]]:
     some: list[tuple[SearchPart, BatchTexts]] = []
     size_bytes = 0
-    for part, texts in found:
+    for part, texts in batches:
         some.append((part, texts))
         size_bytes += sum(column.nbytes for column in texts.columns)
         if size_bytes >= TOGETHER_BYTES:
@@ -295,8 +295,8 @@ def _together(found: Iterable[tuple[SearchPart, BatchTexts]]) -> Iterator[list[t
 
 def _masks(some: Sequence[tuple[SearchPart, BatchTexts]], go_on: Callable[[], bool]) -> list[list[Mask]]:
     """For each text the masks of its columns. Raises `SearchStopped` if `go_on` returns False."""
-    columns = [pa.concat_arrays(own) for own in zip(*(texts.columns for _, texts in some), strict=True)]
+    columns = [pa.concat_arrays(pieces) for pieces in zip(*(texts.columns for _, texts in some), strict=True)]
     ends = np.cumsum([len(texts.numbers) for _, texts in some])[:-1]
     part = some[0][0]
     masks = [np.split(part.pace.mapped(part.mask, column, go_on), ends) for column in columns]
-    return [list(own) for own in zip(*masks, strict=True)]
+    return [list(pieces) for pieces in zip(*masks, strict=True)]

@@ -19,7 +19,7 @@ SELECT split, step, discarded, count(*), count(DISTINCT grp),
 FROM rows WHERE discarded <> '' GROUP BY split, step, discarded ORDER BY split <> 'train', split, step, discarded
 """
 
-_kept: AnswerCache[list[Discards]] = AnswerCache(KEPT, len)
+_cache: AnswerCache[list[Discards]] = AnswerCache(KEPT, len)
 
 
 def discards(run: OpenRun, split: str | None = None) -> list[Discards]:
@@ -27,14 +27,14 @@ def discards(run: OpenRun, split: str | None = None) -> list[Discards]:
 
     `eval` covers all evaluations, with the same step and reason counted together.
     """
-    found: dict[tuple[str, int, str], Discards] = {}
+    counts: dict[tuple[str, int, str], Discards] = {}
     for one in _all(run):
         if is_asked(one.split, split):
             place = split or one.split, one.step, one.reason
-            held = found.get(place, Discards(*place, 0, 0, 0))
-            sums = (a + b for a, b in zip(held[3:], one[3:], strict=True))
-            found[place] = Discards(*place, *sums)
-    return sorted(found.values(), key=lambda one: (one.split != "train", one.split, one.step, one.reason))
+            count = counts.get(place, Discards(*place, 0, 0, 0))
+            sums = (a + b for a, b in zip(count[3:], one[3:], strict=True))
+            counts[place] = Discards(*place, *sums)
+    return sorted(counts.values(), key=lambda one: (one.split != "train", one.split, one.step, one.reason))
 
 
 def discarded_by_step(run: OpenRun) -> dict[StepKey, int]:
@@ -42,17 +42,17 @@ def discarded_by_step(run: OpenRun) -> dict[StepKey, int]:
     snapshot = run.snapshot()
     if not snapshot.annotates_discarded:
         return {key: count for key, stats in snapshot.steps.items() if (count := sum(stats.discarded.values()))}
-    found: Counter[StepKey] = Counter()
+    counts: Counter[StepKey] = Counter()
     for one in _all(run):
-        found[one.split, one.step] += one.samples
-    return dict(found)
+        counts[one.split, one.step] += one.samples
+    return dict(counts)
 
 
 def _all(run: OpenRun) -> list[Discards]:
     snapshot = run.snapshot()
     if not snapshot.has_discarded:
         return []
-    return _kept.get(run, snapshot, None, lambda: _counted(run, snapshot))
+    return _cache.get(run, snapshot, None, lambda: _counted(run, snapshot))
 
 
 def _counted(run: OpenRun, snapshot: Snapshot) -> list[Discards]:

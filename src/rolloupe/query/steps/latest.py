@@ -22,26 +22,28 @@ class Newest(NamedTuple):
 
 MOST_SPLITS = 20_000
 
-_kept = AnswerCache[dict[str, Newest]](MOST_SPLITS, len)
+_cache = AnswerCache[dict[str, Newest]](MOST_SPLITS, len)
 
 
 def newest(run: OpenRun) -> dict[str, Newest]:
     """The means of each split. If annotations decide, only those of the first split, at its last step."""
     snapshot = run.snapshot()
-    return _kept.get(run, snapshot, "newest", lambda: _made(run, snapshot))
+    return _cache.get(run, snapshot, "newest", lambda: _computed(run, snapshot))
 
 
-def _made(run: OpenRun, snapshot: Snapshot) -> dict[str, Newest]:
+def _computed(run: OpenRun, snapshot: Snapshot) -> dict[str, Newest]:
     if snapshot.annotates_discarded or is_annotated(snapshot, COLUMNS):
         return _annotated(run, snapshot)
-    found: dict[str, dict[str, tuple[int, float]]] = {}
+    means_by_split: dict[str, dict[str, tuple[int, float]]] = {}
     for stats in snapshot.steps.values():
-        means = found.setdefault(stats.split, {})
+        means = means_by_split.setdefault(stats.split, {})
         for name in COLUMNS:
             moments = stats.columns.get(name)
             if moments is not None and moments.count and (name not in means or means[name][0] < stats.step):
                 means[name] = stats.step, moments.mean
-    return {split: Newest(**{name: mean for name, (_, mean) in means.items()}) for split, means in found.items()}
+    return {
+        split: Newest(**{name: mean for name, (_, mean) in means.items()}) for split, means in means_by_split.items()
+    }
 
 
 def _annotated(run: OpenRun, snapshot: Snapshot) -> dict[str, Newest]:
@@ -52,8 +54,8 @@ def _annotated(run: OpenRun, snapshot: Snapshot) -> dict[str, Newest]:
     split, step = keys[0]
     means = ", ".join(mean_of(f"{quote(name)}::DOUBLE") for name in COLUMNS)
     sql = f"SELECT {means} FROM rows WHERE split = ? AND step = ? AND discarded = ''"
-    said = AnnotationOverlay(snapshot.annotations, [*COLUMNS, "discarded"])
+    overlay = AnnotationOverlay(snapshot.annotations, [*COLUMNS, "discarded"])
     ((reward, tokens, chars),) = database.ask(
-        run, Question(snapshot.holding([split], step, step), sql, [split, step], overlay=said)
+        run, Question(snapshot.holding([split], step, step), sql, [split, step], overlay=overlay)
     )
     return {split: Newest(reward, tokens, chars)}

@@ -42,16 +42,16 @@ class _Trained:
     """A column of the trained samples, by step: from step statistics, or with annotations if these say more."""
 
     def __init__(self, run: OpenRun, snapshot: Snapshot, of: ColumnRef, *, quick: bool = False) -> None:
-        asked = not quick and (is_annotated(snapshot, [of.column]) or snapshot.annotates_discarded)
+        is_overridden = not quick and (is_annotated(snapshot, [of.column]) or snapshot.annotates_discarded)
         self._of = of
-        self._said = _annotated_moments(run, snapshot, of.column) if asked else None
+        self._annotated = _annotated_moments(run, snapshot, of.column) if is_overridden else None
         self._discarded = None if quick else discarded_by_step(run)
 
     def moments(self, stats: StepStats) -> Moments:
         """The moments of a step."""
-        if self._said is None:
+        if self._annotated is None:
             return moments_by_kind(stats, self._of.kind).get(self._of.name, NONE)
-        return self._said.get((stats.split, stats.step), NONE)
+        return self._annotated.get((stats.split, stats.step), NONE)
 
     def count(self, stats: StepStats) -> int:
         """The number of trained samples of a step, with or without a value."""
@@ -71,11 +71,11 @@ def merged(moments: Iterable[Moments]) -> Moments:
 
 def _by_step(snapshot: Snapshot, asked: str) -> dict[int, list[StepStats]]:
     """The statistics of the selected splits, by step."""
-    found: dict[int, list[StepStats]] = defaultdict(list)
+    by_step: dict[int, list[StepStats]] = defaultdict(list)
     for stats in snapshot.steps.values():
         if is_asked(stats.split, asked):
-            found[stats.step].append(stats)
-    return found
+            by_step[stats.step].append(stats)
+    return by_step
 
 
 def splits(run: OpenRun, *, quick: bool = False) -> list[SplitSummary]:
@@ -90,7 +90,7 @@ def splits(run: OpenRun, *, quick: bool = False) -> list[SplitSummary]:
         by_split[stats.split].append(stats)
     counted = {} if quick else _counted_groups(run, [s for s in snapshot.steps.values() if s.groups < 0])
     trained = _Trained(run, snapshot, REWARD, quick=quick)
-    found = []
+    summaries = []
     for name in sorted(by_split, key=lambda split: (split != "train", split)):
         members = by_split[name]
         reward, count, rows = NONE, 0, sum(s.rows for s in members)
@@ -98,7 +98,7 @@ def splits(run: OpenRun, *, quick: bool = False) -> list[SplitSummary]:
             reward, count = reward.merge(trained.moments(stats)), count + trained.count(stats)
         groups = -1 if quick else sum(s.groups if s.groups >= 0 else counted[s.split, s.step] for s in members)
         numbers = [s.step for s in members]
-        found.append(
+        summaries.append(
             SplitSummary(
                 name,
                 len(members),
@@ -111,7 +111,7 @@ def splits(run: OpenRun, *, quick: bool = False) -> list[SplitSummary]:
                 None if quick and snapshot.annotates_discarded else rows - count,
             )
         )
-    return found
+    return summaries
 
 
 def _counted_groups(run: OpenRun, step_stats: list[StepStats]) -> dict[tuple[str, int], int]:
@@ -136,17 +136,17 @@ def steps(run: OpenRun, split: str) -> list[StepSummary]:
     """
     snapshot = run.snapshot()
     trained = _Trained(run, snapshot, REWARD)
-    found = []
+    summaries = []
     for step, members in _by_step(snapshot, split).items():
         rows, count = sum(s.rows for s in members), sum(map(trained.count, members))
         states = (run.step_states.get((s.split, step), "") for s in members)
         state = next(filter(None, states), "")
         stamp = added_stamps(s.stamp for s in members)
-        found.append(StepSummary(split, step, rows, trained.together(members), state, stamp, rows - count))
-    if not found:
+        summaries.append(StepSummary(split, step, rows, trained.together(members), state, stamp, rows - count))
+    if not summaries:
         known = ", ".join(sorted({key[0] for key in run.snapshot().steps})) or "none yet"
         raise NotFound(f"no split {split!r} in run {run.id!r}; its splits: {known}")
-    return sorted(found, key=lambda summary: summary.step)
+    return sorted(summaries, key=lambda summary: summary.step)
 
 
 def value_names(run: OpenRun) -> tuple[list[str], list[str]]:
@@ -196,8 +196,10 @@ def token_points(run: OpenRun, name: str, split: str | None = None) -> list[Seri
     if name not in known:
         raise unknown("token series", name, known)
     places = _places(run.snapshot(), split)
-    held = ((key, [s.series[name].moments for s in members if name in s.series]) for key, members in places)
-    return _ascending(SeriesPoint(*key, stats_of(merged(own), sum(m.count for m in own))) for key, own in held if own)
+    parts = ((key, [s.series[name].moments for s in members if name in s.series]) for key, members in places)
+    return _ascending(
+        SeriesPoint(*key, stats_of(merged(each), sum(m.count for m in each))) for key, each in parts if each
+    )
 
 
 def _places(snapshot: Snapshot, split: str | None) -> list[tuple[StepKey, list[StepStats]]]:
@@ -252,14 +254,14 @@ def groups(run: OpenRun, split: str, step: int, *, trained: bool | None = None) 
     pieces = snapshot.holding([split], step, step)
     which = "true" if trained is None else f"discarded {'=' if trained else '<>'} ''"
     question = Question(pieces, GROUPS.format(which), [split, step], overlay=discard_overlay(snapshot))
-    found: list[GroupSummary] = []
+    summaries: list[GroupSummary] = []
     first = 0
     answer = database.ask(run, question) if pieces else []
     for group, prompt, count, finite, mean, std, low, high, env, reason in answer:
-        found.append(
+        summaries.append(
             GroupSummary(group, prompt, count, first, Stats(finite, mean, std, low, high, count - finite), env, reason)
         )
         first += count
     if not pieces:
         raise NotFound(f"no samples at step {step} of split {split!r} in run {run.id!r}")
-    return found
+    return summaries

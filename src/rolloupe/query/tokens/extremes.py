@@ -20,7 +20,7 @@ Place = tuple[str, int, str]
 KEPT_SERIES = 4_000
 """Number of cached token series of steps whose samples had to be read."""
 
-_kept: AnswerCache[list[StepSeries]] = AnswerCache(KEPT_SERIES, len)
+_cache: AnswerCache[list[StepSeries]] = AnswerCache(KEPT_SERIES, len)
 
 ROWS = f"""
 SELECT (row_number() OVER ()) - 1 AS nth, {", ".join((*KEY, *ORDER))}
@@ -39,14 +39,14 @@ def token_series(run: OpenRun, split: str, step: int) -> list[StepSeries]:
     if stats is None:
         raise NotFound(f"no samples at step {step} of split {split!r} in run {run.id!r}")
     if not stats.series and run.format.series_in_samples:
-        return _kept.get(run, snapshot, key, lambda: of_samples(whole(run, split, step)))
+        return _cache.get(run, snapshot, key, lambda: of_samples(whole(run, split, step)))
     extremes = {name: extreme_tokens(snapshot, key, name) for name in stats.series}
     keys = _keys(run, snapshot, key, [one for pair in extremes.values() for some in pair for one in some])
-    found = []
+    result = []
     for name, (low, high) in extremes.items():
         moments = stats.series[name].moments
-        found.append(StepSeries(name, stats_of(moments, moments.count), _tokens(low, keys), _tokens(high, keys)))
-    return found
+        result.append(StepSeries(name, stats_of(moments, moments.count), _tokens(low, keys), _tokens(high, keys)))
+    return result
 
 
 def _tokens(some: list[Extreme], keys: dict[Place, SampleKey]) -> list[ExtremeToken]:
@@ -67,8 +67,8 @@ def _keys(run: OpenRun, snapshot: Snapshot, key: StepKey, some: list[Extreme]) -
     pieces = snapshot.holding([key[0]], key[1], key[1])
     rows = database.table(run, Question(pieces, ROWS, key, tables={"places": table}))
     attempts = attempts_of(run, snapshot, rows)
-    found = (rows[name].to_pylist() for name in ("nth", "source", "byte_start", "part", "grp", "idx"))
+    values = (rows[name].to_pylist() for name in ("nth", "source", "byte_start", "part", "grp", "idx"))
     return {
         (source, start, part): SampleKey(*key, group, index, attempts.get(nth, 0))
-        for nth, source, start, part, group, index in zip(*found, strict=True)
+        for nth, source, start, part, group, index in zip(*values, strict=True)
     }

@@ -52,19 +52,19 @@ def token_page(sample: Sample, start: int = 0, count: int | None = None) -> Toke
 
 def values_between(series: TokenSeries, start: int, stop: int) -> tokens.Floats:
     """Return the values of the tokens `start` to `stop`, NaN where the series has none."""
-    found = np.full(stop - start, np.nan)
+    values = np.full(stop - start, np.nan)
     first, last = max(series.offset, start), min(series.offset + len(series.values), stop)
     if first < last:
-        found[first - start : last - start] = np.asarray(series.values)[first - series.offset : last - series.offset]
-    return found
+        values[first - start : last - start] = np.asarray(series.values)[first - series.offset : last - series.offset]
+    return values
 
 
 def _padded(ids: Sequence[int], start: int, stop: int) -> NDArray[np.int64]:
     """Ids of a range; -1 beyond the last one."""
-    found = np.full(stop - start, -1, dtype=np.int64)
+    values = np.full(stop - start, -1, dtype=np.int64)
     part = ids[start:stop]
-    found[: len(part)] = part
-    return found
+    values[: len(part)] = part
+    return values
 
 
 def _strings(strings: Sequence[str], total: int, start: int, stop: int) -> list[str]:

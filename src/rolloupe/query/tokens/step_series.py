@@ -46,7 +46,7 @@ class _Series:
         places = [(one.source, one.start, one.part) for one in (*self.low, *self.high)]
         self.keys = {place: self.keys[place] for place in places}
 
-    def told(self, name: str) -> StepSeries:
+    def result(self, name: str) -> StepSeries:
         """The series over all samples."""
         self._prune()
         moments = merged_moments(self.facts)
@@ -61,12 +61,12 @@ def of_samples(samples: Iterable[Sample]) -> list[StepSeries]:
 
     None if the first samples have none: a run of plain text is not read to its end for that.
     """
-    found: dict[str, _Series] = defaultdict(_Series)
+    series_by_name: dict[str, _Series] = defaultdict(_Series)
     for number, sample in enumerate(samples):
-        if number == WITHOUT and not found:
+        if number == WITHOUT and not series_by_name:
             break
         for one in sample.series:
             facts = tokens.facts_of({one.name: np.array(one.values, dtype=np.float64)})
             if one.name != MASK and one.name in facts:
-                found[one.name].add(sample, facts[one.name])
-    return [series.told(name) for name, series in found.items()]
+                series_by_name[one.name].add(sample, facts[one.name])
+    return [series.result(name) for name, series in series_by_name.items()]
