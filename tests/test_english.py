@@ -40,12 +40,7 @@ PHRASES = re.compile("|".join(rf"\b(?:{phrase})(?!\w)" for phrase in BANNED), re
 DOCUMENTS = sorted(
     path for pattern in ("*.md", "docs/**/*.md", "examples/**/*.md", "src/**/*.md") for path in ROOT.glob(pattern)
 )
-GENERATED = {"docs/cli.md": "cli", "docs/formats.md": "formats"}
-"""Documents that the code of a room writes: they are checked once that room is clean."""
-
 ROOMS = sorted({path.relative_to(PACKAGE).parts[0] for path in PACKAGE.rglob("*.py")})
-TO_DO = {"index"}
-"""Rooms whose docstrings, comments and texts still hold such phrases. A room that is clean leaves this list."""
 
 
 def phrases_in(text: str) -> list[str]:
@@ -75,18 +70,12 @@ def faults(room: str) -> list[str]:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_documents_say_who_does_what(document: Path) -> None:
-    if GENERATED.get(document.relative_to(ROOT).as_posix()) in TO_DO:
-        pytest.skip("its room is still to do")
     assert phrases_in(document.read_text(encoding="utf-8")) == []
 
 
-@pytest.mark.parametrize("room", sorted(set(ROOMS) - TO_DO))
+@pytest.mark.parametrize("room", ROOMS)
 def test_rooms_say_who_does_what(room: str) -> None:
     assert faults(room) == []
-
-
-def test_a_room_that_is_clean_is_not_on_the_list() -> None:
-    assert {room for room in TO_DO if not faults(room)} == set()
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,8 @@
-"""The names of columns in the index, and what the names that people use refer to.
+"""The names of columns in the index, and the columns behind the names that people use.
 
-A sample metric `reward.acc` is the column `m.reward.acc`, a tag `bench` the column
-`t.bench`. DuckDB compares column names without regard to case and metric names come from hostile files, so every
-character but `a-z 0-9 . _ - /` and blank is written as `~` and its UTF-8 bytes in hex, between `~`s: injective, and
-safe in any case.
+A sample metric `reward.acc` is the column `m.reward.acc`, a tag `bench` the column `t.bench`. DuckDB ignores case in
+column names, and metric names come from hostile files, so every character except `a-z 0-9 . _ - /` and the blank
+becomes its UTF-8 bytes in hex between two `~`: injective, and safe regardless of case.
 """
 
 import hashlib
@@ -15,7 +14,7 @@ from rolloupe.derive import METRICS, PREFIX
 from rolloupe.model import Annotation, SampleRow
 
 MAX_METRICS = 512
-"""Distinct sample metrics a segment holds as columns; more show in the sample alone, and a problem says so."""
+"""The maximum number of sample metrics in a segment; further ones show in the sample alone, as a problem reports."""
 MAX_TAGS = 128
 MAX_NAME_BYTES = 200
 
@@ -25,17 +24,17 @@ FIXED = frozenset(column.column for column in COLUMNS)
 """The columns that every segment has."""
 
 DERIVED_COLUMNS = "d."
-"""What the columns of derived metrics begin with."""
+"""The prefix of the columns of derived metrics."""
 
 NUMBER = "number"
-"""What a person calls the place of a sample in its step, from 0, unless a sample metric or a tag has that name."""
+"""The name of a sample's place in its step, from 0, unless a sample metric or a tag has that name."""
 
 NUMBER_COLUMN = "~number"
-"""A column that no segment has: a question that names it counts."""
+"""A column that no segment has: a query that names it counts the rows."""
 
 
 class ColumnRef(NamedTuple):
-    """What a name refers to: `kind` is `fixed`, `metric`, `tag`, `derived` or `number`, `name` as the kind has it."""
+    """The column behind a name: `kind` is `fixed`, `metric`, `tag`, `derived` or `number`, `name` has no prefix."""
 
     kind: str
     name: str
@@ -73,22 +72,22 @@ def derived_column(name: str) -> str:
 
 
 def derived_metric(name: str) -> str:
-    """The derived metric that a person means by `derived.NAME`; empty where there is none."""
+    """The derived metric behind `derived.NAME`; empty if it does not exist."""
     bare = name.removeprefix(PREFIX)
     return bare if bare != name and bare in METRICS else ""
 
 
 def is_reserved(name: str) -> bool:
-    """True where a sample metric or tag has the name of another column: it is `metric.NAME`, `tag.NAME` then."""
+    """True for a name of another column: a sample metric or tag with it is called `metric.NAME` or `tag.NAME`."""
     while (bare := name.removeprefix("metric.").removeprefix("tag.")) != name:
         name = bare
     return name in KNOWN or bool(derived_metric(name))
 
 
 def resolve(name: str, metrics: Collection[str], tags: Collection[str]) -> ColumnRef | None:
-    """What a person means by `name`: a fixed column, a derived or sample metric, a tag; None if there is none such.
+    """The column that `name` means: a fixed column, a derived or sample metric, or a tag; None for an unknown name.
 
-    `metric.NAME` and `tag.NAME` are the metric and the tag NAME, unless one that needs no prefix has that name.
+    `metric.NAME` and `tag.NAME` mean the metric and the tag NAME, unless a metric or tag without prefix has that name.
     """
     if name in KNOWN:
         return ColumnRef("fixed", name)
@@ -110,7 +109,7 @@ def resolve(name: str, metrics: Collection[str], tags: Collection[str]) -> Colum
 
 
 def column_of(name: str, metrics: Collection[str], tags: Collection[str]) -> str | None:
-    """The column that a person means by `name`; None if there is none such."""
+    """The column in the index that `name` means; None for an unknown name."""
     ref = resolve(name, metrics, tags)
     return ref.column if ref else None
 
@@ -125,7 +124,7 @@ def sql_type(column: str) -> str:
 
 
 def names_of(rows: Sequence[SampleRow] | Sequence[Annotation]) -> tuple[list[str], list[str], int]:
-    """The metric and tag names of some rows in order of appearance, and how many did not fit."""
+    """The metric and tag names of some rows in order of appearance, and the number of names that did not fit."""
     metrics = list(dict.fromkeys(name for row in rows for name in row.metrics))
     tags = list(dict.fromkeys(name for row in rows for name in row.tags))
     left_out = max(0, len(metrics) - MAX_METRICS) + max(0, len(tags) - MAX_TAGS)

@@ -191,7 +191,7 @@ def _bounded(values: list[Any], type: ColumnType) -> list[Any]:
 
 
 def annotations_of(annotations: Sequence[Annotation], source: str) -> pa.Table:
-    """Build the table of annotations of one source: what is newer has the greater `source`, `byte_start`, `nth`."""
+    """Build the table of annotations of one source: newer ones have greater `source`, `byte_start`, `nth`."""
     count, place = len(annotations), text.natural(source)
     columns = {
         "uid": pa.array([one.uid for one in annotations], pa.string()),
