@@ -1,6 +1,7 @@
 /** What a person added, as the page holds it: names, items by key, and what a change does to them. */
 
 import type { RunMarkView, SampleMarkView, StateItem, StateOwner } from "../api/types.gen";
+import { isRecord } from "./data/record";
 
 export const NO_RUN_MARK: RunMarkView = { name: "", colour: 0, hidden: false, note: "" };
 export const NO_SAMPLE_MARK: SampleMarkView = { bookmarked: false, note: "", uid: "", excerpt: "" };
@@ -23,10 +24,13 @@ export const keyOf = (kind: string, owner: string, name: string): string => `${k
 export function valueOf(item: StateItem): MarkValue {
   if (item.run_mark !== null) return item.run_mark;
   if (item.sample_mark !== null) return item.sample_mark;
-  return typeof item.setting === "object" && item.setting !== null && !Array.isArray(item.setting)
-    ? (item.setting as Record<string, unknown>)
-    : null;
+  return isRecord(item.setting) ? item.setting : null;
 }
+
+export const isSampleMark = (value: MarkValue): value is SampleMarkView => value !== null && "bookmarked" in value;
+
+export const isRunMark = (value: MarkValue): value is RunMarkView =>
+  value !== null && "colour" in value && "hidden" in value;
 
 /** The items with newer ones put in; an older one of two is left out, and so is what was removed. */
 export function merged(items: ReadonlyMap<string, StateItem>, newer: readonly StateItem[]): Map<string, StateItem> {
@@ -44,10 +48,9 @@ export function ownerOf(owners: readonly StateOwner[], run: string): string {
 }
 
 /** True for what says nothing: then the item is removed rather than kept empty. */
-export function isEmpty(said: MarkValue): boolean {
-  if (said === null) return true;
-  if ("bookmarked" in said) return said["bookmarked"] !== true && said["note"] === "";
-  if ("colour" in said && "hidden" in said)
-    return said["name"] === "" && said["colour"] === 0 && said["hidden"] === false && said["note"] === "";
-  return Object.keys(said).length === 0;
+export function isEmpty(value: MarkValue): boolean {
+  if (value === null) return true;
+  if (isSampleMark(value)) return !value.bookmarked && value.note === "";
+  if (isRunMark(value)) return value.name === "" && value.colour === 0 && !value.hidden && value.note === "";
+  return Object.keys(value).length === 0;
 }

@@ -8,17 +8,19 @@ interface Policies {
   createPolicy(name: string, rules: { createScriptURL(url: string): string }): Policy;
 }
 
+/** Only some browsers define it. */
+declare const trustedTypes: Policies | undefined;
+
 let policy: Policy | undefined;
 
 /** The address of one of the app's own workers. Anything of another origin throws. */
 export function trusted(url: string): string {
-  const { trustedTypes } = globalThis as { trustedTypes?: Policies };
-  if (trustedTypes === undefined) return own(url);
-  policy ??= trustedTypes.createPolicy("rolloupe", { createScriptURL: own });
+  if (typeof trustedTypes === "undefined") return checked(url);
+  policy ??= trustedTypes.createPolicy("rolloupe", { createScriptURL: checked });
   return policy.createScriptURL(url);
 }
 
-function own(url: string): string {
+function checked(url: string): string {
   if (new URL(url).origin !== new URL(import.meta.url).origin) throw new TypeError(`${url} is no script of this app`);
   return url;
 }

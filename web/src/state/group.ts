@@ -143,14 +143,14 @@ export class GroupStore extends Store {
     });
   }
 
-  #membersAsked = 0;
+  #memberRound = 0;
 
   async #loadMembers(group: string, names: readonly string[]): Promise<void> {
     const { run: id, sample } = this.session.place.now.peek();
     const scope = sample === null ? null : scopeOf(sample);
     if (id === null || scope === null) return;
-    this.#membersAsked += 1;
-    const own = this.#membersAsked;
+    this.#memberRound += 1;
+    const thisRound = this.#memberRound;
     try {
       const name = decodeURIComponent(group.slice(group.lastIndexOf("/") + 1));
       const column = ["total_tokens", ...names];
@@ -163,7 +163,7 @@ export class GroupStore extends Store {
         limit: MEMBERS,
         column,
       });
-      if (own === this.#membersAsked && this.groupId.peek() === group && this.session.place.now.peek().run === id)
+      if (thisRound === this.#memberRound && this.groupId.peek() === group && this.session.place.now.peek().run === id)
         this.members.value = reply;
     } catch {
       // The answers say what is wrong; without the figures they can be read all the same.
@@ -171,9 +171,9 @@ export class GroupStore extends Store {
   }
 
   /** What the answers that are shown were asked for with. */
-  #held = "";
+  #loadedKey = "";
 
-  #asked = 0;
+  #answerRound = 0;
 
   async #loadAnswers(
     id: string,
@@ -183,21 +183,26 @@ export class GroupStore extends Store {
     if (of === null) return;
     const key = JSON.stringify([of, groupOf(id), query, this.#stamp.peek(), this.#round.peek()]);
     const known = this.answers.peek();
-    if (key === this.#held && this.isShown.peek() && known?.answers.some((one) => one.id === id)) {
+    if (key === this.#loadedKey && this.isShown.peek() && known?.answers.some((one) => one.id === id)) {
       this.answersError.value = null;
       return;
     }
-    this.#asked += 1;
-    const own = this.#asked;
+    this.#answerRound += 1;
+    const thisRound = this.#answerRound;
     try {
       const reply = await getMembers(of, { id, ...query });
-      if (own !== this.#asked || this.groupId.peek() !== groupOf(id) || this.session.place.now.peek().run !== of)
+      if (
+        thisRound !== this.#answerRound ||
+        this.groupId.peek() !== groupOf(id) ||
+        this.session.place.now.peek().run !== of
+      )
         return;
-      this.#held = key;
+      this.#loadedKey = key;
       this.answersError.value = null;
       this.answers.value = reply;
     } catch (error) {
-      if (own === this.#asked && this.groupId.peek() === groupOf(id)) this.answersError.value = asApiError(error);
+      if (thisRound === this.#answerRound && this.groupId.peek() === groupOf(id))
+        this.answersError.value = asApiError(error);
     }
   }
 }

@@ -9,16 +9,19 @@
 import { batch, computed, signal } from "@preact/signals";
 import { type ApiError, changeState, getState } from "../api";
 import type { ConflictReply, RunItem, RunMarkView, SampleMarkView, StateItem, StateOwner } from "../api/types.gen";
+import { isRecord } from "../lib/data/record";
 import {
   isEmpty,
+  isRunMark,
+  isSampleMark,
   keyOf,
+  type MarkValue,
   merged,
   NO_RUN_MARK,
   NO_SAMPLE_MARK,
   ownerOf,
-  type MarkValue,
-  valueOf,
   type Subject,
+  valueOf,
 } from "../lib/marks";
 import { runs } from "./runs";
 import { asApiError } from "./browser/login";
@@ -75,11 +78,20 @@ export const ofRun = (run: string): Subject => ({ kind: "run", run, owner: "", n
 export const ofSample = (run: string, id: string): Subject => ({ kind: "sample", run, owner: "", name: id });
 const ofSetting = (name: string): Subject => ({ kind: "setting", run: "", owner: "", name });
 
-export const runMark = (run: string): RunMarkView => (markValue(ofRun(run)) as RunMarkView | null) ?? NO_RUN_MARK;
-export const sampleMark = (run: string, id: string): SampleMarkView =>
-  (markValue(ofSample(run, id)) as SampleMarkView | null) ?? NO_SAMPLE_MARK;
-export const settingOf = (name: string): Record<string, unknown> | null =>
-  markValue(ofSetting(name)) as Record<string, unknown> | null;
+export function runMark(run: string): RunMarkView {
+  const value = markValue(ofRun(run));
+  return isRunMark(value) ? value : NO_RUN_MARK;
+}
+
+export function sampleMark(run: string, id: string): SampleMarkView {
+  const value = markValue(ofSample(run, id));
+  return isSampleMark(value) ? value : NO_SAMPLE_MARK;
+}
+
+export function settingOf(name: string): Record<string, unknown> | null {
+  const value = markValue(ofSetting(name));
+  return isRecord(value) ? value : null;
+}
 
 export const changeRun = async (run: string, change: Partial<RunMarkView>): Promise<void> =>
   put(ofRun(run), { ...runMark(run), ...change });
@@ -226,7 +238,7 @@ async function send(subject: Subject, value: MarkValue): Promise<void> {
     if (run !== "" && ownerOf(owners.peek(), run) === "") await loadMarks();
   } catch (error) {
     const failure = asApiError(error);
-    const theirs = failure.status === 409 ? (failure.said as Partial<ConflictReply> | null)?.item : undefined;
+    const theirs = failure.status === 409 && isConflict(failure.said) ? failure.said.item : undefined;
     if (theirs === undefined) {
       // Settings are kept in the browser, too.
       if (kind !== "setting")
@@ -239,6 +251,8 @@ async function send(subject: Subject, value: MarkValue): Promise<void> {
     } else conflict.value = { subject, mine: value, theirs };
   }
 }
+
+const isConflict = (reply: unknown): reply is ConflictReply => isRecord(reply) && isRecord(reply["item"]);
 
 /** The fields in which a value differs from what it was. */
 function changes(before: MarkValue, value: MarkValue): object {

@@ -33,7 +33,7 @@ export interface Results {
   /** What was asked, and from where: links back lead there. */
   key: string;
   home: Partial<Place>;
-  asked: SearchRequest;
+  request: SearchRequest;
   /** How far it is; null before the first word. */
   now: Omit<SearchEvent, "hits" | "transcripts" | "found_since"> | null;
   /** Of one run: by split and step how many samples were found. */
@@ -53,10 +53,10 @@ export const left = { scrollTop: 0, hit: "" };
 export function requestAt({ search: what, run: runId, split, step, extent, where }: Place): SearchRequest | null {
   if (what.text === "") return null;
   const { text, regex, case: isCased, word, role } = what;
-  const own: TextSearch = { text, regex, case: isCased, word, roles: role === "" ? [] : [role] };
-  const asked: SearchRequest = {
+  const textSearch: TextSearch = { text, regex, case: isCased, word, roles: role === "" ? [] : [role] };
+  const request: SearchRequest = {
     tab: TAB,
-    search: own,
+    search: textSearch,
     runs: [],
     split: "",
     step_min: null,
@@ -64,10 +64,10 @@ export function requestAt({ search: what, run: runId, split, step, extent, where
     where,
     oldest_first: what.oldest,
   };
-  if (what.everywhere || runId === null) return asked;
+  if (what.everywhere || runId === null) return request;
   const [low, high] = extent === "run" ? [null, null] : extent === "step" ? [step, step] : extent;
   if (extent === "step" && (step === null || split === null)) return null; // the page has yet to choose them
-  return { ...asked, runs: [runId], split: extent === "run" ? "" : (split ?? ""), step_min: low, step_max: high };
+  return { ...request, runs: [runId], split: extent === "run" ? "" : (split ?? ""), step_min: low, step_max: high };
 }
 
 let timer: ReturnType<typeof setTimeout> | undefined;
@@ -127,23 +127,23 @@ export class SearchStore extends Store {
   };
 
   /** Search now. */
-  searchNow(asked: SearchRequest): void {
+  searchNow(request: SearchRequest): void {
     this.stop();
     left.scrollTop = 0;
     left.hit = "";
-    const own = new AbortController();
-    this.#running = own;
+    const controller = new AbortController();
+    this.#running = controller;
     const versions = new Map(
       (runs.peek() ?? [])
-        .filter(({ id }) => asked.runs.length === 0 || asked.runs.includes(id))
+        .filter(({ id }) => request.runs.length === 0 || request.runs.includes(id))
         .map((one) => [one.id, one.version]),
     );
     const { run: runId, split, step, extent, where, search: what } = this.session.place.now.peek();
     const home = { page: "search" as const, run: runId, split, step, extent, where, search: what };
     let current: Results = {
-      key: JSON.stringify(asked),
+      key: JSON.stringify(request),
       home,
-      asked,
+      request,
       now: null,
       bySplit: new Map(),
       hits: [],
@@ -153,9 +153,10 @@ export class SearchStore extends Store {
     };
     this.results.value = current;
     const set = (change: Partial<Results>): void => {
-      if (this.#running === own) this.results.value = current = { ...(this.results.peek() ?? current), ...change };
+      if (this.#running === controller)
+        this.results.value = current = { ...(this.results.peek() ?? current), ...change };
     };
-    search(asked, own.signal, ({ hits, transcripts, found_since: since, ...now }) => {
+    search(request, controller.signal, ({ hits, transcripts, found_since: since, ...now }) => {
       const before = this.results.peek() ?? current;
       set({
         now,
@@ -165,7 +166,7 @@ export class SearchStore extends Store {
       });
     }).then(
       () => {
-        if (this.#running !== own) return; // ended by the one that has taken its place
+        if (this.#running !== controller) return; // ended by the one that has taken its place
         if (this.isSearching.peek()) this.stop(); // the connection ended before the search did
         this.#running = null;
       },
@@ -216,13 +217,13 @@ export class SearchStore extends Store {
         });
         return;
       }
-      const asked = requestAt(at);
-      const key = asked === null ? null : JSON.stringify(asked);
+      const request = requestAt(at);
+      const key = request === null ? null : JSON.stringify(request);
       untracked(() => {
         if (key === (this.results.peek()?.key ?? null)) return;
         this.stop();
-        if (asked === null) this.results.value = null;
-        else timer = setTimeout(() => this.searchNow(asked), PAUSE_MS);
+        if (request === null) this.results.value = null;
+        else timer = setTimeout(() => this.searchNow(request), PAUSE_MS);
       });
     });
     this.effect(() => {

@@ -13,9 +13,8 @@ export function over(colour: string, below: Rgb = [1, 1, 1]): Rgb {
     .map((part) => (part === undefined ? 1 : Number(part)));
   const rgb = linear(light, chroma, (hue * Math.PI) / 180);
   if (alpha === 1) return rgb;
-  return [0, 1, 2].map((i) =>
-    decoded(alpha * encoded(rgb[i] ?? 0) + (1 - alpha) * encoded(below[i] ?? 0)),
-  ) as unknown as Rgb;
+  const mixed = (i: 0 | 1 | 2): number => decoded(alpha * encoded(rgb[i]) + (1 - alpha) * encoded(below[i]));
+  return [mixed(0), mixed(1), mixed(2)];
 }
 
 /** From 1 to 21. */

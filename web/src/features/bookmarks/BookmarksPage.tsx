@@ -19,7 +19,7 @@ export function BookmarksPage() {
   const { run: runId, find } = session.place.now.value;
   const isAll = session.place.now.value.all || runId === null;
   const [shown, show] = useState(PAGE);
-  const [kept, setKept] = useState<ReadonlyMap<string, MarkedSamples>>(new Map());
+  const [samples, setSamples] = useState<ReadonlyMap<string, MarkedSamples>>(new Map());
   const marks = sampleMarks.value;
   const open = useMemo(
     () => [...new Set(marks.flatMap(({ owner }) => (owner === null || owner.run === "" ? [] : [owner.run])))],
@@ -29,8 +29,8 @@ export function BookmarksPage() {
 
   useEffect(() => {
     let isCurrent = true;
-    void loadMarkedSamples(open, (of, found) => {
-      if (isCurrent) setKept((before) => new Map(before).set(of, new Map([...(before.get(of) ?? []), ...found])));
+    void loadMarkedSamples(open, (of, more) => {
+      if (isCurrent) setSamples((before) => new Map(before).set(of, new Map([...(before.get(of) ?? []), ...more])));
       return isCurrent;
     });
     return () => {
@@ -41,7 +41,7 @@ export function BookmarksPage() {
   }, [marks, version]);
 
   const all = marks.filter(({ owner }) => isAll || owner?.run === runId);
-  const result = matchingMarks(all, find, kept);
+  const result = matchingMarks(all, find, samples);
   const choices =
     session.run.now.value === null
       ? []
@@ -106,7 +106,7 @@ export function BookmarksPage() {
                 key={`${item.owner} ${item.name}`}
                 item={item}
                 owner={owner}
-                now={kept.get(owner?.run ?? "")?.get(item.name)}
+                now={samples.get(owner?.run ?? "")?.get(item.name)}
                 hasRun={isAll}
               />
             ))}

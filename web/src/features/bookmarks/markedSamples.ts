@@ -17,7 +17,7 @@ export interface Mark {
  */
 export async function loadMarkedSamples(
   runs: readonly string[],
-  tell: (run: string, kept: MarkedSamples) => boolean,
+  tell: (run: string, samples: MarkedSamples) => boolean,
 ): Promise<void> {
   for (const run of runs) {
     try {
@@ -34,14 +34,18 @@ export async function loadMarkedSamples(
 }
 
 /** The marks in which every word stands somewhere. */
-export function matchingMarks(marks: readonly Mark[], text: string, kept: ReadonlyMap<string, MarkedSamples>): Mark[] {
+export function matchingMarks(
+  marks: readonly Mark[],
+  text: string,
+  samples: ReadonlyMap<string, MarkedSamples>,
+): Mark[] {
   const words = text
     .toLowerCase()
     .split(/\s+/)
     .filter((word) => word !== "");
   if (words.length === 0) return [...marks];
   return marks.filter(({ item, owner }) => {
-    const now = kept.get(owner?.run ?? "")?.get(item.name)?.sample;
+    const now = samples.get(owner?.run ?? "")?.get(item.name)?.sample;
     const all = [
       item.name,
       item.sample_mark?.note,

@@ -21,7 +21,7 @@ import style from "./Charts.module.css";
 const curves = new WeakMap<StepsReply, Curve>();
 
 /** The rewards of a run as a curve: the same one each time, so that nothing is drawn anew. */
-function kept(reply: StepsReply): Curve {
+function rewardCurve(reply: StepsReply): Curve {
   const curve = curves.get(reply) ?? rewardOf(reply);
   curves.set(reply, curve);
   return curve;
@@ -31,13 +31,13 @@ function kept(reply: StepsReply): Curve {
 export function Charts({ isAside = true }: { isAside?: boolean }) {
   const session = useSession();
   const known = session.steps.reply.value;
-  const own = session.run.now.value;
+  const run = session.run.now.value;
   const [pointed, point] = useState<number | null>(null);
-  const curve = known === null ? null : kept(known);
+  const curve = known === null ? null : rewardCurve(known);
   const hovered = pointed === null ? -1 : (known?.steps.indexOf(pointed) ?? -1);
   const at =
     hovered >= 0 ? hovered : pointed !== null || session.steps.index.value < 0 ? null : session.steps.index.value;
-  const split = own?.splits.find(({ name }) => name === session.place.field.split.value);
+  const split = run?.splits.find(({ name }) => name === session.place.field.split.value);
   const step = pointed ?? session.place.field.step.value;
   const excluded = at === null ? 0 : (known?.reward_excluded[at] ?? 0);
   return (
@@ -71,16 +71,16 @@ export function Charts({ isAside = true }: { isAside?: boolean }) {
           </h3>
           {known === null || curve === null || known.steps.length === 0 ? (
             <p class={style["empty"]}>
-              {session.steps.error.value?.message ?? (known === null && own?.splits.length !== 0 ? "" : "No step yet.")}
+              {session.steps.error.value?.message ?? (known === null && run?.splits.length !== 0 ? "" : "No step yet.")}
             </p>
           ) : known.steps.length === 1 && session.overlays.all.value.length === 0 ? null : (
             <CurveChart
               what="mean reward"
               curve={curve}
               bounds={boundsOf(split?.reward_min, split?.reward_max)}
-              colour={own === null ? 1 : colourOf(own.id)}
+              colour={run === null ? 1 : colourOf(run.id)}
               others={session.overlays.all.value.map(({ item, steps: theirs }) => ({
-                curve: theirs === null ? null : kept(theirs),
+                curve: theirs === null ? null : rewardCurve(theirs),
                 colour: colourOf(item.id),
               }))}
               current={session.place.field.step.value}
@@ -89,7 +89,7 @@ export function Charts({ isAside = true }: { isAside?: boolean }) {
           )}
           {session.overlays.all.value.length > 0 && (
             <ul class={style["legend"]} aria-label="Runs in the chart">
-              {own !== null && <Line item={own} value={at === null ? null : (known?.reward_mean[at] ?? null)} />}
+              {run !== null && <Line item={run} value={at === null ? null : (known?.reward_mean[at] ?? null)} />}
               {session.overlays.all.value.map(({ item, steps: theirs }) => (
                 <Line
                   key={item.id}

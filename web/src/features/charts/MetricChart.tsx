@@ -29,18 +29,18 @@ const drawable = ({ steps, values, spread }: CurveData): Curve => ({ steps, mean
 export function MetricChart({ chart, remove, raise }: Props) {
   const session = useSession();
   const kind = kindOf(chart.kind);
-  const own = session.run.now.value;
+  const run = session.run.now.value;
   const split = session.place.field.split.value;
   const step = session.place.field.step.value;
   const over = session.overlays.runs.value;
   const [pointed, point] = useState<number | null>(null);
-  const ids = [own?.id ?? "", ...over.map(({ id }) => id)];
+  const ids = [run?.id ?? "", ...over.map(({ id }) => id)];
   // What the trainer logged is asked for with each step, not with each sample.
   const isByStep = !kind.isOfSplit && session.steps.last.value !== null;
-  const versions = isByStep ? [session.steps.last.value] : [own?.version ?? "", ...over.map(({ version }) => version)];
+  const versions = isByStep ? [session.steps.last.value] : [run?.version ?? "", ...over.map(({ version }) => version)];
   const what = JSON.stringify([ids, split, textOf(chart)]);
   const loaded = useLoaded(
-    own === null || (split === null && kind.isOfSplit) ? null : `${what} ${versions.join(" ")}`,
+    run === null || (split === null && kind.isOfSplit) ? null : `${what} ${versions.join(" ")}`,
     () => getCurve(ids, recordOf(chart, kind.isOfSplit ? (split ?? "") : "")),
     what,
   );
@@ -79,7 +79,7 @@ export function MetricChart({ chart, remove, raise }: Props) {
         <p class={style["empty"]}>{loaded.error.message}</p>
       ) : data[0] !== undefined && data[0].error !== "" ? (
         <p class={style["empty"]}>{kind.none}</p>
-      ) : curve === null || own === null ? (
+      ) : curve === null || run === null ? (
         <p class={style["empty"]} />
       ) : curve.steps.length === 0 ? (
         <p class={style["empty"]}>No step has this number.</p>
@@ -88,7 +88,7 @@ export function MetricChart({ chart, remove, raise }: Props) {
           what={kind.figure === "mean" ? `mean ${words}` : words}
           curve={curve}
           bounds={boundsOf(...kind.bounds(chart, session))}
-          colour={colourOf(own.id)}
+          colour={colourOf(run.id)}
           others={others}
           current={step}
           hover={point}

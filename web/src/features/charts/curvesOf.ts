@@ -50,14 +50,14 @@ export function curvesOf(
     mean.map((value, i) =>
       value === null ? null : Math.min(bounds.high, Math.max(bounds.low, value + sign * (std[i] ?? 0))),
     );
-  const own = [mean, smoothed(steps, mean, span), edge(1), edge(-1)];
+  const drawn = [mean, smoothed(steps, mean, span), edge(1), edge(-1)];
   if (others.every((other) => other === null))
-    return [[...steps], ...own, ...others.map(() => steps.map(() => undefined))];
+    return [[...steps], ...drawn, ...others.map(() => steps.map(() => undefined))];
   const all = [...new Set([...steps, ...others.flatMap((other) => other?.steps ?? [])])].toSorted((a, b) => a - b);
   const rest = others.map((other) =>
     spread(all, other?.steps ?? [], smoothed(other?.steps ?? [], (other?.mean ?? []).map(finite), span)),
   );
-  return [all, ...own.map((column) => spread(all, steps, column)), ...rest];
+  return [all, ...drawn.map((column) => spread(all, steps, column)), ...rest];
 }
 
 /** A column of some steps over all of them. */

@@ -36,17 +36,17 @@ interface Given {
 }
 
 /** The colours of the theme as the canvas takes them. */
-export function inksOf(element: HTMLElement, own: number, others: readonly number[]): Inks {
+export function inksOf(element: HTMLElement, colour: number, others: readonly number[]): Inks {
   const probe = document.createElement("i");
   element.append(probe);
-  const ink = (colour: string): string => {
-    probe.style.color = colour;
+  const ink = (css: string): string => {
+    probe.style.color = css;
     return getComputedStyle(probe).color;
   };
   const inks = {
-    line: ink(`var(--run-${own})`),
-    faint: ink(`color-mix(in oklch, var(--run-${own}) 40%, transparent)`),
-    band: ink(`color-mix(in oklch, var(--run-${own}) 10%, transparent)`),
+    line: ink(`var(--run-${colour})`),
+    faint: ink(`color-mix(in oklch, var(--run-${colour}) 40%, transparent)`),
+    band: ink(`color-mix(in oklch, var(--run-${colour}) 10%, transparent)`),
     others: others.map((one) => ink(`var(--run-${one})`)),
     grid: ink("var(--grid)"),
     label: ink("var(--ink-3)"),

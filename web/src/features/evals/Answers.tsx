@@ -22,7 +22,7 @@ interface Props {
   version: string;
 }
 
-export function Answers({ run, query: { split, metric, bar }, metric: told, step, prompt, version }: Props) {
+export function Answers({ run, query: { split, metric, bar }, metric: name, step, prompt, version }: Props) {
   const session = useSession();
   const of = [run, split, metric, bar, step, prompt].join("\n");
   const loaded = useLoaded(`${of}\n${version}`, () => getCell(run, { split, metric, bar, step, prompt }), of);
@@ -39,7 +39,7 @@ export function Answers({ run, query: { split, metric, bar }, metric: told, step
       {loaded.error !== null && <Failure error={loaded.error} what="The samples" again={loaded.again} />}
       <ul>
         {answers.map((one) => (
-          <Answer key={one.id} one={one} metric={told} common={common} />
+          <Answer key={one.id} one={one} metric={name} common={common} />
         ))}
       </ul>
     </aside>

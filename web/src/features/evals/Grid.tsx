@@ -3,7 +3,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { PromptRow } from "../../api/types.gen";
 import { commonOf, without } from "../../lib/diff/commonWords";
-import { CELL_PX, columnsOn, labelEvery, markOf, moved, ROW_PX, said, type Span, type Spot } from "./gridCells";
+import { CELL_PX, columnsOn, labelEvery, markOf, moved, ROW_PX, describeCell, type Span, type Spot } from "./gridCells";
 import { figure } from "../../lib/numbers/numbers";
 import { bare } from "../../lib/sample/preview";
 import { Text } from "../../ui/text/Text";
@@ -213,14 +213,14 @@ function Row({ row, index, top, steps, common, columns, width, spot, open }: Row
               key={column}
               role="gridcell"
               aria-colindex={column + 2}
-              aria-label={row === undefined ? "loading" : said(n, c, steps[column] ?? 0)}
+              aria-label={row === undefined ? "loading" : describeCell(n, c, steps[column] ?? 0)}
               aria-selected={isOpen}
               tabIndex={isSpot ? 0 : -1}
               data-row={index}
               data-column={column}
               class={style["cell"]}
               style={{ left: `${column * CELL_PX}px` }}
-              title={row === undefined ? undefined : said(n, c, steps[column] ?? 0)}
+              title={row === undefined ? undefined : describeCell(n, c, steps[column] ?? 0)}
             >
               <i class={style[mark]}>{mark === "some" && <b style={{ height: `${(100 * c) / n}%` }} />}</i>
             </span>
@@ -244,10 +244,10 @@ const atEnd = ({ scrollLeft, clientWidth, scrollWidth }: HTMLElement): boolean =
 
 /** Bring a column into view; the prompts' own column covers the left of the grid. */
 function intoView(scroller: HTMLElement | null, column: number): void {
-  const own = scroller?.querySelector<HTMLElement>('[role="columnheader"]')?.offsetWidth ?? 0;
+  const head = scroller?.querySelector<HTMLElement>('[role="columnheader"]')?.offsetWidth ?? 0;
   if (scroller === null) return;
   const left = column * CELL_PX;
-  const room = scroller.clientWidth - own;
+  const room = scroller.clientWidth - head;
   if (left < scroller.scrollLeft) scroller.scrollLeft = left;
   else if (left + CELL_PX > scroller.scrollLeft + room) scroller.scrollLeft = left + CELL_PX - room;
 }

@@ -77,7 +77,7 @@ function Scores({ of }: { of: EvalItem }) {
                   <Estimate
                     key={k}
                     value={step.pass_at[i] ?? null}
-                    held={step.prompts_at[i] ?? 0}
+                    graded={step.prompts_at[i] ?? 0}
                     of={step.prompts}
                     k={k}
                   />
@@ -88,7 +88,7 @@ function Scores({ of }: { of: EvalItem }) {
                     <Estimate
                       key={k}
                       value={step.pass_all[i] ?? null}
-                      held={step.prompts_at[i] ?? 0}
+                      graded={step.prompts_at[i] ?? 0}
                       of={step.prompts}
                       k={k}
                     />
@@ -112,10 +112,14 @@ function Scores({ of }: { of: EvalItem }) {
 }
 
 /** A mean over those prompts alone that have at least k answers. */
-function Estimate({ value, held, of, k }: { value: WireNumber; held: number; of: number; k: number }) {
-  const isPart = held < of && held > 0;
+function Estimate({ value, graded, of, k }: { value: WireNumber; graded: number; of: number; k: number }) {
+  const isPart = graded < of && graded > 0;
   return (
-    <td title={held < of ? `${figure(held)} of ${count(of, "prompt")} have at least ${count(k, "answer")}` : undefined}>
+    <td
+      title={
+        graded < of ? `${figure(graded)} of ${count(of, "prompt")} have at least ${count(k, "answer")}` : undefined
+      }
+    >
       {score(value, "–")}
       {isPart && <sup>*</sup>}
     </td>

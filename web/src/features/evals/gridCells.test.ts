@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CELL_PX, columnsOn, labelEvery, line, markOf, moved, said } from "./gridCells";
+import { CELL_PX, columnsOn, labelEvery, line, markOf, moved, describeCell } from "./gridCells";
 
 describe("a cell", () => {
   it("says what became of a prompt", () => {
@@ -10,7 +10,7 @@ describe("a cell", () => {
       "some",
       "all",
     ]);
-    expect([said(-1, 0, 5), said(0, 0, 5), said(4, 1, 1200)]).toEqual([
+    expect([describeCell(-1, 0, 5), describeCell(0, 0, 5), describeCell(4, 1, 1200)]).toEqual([
       "step 5: not asked",
       "step 5: no answer has a value",
       "step 1,200: 1 of 4 right",

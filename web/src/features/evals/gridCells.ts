@@ -17,7 +17,7 @@ export function markOf(n: number, c: number): Mark {
   return c === n ? "all" : "some";
 }
 
-export function said(n: number, c: number, step: number): string {
+export function describeCell(n: number, c: number, step: number): string {
   const where = `step ${figure(step)}`;
   const mark = markOf(n, c);
   if (mark === "absent") return `${where}: not asked`;

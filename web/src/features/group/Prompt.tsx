@@ -30,7 +30,7 @@ export function Prompt({ reply }: { reply: MembersReply }) {
   const session = useSession();
   const [isOpen, open] = useState(false);
   const sent = reply.prompt.reduce((sum, { own }) => sum + own.length, 0);
-  const asked = reply.prompt.findLast(({ kind, own }) => kind !== "marker" && own.trim() !== "");
+  const question = reply.prompt.findLast(({ kind, own }) => kind !== "marker" && own.trim() !== "");
   const alone = { sample: reply.id, view: "transcript" as const };
   return (
     <>
@@ -39,7 +39,7 @@ export function Prompt({ reply }: { reply: MembersReply }) {
           <b>Prompt</b>{" "}
           {!isOpen && (
             <span class={style["gist"]}>
-              <Text text={asked === undefined ? "(none)" : opening(asked.own, OPENING_CHARS)} />
+              <Text text={question === undefined ? "(none)" : opening(question.own, OPENING_CHARS)} />
             </span>
           )}
         </summary>

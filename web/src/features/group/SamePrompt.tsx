@@ -61,15 +61,15 @@ function splitHere(session: Session): string | null {
 
 function summary(session: Session, same: SameReply | null): string {
   if (same === null) return "…";
-  const own = same.steps.filter(({ split }) => split === splitHere(session));
-  const elsewhere = same.steps.length - own.length;
+  const here = same.steps.filter(({ split }) => split === splitHere(session));
+  const elsewhere = same.steps.length - here.length;
   if (same.steps.length < 2) return "only at this step in this run";
-  const [first, last] = [own[0], own.at(-1)];
+  const [first, last] = [here[0], here.at(-1)];
   const change =
-    own.length > 1 && first && last
+    here.length > 1 && first && last
       ? `, mean reward ${score(first.reward_mean, "none")} at step ${figure(first.step)}, ${score(last.reward_mean, "none")} at step ${figure(last.step)}`
       : "";
-  return `${same.is_cut ? "the first " : ""}${count(own.length, "step")}${change}${elsewhere > 0 ? `, and ${count(elsewhere, "step")} of other splits` : ""}`;
+  return `${same.is_cut ? "the first " : ""}${count(here.length, "step")}${change}${elsewhere > 0 ? `, and ${count(elsewhere, "step")} of other splits` : ""}`;
 }
 
 function bySplit(all: readonly SameStep[]): [string, readonly SameStep[]][] {
@@ -86,32 +86,42 @@ function Strips({ same }: { same: SameReply }) {
   const splits = bySplit(same.steps);
   return (
     <>
-      {splits.map(([split, own]) => (
-        <Strip key={split} of={same.run} split={split} own={own} isNamed={splits.length > 1} />
+      {splits.map(([split, steps]) => (
+        <Strip key={split} of={same.run} split={split} steps={steps} isNamed={splits.length > 1} />
       ))}
     </>
   );
 }
 
 /** A bar a step: as high and of the colour as the mean reward is; a press goes there. */
-function Strip({ of, split, own, isNamed }: { of: string; split: string; own: readonly SameStep[]; isNamed: boolean }) {
+function Strip({
+  of,
+  split,
+  steps,
+  isNamed,
+}: {
+  of: string;
+  split: string;
+  steps: readonly SameStep[];
+  isNamed: boolean;
+}) {
   const session = useSession();
   const list = useRef<HTMLUListElement>(null);
   const runId = session.place.field.run.value;
   const step = session.place.field.step.value;
   const isThis = of === runId && split === splitHere(session);
-  const at = isThis ? own.findIndex((one) => one.step === step) : -1;
-  const from = Math.max(0, Math.min(Math.max(0, at) - MOST / 2, own.length - MOST));
-  const shown = own.slice(from, from + MOST);
+  const at = isThis ? steps.findIndex((one) => one.step === step) : -1;
+  const from = Math.max(0, Math.min(Math.max(0, at) - MOST / 2, steps.length - MOST));
+  const shown = steps.slice(from, from + MOST);
   useLayoutEffect(() => {
     if (list.current !== null && at >= 0) list.current.scrollLeft = (at - from) * BAR_PX - list.current.clientWidth / 2;
   }, [at, from]);
   return (
     <>
       {isNamed && <p class={style["split"]}>{split}</p>}
-      {shown.length < own.length && (
+      {shown.length < steps.length && (
         <p class="quiet">
-          The {figure(shown.length)} nearest of {count(own.length, "step")}.
+          The {figure(shown.length)} nearest of {count(steps.length, "step")}.
         </p>
       )}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls, and its links are reached from it */}
@@ -171,12 +181,12 @@ function there(session: Session, of: string, one: SameStep) {
 }
 
 interface Elsewhere {
-  asked: number;
-  found: SameReply[];
+  searched: number;
+  replies: SameReply[];
   error: ApiError | null;
 }
 
-const NOTHING: Elsewhere = { asked: 0, found: [], error: null };
+const NOTHING: Elsewhere = { searched: 0, replies: [], error: null };
 
 /** The prompt in the other open runs: a few are asked at once, many on demand, one after the other. */
 function OtherRuns({ prompt }: { prompt: string }) {
@@ -184,7 +194,7 @@ function OtherRuns({ prompt }: { prompt: string }) {
   const others = (runs.value ?? []).filter(({ id }) => id !== session.run.now.value?.id).map(({ id }) => id);
   const key = others.join("\n");
   const [isAsked, ask] = useState(others.length <= FEW_RUNS);
-  const [{ asked, found, error }, put] = useState(NOTHING);
+  const [{ searched, replies, error }, put] = useState(NOTHING);
   useEffect(() => {
     put(NOTHING);
     if (!isAsked || key === "") return undefined;
@@ -197,12 +207,12 @@ function OtherRuns({ prompt }: { prompt: string }) {
           if (!isWanted) return;
           put((now) => ({
             ...now,
-            asked: now.asked + 1,
-            found: reply.steps.length > 0 ? [...now.found, reply] : now.found,
+            searched: now.searched + 1,
+            replies: reply.steps.length > 0 ? [...now.replies, reply] : now.replies,
           }));
         } catch (caught) {
           if (!isWanted) return;
-          put((now) => ({ ...now, asked: now.asked + 1, error: asApiError(caught) }));
+          put((now) => ({ ...now, searched: now.searched + 1, error: asApiError(caught) }));
         }
       }
     })();
@@ -221,7 +231,7 @@ function OtherRuns({ prompt }: { prompt: string }) {
     );
   return (
     <>
-      {found.map((one) => (
+      {replies.map((one) => (
         <section key={one.run} class={style["other"]} aria-label={`In run ${titleOf(one.run)}`}>
           <p class={style["split"]}>
             In run <b>{titleOf(one.run)}</b>, {count(one.steps.length, "step")}
@@ -230,9 +240,9 @@ function OtherRuns({ prompt }: { prompt: string }) {
         </section>
       ))}
       <p class="quiet" role="status">
-        {asked < others.length
-          ? `Looked in ${figure(asked)} of ${count(others.length, "other run")} …`
-          : found.length === 0 && "No other open run has exactly this prompt."}
+        {searched < others.length
+          ? `Looked in ${figure(searched)} of ${count(others.length, "other run")} …`
+          : replies.length === 0 && "No other open run has exactly this prompt."}
         {error !== null && ` ${error.message}`}
       </p>
     </>

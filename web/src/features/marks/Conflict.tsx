@@ -1,7 +1,6 @@
 /** Two changes of one thing at once: what was changed here, what there, and which to keep. */
 
-import type { RunMarkView, SampleMarkView } from "../../api/types.gen";
-import { valueOf, type MarkValue } from "../../lib/marks";
+import { isRunMark, isSampleMark, valueOf, type MarkValue } from "../../lib/marks";
 import { conflict, resolve } from "../../state/marks";
 import { Dialog } from "../../ui/overlay/Dialog";
 import { announce } from "../../ui/overlay/announce";
@@ -28,14 +27,14 @@ export function Conflict() {
           <div class={style["two"]}>
             <section aria-label="Here">
               <h3>Here</h3>
-              <Words said={both.mine} />
+              <Words value={both.mine} />
               <button type="button" class="button" onClick={() => void resolve("mine")}>
                 Keep mine
               </button>
             </section>
             <section aria-label="There">
               <h3>There</h3>
-              <Words said={valueOf(both.theirs)} />
+              <Words value={valueOf(both.theirs)} />
               <button type="button" class="button" onClick={keepTheirs}>
                 Keep theirs
               </button>
@@ -47,31 +46,31 @@ export function Conflict() {
   );
 }
 
-function Words({ said }: { said: MarkValue }) {
+function Words({ value }: { value: MarkValue }) {
   return (
     <dl class={style["words"]}>
-      {entries(said).map(([name, value]) => (
+      {entries(value).map(([name, text]) => (
         <div key={name}>
           <dt>{name}</dt>
-          <dd>{value}</dd>
+          <dd>{text}</dd>
         </div>
       ))}
     </dl>
   );
 }
 
-function entries(said: MarkValue): [string, string][] {
-  if (said === null) return [["Removed", ""]];
+function entries(value: MarkValue): [string, string][] {
+  if (value === null) return [["Removed", ""]];
   const result: [string, string][] = [];
-  if ("bookmarked" in said) result.push(["Bookmark", (said as SampleMarkView).bookmarked ? "yes" : "no"]);
-  if ("colour" in said && "hidden" in said) {
-    const { name, colour, hidden } = said as RunMarkView;
+  if (isSampleMark(value)) result.push(["Bookmark", value.bookmarked ? "yes" : "no"]);
+  if (isRunMark(value)) {
+    const { name, colour, hidden } = value;
     result.push(
       ["Name", name || "original"],
       ["Colour", colour === 0 ? "automatic" : String(colour)],
       ["Hidden", hidden ? "yes" : "no"],
     );
   }
-  if (typeof said.note === "string" && said.note !== "") result.push(["Note", said.note]);
+  if (typeof value.note === "string" && value.note !== "") result.push(["Note", value.note]);
   return result;
 }

@@ -91,10 +91,10 @@ function NoteField({
     // What was written is kept, too, when the reader goes to another sample.
     return () => now.current.save(now.current.text, before);
   }, [before]);
-  const end = (kept: boolean): void => {
-    if (kept || text === before) drafts.delete(draftOf);
+  const end = (isSaved: boolean): void => {
+    if (isSaved || text === before) drafts.delete(draftOf);
     else drafts.set(draftOf, text);
-    if (!kept) now.current = { ...now.current, text: before };
+    if (!isSaved) now.current = { ...now.current, text: before };
     noteOpen.value = null;
   };
   return (

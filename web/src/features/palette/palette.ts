@@ -97,7 +97,7 @@ function directly(session: Session, text: string): Choice[] {
 
 function choices(session: Session): Choice[] {
   const here = session.place.now.value;
-  const own = session.run.now.value;
+  const run = session.run.now.value;
   return [
     ...actionEntries.value
       .filter(({ action, can }) => action !== "palette" && can())
@@ -129,7 +129,7 @@ function choices(session: Session): Choice[] {
       more: `${count(samplesOf(item), "sample")}${runMark(item.id).hidden ? " · hidden" : ""}`,
       act: () => session.place.go(item.id === here.run ? { page: "rollouts" } : { page: "rollouts", run: item.id }),
     })),
-    ...(own === null ? [] : session.columns.all.value.filter(({ kind }) => kind === "number")).map(({ name }) => ({
+    ...(run === null ? [] : session.columns.all.value.filter(({ kind }) => kind === "number")).map(({ name }) => ({
       key: `metric ${name}`,
       kind: "metric",
       words: session.columns.label(name),

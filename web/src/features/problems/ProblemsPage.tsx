@@ -24,15 +24,15 @@ export function ProblemsPage() {
 
   const load = async (before: readonly ProblemItem[]): Promise<void> => {
     round.current += 1;
-    const own = round.current;
+    const thisRound = round.current;
     try {
       const page = await getProblems(id, before.length, PAGE);
-      if (own !== round.current) return;
+      if (thisRound !== round.current) return;
       setReply({ ...page, problems: [...before, ...page.problems] });
       setEnd(page.problems.length < PAGE);
       setError(null);
     } catch (problem) {
-      if (own === round.current) setError(asApiError(problem));
+      if (thisRound === round.current) setError(asApiError(problem));
     }
   };
   // A problem that came while the page is open: the first page says it. Who has read on stays there, and the count

@@ -70,7 +70,7 @@ function useIndented(text: string | null): string | null {
   const [laid, lay] = useState<{ of: string; text: string } | null>(null);
   useEffect(() => {
     let isWanted = true;
-    if (text !== null) void indent(text).then((found) => isWanted && lay({ of: text, text: found }));
+    if (text !== null) void indent(text).then((indented) => isWanted && lay({ of: text, text: indented }));
     return () => {
       isWanted = false;
     };

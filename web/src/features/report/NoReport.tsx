@@ -19,10 +19,10 @@ export function NoReport({ reports }: Props) {
   const session = useSession();
   const { split, step } = session.place.now.value;
   if (reports.length === 0) return <None />;
-  const own = reports.find((one) => one.split === split)?.steps ?? [];
+  const logged = reports.find((one) => one.split === split)?.steps ?? [];
   const known = session.run.now.value?.splits.find((one) => one.name === split)?.steps;
-  const before = own.findLast((one) => step !== null && one < step);
-  const after = own.find((one) => step !== null && one > step);
+  const before = logged.findLast((one) => step !== null && one < step);
+  const after = logged.find((one) => step !== null && one > step);
   return (
     <State
       title={
@@ -30,9 +30,9 @@ export function NoReport({ reports }: Props) {
       }
     >
       <p>
-        {own.length === 0
+        {logged.length === 0
           ? "The trainer logged no report for any step of this split."
-          : `The trainer logs a report for some steps only: ${known === undefined ? figure(own.length) : `${figure(own.length)} of ${count(known, "step")}`} of this split.`}
+          : `The trainer logs a report for some steps only: ${known === undefined ? figure(logged.length) : `${figure(logged.length)} of ${count(known, "step")}`} of this split.`}
       </p>
       {(before !== undefined || after !== undefined) && (
         <p class={style["ways"]}>

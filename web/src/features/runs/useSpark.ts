@@ -26,7 +26,7 @@ export interface Spark {
 
 const turns = new Queue(3);
 /** A curve takes a few kilobytes. */
-const kept = new Lru<Spark>(1000);
+const cache = new Lru<Spark>(1000);
 
 export function sparkOf(reply: StepsReply, askedMs: number): Spark {
   const means = reply.reward_mean.map(finite);
@@ -48,9 +48,9 @@ export function useSpark(item: RunItem): Spark | null {
   const split = mainSplit(item);
   const key = `${item.id}\n${split?.name}`;
   const [, draw] = useState(0);
-  const spark = kept.peek(key) ?? null;
+  const spark = cache.peek(key) ?? null;
   useEffect(() => {
-    const current = kept.peek(key);
+    const current = cache.peek(key);
     if (split === null || current?.version === item.version) return undefined;
     let isWanted = true;
     const load = async (): Promise<void> => {
@@ -61,7 +61,7 @@ export function useSpark(item: RunItem): Spark | null {
         )
         .catch(() => null);
       if (reply === null) return;
-      kept.put(key, sparkOf(reply, performance.now()));
+      cache.put(key, sparkOf(reply, performance.now()));
       if (isWanted) draw((n) => n + 1);
     };
     const timer = setTimeout(

@@ -90,10 +90,10 @@ function Value({ fact: { text, field, by } }: { fact: Labelled }) {
 
 function ink(session: Session, { label, name = label, tone, value = null }: Labelled): string | undefined {
   if (tone === "advantage" && value) return `var(--advantage-ink-${value > 0 ? "pos" : "neg"})`;
-  const own = tone === "metric" ? session.ranges.metrics.value.get(name) : undefined;
-  if (own && isDoubtful(name, own.worst, own.best)) return undefined;
-  const at = own
-    ? shareOf(value, own.worst, own.best)
+  const range = tone === "metric" ? session.ranges.metrics.value.get(name) : undefined;
+  if (range && isDoubtful(name, range.worst, range.best)) return undefined;
+  const at = range
+    ? shareOf(value, range.worst, range.best)
     : tone === "reward"
       ? share(value, session.ranges.reward.value)
       : null;

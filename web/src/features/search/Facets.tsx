@@ -14,24 +14,24 @@ const BARS = 48;
 const SPLITS = 6;
 const RUNS = 20;
 
-export function Facets({ held }: { held: Results }) {
-  const [only] = held.asked.runs;
+export function Facets({ results }: { results: Results }) {
+  const [only] = results.request.runs;
   return (
     <aside class={style["facets"]} aria-label="What was found, counted">
-      {only === undefined ? <ByRun held={held} /> : <BySplit held={held} run={only} />}
+      {only === undefined ? <ByRun results={results} /> : <BySplit results={results} run={only} />}
     </aside>
   );
 }
 
-function BySplit({ held, run }: { held: Results; run: string }) {
-  const splits = [...held.bySplit].toSorted(
+function BySplit({ results, run }: { results: Results; run: string }) {
+  const splits = [...results.bySplit].toSorted(
     ([a], [b]) => Number(b === "train") - Number(a === "train") || a.localeCompare(b),
   );
   const words = splits.slice(0, SPLITS);
   return (
     <>
       {words.map(([split, steps]) => (
-        <Bars key={split} split={split} steps={steps} held={held} run={run} />
+        <Bars key={split} split={split} steps={steps} results={results} run={run} />
       ))}
       {splits.length > words.length && (
         <p class="quiet">{count(splits.length - words.length, "more split")} with matching samples.</p>
@@ -43,16 +43,16 @@ function BySplit({ held, run }: { held: Results; run: string }) {
 interface BarsProps {
   split: string;
   steps: ReadonlyMap<number, number>;
-  held: Results;
+  results: Results;
   run: string;
 }
 
-function Bars({ split, steps, held, run }: BarsProps) {
+function Bars({ split, steps, results, run }: BarsProps) {
   const session = useSession();
   const list = useRef<HTMLOListElement>(null);
   const [stop, setStop] = useState(-1);
   const own = runs.value?.find(({ id }) => id === run)?.splits.find(({ name }) => name === split);
-  const { step_min: low, step_max: high } = held.asked;
+  const { step_min: low, step_max: high } = results.request;
   const known = [...steps.keys()];
   const bins = binned(steps, low ?? own?.first_step ?? known[0] ?? 0, high ?? own?.last_step ?? known[0] ?? 0, BARS);
   const most = bins.reduce((peak, bin) => Math.max(peak, bin.count), 1);
@@ -74,8 +74,8 @@ function Bars({ split, steps, held, run }: BarsProps) {
         </small>
       </h2>
       <ol class={style["bars"]} ref={list}>
-        {bins.map(({ from, to, count: found }, i) => {
-          const words = `${from === to ? `Step ${figure(from)}` : `Steps ${figure(from)} to ${figure(to)}`}: ${count(found, "sample")}`;
+        {bins.map(({ from, to, count: hits }, i) => {
+          const words = `${from === to ? `Step ${figure(from)}` : `Steps ${figure(from)} to ${figure(to)}`}: ${count(hits, "sample")}`;
           const there = { page: "search" as const, split, extent: [from, to] as const };
           return (
             <li key={from}>
@@ -88,7 +88,7 @@ function Bars({ split, steps, held, run }: BarsProps) {
                 aria-label={words}
                 title={words}
               >
-                <i style={{ height: `${found === 0 ? 0 : Math.max(4, (100 * found) / most)}%` }} />
+                <i style={{ height: `${hits === 0 ? 0 : Math.max(4, (100 * hits) / most)}%` }} />
               </a>
             </li>
           );
@@ -102,9 +102,9 @@ function Bars({ split, steps, held, run }: BarsProps) {
   );
 }
 
-function ByRun({ held }: { held: Results }) {
+function ByRun({ results }: { results: Results }) {
   const session = useSession();
-  const result = Object.entries(held.now?.found_by_run ?? {}).toSorted(([, a], [, b]) => b - a);
+  const result = Object.entries(results.now?.found_by_run ?? {}).toSorted(([, a], [, b]) => b - a);
   const most = result[0]?.[1] ?? 1;
   if (result.length === 0) return null;
   const { search } = session.place.now.value;

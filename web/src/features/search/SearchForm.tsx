@@ -51,8 +51,8 @@ export function SearchForm({ toResults }: { toResults: () => void }) {
           onKeyDown={(event) => {
             if (event.key === "ArrowDown") toResults();
             else if (event.key === "Enter") {
-              const asked = requestAt(session.place.now.peek());
-              if (asked !== null) session.search.searchNow(asked);
+              const request = requestAt(session.place.now.peek());
+              if (request !== null) session.search.searchNow(request);
             } else return;
             event.preventDefault();
           }}
@@ -117,16 +117,16 @@ export function SearchForm({ toResults }: { toResults: () => void }) {
 function Scope({ range }: { range: Extent | null }) {
   const session = useSession();
   const { extent, step, split, search, run: runId } = session.place.now.value;
-  const own = session.run.now.value;
+  const current = session.run.now.value;
   const options = [
-    ...(own !== null && step !== null
+    ...(current !== null && step !== null
       ? [{ value: "step", label: `Step ${figure(step)}`, title: `${split} ${figure(step)}` }]
       : []),
-    ...(own !== null && range !== null && typeof range !== "string"
+    ...(current !== null && range !== null && typeof range !== "string"
       ? [{ value: "range", label: `Steps ${range.map((end) => (end === null ? "" : figure(end))).join("–")}` }]
       : []),
-    ...(own !== null ? [{ value: "run", label: nameOf(own), title: "The whole run" }] : []),
-    ...((runs.value?.length ?? 0) > 1 || own === null ? [{ value: "all", label: "All runs" }] : []),
+    ...(current !== null ? [{ value: "run", label: nameOf(current), title: "The whole run" }] : []),
+    ...((runs.value?.length ?? 0) > 1 || current === null ? [{ value: "all", label: "All runs" }] : []),
   ];
   const isEverywhere = search.everywhere || runId === null;
   // All runs are this one where there is no other.

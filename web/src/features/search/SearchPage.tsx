@@ -74,7 +74,7 @@ export function SearchPage() {
       ) : (
         <div class={style["found"]}>
           <div class={style["results"]} ref={list}>
-            <SearchProgress held={current} />
+            <SearchProgress results={current} />
             <ol class={style["hits"]}>
               {hits.map((hit, i) => {
                 const scope = `${hit.run}\n${hit.split}\n${hit.step}`;
@@ -87,7 +87,7 @@ export function SearchPage() {
                     hit={hit}
                     isNewStep={isNew}
                     isFirst={i === 0}
-                    hasRun={current.asked.runs.length === 0}
+                    hasRun={current.request.runs.length === 0}
                     onKey={move}
                   />
                 );
@@ -100,9 +100,9 @@ export function SearchPage() {
                 </button>
               </p>
             )}
-            <Transcripts held={current} onKey={move} />
+            <Transcripts results={current} onKey={move} />
           </div>
-          <Facets held={current} />
+          <Facets results={current} />
         </div>
       )}
     </main>

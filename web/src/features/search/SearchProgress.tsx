@@ -9,9 +9,9 @@ import { runs } from "../../state/runs";
 import { type Results } from "../../state/search";
 import style from "./Search.module.css";
 
-export function SearchProgress({ held }: { held: Results }) {
+export function SearchProgress({ results }: { results: Results }) {
   const session = useSession();
-  const { now, hits } = held;
+  const { now, hits } = results;
   const done = now?.searched_bytes ?? 0;
   const known = now?.known_bytes ?? 0;
   const part = known > 0 ? Math.min(1, done / known) : 0;
@@ -36,10 +36,10 @@ export function SearchProgress({ held }: { held: Results }) {
               `, conversations of ${now.kind === "over" ? "" : `${figure(now.reports)} of `}${count(now.known_reports, "report")}`}
             {now.found > now.listed &&
               now.kind === "over" &&
-              `; the ${held.asked.oldest_first ? "oldest" : "newest"} ${figure(now.listed)} are listed`}
+              `; the ${results.request.oldest_first ? "oldest" : "newest"} ${figure(now.listed)} are listed`}
           </span>
         )}
-        {!isOn && isNothing && held.asked.runs.length > 0 && extent !== "run" && (
+        {!isOn && isNothing && results.request.runs.length > 0 && extent !== "run" && (
           <button type="button" class="action strong" onClick={() => session.place.go({ extent: "run" }, "replace")}>
             Search the whole run
           </button>
@@ -50,7 +50,7 @@ export function SearchProgress({ held }: { held: Results }) {
           </button>
         )}
         {!isOn && now !== null && now.kind !== "over" && (
-          <button type="button" class="action strong" onClick={() => session.search.searchNow(held.asked)}>
+          <button type="button" class="action strong" onClick={() => session.search.searchNow(results.request)}>
             Search again
           </button>
         )}
@@ -83,14 +83,14 @@ export function SearchProgress({ held }: { held: Results }) {
           {sentence(note)}
         </p>
       ))}
-      {held.error !== null && hits.length > 0 && (
+      {results.error !== null && hits.length > 0 && (
         <p class={style["note"]} role="alert">
-          {sentence(held.error.message)}
+          {sentence(results.error.message)}
         </p>
       )}
       {later.length > 0 && (
         <p>
-          <button type="button" class="action strong" onClick={() => session.search.searchNow(held.asked)}>
+          <button type="button" class="action strong" onClick={() => session.search.searchNow(results.request)}>
             {later.length === 1 && later[0] !== undefined ? nameOf(later[0]) : count(later.length, "run")} changed
             since: search again
           </button>

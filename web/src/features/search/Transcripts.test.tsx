@@ -17,10 +17,10 @@ const hit: TranscriptHit = {
   more: true,
   snippets: [{ role: "assistant", pieces: ["it is ", "right", " \u202eevil"], is_start: true, is_end: false }],
 };
-const held = (transcripts: readonly TranscriptHit[], found: number): Results => ({
+const results = (transcripts: readonly TranscriptHit[], found: number): Results => ({
   key: "",
   home: {},
-  asked: { runs: ["r"] } as unknown as SearchRequest,
+  request: { runs: ["r"] } as unknown as SearchRequest,
   now: { transcripts_found: found } as Results["now"],
   bySplit: new Map(),
   hits: [],
@@ -39,7 +39,7 @@ it("a logged conversation leads to its place in the report", async () => {
     extent: "run",
     search: { ...NO_SEARCH, text: "right" },
   };
-  const host = await drawn(<Transcripts held={held([hit], 7)} onKey={() => undefined} />, session);
+  const host = await drawn(<Transcripts results={results([hit], 7)} onKey={() => undefined} />, session);
   const link = host.querySelector("a");
   expect(link?.getAttribute("href")).toContain("runs/r/report?split=eval/a&step=3");
   expect(link?.getAttribute("href")).toContain("at=0.3.1");
@@ -49,6 +49,6 @@ it("a logged conversation leads to its place in the report", async () => {
     true,
   ]);
   expect(host.querySelector("h2")?.textContent).toContain("1 of 7 conversations");
-  const none = await drawn(<Transcripts held={held([], 0)} onKey={() => undefined} />, session);
+  const none = await drawn(<Transcripts results={results([], 0)} onKey={() => undefined} />, session);
   expect(none.textContent).toBe("");
 });

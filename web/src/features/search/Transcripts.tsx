@@ -11,11 +11,11 @@ import { HitLink, OfRun } from "./HitLink";
 import style from "./Search.module.css";
 
 interface Props {
-  held: Results;
+  results: Results;
   onKey: (event: KeyboardEvent) => void;
 }
 
-export function Transcripts({ held: { now, transcripts, asked }, onKey }: Props) {
+export function Transcripts({ results: { now, transcripts, request }, onKey }: Props) {
   if (transcripts.length === 0) return null;
   const result = now?.transcripts_found ?? transcripts.length;
   return (
@@ -29,7 +29,13 @@ export function Transcripts({ held: { now, transcripts, asked }, onKey }: Props)
       </h2>
       <ol class={style["hits"]}>
         {transcripts.map((hit, i) => (
-          <Transcript key={nameOfHit(hit)} hit={hit} isFirst={i === 0} hasRun={asked.runs.length === 0} onKey={onKey} />
+          <Transcript
+            key={nameOfHit(hit)}
+            hit={hit}
+            isFirst={i === 0}
+            hasRun={request.runs.length === 0}
+            onKey={onKey}
+          />
         ))}
       </ol>
     </section>

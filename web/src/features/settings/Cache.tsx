@@ -14,7 +14,7 @@ export function Cache() {
   const session = useSession();
   const [stats, setStats] = useState<CacheStats | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
-  const [said, say] = useState("");
+  const [message, setMessage] = useState("");
   const load = async (ask: () => Promise<CacheStats>): Promise<boolean> => {
     try {
       setStats(await ask());
@@ -27,9 +27,9 @@ export function Cache() {
   };
   useEffect(() => void load(getCacheStats), []);
   const clear = async (): Promise<void> => {
-    say("Clearing …");
+    setMessage("Clearing …");
     const isDone = await load(clearCache);
-    say(isDone ? "Cleared." : "");
+    setMessage(isDone ? "Cleared." : "");
     if (isDone) await startAgain(session);
   };
   return (
@@ -58,7 +58,7 @@ export function Cache() {
               Clear
             </button>
             <span class={style["note"]} role="status">
-              {said || "Clears cached data of the runs. Rolloupe rebuilds it when needed; the runs are unchanged."}
+              {message || "Clears cached data of the runs. Rolloupe rebuilds it when needed; the runs are unchanged."}
             </span>
           </div>
         </>

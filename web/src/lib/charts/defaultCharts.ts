@@ -44,7 +44,7 @@ export function usualCharts({ columns, series, logged, hasDiscarded }: Given): C
   const numbers = columns.filter(({ kind, low, high }) => kind === "number" && low !== null && low !== high);
   const names = numbers.map(({ name }) => name);
   const has = (name: string): boolean => names.includes(name);
-  const own = [...names, ...series];
+  const available = [...names, ...series];
   const length = ["response_tokens", "response_chars"].find(has);
   const parts = numbers
     .filter(({ name, source }) => source === "metric" && /reward|score|correct|acc|pass/i.test(name) && !isScore(name))
@@ -52,12 +52,12 @@ export function usualCharts({ columns, series, logged, hasDiscarded }: Given): C
   const ofSamples = (name: string | undefined): Chart[] =>
     name === undefined ? [] : [chart(has(name) ? "sample" : "token", name)];
   const trainer = [KL, ENTROPY, NORM, LOSS]
-    .filter((some) => first(some, own) === undefined)
+    .filter((some) => first(some, available) === undefined)
     .flatMap((some) => first(some, logged) ?? [])
     .map((name) => chart("trainer", name));
   const further = numbers.filter(({ name, source }) => source === "metric" && !isScore(name)).map(({ name }) => name);
   const all = [
-    ...[length, first(KL, own), first(ENTROPY, own)].flatMap(ofSamples),
+    ...[length, first(KL, available), first(ENTROPY, available)].flatMap(ofSamples),
     ...(hasDiscarded ? [chart("share", "discarded")] : []),
     ...[...parts.slice(0, MOST_PARTS), has("turns") ? "turns" : undefined].flatMap(ofSamples),
     ...trainer,

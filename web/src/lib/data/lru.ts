@@ -1,6 +1,6 @@
 /** A bounded memory of what was fetched: least recently used goes first. Asks once for what is wanted twice. */
 
-interface Kept<T> {
+interface Entry<T> {
   value: T;
   size: number;
 }
@@ -8,7 +8,7 @@ interface Kept<T> {
 export class Lru<T> {
   readonly #limit: number;
   readonly #size: (value: T) => number;
-  readonly #kept = new Map<string, Kept<T>>();
+  readonly #entries = new Map<string, Entry<T>>();
   readonly #wanted = new Map<string, Promise<T>>();
   #total = 0;
 
@@ -20,10 +20,10 @@ export class Lru<T> {
 
   /** What is kept under the key. */
   peek(key: string): T | undefined {
-    const result = this.#kept.get(key);
+    const result = this.#entries.get(key);
     if (result === undefined) return undefined;
-    this.#kept.delete(key);
-    this.#kept.set(key, result);
+    this.#entries.delete(key);
+    this.#entries.set(key, result);
     return result.value;
   }
 
@@ -31,9 +31,9 @@ export class Lru<T> {
   put(key: string, value: T): void {
     this.drop(key);
     const size = this.#size(value);
-    this.#kept.set(key, { value, size });
+    this.#entries.set(key, { value, size });
     this.#total += size;
-    for (const oldest of this.#kept.keys()) {
+    for (const oldest of this.#entries.keys()) {
       if (this.#total <= this.#limit || oldest === key) return;
       this.drop(oldest);
     }
@@ -60,15 +60,15 @@ export class Lru<T> {
   }
 
   drop(key: string): void {
-    const result = this.#kept.get(key);
+    const result = this.#entries.get(key);
     if (result === undefined) return;
-    this.#kept.delete(key);
+    this.#entries.delete(key);
     this.#total -= result.size;
   }
 
   /** Forget everything, and whatever is on its way. */
   clear(): void {
-    this.#kept.clear();
+    this.#entries.clear();
     this.#wanted.clear();
     this.#total = 0;
   }

@@ -58,8 +58,8 @@ export function matching(tree: Twig, text: string, most: number): Matches {
   let count = 0;
   const within = (twig: Twig, way: string): Twig | null => {
     if (twig.children === null) {
-      const said = `${way} ${twig.text.toLowerCase()}`;
-      if (!words.every((word) => said.includes(word))) return null;
+      const label = `${way} ${twig.text.toLowerCase()}`;
+      if (!words.every((word) => label.includes(word))) return null;
       count += 1;
       return count <= most ? twig : null;
     }
@@ -72,6 +72,6 @@ export function matching(tree: Twig, text: string, most: number): Matches {
       ? null
       : { ...twig, children, values: children.reduce((sum, child) => sum + child.values, 0) };
   };
-  const found = within(tree, "");
-  return { tree: found, count };
+  const matches = within(tree, "");
+  return { tree: matches, count };
 }

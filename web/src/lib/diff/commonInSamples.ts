@@ -16,12 +16,12 @@ export interface Common {
 
 export const NOTHING_COMMON: Common = { prompts: new Set(), responses: new Set() };
 
-const found = new WeakMap<readonly SampleItemView[], ReadonlyMap<string, Common>>();
+const cache = new WeakMap<readonly SampleItemView[], ReadonlyMap<string, Common>>();
 
 /** What a sample has in common with the others of its page. One value for all samples of a group. */
 export function commonBeside(page: readonly SampleItemView[], item: SampleItemView): Common {
-  let groups = found.get(page);
-  if (groups === undefined) found.set(page, (groups = commonByGroup(page)));
+  let groups = cache.get(page);
+  if (groups === undefined) cache.set(page, (groups = commonByGroup(page)));
   return groups.get(groupOf(item)) ?? NOTHING_COMMON;
 }
 

@@ -18,12 +18,12 @@ export function commonWords(texts: readonly string[]): ReadonlySet<string> {
   return new Set([...(first ?? [])].filter((word) => rest.every((words) => words.has(word))));
 }
 
-const found = new WeakMap<object, ReadonlySet<string>>();
+const cache = new WeakMap<object, ReadonlySet<string>>();
 
 /** `commonWords` of some items, found once. */
 export function commonOf<T>(items: readonly T[], text: (item: T) => string): ReadonlySet<string> {
-  let words = found.get(items);
-  if (words === undefined) found.set(items, (words = commonWords(items.map(text))));
+  let words = cache.get(items);
+  if (words === undefined) cache.set(items, (words = commonWords(items.map(text))));
   return words;
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { difference, inBlocks, type Told } from "./diff";
+import { difference, inBlocks, type DiffPiece } from "./diff";
 
-const told = (text: string, kind = "text", turn = 1, role = "assistant"): Told => ({
+const pieceOf = (text: string, kind = "text", turn = 1, role = "assistant"): DiffPiece => ({
   turn,
   role,
   name: "",
@@ -10,7 +10,7 @@ const told = (text: string, kind = "text", turn = 1, role = "assistant"): Told =
 });
 
 function marked(a: string, b: string): [string, string] {
-  const found = difference([told(a)], [told(b)]);
+  const found = difference([pieceOf(a)], [pieceOf(b)]);
   if ("refused" in found) throw new Error(found.refused);
   const side = (one: typeof found.first): string =>
     one.flatMap(({ stretches }) => stretches.map(({ text, isSame }) => (isSame ? text : `[${text}]`))).join("");
@@ -34,8 +34,8 @@ describe("the difference of two answers", () => {
     expect(marked("答えは三です", "答えは五です")).toEqual(["答えは[三]です", "答えは[五]です"]);
   });
   it("gives back every letter of both sides, under their own kinds", () => {
-    const first = [told("I add.", "think"), told("\n\n4\u0000\u0000x")];
-    const second = [told("I add twice.", "think"), told("calc(2)", "tool_call"), told("5", "text", 3)];
+    const first = [pieceOf("I add.", "think"), pieceOf("\n\n4\u0000\u0000x")];
+    const second = [pieceOf("I add twice.", "think"), pieceOf("calc(2)", "tool_call"), pieceOf("5", "text", 3)];
     const found = difference(first, second);
     if ("refused" in found) throw new Error(found.refused);
     const back = (side: typeof found.first) =>
@@ -45,15 +45,19 @@ describe("the difference of two answers", () => {
     expect(found.by).toBe("words");
   });
   it("goes over to sentences, and gives up, where the time is over", () => {
-    const long = (word: string): Told[] => [told(Array.from({ length: 30_000 }, (_, i) => `${word}${i}`).join(" "))];
+    const long = (word: string): DiffPiece[] => [
+      pieceOf(Array.from({ length: 30_000 }, (_, i) => `${word}${i}`).join(" ")),
+    ];
     expect(difference(long("a"), long("b"), 1)).toMatchObject({ by: "sentences", share: 0 });
     // reads like what stands between the turns
-    const odd = told(`${long("a")[0]?.text ?? ""}.\n\u0000\u0000assistant\u0000text`);
-    const found = difference([odd, told("end")], long("b"), 1);
+    const odd = pieceOf(`${long("a")[0]?.text ?? ""}.\n\u0000\u0000assistant\u0000text`);
+    const found = difference([odd, pieceOf("end")], long("b"), 1);
     expect(
       "refused" in found ? [] : found.first.map(({ stretches }) => stretches.map(({ text }) => text).join("")),
     ).toEqual([odd.text, "end"]);
-    const lines = (word: string): Told[] => [told(Array.from({ length: 30_000 }, (_, i) => `${word}${i}.`).join("\n"))];
+    const lines = (word: string): DiffPiece[] => [
+      pieceOf(Array.from({ length: 30_000 }, (_, i) => `${word}${i}.`).join("\n")),
+    ];
     expect(difference(lines("a"), lines("b"), 1)).toHaveProperty("refused");
   });
   it("is put into blocks that end where lines do", () => {
@@ -63,7 +67,7 @@ describe("the difference of two answers", () => {
     expect(inBlocks([])).toEqual([[]]);
   });
   it("takes what is alike, or empty, for what it is", () => {
-    expect(difference([told("same")], [told("same")])).toMatchObject({ share: 1 });
-    expect(difference([], [told("new")])).toMatchObject({ first: [], share: 1 });
+    expect(difference([pieceOf("same")], [pieceOf("same")])).toMatchObject({ share: 1 });
+    expect(difference([], [pieceOf("new")])).toMatchObject({ first: [], share: 1 });
   });
 });

@@ -7,7 +7,7 @@
 import { diffArrays } from "diff";
 
 /** A stretch of a turn, in one kind. */
-export interface Told {
+export interface DiffPiece {
   turn: number;
   role: string;
   name: string;
@@ -20,7 +20,7 @@ export interface Stretch {
   isSame: boolean;
 }
 
-export interface Differing extends Omit<Told, "text"> {
+export interface Differing extends Omit<DiffPiece, "text"> {
   stretches: Stretch[];
 }
 
@@ -39,7 +39,7 @@ const SENTENCES = /[^\n.!?。]*[\n.!?。]+\s*|[^\n.!?。]+/gu;
 const HEAD = "#";
 const WORD = "=";
 
-export function difference(first: readonly Told[], second: readonly Told[], limitMs = LIMIT_MS): Difference {
+export function difference(first: readonly DiffPiece[], second: readonly DiffPiece[], limitMs = LIMIT_MS): Difference {
   for (const by of ["words", "sentences"] as const) {
     const pattern = by === "words" ? WORDS : SENTENCES;
     const numbers = new Map<string, number>();
@@ -55,19 +55,19 @@ export function difference(first: readonly Told[], second: readonly Told[], limi
       timeout: limitMs,
     });
     if (changes === undefined) continue;
-    const own = (isLeft: boolean): [string, boolean][] =>
+    const sideOf = (isLeft: boolean): [string, boolean][] =>
       changes.flatMap(({ value, added, removed }) =>
         (isLeft ? added : removed) ? [] : value.map((at): [string, boolean] => [words[at] ?? "", !added && !removed]),
       );
-    const left = put(first, own(true));
-    return { first: left, second: put(second, own(false)), by, share: shareOf(left) };
+    const left = put(first, sideOf(true));
+    return { first: left, second: put(second, sideOf(false)), by, share: shareOf(left) };
   }
   return { refused: "they are too long and have too little in common" };
 }
 
-function tokens(told: readonly Told[], pattern: RegExp): string[] {
+function tokens(pieces: readonly DiffPiece[], pattern: RegExp): string[] {
   const result: string[] = [];
-  for (const { role, kind, text } of told) {
+  for (const { role, kind, text } of pieces) {
     result.push(`${HEAD}${role}\u0000${kind}`);
     for (const [token] of text.matchAll(pattern)) result.push(WORD + token);
   }
@@ -75,10 +75,10 @@ function tokens(told: readonly Told[], pattern: RegExp): string[] {
 }
 
 /** The words of one side as the stretches that they came from. */
-function put(told: readonly Told[], words: readonly [string, boolean][]): Differing[] {
+function put(pieces: readonly DiffPiece[], words: readonly [string, boolean][]): Differing[] {
   const result: Differing[] = [];
   for (const [token, isSame] of words) {
-    const of = told[result.length];
+    const of = pieces[result.length];
     const word = token.slice(WORD.length);
     if (token.startsWith(HEAD) && of !== undefined) {
       const { text: _, ...rest } = of;
@@ -108,10 +108,10 @@ function bridged(stretches: readonly Stretch[]): Stretch[] {
   return result;
 }
 
-function shareOf(told: readonly Differing[]): number {
+function shareOf(pieces: readonly Differing[]): number {
   let same = 0;
   let all = 0;
-  for (const { stretches } of told) {
+  for (const { stretches } of pieces) {
     for (const { text, isSame } of stretches) {
       all += text.length;
       if (isSame) same += text.length;

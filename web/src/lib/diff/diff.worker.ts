@@ -1,9 +1,9 @@
 /** The worker that compares two answers, so that the page never waits for it. */
 
-import { type Difference, difference, type Told } from "./diff";
+import { type Difference, difference, type DiffPiece } from "./diff";
 
 interface Port {
-  onmessage: ((event: MessageEvent<{ first: Told[]; second: Told[] }>) => void) | null;
+  onmessage: ((event: MessageEvent<{ first: DiffPiece[]; second: DiffPiece[] }>) => void) | null;
   postMessage: (message: Difference) => void;
 }
 

@@ -16,7 +16,7 @@ const UNHURRIED_MS = 60_000;
 describe("the words in which a response and its reference differ", () => {
   it("are places in the parts of their turns", () => {
     expect(response.names).toEqual(["2.0", "2.2"]);
-    const marked = marksOf(difference(response.told, reference.told), response, reference);
+    const marked = marksOf(difference(response.pieces, reference.pieces), response, reference);
     expect("spans" in marked ? [...marked.spans] : marked).toEqual([
       ["2.2", [{ at: "2.2", start: 6, stop: 7 }]],
       ["ref0.1", [{ at: "ref0.1", start: 6, stop: 7 }]],
@@ -28,35 +28,35 @@ describe("the words in which a response and its reference differ", () => {
       sideOf([turn("assistant", [part("text", text), ...rest])], "");
     const words = [{ turn: 0, role: "assistant", name: "", kind: "text", text: "It is 5." }];
     for (const end of ["", "<eos>", "</s>", " <|im_end|>\n<|endoftext|>", "<|custom_stop|>", "\n[EOS]", "<pad><pad>"])
-      expect(ended(`It is 5.${end}`).told).toEqual(words);
-    expect(ended("It is 5.\n", part("marker", "<|im_end|>\n"), part("text", "\n</s>")).told).toEqual(words);
-    expect(ended("Is <eos> a token").told[0]?.text).toBe("Is <eos> a token");
+      expect(ended(`It is 5.${end}`).pieces).toEqual(words);
+    expect(ended("It is 5.\n", part("marker", "<|im_end|>\n"), part("text", "\n</s>")).pieces).toEqual(words);
+    expect(ended("Is <eos> a token").pieces[0]?.text).toBe("Is <eos> a token");
   });
   it("are those of the arguments of a call", () => {
     const call = { name: "add", arguments: '{"x": 1}', id: "", error: "" };
     expect(
-      sideOf([turn("assistant", [part("tool_call", "<call/>", { call })])], "").told.map(({ text }) => text),
+      sideOf([turn("assistant", [part("tool_call", "<call/>", { call })])], "").pieces.map(({ text }) => text),
     ).toEqual(['{"x": 1}']);
   });
   it("are not marked where nearly all of them differ, where there are too many, or where nobody could tell them", () => {
     const side = (text: string, prefix: string) => sideOf([turn("assistant", [part("text", text)])], prefix);
-    const told = (a: string, b: string) =>
-      marksOf(difference(side(a, "").told, side(b, "ref").told, UNHURRIED_MS), side(a, ""), side(b, "ref"));
-    expect(told("onetwothree fourfivesix", "seven-eight-nine")).toMatchObject({
+    const pieces = (a: string, b: string) =>
+      marksOf(difference(side(a, "").pieces, side(b, "ref").pieces, UNHURRIED_MS), side(a, ""), side(b, "ref"));
+    expect(pieces("onetwothree fourfivesix", "seven-eight-nine")).toMatchObject({
       refused: expect.stringContaining("differ too much"),
     });
     expect(
-      told("Nine.", "It is nine, for each divisor of 36 gives one pair, and there are nine of them."),
+      pieces("Nine.", "It is nine, for each divisor of 36 gives one pair, and there are nine of them."),
     ).toHaveProperty("refused");
     expect(
-      told("It is nine, for", "It is nine, for each divisor of 36 gives one pair, and there are nine of them."),
+      pieces("It is nine, for", "It is nine, for each divisor of 36 gives one pair, and there are nine of them."),
     ).toHaveProperty("spans");
     const many = (word: string) => Array.from({ length: 1_200 }, (_, i) => `${word} same${i}`).join(" ");
-    expect(told(many("a"), many("b"))).toMatchObject({ refused: expect.stringContaining("2,400 places") });
+    expect(pieces(many("a"), many("b"))).toMatchObject({ refused: expect.stringContaining("2,400 places") });
     expect(marksOf({ refused: "it took too long" }, response, reference)).toEqual({ refused: "it took too long" });
   });
   it("are none where both say the same", () => {
-    expect(marksOf(difference(reference.told, reference.told), reference, reference)).toMatchObject({
+    expect(marksOf(difference(reference.pieces, reference.pieces), reference, reference)).toMatchObject({
       spans: new Map(),
       share: 1,
     });

@@ -1,12 +1,12 @@
 /** The words in which a sample's response and its reference differ, as places in the parts of their turns. */
 
 import type { Span, TurnView } from "../../api/types.gen";
-import type { Difference, Differing, Told } from "./diff";
+import type { Difference, Differing, DiffPiece } from "./diff";
 import { lastWords } from "../text/endings";
 
 /** What is compared of one side, and the name of the part that each stretch is the text of. */
 export interface Side {
-  told: readonly Told[];
+  pieces: readonly DiffPiece[];
   names: readonly string[];
 }
 
@@ -27,21 +27,21 @@ const LEAST_SHARE = 0.15;
  * is the number of the first.
  */
 export function sideOf(turns: readonly TurnView[], prefix: string, from = 0): Side {
-  const told: Told[] = [];
+  const pieces: DiffPiece[] = [];
   const names: string[] = [];
   turns.forEach(({ role, name, parts }, turn) => {
     const last = lastWords(parts);
     parts.forEach(({ kind, text, call }, place) => {
       const words = call !== null ? call.arguments : place === last.place ? last.text : text;
       if (!COMPARED.has(kind) || words === "" || (kind === "text" && place > last.place)) return;
-      told.push({ turn, role, name, kind, text: words });
+      pieces.push({ turn, role, name, kind, text: words });
       names.push(`${prefix}${from + turn}.${place}`);
     });
   });
-  return { told, names };
+  return { pieces, names };
 }
 
-export const charsOf = ({ told }: Side): number => told.reduce((sum, { text }) => sum + text.length, 0);
+export const charsOf = ({ pieces }: Side): number => pieces.reduce((sum, { text }) => sum + text.length, 0);
 
 export interface Marked {
   /** By the name of the part: what the other side has not. Spans are in ascending order. */
@@ -52,10 +52,10 @@ export interface Marked {
 }
 
 /** What of both sides is marked, or why nothing is. */
-export function marksOf(found: Difference, response: Side, reference: Side): Marked | { refused: string } {
-  if ("refused" in found) return found;
-  const { by, share } = found;
-  const spans = new Map([...spansOf(found.first, response.names), ...spansOf(found.second, reference.names)]);
+export function marksOf(difference: Difference, response: Side, reference: Side): Marked | { refused: string } {
+  if ("refused" in difference) return difference;
+  const { by, share } = difference;
+  const spans = new Map([...spansOf(difference.first, response.names), ...spansOf(difference.second, reference.names)]);
   const all = [...spans.values()].flat();
   const alike =
     1 -
@@ -70,13 +70,13 @@ export function marksOf(found: Difference, response: Side, reference: Side): Mar
 function spansOf(differing: readonly Differing[], names: readonly string[]): [string, Span[]][] {
   return differing.flatMap(({ stretches }, i): [string, Span[]][] => {
     const at = names[i] ?? "";
-    const own: Span[] = [];
+    const changed: Span[] = [];
     let start = 0;
     for (const { text, isSame } of stretches) {
       const stop = start + text.length;
-      if (!isSame) own.push({ at, start, stop });
+      if (!isSame) changed.push({ at, start, stop });
       start = stop;
     }
-    return own.length === 0 ? [] : [[at, own]];
+    return changed.length === 0 ? [] : [[at, changed]];
   });
 }

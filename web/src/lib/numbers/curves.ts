@@ -47,7 +47,7 @@ const DRAWN_DIGITS = 8;
 /** So many digits less have the numbers that are drawn: 0 where they are drawn as they are. */
 export function shrinking(columns: readonly (readonly (number | null | undefined)[])[]): number {
   const most = columns.reduce(
-    (great, column) => column.reduce<number>((own, value) => Math.max(own, Math.abs(value ?? 0)), great),
+    (great, column) => column.reduce<number>((largest, value) => Math.max(largest, Math.abs(value ?? 0)), great),
     0,
   );
   return most > GREAT ? Math.floor(Math.log10(Math.min(most, Number.MAX_VALUE))) - DRAWN_DIGITS : 0;

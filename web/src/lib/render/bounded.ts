@@ -49,14 +49,14 @@ function parted(run: readonly Node[]): Node[] {
   const parts: Node[][] = [[]];
   let size = 0;
   for (const node of run.flatMap(smaller)) {
-    const own = weight([node]);
-    if (size > 0 && size + own > WHOLE_CHARS) {
+    const added = weight([node]);
+    if (size > 0 && size + added > WHOLE_CHARS) {
       const rest = afterLine(parts.at(-1) ?? []);
       parts.push(rest);
       size = weight(rest);
     }
     parts.at(-1)?.push(node);
-    size += own;
+    size += added;
   }
   if (parts.length === 1) return parts[0] ?? [];
   return parts.map((children) => element("span", children, { class: "part" }));

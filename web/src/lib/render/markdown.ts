@@ -175,11 +175,11 @@ function blockFormula(state: StateBlock, startLine: number, endLine: number, sil
   if (line >= endLine) return false;
   // Without the marks of a quotation that it may stand in.
   const written = state.getLines(startLine, line + 1, state.blkIndent, false).trim();
-  const own = formulaAt(written, 0);
-  if (own === null || own.stop !== written.length) return false;
+  const inner = formulaAt(written, 0);
+  if (inner === null || inner.stop !== written.length) return false;
   if (silent) return true;
   const token = state.push("formula", "math", 0);
-  token.content = own.tex;
+  token.content = inner.tex;
   token.info = "display";
   token.markup = written;
   token.map = [startLine, line + 1];

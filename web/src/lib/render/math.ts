@@ -1,6 +1,7 @@
 /** LaTeX: where it stands in a text, and as MathML, which a browser draws without fonts or styles of ours. */
 
 import temml from "temml";
+import { isRecord } from "../data/record";
 import { element, type Element, MATH_TAGS, type Node } from "./tree";
 
 /** A longer formula is shown as written: it is a text that happens to hold two dollar signs, or an attack. */
@@ -123,7 +124,7 @@ const STYLES: ReadonlySet<string> = new Set([
 const ROOM = /^(?:\d(?:\.\d+)?em|\d{1,2}(?:\.\d+)?p[tx]|0|1px solid)$/;
 
 function styled(style: unknown): string {
-  return Object.entries((style ?? {}) as Record<string, unknown>)
+  return Object.entries(isRecord(style) ? style : {})
     .filter(([name, value]) => STYLES.has(name) && typeof value === "string" && ROOM.test(value))
     .map(([name, value]) => `${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}:${String(value)}`)
     .join(";");
@@ -141,7 +142,7 @@ export function drawn({ tex, isDisplay }: Formula, source: string): Element {
       maxSize: [20, 50],
       annotate: false,
     });
-    const node = converted(tree as Drawn, 0);
+    const node = converted(isRecord(tree) ? tree : {}, 0);
     if (typeof node !== "string" && node.tag === "math")
       return isDisplay ? element("div", [node], { class: "display" }) : node;
   } catch (error) {
@@ -153,12 +154,12 @@ export function drawn({ tex, isDisplay }: Formula, source: string): Element {
 
 function converted(node: Drawn, depth: number): Node {
   if (typeof node.text === "string") return node.text;
-  const children = Array.isArray(node.children) ? (node.children as Drawn[]) : [];
+  const children: Drawn[] = Array.isArray(node.children) ? node.children.filter(isRecord) : [];
   if (depth > 40) throw new Error("it is nested too deeply");
   const inner = children.map((child) => converted(child, depth + 1));
   if (typeof node.type !== "string" || !MATH_TAGS.has(node.type)) return element("mrow", inner);
   const attributes: Record<string, string> = {};
-  for (const [name, value] of Object.entries((node.attributes ?? {}) as Record<string, unknown>)) {
+  for (const [name, value] of Object.entries(isRecord(node.attributes) ? node.attributes : {})) {
     if (ATTRIBUTES.has(name) && (typeof value === "string" || typeof value === "number"))
       attributes[name] = String(value).slice(0, 60);
   }

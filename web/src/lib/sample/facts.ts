@@ -114,16 +114,16 @@ export function factText(value: WireNumber): string {
 
 /** How far the reward is above the mean of its group, as group-relative advantages begin. */
 function besideGroup({ reward, group_size }: SampleReply, group: GroupReward | null): Labelled[] {
-  const [own, mean, std] = [finite(reward), finite(group?.reward_mean), finite(group?.reward_std)];
-  if (own === null || mean === null || group === null || group_size < 2) return [];
-  const scaled = std === null || std === 0 ? "" : ` (${signed((own - mean) / std)} σ)`;
+  const [value, mean, std] = [finite(reward), finite(group?.reward_mean), finite(group?.reward_std)];
+  if (value === null || mean === null || group === null || group_size < 2) return [];
+  const scaled = std === null || std === 0 ? "" : ` (${signed((value - mean) / std)} σ)`;
   return [
     {
       label: "vs group",
-      text: `${signed(own - mean)}${scaled}`,
+      text: `${signed(value - mean)}${scaled}`,
       title: `reward minus ${exact(group.reward_mean)}, the mean of its group, and in standard deviations of the group; the files hold no advantage`,
       tone: "advantage",
-      value: own - mean,
+      value: value - mean,
     },
   ];
 }
@@ -155,25 +155,25 @@ function policy({ policy_version: version, lag }: SampleReply): Labelled[] {
 
 /** Why it was discarded, with the framework's own word where the reason is how it ended. */
 function discarded(reply: SampleReply): Labelled[] {
-  const [found] = word("Discarded", reply.discarded, "discarded", "warn");
-  if (found === undefined) return [];
-  return [isReason(reply.status, reply.discarded) ? { ...found, text: ended(reply) } : found];
+  const [fact] = word("Discarded", reply.discarded, "discarded", "warn");
+  if (fact === undefined) return [];
+  return [isReason(reply.status, reply.discarded) ? { ...fact, text: ended(reply) } : fact];
 }
 
-const ended = ({ status: own, status_raw: raw }: SampleReply): string =>
-  raw === "" || raw.toLowerCase() === own ? own : `${own} (${raw})`;
+const ended = ({ status: name, status_raw: raw }: SampleReply): string =>
+  raw === "" || raw.toLowerCase() === name ? name : `${name} (${raw})`;
 
 function status(reply: SampleReply): Labelled[] {
-  const { status: own, status_raw: raw } = reply;
-  if ((own === "unknown" && raw === "") || isReason(own, reply.discarded)) return [];
+  const { status: name, status_raw: raw } = reply;
+  if ((name === "unknown" && raw === "") || isReason(name, reply.discarded)) return [];
   const text = ended(reply);
   return [
     {
       label: "Status",
       text,
-      title: raw || own,
-      ...filter("status", own),
-      ...(!FINE.has(own) && { tone: "warn" as const }),
+      title: raw || name,
+      ...filter("status", name),
+      ...(!FINE.has(name) && { tone: "warn" as const }),
     },
   ];
 }

@@ -115,7 +115,7 @@ function unpadded(block: Block): Block {
     last.text = withoutPads(last.text, (rest, pad) =>
       rest.trimEnd().endsWith(pad) ? rest.trimEnd().slice(0, -pad.length) : rest,
     );
-  return { kind, parts: parts.filter(({ kind: own, text }) => own !== "text" || text !== "") };
+  return { kind, parts: parts.filter(({ kind: partKind, text }) => partKind !== "text" || text !== "") };
 }
 
 function withoutPads(text: string, cut: (rest: string, pad: string) => string): string {

@@ -1,6 +1,7 @@
 /** Which turn answers which calls of tools: by the ids of the calls, else in the order in which they stand. */
 
 import type { TurnView } from "../../api/types.gen";
+import { isRecord } from "../data/record";
 
 /**
  * For each call, by the name of its part (`12.3`), the number of the turn that holds its result. `from` numbers the
@@ -31,8 +32,8 @@ export function results(turns: readonly TurnView[], from: number): ReadonlyMap<s
 
 /** What a message says of an error of its own: a sentence, or only that there is one. */
 export function errorOf(logs: unknown): string {
-  if (typeof logs !== "object" || logs === null) return "";
-  const { error, is_error: isError } = logs as { error?: unknown; is_error?: unknown };
+  if (!isRecord(logs)) return "";
+  const { error, is_error: isError } = logs;
   if (typeof error === "string") return error;
   return error || isError === true || isError === "true" ? "error" : "";
 }

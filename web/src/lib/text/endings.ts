@@ -36,8 +36,8 @@ export function lastWords(parts: readonly PartView[]): { place: number; text: st
 export function charsOfTurn({ chars, parts }: TurnView): number {
   const { place, text } = lastWords(parts);
   return parts.reduce((left, part, i) => {
-    const own = (part.raw ?? part.text).length;
-    if (part.kind === "marker" || i > place) return left - own;
+    const length = (part.raw ?? part.text).length;
+    if (part.kind === "marker" || i > place) return left - length;
     return i === place ? left - (part.text.length - text.length) : left;
   }, chars);
 }

@@ -24,11 +24,11 @@ export function startPersonal(): void {
     });
   });
   effect(() => {
-    const kept = areMarksLoaded.value ? settingOf(NAME) : null;
-    if (kept === null) return;
+    const shared = areMarksLoaded.value ? settingOf(NAME) : null;
+    if (shared === null) return;
     untracked(() => {
       const here = settings.peek();
-      const next = restored(JSON.stringify({ ...here, ...personal(kept), ...unsent.peek() }));
+      const next = restored(JSON.stringify({ ...here, ...personal(shared), ...unsent.peek() }));
       if (JSON.stringify(next) !== JSON.stringify(here)) settings.value = next;
     });
   });

@@ -5,6 +5,7 @@
  * again as it grows, until it is reached or the reader moves.
  */
 
+import { isRecord } from "../../lib/data/record";
 import type { Session } from "../session";
 
 type Places = Record<string, number>;
@@ -34,7 +35,7 @@ function save(session: Session): void {
   session.place.settle();
   const places: Places = {};
   for (const pane of panes()) if (pane.scrollTop > 0) places[pane.dataset["scroll"] ?? ""] = Math.round(pane.scrollTop);
-  if (JSON.stringify(places) === JSON.stringify(kept(history.state))) return; // it costs milliseconds
+  if (JSON.stringify(places) === JSON.stringify(positionsIn(history.state))) return; // it costs milliseconds
   try {
     history.replaceState({ scroll: places }, "", location.href);
   } catch {
@@ -42,27 +43,27 @@ function save(session: Session): void {
   }
 }
 
-function kept(state: unknown): Places {
-  if (typeof state !== "object" || state === null || !("scroll" in state)) return {};
-  const { scroll } = state;
-  if (typeof scroll !== "object" || scroll === null) return {};
-  return Object.fromEntries(Object.entries(scroll).filter(([, top]) => typeof top === "number" && top > 0)) as Places;
+function positionsIn(state: unknown): Places {
+  if (!isRecord(state) || !isRecord(state["scroll"])) return {};
+  return Object.fromEntries(
+    Object.entries(state["scroll"]).flatMap(([pane, top]) => (typeof top === "number" && top > 0 ? [[pane, top]] : [])),
+  );
 }
 
 function restore(places: Places): void {
   count += 1;
-  const own = count;
-  restoring = own;
+  const thisRound = count;
+  restoring = thisRound;
   const began = performance.now();
   const steady = new Map<string, number>();
   const stop = (): void => {
-    if (own === restoring) restoring = 0;
+    if (thisRound === restoring) restoring = 0;
     for (const move of MOVES) removeEventListener(move, stop, true);
   };
   for (const move of MOVES) addEventListener(move, stop, { capture: true, passive: true });
   const look = (): void => {
     const now = performance.now();
-    if (own !== restoring) return;
+    if (thisRound !== restoring) return;
     let isDone = true;
     for (const [name, top] of Object.entries(places)) {
       const pane = panes().find((one) => one.dataset["scroll"] === name);
@@ -86,7 +87,7 @@ export function startScroll(session: Session): void {
   addEventListener("pagehide", () => save(session));
   addEventListener("popstate", (event: PopStateEvent) => {
     clearTimeout(timer);
-    restore(kept(event.state));
+    restore(positionsIn(event.state));
   });
   document.addEventListener(
     "scroll",
@@ -102,5 +103,5 @@ export function startScroll(session: Session): void {
     clearTimeout(timer);
     timer = setTimeout(() => save(session), SAVE_MS);
   });
-  restore(kept(history.state));
+  restore(positionsIn(history.state));
 }

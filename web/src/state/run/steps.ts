@@ -19,7 +19,7 @@ let waiting: ReturnType<typeof setTimeout> | undefined;
 export class StepsStore extends Store {
   #failures = 0;
 
-  readonly #kept = new Lru<StepsReply>(32);
+  readonly #replies = new Lru<StepsReply>(32);
 
   readonly #loaded = signal<StepsReply | null>(null);
 
@@ -63,7 +63,7 @@ export class StepsStore extends Store {
   }
 
   forget(): void {
-    this.#kept.clear();
+    this.#replies.clear();
   }
 
   start(): void {
@@ -82,10 +82,10 @@ export class StepsStore extends Store {
     const key = `${item.id}\n${split}`;
     const isLookedAt = (): boolean =>
       this.session.place.now.peek().run === item.id && this.session.place.now.peek().split === split;
-    if (this.reply.peek() === null) this.#loaded.value = this.#kept.peek(key) ?? null;
+    if (this.reply.peek() === null) this.#loaded.value = this.#replies.peek(key) ?? null;
     if (this.reply.peek()?.version === item.version) return;
     try {
-      const reply = await this.#kept.renew(key, () => getSteps(item.id, split));
+      const reply = await this.#replies.renew(key, () => getSteps(item.id, split));
       if (!isLookedAt()) return;
       this.#failures = 0;
       this.error.value = null;

@@ -76,13 +76,13 @@ export class FindStore extends Store {
       const of = this.session.sample.now.value;
       const after = promptAfter.value;
       round += 1;
-      const own = round;
+      const thisRound = round;
       if (!this.isFinding.value || of === null || text === "") {
         this.#result.value = null;
         this.session.highlights.finding.value = null;
         return;
       }
-      setTimeout(() => void this.#look(() => own === round, of, text, cased, after), PAUSE_MS);
+      setTimeout(() => void this.#look(() => thisRound === round, of, text, cased, after), PAUSE_MS);
     });
   }
 

@@ -18,10 +18,10 @@ export function startPrefetch(session: Session): void {
     if (!session.sample.isShown.value || session.list.isBehind.value || !isVisible.value || at.page !== "rollouts")
       return;
     round += 1;
-    const own = round;
+    const thisRound = round;
     const tasks = [...untracked(() => samplesBeside(session)), ...untracked(() => stepsBeside(session))];
     // After the frame that shows the sample.
-    requestAnimationFrame(() => setTimeout(() => void inTurn(tasks, () => own === round)));
+    requestAnimationFrame(() => setTimeout(() => void inTurn(tasks, () => thisRound === round)));
   });
 }
 

@@ -10,7 +10,7 @@ import { promptAfter } from "../browser/textOptions";
 import { asApiError } from "../browser/login";
 import { Store } from "../store";
 
-interface Kept {
+interface Loaded {
   reply: SampleReply;
   version: string;
 }
@@ -30,7 +30,7 @@ export type Page = Pick<TurnsReply, "turns" | "turn_from" | "turn_total">;
 const pageKey = (reply: SampleReply): string => `${keyOf(reply.run, reply.id)}\n${promptAfter.value}`;
 
 export class SampleStore extends Store {
-  readonly #kept = new Lru<Kept>(
+  readonly #replies = new Lru<Loaded>(
     LIMIT_CHARS,
     ({ reply }) =>
       2000 + reply.turns.reduce((sum, turn) => sum + turn.chars, JSON.stringify(reply.extra ?? null).length),
@@ -94,13 +94,13 @@ export class SampleStore extends Store {
     if (reply === null) return;
     const key = untracked(() => pageKey(reply));
     this.#turnings += 1;
-    const own = this.#turnings;
+    const thisRound = this.#turnings;
     const isWanted = (): boolean =>
-      own === this.#turnings && this.now.peek()?.id === reply.id && this.now.peek()?.run === reply.run;
+      thisRound === this.#turnings && this.now.peek()?.id === reply.id && this.now.peek()?.run === reply.run;
     this.pageError.value = null;
     try {
-      const found = await getTurns(reply.run, reply.id, at, promptAfter.peek() || undefined);
-      if (isWanted()) this.#turned.value = { key, page: found };
+      const page = await getTurns(reply.run, reply.id, at, promptAfter.peek() || undefined);
+      if (isWanted()) this.#turned.value = { key, page };
     } catch (error) {
       if (isWanted()) this.pageError.value = asApiError(error);
     }
@@ -108,11 +108,11 @@ export class SampleStore extends Store {
 
   /** Fetch a sample before it is asked for. */
   async prefetch(runId: string, id: string): Promise<void> {
-    await this.#kept.get(keyOf(runId, id), () => this.#fetched(runId, id));
+    await this.#replies.get(keyOf(runId, id), () => this.#fetched(runId, id));
   }
 
   forget(): void {
-    this.#kept.clear();
+    this.#replies.clear();
     this.#turned.value = null;
     this.session.blocks.forget();
   }
@@ -140,14 +140,14 @@ export class SampleStore extends Store {
       const { run: runId, sample: id } = this.session.place.now.value;
       if (promptAfter.value !== lastAfter) {
         lastAfter = promptAfter.value; // what was loaded is divided in another way
-        this.#kept.clear();
+        this.#replies.clear();
       }
       untracked(() => runId !== null && id !== null && void this.#show(runId, id, false));
     });
     this.session.blocks.start();
   }
 
-  async #fetched(runId: string, id: string): Promise<Kept> {
+  async #fetched(runId: string, id: string): Promise<Loaded> {
     const version = this.session.run.now.peek()?.version ?? "";
     const reply = await getSample(runId, id, promptAfter.peek() || undefined);
     return { reply, version };
@@ -156,12 +156,12 @@ export class SampleStore extends Store {
   async #show(runId: string, id: string, isAsked: boolean): Promise<void> {
     const key = keyOf(runId, id);
     const after = promptAfter.peek();
-    const known = this.#kept.peek(key);
+    const known = this.#replies.peek(key);
     this.pageError.value = null;
     if (known !== undefined) this.now.value = known.reply;
     if (!isAsked && known !== undefined && known.version === this.session.run.now.peek()?.version) return;
     try {
-      const { reply } = await this.#kept.renew(key, () => this.#fetched(runId, id));
+      const { reply } = await this.#replies.renew(key, () => this.#fetched(runId, id));
       if (this.session.place.now.peek().sample !== id || this.session.place.now.peek().run !== runId) return;
       if (promptAfter.peek() !== after) return; // divided in another way by now: that answer comes, too
       this.#failure.value = null;

@@ -15,16 +15,16 @@ interface Props {
 }
 
 export function Copy({ text, label = "Copy", what, class: className = "action" }: Props) {
-  const [said, say] = useState<string | null>(null);
+  const [message, announce] = useState<string | null>(null);
   useEffect(() => {
-    if (said === null) return undefined;
-    const timer = setTimeout(() => say(null), SAID_MS);
+    if (message === null) return undefined;
+    const timer = setTimeout(() => announce(null), SAID_MS);
     return () => clearTimeout(timer);
-  }, [said]);
-  const onClick = async (): Promise<void> => say((await copy(text())) ? "Copied" : "Not allowed");
+  }, [message]);
+  const onClick = async (): Promise<void> => announce((await copy(text())) ? "Copied" : "Not allowed");
   return (
-    <button type="button" class={className} aria-label={said ?? `${label} ${what}`} onClick={() => void onClick()}>
-      <span aria-live="polite">{said ?? label}</span>
+    <button type="button" class={className} aria-label={message ?? `${label} ${what}`} onClick={() => void onClick()}>
+      <span aria-live="polite">{message ?? label}</span>
     </button>
   );
 }

@@ -11,14 +11,14 @@ interface Props {
 
 export function StepEnd({ words, value, choose }: Props) {
   const [text, setText] = useState("");
-  const own = value === null ? "" : String(value);
+  const shown = value === null ? "" : String(value);
   // At once: later it would take away what was typed meanwhile.
-  useLayoutEffect(() => setText(own), [own]);
+  useLayoutEffect(() => setText(shown), [shown]);
   const end = whole(text);
   const isRead = text.trim() === "" || end !== null;
   const take = (): void => {
     if (isRead && end !== value) choose(end);
-    else setText(own);
+    else setText(shown);
   };
   return (
     <input

@@ -29,7 +29,7 @@ export function useAfterPress(): (act: () => void) => void {
       isPressing.current = true;
     };
     const end = (event: Event): void => {
-      if (event.type === "pointermove" && (event as PointerEvent).buttons !== 0) return;
+      if (event.type === "pointermove" && "buttons" in event && event.buttons !== 0) return;
       isPressing.current = false;
       if (wish.current !== null) soon();
     };

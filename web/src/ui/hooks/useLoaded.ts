@@ -16,7 +16,7 @@ export interface Loaded<T> {
  * folds.
  */
 export function useLoaded<T>(key: string | null, load: () => Promise<T>, of = key): Loaded<T> {
-  const [found, setFound] = useState<{
+  const [result, setResult] = useState<{
     of: string | null;
     key: string;
     value: T | null;
@@ -27,10 +27,10 @@ export function useLoaded<T>(key: string | null, load: () => Promise<T>, of = ke
     if (key === null) return undefined;
     let isCurrent = true;
     load().then(
-      (value) => isCurrent && setFound({ of, key, value, error: null }),
+      (value) => isCurrent && setResult({ of, key, value, error: null }),
       (error: unknown) =>
         isCurrent &&
-        setFound((last) => ({ of, key, value: last?.of === of ? last.value : null, error: asApiError(error) })),
+        setResult((last) => ({ of, key, value: last?.of === of ? last.value : null, error: asApiError(error) })),
     );
     return () => {
       isCurrent = false;
@@ -38,10 +38,10 @@ export function useLoaded<T>(key: string | null, load: () => Promise<T>, of = ke
     // The key stands for all that `load` depends on.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [key, round]);
-  const isOf = key !== null && found !== null && found.of === of;
+  const isOf = key !== null && result !== null && result.of === of;
   return {
-    value: isOf ? found.value : null,
-    error: isOf && found.key === key ? found.error : null,
+    value: isOf ? result.value : null,
+    error: isOf && result.key === key ? result.error : null,
     again: () => setRound(round + 1),
   };
 }

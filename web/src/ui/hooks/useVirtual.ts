@@ -22,7 +22,7 @@ export function useVirtual({
   margin = 0,
 }: Options): Virtualizer<HTMLElement, HTMLElement> {
   const [, draw] = useReducer((n: number) => n + 1, 0);
-  const kept = useRef<Virtualizer<HTMLElement, HTMLElement> | null>(null);
+  const instance = useRef<Virtualizer<HTMLElement, HTMLElement> | null>(null);
   const options = {
     count,
     getScrollElement: () => scroller.current,
@@ -34,8 +34,8 @@ export function useVirtual({
     scrollMargin: margin,
     onChange: () => draw(undefined),
   };
-  kept.current ??= new Virtualizer(options);
-  const virtual = kept.current;
+  instance.current ??= new Virtualizer(options);
+  const virtual = instance.current;
   virtual.setOptions(options);
   useEffect(() => virtual._didMount(), [virtual]);
   useLayoutEffect(() => virtual._willUpdate());

@@ -6,21 +6,21 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 interface Props {
   isHidden: boolean;
   /** Called when the browser has found something inside. */
-  found: () => void;
+  onFound: () => void;
   children: ComponentChildren;
 }
 
-export function Hidden({ isHidden, found, children }: Props) {
+export function Hidden({ isHidden, onFound, children }: Props) {
   const root = useRef<HTMLDivElement>(null);
-  const heard = useRef(found);
-  heard.current = found;
+  const callback = useRef(onFound);
+  callback.current = onFound;
   useLayoutEffect(() => {
     if (isHidden) root.current?.setAttribute("hidden", "until-found");
     else root.current?.removeAttribute("hidden");
   }, [isHidden]);
   useEffect(() => {
     const element = root.current;
-    const hear = (): void => heard.current();
+    const hear = (): void => callback.current();
     element?.addEventListener("beforematch", hear);
     return () => element?.removeEventListener("beforematch", hear);
   }, []);

@@ -36,13 +36,13 @@ function Body({ text, from, marks }: { text: string; from: number; marks: Marks 
   // The stretches of a text never change their order: their place is their identity.
   return (
     <>
-      {cuts(text, places, from).map(({ text: own, isMarked }, i) =>
+      {cuts(text, places, from).map(({ text: piece, isMarked }, i) =>
         isMarked ? (
           <Tag key={i} class="differs">
-            {own}
+            {piece}
           </Tag>
         ) : (
-          own
+          piece
         ),
       )}
     </>
@@ -81,13 +81,13 @@ function Pieces({ pieces, marks }: { pieces: readonly Piece[]; marks: Marks | un
   );
   return (
     <>
-      {boxes.map((held) => (
+      {boxes.map((members) => (
         <span
-          key={held[0]?.from}
+          key={members[0]?.from}
           class={style["piece"]}
-          style={high(held.reduce((sum, { text }) => sum + rows(text), 0))}
+          style={high(members.reduce((sum, { text }) => sum + rows(text), 0))}
         >
-          <Pieces pieces={held} marks={marks} />
+          <Pieces pieces={members} marks={marks} />
         </span>
       ))}
     </>

@@ -146,13 +146,13 @@ function batched(nodes: readonly Node[]): Node[][] {
   const result: Node[][] = [[]];
   let size = 0;
   for (const node of nodes) {
-    const own = weight(node);
-    if (size > 0 && size + own > A_FRAME) {
+    const added = weight(node);
+    if (size > 0 && size + added > A_FRAME) {
       result.push([]);
       size = 0;
     }
     result.at(-1)?.push(node);
-    size += own;
+    size += added;
   }
   return result;
 }

@@ -1,7 +1,7 @@
 /** The worker that compares two answers, from the page's side: begun for one comparison, and ended with it. */
 
 import workerUrl from "../../lib/diff/diff.worker.ts?worker&url";
-import type { Difference, Told } from "../../lib/diff/diff";
+import type { Difference, DiffPiece } from "../../lib/diff/diff";
 import { trusted } from "../../lib/trustedScript";
 
 /** It ends by itself after some seconds of work; its code may have to come over a slow tunnel first. */
@@ -9,8 +9,8 @@ const BUDGET_MS = 60_000;
 
 /** Compare two answers. The returned function gives up. */
 export function compare(
-  first: readonly Told[],
-  second: readonly Told[],
+  first: readonly DiffPiece[],
+  second: readonly DiffPiece[],
   done: (result: Difference) => void,
 ): () => void {
   const worker = new Worker(trusted(new URL(workerUrl, import.meta.url).href), { type: "module", name: "diff" });

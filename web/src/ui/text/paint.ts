@@ -78,10 +78,10 @@ export function show(range: Range, left = FRAMES): void {
   if (left === FRAMES) element.scrollIntoView({ block: "nearest" });
   for (let box = element.parentElement; box !== null; box = box.parentElement) {
     if (box.scrollHeight <= box.clientHeight + 1 || !/auto|scroll/.test(getComputedStyle(box).overflowY)) continue;
-    const own = box.getBoundingClientRect();
+    const frame = box.getBoundingClientRect();
     const { top, bottom } = range.getBoundingClientRect();
-    if (top < own.top + 24 || bottom > own.bottom - 24)
-      box.scrollTop += (top + bottom) / 2 - (own.top + Math.min(own.bottom, innerHeight)) / 2;
+    if (top < frame.top + 24 || bottom > frame.bottom - 24)
+      box.scrollTop += (top + bottom) / 2 - (frame.top + Math.min(frame.bottom, innerHeight)) / 2;
   }
   if (left > 1) requestAnimationFrame(() => show(range, left - 1));
 }

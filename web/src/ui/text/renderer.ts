@@ -22,7 +22,7 @@ interface Waiting {
 }
 
 const waiting: Waiting[] = [];
-const kept = new Lru<Rendered>(4_000_000, (rendered) => ("nodes" in rendered ? rendered.size * 60 : 100));
+const cache = new Lru<Rendered>(4_000_000, (rendered) => ("nodes" in rendered ? rendered.size * 60 : 100));
 let worker: Worker | null = null;
 let isReady = false;
 let isBusy = false;
@@ -31,11 +31,11 @@ let count = 0;
 /** Draw a text. What nobody wants any more when its turn comes is not drawn: null. */
 export async function draw(text: string, how: How, isWanted: () => boolean): Promise<Rendered | null> {
   const key = `${how.markdown ? 1 : 0}${how.latex ? 1 : 0}${how.code ? 1 : 0}${text}`;
-  const known = kept.peek(key);
+  const known = cache.peek(key);
   if (known !== undefined) return known;
   const result = await ask({ kind: "rich", text, how }, isWanted);
   if (result === null || "text" in result) return null;
-  kept.put(key, result);
+  cache.put(key, result);
   return result;
 }
 
@@ -71,28 +71,28 @@ function next(): void {
 
 function run(task: Task): Promise<Result> {
   return new Promise((settle) => {
-    const own = (worker ??= started());
+    const current = (worker ??= started());
     count += 1;
     const id = count;
     const end = (result: Result): void => {
       clearTimeout(timer);
-      own.onmessage = null;
-      own.onerror = null;
+      current.onmessage = null;
+      current.onerror = null;
       settle(result);
     };
     const fail = (why: string): void => {
-      own.terminate();
+      current.terminate();
       worker = null;
       isReady = false;
       end({ refused: why });
     };
     const timer = setTimeout(() => fail("it took too long"), isReady ? BUDGET_MS : START_MS);
-    own.onmessage = ({ data }: MessageEvent<{ id: number; result: Result }>) => {
+    current.onmessage = ({ data }: MessageEvent<{ id: number; result: Result }>) => {
       isReady = true;
       if (data.id === id) end(data.result);
     };
-    own.onerror = () => fail("the renderer did not start");
-    own.postMessage({ id, task });
+    current.onerror = () => fail("the renderer did not start");
+    current.postMessage({ id, task });
   });
 }
 

@@ -17,12 +17,12 @@ export function Columns({ reply }: { reply: MembersReply }) {
   // The column of the sample that is looked at comes into view when another is chosen, never while the reader scrolls.
   useLayoutEffect(() => {
     const box = root.current;
-    const own = box?.querySelector<HTMLElement>('[aria-current="true"]');
-    if (!box || !own) return;
-    const from = own.offsetLeft;
+    const column = box?.querySelector<HTMLElement>('[aria-current="true"]');
+    if (!box || !column) return;
+    const from = column.offsetLeft;
     if (from < box.scrollLeft) box.scrollLeft = from;
-    else if (from + own.offsetWidth > box.scrollLeft + box.clientWidth)
-      box.scrollLeft = from + own.offsetWidth - box.clientWidth;
+    else if (from + column.offsetWidth > box.scrollLeft + box.clientWidth)
+      box.scrollLeft = from + column.offsetWidth - box.clientWidth;
   }, [id, shown.length]);
 
   const isOfPage = reply.total > shown.length;

@@ -3,7 +3,13 @@
 import { useSession } from "../../../state/useSession";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { MemberText, MembersReply } from "../../../api/types.gen";
-import { type Difference as Found, type Differing, inBlocks, type Stretch, type Told } from "../../../lib/diff/diff";
+import {
+  type Difference as Result,
+  type Differing,
+  inBlocks,
+  type Stretch,
+  type DiffPiece,
+} from "../../../lib/diff/diff";
 import { count } from "../../../lib/numbers/numbers";
 import { compare } from "../../../ui/text/differ";
 import { State } from "../../../ui/layout/EmptyState";
@@ -38,26 +44,26 @@ export function Difference({ reply }: { reply: MembersReply }) {
 
 function Two({ first, second }: { first: MemberText; second: MemberText }) {
   const session = useSession();
-  const [found, set] = useState<Found | null>(null);
-  const sides = useMemo(() => [told(first), told(second)] as const, [first, second]);
+  const [result, set] = useState<Result | null>(null);
+  const sides = useMemo(() => [piecesOf(first), piecesOf(second)] as const, [first, second]);
   useEffect(() => {
     set(null);
     return compare(...sides, set);
   }, [sides]);
-  const isWhole = found !== null && !("refused" in found);
-  const tooMany = isWhole && stretches(found.first) + stretches(found.second) > MOST_STRETCHES;
+  const isWhole = result !== null && !("refused" in result);
+  const tooMany = isWhole && stretches(result.first) + stretches(result.second) > MOST_STRETCHES;
   const cut = first.cut + second.cut;
   const items = session.group.membersHere.value;
   return (
     <>
       <p class={columns["pages"]} role="status">
-        {found === null && "Comparing …"}
-        {found !== null && "refused" in found && `Not compared: ${found.refused}. Both are shown as they are.`}
+        {result === null && "Comparing …"}
+        {result !== null && "refused" in result && `Not compared: ${result.refused}. Both are shown as they are.`}
         {isWhole &&
-          (found.by === "words"
+          (result.by === "words"
             ? "Marked words are not in the other one"
             : "They differ too much to compare words: marked sentences are not in the other one")}
-        {isWhole && ` · ${Math.round(found.share * 100)} % of ${nameOf(items, first.id)} is in both`}
+        {isWhole && ` · ${Math.round(result.share * 100)} % of ${nameOf(items, first.id)} is in both`}
         {tooMany && " · too many places to mark"}
         {cut > 0 && ` · ${count(cut, "character")} at the end are left out`}
       </p>
@@ -68,14 +74,22 @@ function Two({ first, second }: { first: MemberText; second: MemberText }) {
         tabIndex={0}
         aria-label="Two answers, word by word"
       >
-        <Side answer={first} found={isWhole && !tooMany ? found.first : null} isHere={false} />
-        <Side answer={second} found={isWhole && !tooMany ? found.second : null} isHere />
+        <Side answer={first} result={isWhole && !tooMany ? result.first : null} isHere={false} />
+        <Side answer={second} result={isWhole && !tooMany ? result.second : null} isHere />
       </div>
     </>
   );
 }
 
-function Side({ answer, found, isHere }: { answer: MemberText; found: readonly Differing[] | null; isHere: boolean }) {
+function Side({
+  answer,
+  result,
+  isHere,
+}: {
+  answer: MemberText;
+  result: readonly Differing[] | null;
+  isHere: boolean;
+}) {
   const session = useSession();
   const items = session.group.membersHere.value;
   return (
@@ -83,10 +97,10 @@ function Side({ answer, found, isHere }: { answer: MemberText; found: readonly D
       <ColumnHead answer={answer} item={items.find(({ id }) => id === answer.id)} items={items} />
       <div class={columns["body"]}>
         {answer.chars === 0 && <p class={columns["none"]}>No answer.</p>}
-        {found === null ? (
+        {result === null ? (
           <Pieces pieces={answer.pieces} isMarked={answer.verdict === "parts"} />
         ) : (
-          <Turns pieces={found} renderPiece={(piece) => <Stretches stretches={piece.stretches} />} />
+          <Turns pieces={result} renderPiece={(piece) => <Stretches stretches={piece.stretches} />} />
         )}
       </div>
     </section>
@@ -148,7 +162,7 @@ function opens(text: string, from: number): number {
   return result < 0 ? from : from + result + 1;
 }
 
-const told = (answer: MemberText): Told[] =>
+const piecesOf = (answer: MemberText): DiffPiece[] =>
   answer.pieces.map(({ turn, role, name, kind, common, shared, own }) => ({
     turn,
     role,

@@ -25,11 +25,11 @@ interface Props<T> {
 
 /** So many things at once, and as many more in each frame. */
 export function Gradual<T>({ items, by, renderItem }: Props<T>) {
-  const [held, hold] = useState({ items, shown: by });
-  const shown = held.items === items ? held.shown : by;
+  const [state, setState] = useState({ items, shown: by });
+  const shown = state.items === items ? state.shown : by;
   useEffect(() => {
     if (shown >= items.length) return undefined;
-    const frame = requestAnimationFrame(() => hold({ items, shown: shown + by }));
+    const frame = requestAnimationFrame(() => setState({ items, shown: shown + by }));
     return () => cancelAnimationFrame(frame);
   }, [shown, items, by]);
   return <>{items.slice(0, shown).map(renderItem)}</>;

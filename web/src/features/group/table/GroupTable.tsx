@@ -198,14 +198,14 @@ function Cell({ name, value }: { name: string; value: WireNumber }) {
 
 /** The columns that at least one sample has something in. */
 function columnsOf(session: Session, items: readonly SampleItemView[]): Shown[] {
-  const asked = session.group.members.value?.columns ?? [];
+  const chosen = session.group.members.value?.columns ?? [];
   const all: Shown[] = [
     ...(["reward", "advantage", "response_tokens", "response_chars", "turns"] as const).map((name): Shown => ({
       name,
       words: session.columns.label(name),
       of: (item) => item[name],
     })),
-    ...asked.map((name, i): Shown => ({
+    ...chosen.map((name, i): Shown => ({
       name,
       words: session.columns.label(name),
       of: (item) => item.values[i] ?? null,

@@ -59,14 +59,14 @@ export function FilterField() {
 
   const ask = (begun: string): void => {
     clearTimeout(timer.current);
-    const own = (round.current += 1);
+    const thisRound = (round.current += 1);
     timer.current = setTimeout(() => {
       const of = session.list.scope.peek();
       if (of === null) return;
       const { split, step, step_min, step_max } = queryOf(of);
       getCompletion(of.run, { split, step, step_min, step_max }, begun).then(
         (reply) => {
-          if (own !== round.current) return;
+          if (thisRound !== round.current) return;
           const here = reply.found.findIndex(({ text: words }) => words === markedWords.current);
           offer(reply.found.length === 0 ? null : reply);
           mark(here);

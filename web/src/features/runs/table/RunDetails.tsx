@@ -20,7 +20,7 @@ interface Props {
 export function RunDetails({ item, keys, values }: Props) {
   const session = useSession();
   const { note } = runMark(item.id);
-  const own = keys.flatMap((key) => (values?.has(key) === true ? [[key, values.get(key) ?? ""] as const] : []));
+  const entries = keys.flatMap((key) => (values?.has(key) === true ? [[key, values.get(key) ?? ""] as const] : []));
   const problems = { page: "problems", run: item.id } as const;
   const about = { page: "run", run: item.id } as const;
   const { phase, done_bytes: done, total_bytes: total } = item.progress;
@@ -78,11 +78,11 @@ export function RunDetails({ item, keys, values }: Props) {
           </dd>
         </div>
       </dl>
-      {own.length > 0 && (
+      {entries.length > 0 && (
         <>
           <p class="quiet">Configuration that differs between runs</p>
           <dl class={style["facts"]}>
-            {own.map(([key, value]) => (
+            {entries.map(([key, value]) => (
               <div key={key}>
                 <dt>
                   <code>

@@ -23,7 +23,7 @@ export function Picture({ at, what }: { at: string; what: string }) {
         {what}: {why}
       </span>
     );
-  const failed = (): void => void imageError(address).then((said) => tell(said ?? "it cannot be displayed"));
+  const failed = (): void => void imageError(address).then((reason) => tell(reason ?? "it cannot be displayed"));
   return (
     <button
       type="button"

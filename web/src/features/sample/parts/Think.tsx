@@ -51,7 +51,7 @@ export function Think({ part, at, isAlone }: { part: PartView; at: string; isAlo
         </button>
       )}
       {(isOpen || session.sample.isNative.value) && (
-        <Hidden isHidden={!isOpen} found={() => open(true)}>
+        <Hidden isHidden={!isOpen} onFound={() => open(true)}>
           <div class={style["text"]}>
             <Rich text={text} at={at} />
           </div>

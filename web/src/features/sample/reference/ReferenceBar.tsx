@@ -8,7 +8,7 @@ import type { Marked } from "../../../lib/diff/sampleDiff";
 import { chooseRender, render } from "../../../state/browser/textOptions";
 import style from "./ReferenceBar.module.css";
 
-export function ReferenceBar({ reply, found }: { reply: SampleReply; found: Marked | { refused: string } | null }) {
+export function ReferenceBar({ reply, result }: { reply: SampleReply; result: Marked | { refused: string } | null }) {
   const { beside, differences } = render.value;
   const isCut = [...reply.turns, ...(reply.reference?.turns ?? [])].some(({ parts }) =>
     parts.some(({ cut }) => cut > 0),
@@ -34,23 +34,23 @@ export function ReferenceBar({ reply, found }: { reply: SampleReply; found: Mark
         Differences
       </button>
       <span role="status">
-        {differences && <Told found={found} />}
-        {differences && found !== null && isCut && " · only the visible part of cut texts was compared"}
+        {differences && <Summary result={result} />}
+        {differences && result !== null && isCut && " · only the visible part of cut texts was compared"}
       </span>
     </div>
   );
 }
 
-function Told({ found }: { found: Marked | { refused: string } | null }) {
-  if (found !== null && "refused" in found) return <>Not compared: {found.refused}. Both are shown as they are.</>;
-  if (found?.spans.size === 0) return <>Response and reference are the same.</>;
+function Summary({ result }: { result: Marked | { refused: string } | null }) {
+  if (result !== null && "refused" in result) return <>Not compared: {result.refused}. Both are shown as they are.</>;
+  if (result?.spans.size === 0) return <>Response and reference are the same.</>;
   // What is known beforehand stands there at once: the lines below must not move when the rest comes.
   return (
     <>
-      {found?.by === "sentences" && "They differ too much to compare words, so sentences are marked: "}
+      {result?.by === "sentences" && "They differ too much to compare words, so sentences are marked: "}
       <ins class="differs">underlined</ins> is not in the reference, <del class="differs">struck</del> not in the
       response ·{" "}
-      {found === null ? "comparing the two …" : `${Math.round(found.share * 100)} % of the response is in both`}
+      {result === null ? "comparing the two …" : `${Math.round(result.share * 100)} % of the response is in both`}
     </>
   );
 }

@@ -18,7 +18,7 @@ export function useDifferences(reply: SampleReply): Marked | { refused: string }
   const session = useSession();
   const { run, id, turns, turn_total: total, reference } = reply;
   const isWanted = render.value.differences && reference !== null && reference.turns.length > 0;
-  const [held, hold] = useState<{ of: unknown; found: Marked | { refused: string } } | null>(null);
+  const [latest, setLatest] = useState<{ of: unknown; result: Marked | { refused: string } } | null>(null);
   const sides = useMemo(() => {
     const from = responseAt(turns);
     return { response: sideOf(turns.slice(from), "", from), reference: sideOf(reference?.turns ?? [], OF_REFERENCE) };
@@ -26,16 +26,16 @@ export function useDifferences(reply: SampleReply): Marked | { refused: string }
 
   useEffect(() => {
     if (!isWanted) return undefined;
-    const end = (found: Marked | { refused: string }): void => {
-      hold({ of: sides, found });
-      if ("spans" in found) session.differences.now.value = { run, id, spans: found.spans };
+    const end = (result: Marked | { refused: string }): void => {
+      setLatest({ of: sides, result });
+      if ("spans" in result) session.differences.now.value = { run, id, spans: result.spans };
     };
     const chars = charsOf(sides.response) + charsOf(sides.reference);
     if (turns.length < total) end({ refused: "the sample has more turns than are loaded" });
     else if (chars > MOST_CHARS) end({ refused: `they have ${count(chars, "character")}, which is too long` });
     else {
-      const stop = compare(sides.response.told, sides.reference.told, (found) =>
-        end(marksOf(found, sides.response, sides.reference)),
+      const stop = compare(sides.response.pieces, sides.reference.pieces, (result) =>
+        end(marksOf(result, sides.response, sides.reference)),
       );
       return () => {
         stop();
@@ -45,5 +45,5 @@ export function useDifferences(reply: SampleReply): Marked | { refused: string }
     return undefined;
   }, [session, isWanted, sides, turns, total, run, id]);
 
-  return isWanted && held?.of === sides ? held.found : null;
+  return isWanted && latest?.of === sides ? latest.result : null;
 }

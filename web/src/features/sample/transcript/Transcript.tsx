@@ -65,7 +65,7 @@ export function Transcript({ reply }: { reply: SampleReply }) {
           ))}
         </ul>
       )}
-      {isCompared && <ReferenceBar reply={reply} found={differences} />}
+      {isCompared && <ReferenceBar reply={reply} result={differences} />}
       {total > turns.length && <Pages shown={shown} isAbove />}
       {isBeside ? (
         <Beside
@@ -210,7 +210,7 @@ function useMore(turns: readonly TurnView[]): number {
 
 /** Assistant turns are counted where there are several; of a page out of the middle nobody knows the count. */
 function numbersOf(turns: readonly TurnView[], total: number): (number | null)[] {
-  let own = 0;
-  const numbers = turns.map((turn) => (turn.role === "assistant" ? (own += 1) : null));
-  return own < 2 || turns.length < total ? turns.map(() => null) : numbers;
+  let answers = 0;
+  const numbers = turns.map((turn) => (turn.role === "assistant" ? (answers += 1) : null));
+  return answers < 2 || turns.length < total ? turns.map(() => null) : numbers;
 }

@@ -105,7 +105,7 @@ function Shown({ turn, at, number }: Props) {
         </button>
       )}
       {(isOpen || session.sample.isNative.value) && (
-        <Hidden isHidden={!isOpen} found={() => open(true)}>
+        <Hidden isHidden={!isOpen} onFound={() => open(true)}>
           <Open turn={turn} at={at} label={`Text: ${name}`} />
         </Hidden>
       )}
