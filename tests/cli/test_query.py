@@ -9,7 +9,6 @@ import pytest
 from rolloupe import Recorder
 from rolloupe.cli.json_output import FIXED, sample_record
 from rolloupe.columns import ALIASES, KNOWN
-from rolloupe.model import SampleKey
 from rolloupe.query import SampleItem
 from tests.cli.support import rolloupe, row, strict, write_run
 
@@ -37,9 +36,9 @@ def test_all_samples_come_without_a_limit(tmp_path: Path) -> None:
 
 def test_metrics_called_like_a_fixed_key_get_a_prefix() -> None:
     metrics = {"acc": 1.0, "turns": 7.0, "metric.turns": 8.0, "metric.acc": 9.0}
-    key = SampleKey("train", 0, "g", "i")
     item = SampleItem(
-        key, "", None, None, "unknown", 2, None, None, None, 0, "", "", "", "", "", metrics, {}
+        "train/0/g/i", "train", 0, "g", "i", "", None, None, "unknown", 2, None, None, None, 0, "", "", "", "", "", [],
+        metrics,
     )  # fmt: skip
     record = sample_record("run", item)
     assert record["turns"] == 2

@@ -2,19 +2,20 @@
 
 from typing import Any
 
+from msgspec.structs import asdict
+
 from rolloupe import query
 from rolloupe.api.results import flat, html_table
 
+UNSEEN = frozenset(["values", "metrics", "tags", "attempt"])
+"""Fields of an item that have no column of their own."""
 
-class NotebookItem(query.SampleItem):
+
+class NotebookItem(query.SampleItem, frozen=True):
     """A sample in a list."""
 
-    __slots__ = ()
-
     def _repr_html_(self) -> str:
-        row: dict[str, Any] = {"id": str(self.key)} | {
-            name: value for name, value in self._asdict().items() if name not in ("key", "metrics", "tags")
-        }
+        row: dict[str, Any] = {name: value for name, value in asdict(self).items() if name not in UNSEEN}
         for kind, values in (("metric", self.metrics), ("tag", self.tags)):
             row |= {f"{kind}.{name}" if name in row else name: value for name, value in values.items()}
         return html_table([row], 1)

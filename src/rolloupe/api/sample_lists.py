@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import asdict
+
 from rolloupe import query
 from rolloupe.api.arguments import at_most, within
 from rolloupe.api.notebook import NotebookItem
@@ -29,7 +31,7 @@ def samples(run: OpenRun, whole: SampleQuery | None, narrowed: SampleQuery) -> S
     def total() -> int:
         return within(chosen, query.samples(run, at_most(chosen, 0)).total)
 
-    return Samples(map(NotebookItem._make, query.every(run, chosen)), table, total)
+    return Samples((NotebookItem(**asdict(item)) for item in query.every(run, chosen)), table, total)
 
 
 def search(run: OpenRun, wanted: TextQuery, narrowed: SampleQuery, limit: int | None) -> Hits:

@@ -37,9 +37,8 @@ def plain(value: Any) -> Any:
 
 def sample_record(run_id: str, item: "SampleItem") -> dict[str, Any]:
     """Return a sample of a list as a record."""
-    key = item.key
     fixed = (
-        str(key), run_id, key.split, key.step, key.group, key.index,
+        item.id, run_id, item.split, item.step, item.group, item.index,
         item.reward, item.advantage, item.status, item.discarded or None,
         item.turns, item.response_tokens,
     )  # fmt: skip

@@ -1,7 +1,5 @@
 """Queries and answers: `SampleQuery`, and the typed results of the query functions."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -130,10 +128,22 @@ class StepSeries(NamedTuple):
     highest: list[ExtremeToken]
 
 
-class SampleItem(NamedTuple):
-    """A sample in a list: the facts in the index."""
+class NonFinite(float):
+    """NaN or an infinity. JSON lacks it: msgspec calls the hook of its encoder for it, as it is no plain float."""
 
-    key: SampleKey
+
+class LargeInteger(int):
+    """An integer beyond 2**53. A browser would round it: msgspec calls the hook of its encoder for it, too."""
+
+
+class SampleItem(Struct, frozen=True, omit_defaults=True):
+    """A sample in a list: the facts in the index. Its JSON is what the page gets, so that large dicts are optional."""
+
+    id: str
+    split: str
+    step: int
+    group: str
+    index: str
     uid: str
     reward: float | None
     advantage: float | None
@@ -151,10 +161,21 @@ class SampleItem(NamedTuple):
     """Start of the response."""
     response_end: str
     """The end of the response, if the start above is not all of it."""
-    metrics: dict[str, float]
-    tags: dict[str, str]
-    derived: Mapping[str, float | str] = MappingProxyType({})
-    """Derived metrics in the query or requested explicitly, by their names without `derived.`."""
+    values: list[float | int | str | None]
+    """The values of the requested columns, in their order."""
+    metrics: dict[str, float] = {}
+    """All sample metrics, unless columns were requested."""
+    tags: dict[str, str] = {}
+    """All tags, unless columns were requested."""
+    derived: dict[str, float | str] = {}
+    """Derived metrics in the query, by their names without `derived.`, unless columns were requested."""
+    attempt: int = 0
+    """As in `SampleKey`."""
+
+    @property
+    def key(self) -> SampleKey:
+        """The key of the sample."""
+        return SampleKey(self.split, self.step, self.group, self.index, self.attempt)
 
 
 class SamplePage(NamedTuple):

@@ -1,7 +1,7 @@
 """Replies: records as JSON bytes, errors as `ErrorReply`, validation by ETag, compression.
 
 msgspec silently writes NaN as null and refuses lone surrogates. Numbers therefore pass `wire.number` or `plain` before
-they enter a record, and lone surrogates in texts are replaced.
+they enter a record, or are marked as `NonFinite`; lone surrogates in texts are replaced.
 """
 
 import gzip
@@ -34,9 +34,19 @@ MAX_DEPTH = 100
 def encode(record: msgspec.Struct) -> bytes:
     """Encode a record as JSON."""
     try:
-        return msgspec.json.encode(record)
+        return _encoder.encode(record)
     except UnicodeEncodeError:
-        return msgspec.json.encode(cleaned(msgspec.to_builtins(record)))
+        return msgspec.json.encode(cleaned(msgspec.to_builtins(record, enc_hook=_named)))
+
+
+def _named(value: object) -> wire.Number:
+    """Write a number that JSON lacks: a `NonFinite` or a `LargeInteger`."""
+    if isinstance(value, float | int):
+        return wire.number(value)
+    raise NotImplementedError(f"{type(value).__name__} has no form in JSON")
+
+
+_encoder = msgspec.json.Encoder(enc_hook=_named)
 
 
 def cleaned(value: Any) -> Any:

@@ -6,7 +6,7 @@ from rolloupe import query, text
 from rolloupe.derive import METRICS, PREFIX, values_of_sample
 from rolloupe.index import OpenRun
 from rolloupe.model import Locator, Sample, SampleKey
-from rolloupe.query import Group, SampleItem
+from rolloupe.query import Group
 from rolloupe.query.search import Hit, Snippet, Transcript
 from rolloupe.server import wire
 from rolloupe.server.policy_version import policy
@@ -102,38 +102,16 @@ def cell(value: float | str | None) -> wire.Number:
     return value if isinstance(value, str) else number(value)
 
 
-def sample_item(item: SampleItem, columns: Sequence[str] = ()) -> wire.SampleItemView:
-    """Return a sample in a list, with its values in some columns."""
-    return wire.SampleItemView(
-        id=str(item.key),
-        step=item.key.step,
-        group=item.key.group,
-        index=item.key.index,
-        reward=number(item.reward),
-        advantage=number(item.advantage),
-        status=item.status,
-        turns=item.turns,
-        response_tokens=number(item.response_tokens),
-        response_chars=item.response_chars,
-        preview=item.response,
-        end=item.response_end,
-        prompt=item.prompt,
-        discarded=item.discarded,
-        env=item.env,
-        values=[cell(query.value_of(item, name)) for name in columns],
-    )
-
-
 def search_hit(run_id: str, hit: Hit) -> wire.SearchHit:
     """Return a sample that contains the text."""
     item = hit.sample
     return wire.SearchHit(
         run=run_id,
-        id=str(item.key),
-        split=item.key.split,
-        step=item.key.step,
-        group=item.key.group,
-        index=item.key.index,
+        id=item.id,
+        split=item.split,
+        step=item.step,
+        group=item.group,
+        index=item.index,
         reward=number(item.reward),
         status=item.status,
         discarded=item.discarded,

@@ -61,9 +61,12 @@ def test_derived_metrics_filter_sort_group_and_chart(
         assert ids(run, "derived.repeated_4grams > 0.5 and derived.tool_calls < 4 and step = 4") == ["4/1", "4/3"]
         assert ids(run, "step = 3", "derived.tool_calls", descending=True)[:2] == ["3/7", "3/6"]
         assert ids(run, sort="derived.tool_calls")[:5] == ["0/0", "1/0", "2/0", "3/0", "4/0"]
-        page = query.samples(run, SampleQuery(limit=3, sort="derived.characters"), columns=["derived.non_latin"])
-        assert page.pending == 0 and {*page.samples[0].derived} == {"characters", "non_latin"}
-        assert all(item.derived["characters"] == item.response_chars for item in page.samples)
+        by_length = SampleQuery(limit=3, sort="derived.characters")
+        page = query.samples(run, by_length, columns=["derived.characters", "reward", "acc"])
+        assert page.pending == 0
+        assert all(item.values == [item.response_chars, item.reward, None] for item in page.samples)
+        whole = query.samples(run, by_length).samples
+        assert all(item.derived == {"characters": item.response_chars} for item in whole)
         (group, *_) = query.groups_page(run, SampleQuery(), ["derived.tool_calls"]).groups
         assert (group.means, group.cells) == ([1.5], [[0.0, 1.0, 2.0, 3.0]])
         points = query.series(run, "derived.tool_calls")

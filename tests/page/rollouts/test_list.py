@@ -275,7 +275,7 @@ def test_a_list_of_ten_million_samples_scrolls_to_its_exact_end(page: Page, view
             "response_tokens": 5, "response_chars": 9, "prompt": "", "discarded": "", "env": "", "values": [1],
         }  # fmt: skip
         found = [
-            {**sample, "id": f"train/1/0/{i}", "index": str(i), "preview": f"This is {i}", "end": ""}
+            {**sample, "id": f"train/1/0/{i}", "index": str(i), "response": f"This is {i}", "response_end": ""}
             for i in range(offset, min(MANY, offset + 100))
         ]
         reply = {"run": "run", "split": "train", "version": "1", "total": MANY, "of": MANY, "offset": offset}

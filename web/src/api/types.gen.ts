@@ -3,6 +3,42 @@
 /** A finite number; "NaN", "Infinity", "-Infinity"; the digits of an integer past 2**53; or null for a missing one. */
 export type WireNumber = number | string | null;
 
+/** A sample in a list: the facts in the index. Its JSON is what the page gets, so that large dicts are optional. */
+export interface SampleItem {
+  id: string;
+  split: string;
+  step: number;
+  group: string;
+  index: string;
+  uid: string;
+  reward: WireNumber;
+  advantage: WireNumber;
+  status: string;
+  turns: number;
+  prompt_tokens: WireNumber;
+  response_tokens: WireNumber;
+  total_tokens: WireNumber;
+  response_chars: number;
+  env: string;
+  discarded: string;
+  /** Start of the prompt. */
+  prompt: string;
+  /** Start of the response. */
+  response: string;
+  /** The end of the response, if the start above is not all of it. */
+  response_end: string;
+  /** The values of the requested columns, in their order. */
+  values: WireNumber[];
+  /** All sample metrics, unless columns were requested. */
+  metrics?: Record<string, number>;
+  /** All tags, unless columns were requested. */
+  tags?: Record<string, string>;
+  /** Derived metrics in the query, by their names without `derived.`, unless columns were requested. */
+  derived?: Record<string, number | string>;
+  /** As in `SampleKey`. */
+  attempt?: number;
+}
+
 /** A split of a run, as far as it is indexed. */
 export interface SplitItem {
   name: string;
@@ -355,29 +391,6 @@ export interface CellReply {
   answers: AnswerItem[];
 }
 
-/** A sample in a list. */
-export interface SampleItemView {
-  id: string;
-  step: number;
-  group: string;
-  index: string;
-  reward: WireNumber;
-  advantage: WireNumber;
-  status: string;
-  turns: number;
-  response_tokens: WireNumber;
-  response_chars: number;
-  /** Start of the response. */
-  preview: string;
-  /** End of the response, if `response` is not all of it. */
-  end: string;
-  prompt: string;
-  discarded: string;
-  env: string;
-  /** By column of the reply: numbers, or texts unchanged. */
-  values: WireNumber[];
-}
-
 /**
  * `GET /api/runs/{run}/samples?split=&step=&trained=&where=&group=&sort=&descending=&offset=&limit=`.
  *
@@ -398,8 +411,9 @@ export interface SamplesReply {
   stamp: number;
   /** Samples in scope still without a derived metric of the filter or order: its value counts as missing. */
   pending: number;
+  /** The requested columns, whose values each sample has. */
   columns: string[];
-  samples: SampleItemView[];
+  samples: SampleItem[];
 }
 
 /** A column of samples; `low` and `high` bound the finite values seen. */
@@ -1028,7 +1042,7 @@ export interface ConflictReply {
 export interface MarkedSample {
   name: string;
   /** The run's current sample, found by id, else by uid; null if the run no longer has it. */
-  sample: SampleItemView | null;
+  sample: SampleItem | null;
 }
 
 /** `GET /api/runs/{run}/marked?before=`: the samples of a run that a person marked, last marked first. */
@@ -1054,7 +1068,7 @@ export interface ErrorReply {
   error: string;
   next: string;
   /** Where a filter could not be parsed, in characters from 0. */
-  place: number | null;
+  place?: number | null;
 }
 
 /**

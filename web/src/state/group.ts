@@ -2,7 +2,7 @@
 
 import { computed, signal, untracked } from "@preact/signals";
 import { type ApiError, getMembers, getSamples } from "../api";
-import type { MembersReply, SampleItemView, SamplesReply } from "../api/types.gen";
+import type { MembersReply, SampleItem, SamplesReply } from "../api/types.gen";
 import { scopeOf } from "../lib/address/address";
 import { groupOf } from "../lib/address/groupAddress";
 import { asApiError } from "./browser/login";
@@ -67,7 +67,7 @@ export class GroupStore extends Store {
   );
 
   /** The samples of the group that the address names, as far as they are here. */
-  readonly membersHere = computed<readonly SampleItemView[]>(() => {
+  readonly membersHere = computed<readonly SampleItem[]>(() => {
     const current = this.members.value;
     const first = current?.samples[0];
     const isOf =

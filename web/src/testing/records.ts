@@ -1,6 +1,6 @@
 /** Records for tests. */
 
-import type { PartView, RunItem, SampleItemView, SampleReply, TurnView } from "../api/types.gen";
+import type { PartView, RunItem, SampleItem, SampleReply, TurnView } from "../api/types.gen";
 
 export function part(kind: string, text: string, more: Partial<PartView> = {}): PartView {
   return { kind, text, raw: null, call: null, closed: true, image: false, cut: 0, ...more };
@@ -65,21 +65,25 @@ export function reply(more: Partial<SampleReply> = {}): SampleReply {
   };
 }
 
-export function item(place: number, more: Partial<SampleItemView> = {}): SampleItemView {
+export function item(place: number, more: Partial<SampleItem> = {}): SampleItem {
   return {
     id: `train/1/${Math.floor(place / 2)}/${place}`,
+    split: "train",
     step: 1,
     group: String(Math.floor(place / 2)),
     index: String(place),
+    uid: "",
     reward: place % 2,
     advantage: null,
     status: "completed",
     turns: 1,
+    prompt_tokens: null,
     response_tokens: 10 + place,
+    total_tokens: null,
     response_chars: 40,
-    preview: `Answer ${place}`,
-    end: "",
     prompt: "Question",
+    response: `Answer ${place}`,
+    response_end: "",
     discarded: "",
     env: "",
     values: [],

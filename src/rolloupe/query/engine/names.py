@@ -17,7 +17,6 @@ from rolloupe.index.segments.columns import (
     sql_type,
     tag_column,
 )
-from rolloupe.model import SampleKey
 from rolloupe.query.engine.relation import quote
 from rolloupe.query.records import SampleItem
 
@@ -30,8 +29,6 @@ CERTAIN = 0.9
 SQL_TYPES = {"integer": "BIGINT", "short": "BIGINT", "number": "DOUBLE", "text": "VARCHAR", "word": "VARCHAR"}
 DERIVED_NAMES = tuple(f"{PREFIX}{name}" for name in METRICS)
 """The derived metrics by the names that people use."""
-
-KEY_FIELDS = SampleKey.__struct_fields__
 
 
 def column(snapshot: Snapshot, name: str) -> str:
@@ -110,8 +107,7 @@ def value_of(item: SampleItem, name: str) -> float | int | str | None:
         return None
     if ref.kind != "fixed":
         return item.metrics[ref.name] if ref.kind == "metric" else item.tags[ref.name]
-    record = item.key if ref.name in KEY_FIELDS else item
-    value: float | int | str | None = getattr(record, ref.name)
+    value: float | int | str | None = getattr(item, ref.name)
     return value
 
 

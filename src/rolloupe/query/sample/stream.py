@@ -138,13 +138,13 @@ def whole(run: OpenRun, split: str, step: int) -> Iterator[Sample]:
 def _read(run: OpenRun, items: Sequence[SampleItem]) -> Iterator[Sample]:
     if not items:
         return
-    key = items[0].key
-    pieces = run.snapshot().holding([key.split], key.step, key.step)
+    split, step = items[0].split, items[0].step
+    pieces = run.snapshot().holding([split], step, step)
     wanted = pa.table({
-        "nth": range(len(items)), "own_group": [item.key.group for item in items],
-        "own_index": [item.key.index for item in items], "own_attempt": [item.key.attempt for item in items],
+        "nth": range(len(items)), "own_group": [item.group for item in items],
+        "own_index": [item.index for item in items], "own_attempt": [item.attempt for item in items],
     })  # fmt: skip
-    places = database.ask(run, Question(pieces, PLACES, [key.split, key.step], tables={"asked": wanted}))
+    places = database.ask(run, Question(pieces, PLACES, [split, step], tables={"asked": wanted}))
     noted = annotations.places(run, [place[-1] for place in places])
     for nth, name, start, length, part, uid in places:
         locator = Locator(source=name, start=start, length=length, part=part)

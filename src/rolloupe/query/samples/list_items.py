@@ -1,7 +1,9 @@
 """Items of lists, for samples with known places: columns of the index, annotations, and the attempt of each."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import starmap
+from math import isfinite
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -10,57 +12,75 @@ import pyarrow.compute as pc
 from rolloupe.columns import ANNOTATED, LISTED
 from rolloupe.derive import PREFIX
 from rolloupe.index import OpenRun, Piece, Snapshot, metric_column, tag_column
-from rolloupe.index.segments.columns import derived_column, derived_metric, sql_type
+from rolloupe.index.segments.columns import NUMBER, derived_column, derived_metric, resolve, sql_type
 from rolloupe.model import SampleKey
 from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import ATTEMPT_ORDER
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.relation import PLACE, AnnotationOverlay, Column, RowPlace, quote
-from rolloupe.query.records import SampleItem
+from rolloupe.query.records import LargeInteger, NonFinite, SampleItem
 
 KEY = ("split", "step", "grp", "idx")
 ORDER = tuple(ATTEMPT_ORDER.split(", "))
 
 ITEM = tuple(column.column for column in LISTED)
-FIELDS = {column.column: column.name for column in LISTED if column.column not in KEY}
+FIELDS = {column.column: column.name for column in LISTED}
 """The fields of `SampleItem` by the columns of the index."""
 
 NAMES = {column.column: column.name for column in LISTED if column.is_exported}
 """The names of columns in tables."""
 
+SAFE = 2**53
+"""Beyond it a browser rounds integers."""
 
-class ListRows(NamedTuple):
-    """Samples with the same sample metrics and tags. `rows` has `nth`, `ORDER`, `ITEM`, metrics and tags."""
 
-    rows: pa.Table
+class RowNames(NamedTuple):
+    """The names of the sample metrics, tags and derived metrics to read, and the columns of the requested values."""
+
     metrics: tuple[str, ...]
     tags: tuple[str, ...]
+    derived: tuple[str, ...]
+    values: tuple[str | None, ...] = ()
+    """None for a column that the samples lack."""
+
+
+class ListRows(NamedTuple):
+    """Samples with the same names. `rows` has `nth`, `ORDER`, `ITEM`, metrics, tags and derived metrics."""
+
+    rows: pa.Table
+    names: RowNames
     attempts: dict[int, int]
     """By `nth`, for earlier attempts: the number of the attempt, from 1."""
-    derived: tuple[str, ...] = ()
-    """The derived metrics in `rows`."""
 
 
 def list_rows(
-    run: OpenRun, snapshot: Snapshot, places: Sequence[RowPlace], names: Iterable[str] = ()
+    run: OpenRun,
+    snapshot: Snapshot,
+    places: Sequence[RowPlace],
+    columns: Sequence[str] | None = None,
+    named: Sequence[str] = (),
 ) -> Iterator[ListRows]:
     """Look up the items of samples, wide rows apart from narrow ones. `nth` is the place in `places`.
 
-    `names` are requested columns: the result has no other derived metrics.
+    The result has these columns; or else all sample metrics and tags, and the derived metrics among `named`.
     """
-    derived = tuple(dict.fromkeys(filter(None, map(derived_metric, names))))
     newer_metrics, newer_tags = snapshot.annotated_names()
     newer = [*ANNOTATED, *map(metric_column, newer_metrics), *map(tag_column, newer_tags)]
     overlay = AnnotationOverlay(snapshot.annotations, newer, places=True)
-    alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[int]] = defaultdict(list)
+    distinct = {id(piece): piece for piece, _ in places}
+    names_in = {
+        key: _names_in({*piece.metrics, *newer_metrics}, {*piece.tags, *newer_tags}, columns, named)
+        for key, piece in distinct.items()
+    }
+    alike: dict[RowNames, list[int]] = defaultdict(list)
     for nth, (piece, _) in enumerate(places):
-        kinds = tuple(sorted({*piece.metrics, *newer_metrics})), tuple(sorted({*piece.tags, *newer_tags}))
-        alike[kinds].append(nth)
-    for (metrics, tags), numbers in alike.items():
+        alike[names_in[id(piece)]].append(nth)
+    for names, numbers in alike.items():
+        metrics, tags, derived, _ = names
         at = [places[nth] for nth in numbers]
         pieces = list({id(piece): piece for piece, _ in at}.values())
-        columns = ", ".join(map(quote, (*ORDER, *ITEM, *map(metric_column, metrics), *map(tag_column, tags))))
-        sql = f"SELECT nth, {columns} FROM rows JOIN places USING ({', '.join(PLACE)})"
+        selected = ", ".join(map(quote, (*ORDER, *ITEM, *map(metric_column, metrics), *map(tag_column, tags))))
+        sql = f"SELECT nth, {selected} FROM rows JOIN places USING ({', '.join(PLACE)})"
         rows = database.table(run, Question(pieces, sql, overlay=overlay, at=at))
         rows = rows.set_column(0, "nth", pa.array(numbers, pa.int64()).take(rows["nth"].combine_chunks()))
         attempts = attempts_of(run, snapshot, rows)
@@ -68,7 +88,22 @@ def list_rows(
             values = _derived(run, pieces, at, derived).take(pc.index_in(rows["nth"], pa.array(numbers, pa.int64())))
             for name in values.column_names:
                 rows = rows.append_column(name, values[name])
-        yield ListRows(rows, metrics, tags, attempts, derived)
+        yield ListRows(rows, names, attempts)
+
+
+def _names_in(
+    metrics: Collection[str], tags: Collection[str], columns: Sequence[str] | None, named: Sequence[str]
+) -> RowNames:
+    if columns is None:
+        derived = dict.fromkeys(filter(None, map(derived_metric, named)))
+        return RowNames(tuple(sorted(metrics)), tuple(sorted(tags)), tuple(derived))
+    refs = [resolve(name, metrics, tags) for name in columns]
+
+    def names(kind: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(ref.name for ref in refs if ref and ref.kind == kind))
+
+    values = (None if ref is None or ref.kind == NUMBER else ref.column for ref in refs)
+    return RowNames(names("metric"), names("tag"), names("derived"), tuple(values))
 
 
 def _derived(run: OpenRun, pieces: Sequence[Piece], at: Sequence[RowPlace], names: Sequence[str]) -> pa.Table:
@@ -103,19 +138,40 @@ def items(some: Iterable[ListRows]) -> list[SampleItem]:
 
 
 def _items(one: ListRows) -> Iterator[tuple[int, SampleItem]]:
-    rows, nths = one.rows, one.rows["nth"].to_pylist()
-    values = {name: rows[column].to_pylist() for column, name in FIELDS.items()}
-    values["key"] = _keys(one)
-    values["derived"] = _present(rows, {derived_column(name): name for name in one.derived})
-    values["metrics"] = _present(rows, {metric_column(name): name for name in one.metrics})
-    values["tags"] = _present(rows, {tag_column(name): name for name in one.tags})
-    records = zip(*(values[name] for name in SampleItem._fields), strict=True)
-    yield from zip(nths, map(SampleItem._make, records), strict=True)
+    rows, names = one.rows, one.names
+    nths, keys = rows["nth"].to_pylist(), _keys(one)
+    fields: dict[str, list[Any]] = {name: _values(rows[column]) for column, name in FIELDS.items()}
+    fields["id"] = list(map(str, keys))
+    fields["attempt"] = [key.attempt for key in keys]
+    fields["values"] = _requested(rows, names.values)
+    fields["metrics"] = _present(rows, {} if names.values else {metric_column(n): n for n in names.metrics})
+    fields["tags"] = _present(rows, {} if names.values else {tag_column(n): n for n in names.tags})
+    fields["derived"] = _present(rows, {} if names.values else {derived_column(n): n for n in names.derived})
+    records = zip(*(fields[name] for name in SampleItem.__struct_fields__), strict=True)
+    yield from zip(nths, starmap(SampleItem, records), strict=True)
 
 
 def _keys(one: ListRows) -> list[SampleKey]:
     records = zip(*(one.rows[name].to_pylist() for name in ("nth", *KEY)), strict=True)
     return [SampleKey(*shared, one.attempts.get(nth, 0)) for nth, *shared in records]  # type: ignore[call-arg]
+
+
+def _requested(rows: pa.Table, columns: Sequence[str | None]) -> list[list[Any]]:
+    """The values of each row in some columns."""
+    if not columns:
+        return [[] for _ in range(len(rows))]
+    missing = [None] * len(rows)
+    return list(map(list, zip(*(_values(rows[name]) if name else missing for name in columns), strict=True)))
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    """The values of a column, marked where JSON lacks such a number."""
+    values: list[Any] = column.to_pylist()
+    if pa.types.is_floating(column.type):
+        return [value if value is None or isfinite(value) else NonFinite(value) for value in values]
+    if pa.types.is_integer(column.type):
+        return [value if value is None or -SAFE <= value <= SAFE else LargeInteger(value) for value in values]
+    return values
 
 
 def _present(rows: pa.Table, names: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -135,8 +191,9 @@ def table(some: Iterable[ListRows]) -> pa.Table:
     for one in some:
         columns = {"nth": one.rows["nth"], "id": pa.array(map(str, _keys(one)), pa.string())}
         columns |= {name: one.rows[column] for column, name in NAMES.items()}
-        for kind, names, stored in (("metric", one.metrics, metric_column), ("tag", one.tags, tag_column)):
+        metrics, tags, derived, _ = one.names
+        for kind, names, stored in (("metric", metrics, metric_column), ("tag", tags, tag_column)):
             columns |= {name if name not in columns else f"{kind}.{name}": one.rows[stored(name)] for name in names}
-        columns |= {f"{PREFIX}{name}": one.rows[derived_column(name)] for name in one.derived}
+        columns |= {f"{PREFIX}{name}": one.rows[derived_column(name)] for name in derived}
         tables.append(pa.table(columns))
     return pa.concat_tables(tables, promote_options="permissive").sort_by("nth").drop_columns(["nth"])

@@ -100,4 +100,4 @@ def by_uid(run: OpenRun, uids: Sequence[str]) -> dict[str, SampleItem]:
 def _items(run: OpenRun, snapshot: Snapshot, question: Question) -> list[SampleItem]:
     answer, reading = database.placed(run, question)
     places = [reading.place(file, row) for file, row in zip(*(c.to_pylist() for c in answer.columns), strict=True)]
-    return list_items.items(list_items.list_rows(run, snapshot, places))
+    return list_items.items(list_items.list_rows(run, snapshot, places, columns=()))

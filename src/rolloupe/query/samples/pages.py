@@ -29,11 +29,11 @@ CHUNK = 20_000
 
 
 def samples(
-    run: OpenRun, query: SampleQuery, around: SampleKey | None = None, columns: Sequence[str] = ()
+    run: OpenRun, query: SampleQuery, around: SampleKey | None = None, columns: Sequence[str] | None = None
 ) -> SamplePage:
     """One page of a list; `around` selects the page with this sample (the requested page if none has it).
 
-    Samples have the derived metrics in the query, and those among `columns`. Sorted by `index`, steps follow each
+    Samples have the values of `columns`, or else all sample metrics and tags. Sorted by `index`, steps follow each
     other, and the samples of a group are adjacent within a step. Raises `BadQuery` for a column that no sample has,
     `NotFound` for a split that the run lacks.
     """
@@ -45,7 +45,7 @@ def samples(
     if around is not None and limit > 0:
         place = found.place_of(run, around)
         offset = offset if place is None else place // limit * limit
-    rows = list_items.list_rows(run, found.snapshot, found.page(run, offset, limit), [*columns, *query_names(query)])
+    rows = list_items.list_rows(run, found.snapshot, found.page(run, offset, limit), columns, query_names(query))
     return SamplePage(total, offset, list_items.items(rows), stamp_of(snapshot, query), pending(snapshot, query))
 
 
@@ -89,7 +89,7 @@ def in_scope(run: OpenRun, query: SampleQuery) -> int:
     return listed(run, snapshot, replace(query, where=(), group=None, sort="index")).total
 
 
-def every(run: OpenRun, query: SampleQuery, columns: Sequence[str] = ()) -> Iterator[SampleItem]:
+def every(run: OpenRun, query: SampleQuery, columns: Sequence[str] | None = None) -> Iterator[SampleItem]:
     """All samples of a query in the current run, page by page; sorted by `index`, no page costs the whole run.
 
     `columns` as for `samples`.
@@ -111,14 +111,14 @@ def every(run: OpenRun, query: SampleQuery, columns: Sequence[str] = ()) -> Iter
 
 
 def _page(
-    run: OpenRun, snapshot: Snapshot, query: SampleQuery, columns: Sequence[str]
+    run: OpenRun, snapshot: Snapshot, query: SampleQuery, columns: Sequence[str] | None
 ) -> tuple[Snapshot, list[SampleItem]]:
     """One of all pages. If a piece of the index is gone, the page is queried again, on the run at that time."""
     for pause_s in (0.1, 0.5, 2.0, None):
         try:
             found = listed(run, snapshot, query)
             places = found.page(run, query.offset, query.limit or 0)
-            rows = list_items.list_rows(run, found.snapshot, places, [*columns, *query_names(query)])
+            rows = list_items.list_rows(run, found.snapshot, places, columns, query_names(query))
             return snapshot, list_items.items(rows)
         except SourceChanged:
             if pause_s is None:
@@ -140,7 +140,7 @@ def table(run: OpenRun, query: SampleQuery) -> pa.Table:
     chunks = []
     for at in range(query.offset, stop, CHUNK):
         places = found.page(run, at, min(CHUNK, stop - at))
-        chunks.append(list_items.table(list_items.list_rows(run, found.snapshot, places, DERIVED_NAMES)))
+        chunks.append(list_items.table(list_items.list_rows(run, found.snapshot, places, named=DERIVED_NAMES)))
     if not chunks:
         return pa.table({name: [] for name in ("id", *list_items.NAMES.values(), *DERIVED_NAMES)})
     return pa.concat_tables(chunks, promote_options="permissive")

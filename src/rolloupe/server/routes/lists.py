@@ -60,7 +60,7 @@ async def samples(request: Request) -> Response:
             stamp=page.stamp,
             pending=page.pending,
             columns=columns,
-            samples=[views.sample_item(item, columns) for item in page.samples],
+            samples=page.samples,
         )
 
     return await context.answer(request, version, make)
@@ -165,7 +165,7 @@ async def as_csv(request: Request) -> Response:
         found = query.every(run, query.with_length(run, scope), names)
         first = next(found, None)  # an invalid filter is refused before the reply starts
         items = found if first is None else chain([first], found)
-        rows = ([str(item.key), *(query.value_of(item, name) for name in names)] for item in items)
+        rows = ([item.id, *item.values] for item in items)
         return export.csv_lines(["id", *names], rows)
 
     found = await context.file(request, begin)

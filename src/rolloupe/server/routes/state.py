@@ -9,7 +9,7 @@ from starlette.responses import Response
 from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound, SourceChanged
 from rolloupe.index import Library, OpenRun
-from rolloupe.server import params, replies, views, wire
+from rolloupe.server import params, replies, wire
 from rolloupe.server.context import context_of
 from rolloupe.state import Change, LocatedMark, Mark, RunMark, SampleMark, State, Written, found, marks_of
 
@@ -57,7 +57,7 @@ async def marked(request: Request) -> Response:
     def make() -> wire.MarkedReply:
         held = kept.before(kept.owner(run) or "", before, MARKED)
         samples = [
-            wire.MarkedSample(name=mark.item.name, sample=views.sample_item(sample) if sample else None)
+            wire.MarkedSample(name=mark.item.name, sample=sample)
             for mark, sample in with_samples(run, marks_of(held.items))
         ]
         return wire.MarkedReply(run=run.id, samples=samples, before=held.version if held.more else 0)

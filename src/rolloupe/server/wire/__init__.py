@@ -39,7 +39,6 @@ from rolloupe.server.wire.lists import (
     ColumnItem,
     ColumnsReply,
     CompleteReply,
-    SampleItemView,
     SamplesReply,
     SuggestionItem,
 )
@@ -172,7 +171,6 @@ __all__ = [
     "RunsReply",
     "SameReply",
     "SameStep",
-    "SampleItemView",
     "SampleMarkView",
     "SampleReply",
     "SamplesReply",

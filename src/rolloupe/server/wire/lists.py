@@ -2,31 +2,8 @@
 
 from msgspec import Struct
 
+from rolloupe.query import SampleItem
 from rolloupe.server.wire.numbers import Number
-
-
-class SampleItemView(Struct, kw_only=True):
-    """A sample in a list."""
-
-    id: str
-    step: int
-    group: str
-    index: str
-    reward: Number
-    advantage: Number
-    status: str
-    turns: int
-    response_tokens: Number
-    response_chars: int
-    preview: str
-    """Start of the response."""
-    end: str
-    """End of the response, if `response` is not all of it."""
-    prompt: str
-    discarded: str
-    env: str
-    values: list[Number]
-    """By column of the reply: numbers, or texts unchanged."""
 
 
 class SamplesReply(Struct, kw_only=True):
@@ -50,7 +27,8 @@ class SamplesReply(Struct, kw_only=True):
     pending: int
     """Samples in scope still without a derived metric of the filter or order: its value counts as missing."""
     columns: list[str]
-    samples: list[SampleItemView]
+    """The requested columns, whose values each sample has."""
+    samples: list[SampleItem]
 
 
 class ColumnItem(Struct, kw_only=True):

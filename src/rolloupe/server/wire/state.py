@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from rolloupe.server.wire.lists import SampleItemView
+from rolloupe.query import SampleItem
 
 
 class RunMarkView(Struct, kw_only=True):
@@ -98,7 +98,7 @@ class MarkedSample(Struct, kw_only=True):
     """A sample that a person marked. `name` is its id at that time."""
 
     name: str
-    sample: SampleItemView | None
+    sample: SampleItem | None
     """The run's current sample, found by id, else by uid; null if the run no longer has it."""
 
 

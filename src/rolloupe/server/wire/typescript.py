@@ -1,4 +1,4 @@
-"""The TypeScript types of the page, generated from the records of `wire`, and the table of columns.
+"""The TypeScript types of the page, generated from the records of `wire`, `SampleItem`, and the table of columns.
 
 python -m rolloupe.server.wire.typescript                     print them
 python -m rolloupe.server.wire.typescript --write FILE        write them to FILE
@@ -18,6 +18,8 @@ from msgspec import Struct
 from msgspec import inspect as types
 
 from rolloupe.columns import COLUMNS
+from rolloupe.query import records
+from rolloupe.query.records import SampleItem
 from rolloupe.server import wire
 
 HEAD = """// Generated from src/rolloupe/server/wire: `python -m rolloupe.server.wire.typescript`. Do not edit.
@@ -57,7 +59,8 @@ def column_table() -> str:
 
 def structs() -> list[tuple[str, types.StructType]]:
     """Return all records, in the order in which `wire` and its modules name them."""
-    found = [types.type_info(own) for part in wire.PARTS for own in vars(part).values() if _is_record_of(part, own)]
+    views = [own for part in wire.PARTS for own in vars(part).values() if _is_record_of(part, own)]
+    found = [types.type_info(one) for one in (SampleItem, *views)]
     return [(one.cls.__name__, one) for one in found if isinstance(one, types.StructType)]
 
 
@@ -69,7 +72,16 @@ def fields(struct: types.StructType, docs: dict[str, str]) -> Iterator[str]:
     """The lines of an interface's fields."""
     for field in struct.fields:
         doc = docs.get(f"{struct.cls.__name__}.{field.name}", "")
-        yield f"{comment(doc, '  ')}  {field.encode_name}: {word(field.type)};\n"
+        mark = "?" if struct.cls.__struct_config__.omit_defaults and not field.required else ""
+        kind = "WireNumber" if struct.cls is SampleItem and _is_optional_number(field.type) else word(field.type)
+        yield f"{comment(doc, '  ')}  {field.encode_name}{mark}: {kind};\n"
+
+
+def _is_optional_number(kind: types.Type) -> bool:
+    if not isinstance(kind, types.UnionType):
+        return False
+    members = {*map(type, kind.types)}
+    return members in ({types.FloatType, types.NoneType}, {types.IntType, types.NoneType})
 
 
 def word(kind: types.Type) -> str:
@@ -94,7 +106,7 @@ def word(kind: types.Type) -> str:
 def documented() -> dict[str, str]:
     """Return the docstrings of `wire` by name: of records, of fields (`Record.field`), of aliases."""
     docs: dict[str, str] = {}
-    for part in wire.PARTS:
+    for part in (records, *wire.PARTS):
         module = ast.parse(inspect.getsource(part))
         for node in module.body:
             if isinstance(node, ast.ClassDef):

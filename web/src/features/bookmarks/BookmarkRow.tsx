@@ -35,7 +35,7 @@ export function BookmarkRow({ item, owner, now, hasRun }: Props) {
     list: false,
   };
   const isGone = now !== undefined && sample === null;
-  const start = preview(sample?.preview ?? mark.excerpt);
+  const start = preview(sample?.response ?? mark.excerpt);
   return (
     <li class={style["row"]}>
       <p class={style["where"]}>

@@ -50,7 +50,7 @@ export function matchingMarks(
       item.name,
       item.sample_mark?.note,
       item.sample_mark?.uid,
-      now?.preview ?? item.sample_mark?.excerpt,
+      now?.response ?? item.sample_mark?.excerpt,
       now?.status,
       owner?.name,
     ]

@@ -1,7 +1,7 @@
 /** What stands above a group: which it is, how to look at it, what it is compared with, and its figures. */
 
 import { useSession } from "../../state/useSession";
-import type { SampleItemView } from "../../api/types.gen";
+import type { SampleItem } from "../../api/types.gen";
 import { count, figure, finite, score } from "../../lib/numbers/numbers";
 import { inkOf } from "../../lib/colour/scales";
 import { copyLink } from "../../ui/controls/link";
@@ -56,7 +56,7 @@ export function GroupHeader() {
  * Sums over the group, as far as it is here: of reward with deviation and range, of lengths, of how many ended how. As
  * in the list, means are of what was trained on, and of what was discarded only where that is all of the group.
  */
-function Figures({ items, total }: { items: readonly SampleItemView[]; total: number }) {
+function Figures({ items, total }: { items: readonly SampleItem[]; total: number }) {
   const session = useSession();
   const trained = items.filter(({ discarded }) => discarded === "");
   const counted = trained.length > 0 ? trained : items;
@@ -128,7 +128,7 @@ function Length({ name, values }: { name: string; values: readonly number[] }) {
 }
 
 /** Which sample the others are compared with. */
-function Against({ items }: { items: readonly SampleItemView[] }) {
+function Against({ items }: { items: readonly SampleItem[] }) {
   const session = useSession();
   const reply = session.group.isShown.value ? session.group.answers.value : null;
   const isDiff = session.place.field.isDiff.value;
@@ -136,7 +136,7 @@ function Against({ items }: { items: readonly SampleItemView[] }) {
   const sample = session.place.field.sample.value;
   if (items.length < 2 || reply === null) return null;
   const best = items.findIndex(({ id }) => id === reply.best);
-  const named = (item: SampleItemView, i: number): string =>
+  const named = (item: SampleItem, i: number): string =>
     `${nameOf(items, item.id)} · reward ${score(item.reward, "none")}${i === best ? " · the best" : ""}`;
   return (
     <p class={style["against"]}>

@@ -1,6 +1,6 @@
 /** What is known of a sample from the list, while the sample itself is on its way. */
 
-import type { SampleItemView } from "../../api/types.gen";
+import type { SampleItem } from "../../api/types.gen";
 import { figure, score } from "../../lib/numbers/numbers";
 import { Section } from "./transcript/Section";
 import header from "./Header.module.css";
@@ -8,7 +8,7 @@ import facts from "./Facts.module.css";
 import pane from "./SamplePane.module.css";
 import { Text } from "../../ui/text/Text";
 
-export function Outline({ id, item }: { id: string; item: SampleItemView | null }) {
+export function Outline({ id, item }: { id: string; item: SampleItem | null }) {
   return (
     <>
       <header class={header["header"]}>
@@ -39,7 +39,7 @@ export function Outline({ id, item }: { id: string; item: SampleItemView | null 
             </Section>
             <Section name="Assistant" role="assistant">
               <span class="quiet">
-                <Text text={item.preview} /> …
+                <Text text={item.response} /> …
               </span>
             </Section>
           </>

@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
-import type { SampleItemView } from "../../api/types.gen";
+import type { SampleItem } from "../../api/types.gen";
 import { without } from "./commonWords";
 import { commonBeside } from "./commonInSamples";
 
-const item = (group: number, index: number, preview: string): SampleItemView =>
+const item = (group: number, index: number, response: string): SampleItem =>
   ({
     id: `train/0/${group}/${index}`,
     prompt: `Show your work in tags, and reach ${group} with these.`,
-    preview,
-  }) as SampleItemView;
+    response,
+  }) as SampleItem;
 
 const PAGE = [0, 1, 2].flatMap((group) =>
   ["add", "halve", "double"].map((word, index) =>
@@ -20,7 +20,7 @@ it("leaves of the samples of a group what tells them apart, and of prompts what 
   const [first, second] = PAGE;
   if (first === undefined || second === undefined) throw new Error("no samples");
   const common = commonBeside(PAGE, second);
-  expect(without(second.preview, common.responses)).toBe("halve it first.");
+  expect(without(second.response, common.responses)).toBe("halve it first.");
   expect(without(second.prompt, common.prompts)).toBe("0 with these.");
   expect(commonBeside(PAGE, first)).toBe(common);
 });

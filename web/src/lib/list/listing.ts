@@ -1,6 +1,6 @@
 /** A list as the page holds it: pages of samples, or of groups with their samples, and which sample stands where. */
 
-import type { GroupItem, SampleItemView } from "../../api/types.gen";
+import type { GroupItem, SampleItem } from "../../api/types.gen";
 import type { Extent, Mode, Place } from "../address/address";
 
 /** Which samples, in which order, shown how. */
@@ -36,7 +36,7 @@ export interface Listing {
   of: number;
   /** Rows of the list: groups or samples. */
   rows: number;
-  pages: ReadonlyMap<number, readonly SampleItemView[]>;
+  pages: ReadonlyMap<number, readonly SampleItem[]>;
   groups: ReadonlyMap<number, readonly GroupItem[]>;
   /** What was asked for, of this list: a Set of its own, as lists are made anew. */
   asked: Set<string>;
@@ -120,7 +120,7 @@ export function placesOf(list: Listing): Map<string, number> {
   return result;
 }
 
-export function itemAt(list: Listing | null, at: number): SampleItemView | undefined {
+export function itemAt(list: Listing | null, at: number): SampleItem | undefined {
   return list?.pages.get(Math.floor(at / PAGE))?.[at % PAGE];
 }
 

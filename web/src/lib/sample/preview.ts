@@ -27,9 +27,9 @@ export function preview(given: string): { text: string; isThought: boolean } {
   return { text: thought, isThought: begin !== "" || end !== null };
 }
 
-/** The end of a response without the markers of a template; of a short one all of it, as `given` has it. */
-export function ending(given: { preview: string; end: string }): string {
-  return bare(given.end === "" ? given.preview : given.end)
+/** The end of a response without the markers of a template; of a short one all of it. */
+export function ending(item: { response: string; response_end: string }): string {
+  return bare(item.response_end === "" ? item.response : item.response_end)
     .replaceAll(MARKER, " ")
     .trim();
 }

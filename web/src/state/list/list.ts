@@ -2,7 +2,7 @@
 
 import { computed, signal, untracked } from "@preact/signals";
 import type { ApiError } from "../../api";
-import type { GroupItem, SampleItemView } from "../../api/types.gen";
+import type { GroupItem, SampleItem } from "../../api/types.gen";
 import type { Place } from "../../lib/address/address";
 import {
   groupAt,
@@ -72,7 +72,7 @@ export class ListStore extends Store {
   );
 
   /** The list's knowledge of a sample. */
-  itemOf(id: string): SampleItemView | null {
+  itemOf(id: string): SampleItem | null {
     const at = this.#places.value.get(id);
     return at === undefined ? null : (itemAt(this.now.value, at) ?? null);
   }

@@ -2,7 +2,7 @@
 
 import { useSession } from "../../../state/useSession";
 import { useRef } from "preact/hooks";
-import type { MemberText, MembersReply, SampleItemView } from "../../../api/types.gen";
+import type { MemberText, MembersReply, SampleItem } from "../../../api/types.gen";
 import { isReason } from "../../../lib/sample/discardReasons";
 import { count, exact, figure, signed, toNumber } from "../../../lib/numbers/numbers";
 import { inkOf } from "../../../lib/colour/scales";
@@ -17,8 +17,8 @@ interface Props {
   answer: MemberText;
   reply: MembersReply;
   /** What the list knows of it; undefined while that is on its way. */
-  item: SampleItemView | undefined;
-  items: readonly SampleItemView[];
+  item: SampleItem | undefined;
+  items: readonly SampleItem[];
   isHere: boolean;
 }
 
@@ -55,8 +55,8 @@ export function ColumnHead({
   children,
 }: {
   answer: MemberText;
-  item: SampleItemView | undefined;
-  items: readonly SampleItemView[];
+  item: SampleItem | undefined;
+  items: readonly SampleItem[];
   children?: preact.ComponentChildren;
 }) {
   const session = useSession();

@@ -3,7 +3,7 @@
 import { useSession } from "../../../state/useSession";
 import type { Session } from "../../../state/session";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { SampleItemView, WireNumber } from "../../../api/types.gen";
+import type { SampleItem, WireNumber } from "../../../api/types.gen";
 import { isReason } from "../../../lib/sample/discardReasons";
 import { MAX_ONLY } from "../../../lib/address/groupAddress";
 import { exact, figure, score, signed, toNumber } from "../../../lib/numbers/numbers";
@@ -20,7 +20,7 @@ const ROWS = 200;
 interface Shown {
   name: string;
   words: string;
-  of: (item: SampleItemView) => WireNumber;
+  of: (item: SampleItem) => WireNumber;
 }
 
 export function GroupTable() {
@@ -132,8 +132,8 @@ export function GroupTable() {
 }
 
 interface RowProps {
-  item: SampleItemView;
-  items: readonly SampleItemView[];
+  item: SampleItem;
+  items: readonly SampleItem[];
   shown: readonly Shown[];
   isPicked: boolean;
   isHere: boolean;
@@ -176,8 +176,8 @@ function Row({ item, items, shown, isPicked, isHere, pick }: RowProps) {
         )}
       </td>
       <td class={style["text"]}>
-        <span title={harmless(item.preview)}>
-          <Text text={item.preview} />
+        <span title={harmless(item.response)}>
+          <Text text={item.response} />
         </span>
       </td>
     </tr>
@@ -197,7 +197,7 @@ function Cell({ name, value }: { name: string; value: WireNumber }) {
 }
 
 /** The columns that at least one sample has something in. */
-function columnsOf(session: Session, items: readonly SampleItemView[]): Shown[] {
+function columnsOf(session: Session, items: readonly SampleItem[]): Shown[] {
   const chosen = session.group.members.value?.columns ?? [];
   const all: Shown[] = [
     ...(["reward", "advantage", "response_tokens", "response_chars", "turns"] as const).map((name): Shown => ({

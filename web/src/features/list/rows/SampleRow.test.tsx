@@ -21,12 +21,12 @@ describe("a sample in the list", () => {
   });
   it("says what is wrong with it before how it begins", async () => {
     const host = await drawn(
-      <SampleRow {...usual} item={item(0, { status: "truncated", preview: "<think> hm" })} />,
+      <SampleRow {...usual} item={item(0, { status: "truncated", response: "<think> hm" })} />,
       session,
     );
     expect(host.textContent).toMatch(/truncated ▸ hm/);
     const other = await drawn(
-      <SampleRow {...usual} item={item(0, { discarded: "max_async", preview: "" })} />,
+      <SampleRow {...usual} item={item(0, { discarded: "max_async", response: "" })} />,
       session,
     );
     expect(other.textContent).toContain("discarded");
@@ -35,12 +35,15 @@ describe("a sample in the list", () => {
   it("shows how its response ends, where the reader wants that", async () => {
     chooseView({ preview: "end" });
     const host = await drawn(
-      <SampleRow {...usual} item={item(0, { preview: "<think> I begin", end: "so it\u2019s 42.<|im_end|>" })} />,
+      <SampleRow
+        {...usual}
+        item={item(0, { response: "<think> I begin", response_end: "so it\u2019s 42.<|im_end|>" })}
+      />,
       session,
     );
     expect(host.textContent).toMatch(/…so it’s 42\./);
     expect(host.textContent).not.toMatch(/I begin|im_end/);
-    const short = await drawn(<SampleRow {...usual} item={item(0, { preview: "All of it" })} />, session);
+    const short = await drawn(<SampleRow {...usual} item={item(0, { response: "All of it" })} />, session);
     expect(short.textContent).toMatch(/[^…]All of it/);
     chooseView({ preview: "response" });
   });

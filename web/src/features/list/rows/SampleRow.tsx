@@ -2,7 +2,7 @@
 
 import { useSession } from "../../../state/useSession";
 import type { Session } from "../../../state/session";
-import type { SampleItemView, WireNumber } from "../../../api/types.gen";
+import type { SampleItem, WireNumber } from "../../../api/types.gen";
 import { without } from "../../../lib/diff/commonWords";
 import type { Common } from "../../../lib/diff/commonInSamples";
 import { figure } from "../../../lib/numbers/numbers";
@@ -18,7 +18,7 @@ export const SAMPLE_PX = 48;
 
 interface Props {
   /** Undefined while its page is on its way. */
-  item: SampleItemView | undefined;
+  item: SampleItem | undefined;
   columns: readonly string[];
   isHere: boolean;
   canFocus: boolean;
@@ -31,7 +31,7 @@ interface Props {
 const FINE: ReadonlySet<string> = new Set(["completed", "unknown"]);
 
 /** Of what was not trained on: that there is nothing to read, where that is so. */
-const unfinished = ({ status, response_chars }: SampleItemView): string =>
+const unfinished = ({ status, response_chars }: SampleItem): string =>
   response_chars > 0
     ? ""
     : status === "aborted"
@@ -90,7 +90,7 @@ export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, common, 
         title={
           view.value.hasTooltips
             ? harmless(
-                `${bare(item.prompt)}\n\n${bare(item.preview)}${item.end === "" ? "" : `\n…\n${bare(item.end)}`}`,
+                `${bare(item.prompt)}\n\n${bare(item.response)}${item.response_end === "" ? "" : `\n…\n${bare(item.response_end)}`}`,
               )
             : undefined
         }
@@ -111,7 +111,7 @@ export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, common, 
             {others.length > 0 ? (
               others.map((name) => <Value key={name} name={name} value={valueOf(name)} />)
             ) : shown === "prompt" ? (
-              <Text text={preview(item.preview).text} />
+              <Text text={preview(item.response).text} />
             ) : (
               <Text text={without(bare(item.prompt), common.prompts)} />
             )}
@@ -126,8 +126,8 @@ export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, common, 
 }
 
 /** What the reader wants to see of a sample; the end of a response keeps to the end of its line, cut at the left. */
-function Excerpt({ item, shown, common }: { item: SampleItemView; shown: Preview; common: Common }) {
-  const start = preview(item.preview);
+function Excerpt({ item, shown, common }: { item: SampleItem; shown: Preview; common: Common }) {
+  const start = preview(item.response);
   const isThought = shown === "response" && start.isThought;
   const text =
     shown === "response"
@@ -139,7 +139,7 @@ function Excerpt({ item, shown, common }: { item: SampleItemView; shown: Preview
   if (shown === "end") {
     return (
       <>
-        {item.end !== "" && "…"}
+        {item.response_end !== "" && "…"}
         <span class={style["end"]}>
           <span>
             <Text text={text} />

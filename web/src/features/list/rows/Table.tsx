@@ -5,7 +5,7 @@ import type { Session } from "../../../state/session";
 import { without } from "../../../lib/diff/commonWords";
 import type { Common } from "../../../lib/diff/commonInSamples";
 import { bare, preview } from "../../../lib/sample/preview";
-import type { SampleItemView, WireNumber } from "../../../api/types.gen";
+import type { SampleItem, WireNumber } from "../../../api/types.gen";
 import { exact, toNumber } from "../../../lib/numbers/numbers";
 import { cellColour } from "../../../lib/colour/scales";
 import { chooseView, view, WIDTH } from "../../../state/browser/listView";
@@ -95,7 +95,7 @@ export function TableHead({ columns }: { columns: TableColumns }) {
 }
 
 interface Props {
-  item: SampleItemView | undefined;
+  item: SampleItem | undefined;
   columns: TableColumns;
   isHere: boolean;
   canFocus: boolean;
@@ -123,8 +123,8 @@ export function TableRow({ item, columns, isHere, canFocus, common, box }: Props
         {columns.names.slice(1, -1).map((name) => (
           <Cell key={name} name={name} value={valueOf(name)} />
         ))}
-        <span class={style["text"]} title={view.value.hasTooltips ? harmless(bare(item.preview)) : undefined}>
-          <Text text={without(preview(item.preview).text, common.responses)} />
+        <span class={style["text"]} title={view.value.hasTooltips ? harmless(bare(item.response)) : undefined}>
+          <Text text={without(preview(item.response).text, common.responses)} />
         </span>
       </a>
     </li>
