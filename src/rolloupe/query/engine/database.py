@@ -17,11 +17,12 @@ from rolloupe.errors import BadQuery, SourceChanged
 from rolloupe.index import OpenRun, Piece
 from rolloupe.index.segments.pack import distrust
 from rolloupe.query.engine.relation import AnnotationOverlay, Column, RowPlace, TableReading, definition, literal
+from rolloupe.query.engine.time_limit import TimeLimit
 
 T = TypeVar("T")
 
 MEMORY_LIMIT = "256MB"
-TIMEOUT_S = 30.0
+_time_limit = TimeLimit(30.0)
 
 _lock = threading.Lock()
 _databases: dict[Path, duckdb.DuckDBPyConnection] = {}
@@ -99,8 +100,6 @@ def _answer(
     base = TableReading(folder, question.pieces, question.named)
     newer = TableReading(folder, question.overlay.pieces, prefix="newer")
     connection = _database(run.catalog.folder.parent)
-    timer = threading.Timer(TIMEOUT_S, connection.interrupt)
-    timer.start()
     try:
         for name, other in question.tables.items():
             connection.register(name, other)
@@ -108,9 +107,10 @@ def _answer(
             connection.register("places", base.numbers(question.at))
         for name, other in (*base.tables().items(), *newer.tables().items()):
             connection.register(name, other)
-        return fetch(connection, f"WITH {definition(base, newer, question.overlay)} {question.sql}"), base
+        with _time_limit.watch(connection.interrupt):
+            return fetch(connection, f"WITH {definition(base, newer, question.overlay)} {question.sql}"), base
     except duckdb.InterruptException as error:
-        raise BadQuery(f"the query took longer than {TIMEOUT_S:.0f} s: narrow its steps or splits") from error
+        raise BadQuery(f"the query took longer than {_time_limit.seconds:.0f} s: narrow its steps or splits") from error
     except duckdb.OutOfMemoryException as error:
         raise BadQuery(f"the query needs more than {MEMORY_LIMIT} of memory: narrow its steps or splits") from error
     except (duckdb.BinderException, duckdb.ConversionException) as error:
@@ -126,5 +126,4 @@ def _answer(
             raise SourceChanged("the index changed during the query and is being rebuilt: ask again") from error
         raise BadQuery(str(error).splitlines()[0]) from error
     finally:
-        timer.cancel()
         connection.close()
