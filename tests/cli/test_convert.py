@@ -210,7 +210,7 @@ def test_hostile_text_and_numbers_arrive_and_steer_no_terminal(hostile_run: Path
         mine = {one.row.response for one in samples(only_run(out / layout))}
         theirs = {one.row.response for one in samples(hostile_samples(hostile_run))}
         assert mine == theirs
-    assert "reward that is not finite" in rolloupe("convert", hostile_run, out / "again", "--to", "relax").out
+    assert "non-finite reward" in rolloupe("convert", hostile_run, out / "again", "--to", "relax").out
     values = [json.loads(line)["reward"] for line in (out / "rl_logging_board/rank_0.jsonl").read_text().splitlines()]
     assert sorted(map(str, values)) == ["-inf", "0.0", "1.0", "None", "nan"]
 

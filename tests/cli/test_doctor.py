@@ -37,9 +37,9 @@ def test_it_says_what_is_read_and_why_and_what_is_not(demo_runs: Path, tmp_path:
 
 def test_it_says_by_what_evaluations_are_judged(demo_runs: Path, tmp_path: Path, patient: None) -> None:
     done = rolloupe("doctor", demo_runs / "tiny_grpo", demo_runs / "relax", "--index-dir", tmp_path / "index")
-    why = "right where correct is 1 or more: its name means correctness, and the run declares its range"
+    why = "correct if correct is 1 or more: its name means correctness, and the run declares its range"
     assert done.out.count(why) == 2
-    assert done.out.count("right where reward is 1 or more: no range of rewards is declared") == 2
+    assert done.out.count("correct if reward is 1 or more: no range of rewards is declared") == 2
     told = rolloupe("doctor", demo_runs / "tiny_grpo", "--index-dir", tmp_path / "index", "--json").json["runs"][0]
     assert {split: (one["metric"], one["bar"]) for split, one in told["evals"].items()} == {
         "eval/held_out": ("correct", 1), "eval/longer": ("correct", 1),

@@ -37,21 +37,23 @@ OF_LAYOUT = {"tinker": {"schema_version", "final_ob_len"}}
 """Further fields that every record of a layout has."""
 
 NAMES = {
-    "reward": ("reward", "reward that is not finite"), "status_raw": ("own word for the status",),
+    "reward": ("reward", "non-finite reward"), "status_raw": ("original word for the status",),
     "turns": ("number of turns",), "prompt_tokens": ("tokens of the prompt",),
-    "response_tokens": ("tokens of the response",), "total_tokens": ("tokens in all",), "index": ("sample number",),
+    "response_tokens": ("tokens of the response",), "total_tokens": ("total tokens",), "index": ("sample number",),
     "prompt_text": ("text of the prompt", "form of the text of the prompt"),
     "response_text": ("text of the response", "form of the text of the response"),
-    "prompt_messages": ("that the prompt is", "form of the prompt", "form of the messages of the prompt"),
-    "response_messages": ("that the response is", "form of the response", "form of the messages of the response"),
+    "prompt_messages": ("list of messages of the prompt", "form of the prompt", "form of the messages of the prompt"),
+    "response_messages": (
+        "list of messages of the response", "form of the response", "form of the messages of the response",
+    ),
     "label": ("ground truth",), "ref_reward": ("reward of the reference",), "tokens": ("token strings",),
     "token_ids": ("token ids",), "roles": ("turns and their roles",),
     "parts": ("turns and their roles", "parts of turns", "form of turns"), "calls": ("tool calls",),
-    "turns.origin": ("where the response begins",), "turns.name": ("names in turns",),
+    "turns.origin": ("first turn of the response",), "turns.name": ("names in turns",),
     "turns.tool_call_id": ("names in turns",), "turns.tokens": ("tokens of turns",),
     "turns.reward": ("rewards of turns",), "turns.stop_reason": ("stop reasons of turns",),
     "turns.metrics": ("metrics of turns",), "turns.logs": ("logs of turns",),
-    "turns.places": ("which tokens a turn is made of",),
+    "turns.places": ("token ranges of turns",),
     "ref_turns": ("response of the reference", "form of the reference"),
 }  # fmt: skip
 """By what differs, the words that name it; for everything else the word is its own name."""
@@ -63,9 +65,9 @@ def named(difference: str, words: Mapping[str, int]) -> int:
     if name:
         begins: tuple[str, ...] = tuple(f"{word} {name}" for word in ("sample metric", "tag", "field", "token series"))
         begins += (f"{name} (kept",) + (
-            ("own word for the status",) if name in ("status", "status_raw", "stop_reason") else ()
+            ("original word for the status",) if name in ("status", "status_raw", "stop_reason") else ()
         )
-        begins += ("digits beyond float32",) if kind == "series" else ()
+        begins += ("digits of token series",) if kind == "series" else ()
     else:
         begins = NAMES.get(difference, (difference,))
     return sum(count for word, count in words.items() if word.startswith(begins))

@@ -114,5 +114,5 @@ def test_what_native_cannot_hold_of_counts_is_said_and_nothing_is_warned_of(tmp_
                 sample.row.prompt_tokens, sample.row.response_tokens, sample.row.total_tokens = 3, 4, 9
                 yield sample
 
-    assert convert(Odd(2), tmp_path / "out", "native").left == {"tokens in all": 2}  # warnings are errors here
+    assert convert(Odd(2), tmp_path / "out", "native").left == {"total tokens": 2}  # warnings are errors here
     assert [(row.turns, row.total_tokens) for row in rows(only_run(tmp_path / "out"))] == [(0, 7), (0, 7)]

@@ -13,8 +13,8 @@ from rolloupe.export.losses import COUNTED, PLAIN, described
         ("reward", 1, ("1 sample", "reward")),
         ("configurations", 1, ("1 file", "configuration")),
         ("rows of trainer metrics", 1200, ("1,200 rows", "trainer metrics")),
-        ("that the prompt is a list of messages", 2, ("2 samples", PLAIN["that the prompt is a list of messages"])),
-        ("form of turns", 1, ("1 sample", "template markers, delimiters or blanks around what a turn says")),
+        ("list of messages of the prompt", 2, ("2 samples", PLAIN["list of messages of the prompt"])),
+        ("form of turns", 1, ("1 sample", "template markers, delimiters or blanks around the content of turns")),
         ("samples without token ids", 1, ("1 sample", "all of it: without token ids")),
     ],
 )  # fmt: skip

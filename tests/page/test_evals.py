@@ -20,18 +20,18 @@ def test_every_cell_opens_its_samples_by_mouse_and_by_keys(page: Page, tmp_path:
         expect(page).to_have_url(re.compile("/runs/run_default/evals"))
         scores = page.get_by_role("region", name="eval/countdown by step")
         expect(scores.get_by_role("columnheader", name="pass@2", exact=True)).to_be_visible()
-        why = "right where _equation_reward ≥ 1.00: the best value that the run declares"
+        why = "correct if _equation_reward ≥ 1.00: the best value that the run declares"
         expect(page.get_by_role("region", name="eval/countdown", exact=True)).to_contain_text(why)
         grid = page.get_by_role("grid", name="Prompts by step")
         expect(grid.get_by_role("rowheader")).to_have_count(6)
         assert grid.get_attribute("aria-colcount") == "4"
         cell = grid.get_by_role("gridcell", name=re.compile("step 5:")).first
         says = cell.get_attribute("aria-label") or ""
-        right, drawn = map(int, re.findall(r"(\d+) of (\d+) right", says)[0])
+        correct, drawn = map(int, re.findall(r"(\d+) of (\d+) correct", says)[0])
         cell.click()
         answers = page.get_by_label("Samples of the cell")
         expect(answers.get_by_role("listitem")).to_have_count(drawn)
-        expect(answers.get_by_text("right", exact=False).locator("b")).to_have_count(right)
+        expect(answers.get_by_text("correct", exact=False).locator("b")).to_have_count(correct)
         expect(page).to_have_url(re.compile("step=5.*prompt="))
         page.reload()
         expect(answers.get_by_role("listitem")).to_have_count(drawn)
@@ -69,7 +69,7 @@ def test_scores_and_grid_fade_at_the_edge_where_they_have_more(page: Page, tmp_p
         expect(grid).to_have_attribute("data-edges", "")
 
 
-def test_what_is_right_is_settable_and_in_the_address(page: Page, tmp_path: Path) -> None:
+def test_what_is_correct_is_settable_and_in_the_address(page: Page, tmp_path: Path) -> None:
     drawn: Drawn = [(step, p, float(p % 3)) for step in range(120) for p in range(150)]
     write(tmp_path / "run", drawn)
     with viewing(tmp_path / "run", index_dir=tmp_path / "index") as viewer:
@@ -89,8 +89,8 @@ def test_what_is_right_is_settable_and_in_the_address(page: Page, tmp_path: Path
         for key in ("Home", *["PageDown"] * 14):
             page.keyboard.press(key)
         last = grid.get_by_role("row").filter(has_text="Problem 140")
-        expect(last.get_by_role("gridcell", name="step 0: 1 of 1 right")).to_be_focused()
-        page.get_by_role("button", name="never right 100").click()
+        expect(last.get_by_role("gridcell", name="step 0: 1 of 1 correct")).to_be_focused()
+        page.get_by_role("button", name="never correct 100").click()
         expect(page).to_have_url(re.compile("bar=2.*only=never|only=never.*bar=2"))
         expect(grid).to_have_attribute("aria-rowcount", "101")
         page.goto(f"{viewer.address}runs/run/evals?bar=odd")

@@ -333,7 +333,7 @@ class Run:
     # Evaluations
 
     def evals(self, metric: str = "", threshold: float | None = None, ks: "Sequence[int]" = ()) -> "list[EvalSummary]":
-        """Return every evaluation by step: `score`, `right` (the share of correct answers), `pass_at`, `pass_all`.
+        """Return every evaluation by step: `score`, `correct` (the share of correct answers), `pass_at`, `pass_all`.
 
         An answer is correct if the metric reaches the threshold, by default those of `judges()`. `pass_at` (pass@k) and
         `pass_all` (pass^k) are unbiased estimates, averaged over the prompts with at least k answers.

@@ -1,11 +1,11 @@
-"""What a layout cannot hold, in words: how many samples, rows or files, and what they lost."""
+"""Describes the losses of a conversion: the number of samples, rows or files, and the lost values."""
 
 from collections.abc import Mapping
 
 COUNTED = {
     "rows of trainer metrics": ("row", "rows", "trainer metrics"),
     "configurations": ("file", "files", "configuration"),
-    "checkpoints": ("checkpoint", "checkpoints", "that they were saved, and where"),
+    "checkpoints": ("checkpoint", "checkpoints", "that they were saved, and their location"),
     "that a checkpoint has no step": ("checkpoint", "checkpoints", "the fact that they have no step"),
     "differences of code": ("file", "files", "differences of the code"),
     "reports of the trainer (logtree)": ("report", "reports", "outlines of the trainer (logtree)"),
@@ -15,25 +15,25 @@ COUNTED = {
 
 PLAIN = {
     "group": "the group's own name",
-    "group (joined with another)": "which group: those of the same prompt become one",
+    "group (joined with another)": "the group: groups with the same prompt become one",
     "status": "how the sample ended",
-    "own word for the status": "the framework's own word for how the sample ended",
+    "original word for the status": "the framework's own word for how the sample ended",
     "sample number": "the sample's own number in its group",
-    "form of turns": "template markers, delimiters or blanks around what a turn says",
-    "parts of turns": "which part of a turn is text, thinking, a tool call or its result",
-    "turns and their roles": "where a turn begins, and whose it is",
+    "form of turns": "template markers, delimiters or blanks around the content of turns",
+    "parts of turns": "the kinds of parts: text, thinking, tool call or result",
+    "turns and their roles": "the starts of turns, and their roles",
     "tool calls, or their ids": "tool calls as such, or their ids",
-    "names in turns": "who a turn is named after, and which tool call it answers",
-    "form of the text of the prompt": "the prompt's text to the letter (what it says is the same)",
-    "form of the text of the response": "the response's text to the letter (what it says is the same)",
-    "form of the prompt (a list of messages now)": "the form of the prompt, which is a list of messages now",
-    "form of the response (a list of messages now)": "the form of the response, which is a list of messages now",
-    "that the prompt is a list of messages": "the messages of the prompt, which is one text now",
-    "that the response is a list of messages": "the messages of the response, which is one text now",
+    "names in turns": "the names in turns, and the tool calls that they answer",
+    "form of the text of the prompt": "the exact text of the prompt (its content is the same)",
+    "form of the text of the response": "the exact text of the response (its content is the same)",
+    "form of the prompt (now a list of messages)": "the form of the prompt, which is now a list of messages",
+    "form of the response (now a list of messages)": "the form of the response, which is now a list of messages",
+    "list of messages of the prompt": "the messages of the prompt, which is now one text",
+    "list of messages of the response": "the messages of the response, which is now one text",
     "form of the messages of the prompt": "how the messages of the prompt are written",
     "form of the messages of the response": "how the messages of the response are written",
     "form of the reference": "how the response of the reference is written",
-    "digits beyond float32 of token series": "digits of token series beyond those of a float32",
+    "digits of token series beyond float32": "digits of token series beyond those of a float32",
 }
 """Full descriptions for people. Scripts get the keys."""
 
@@ -42,7 +42,7 @@ WHOLE = "samples "
 
 
 def whole(left: Mapping[str, int]) -> int:
-    """How many samples were left out."""
+    """Return the number of samples that were left out."""
     return sum(count for word, count in left.items() if word.startswith(WHOLE))
 
 

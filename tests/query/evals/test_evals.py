@@ -103,7 +103,7 @@ def check_step(found: Drawn, bar: float, one: query.EvalStep) -> None:
     assert (one.prompts, one.samples - one.without) == (len(cells), len(values))
     assert one.samples == sum(step == one.step for step, _, _ in found)
     assert one.score == (pytest.approx(sum(values) / len(values)) if values else None)
-    assert one.right == (pytest.approx(sum(value >= bar for value in values) / len(values)) if values else None)
+    assert one.correct == (pytest.approx(sum(value >= bar for value in values) / len(values)) if values else None)
     for k, at, every, held in zip((1, 2, 3), one.pass_at, one.pass_all, one.prompts_at, strict=True):
         draws = [list(combinations([value >= bar for value in cell], k)) for cell in cells if len(cell) >= k]
         assert held == len(draws)
@@ -130,7 +130,7 @@ def check_grid(found: Drawn, bar: float, run: OpenRun) -> None:
             assert (n, c) == ((len(own), sum(value >= bar for value in own)) if asked else (-1, 0))
             if asked:
                 answers = query.answers(run, SPLIT, step, one.name, "reward", bar)
-                assert len(answers) == len(asked) and sum(one.right is True for one in answers) == c
+                assert len(answers) == len(asked) and sum(one.correct is True for one in answers) == c
         shares = [c / n for n, c in zip(one.n, one.c, strict=True) if n > 0]
         assert one.verdict == verdict(shares) and one.beat is None
     for low, high in ((1, 2), (None, 1), (2, None), (7, 9)):
@@ -274,14 +274,14 @@ def test_the_demo_is_told_by_what_it_calls_correct(demo_runs: Path, tmp_path: Pa
             assert found.reason == "its name means correctness, and the run declares its range"
         samples = list(query.every(run, query.SampleQuery(splits=("eval/held_out",), step_min=90, step_max=90)))
         right = sum(one.metrics["correct"] >= 1 for one in samples) / len(samples)
-        by_reward = query.evals(run, "reward")[0].steps[-1].right
-        assert held_out.steps[-1].right == pytest.approx(right)
+        by_reward = query.evals(run, "reward")[0].steps[-1].correct
+        assert held_out.steps[-1].correct == pytest.approx(right)
         assert by_reward is not None and by_reward < right < 1  # who is right and wordy does not get the best reward
         grid = query.grid(run, "eval/held_out")
         cells = [(one.name, c, n) for one in grid.prompts for c, n in [(one.c[-1], one.n[-1])]]
         assert sum(c for _, c, _ in cells) / sum(n for _, _, n in cells) == pytest.approx(right)
         name, c, _ = cells[0]
-        assert sum(one.right is True for one in query.answers(run, "eval/held_out", 90, name)) == c
+        assert sum(one.correct is True for one in query.answers(run, "eval/held_out", 90, name)) == c
 
 
 def test_what_is_told_of_some_steps_alone_tells_nothing(demo_runs: Path, tmp_path: Path) -> None:

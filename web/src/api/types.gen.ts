@@ -189,7 +189,7 @@ export interface CurveOptionsView {
  * - `sample`: a numeric column or sample metric; `mean`, `std`, `min`, `max` or `count` over trained samples
  * - `token`: a token series; the same statistics over the tokens of a step
  * - `trainer`: a metric that the trainer logged; `value`
- * - `eval`: the metric that grades an evaluation, empty for the one that the run suggests; `score`, `right`,
+ * - `eval`: the metric that grades an evaluation, empty for the one that the run suggests; `score`, `correct`,
  *   `pass_at`, `pass_all`, `prompts` or `samples`
  * - `share`: `discarded` or a status; `share` of all samples of a step, or their `count`
  */
@@ -313,7 +313,7 @@ export interface EvalStepItem {
   /** Samples without a finite value: no other number counts them. */
   without: number;
   score: WireNumber;
-  right: WireNumber;
+  correct: WireNumber;
   pass_at: WireNumber[];
   pass_all: WireNumber[];
   prompts_at: number[];
@@ -379,7 +379,7 @@ export interface GridReply {
 export interface AnswerItem {
   id: string;
   value: WireNumber;
-  right: boolean | null;
+  correct: boolean | null;
   discarded: string;
   status: string;
   preview: string;

@@ -163,7 +163,7 @@ def _said(judge: "Judge") -> str:
     """Return which metric grades an evaluation, and why."""
     bar = judge.bar
     value = "at its best" if bar.by_env else f"{bar.value:g} or {'less' if bar.falls else 'more'}"
-    return f"right where {judge.metric} is {value}: {bar.reason}"
+    return f"correct if {judge.metric} is {value}: {bar.reason}"
 
 
 def _say_left(console: "Console", count: int, most: int | None) -> None:

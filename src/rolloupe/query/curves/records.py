@@ -15,7 +15,7 @@ STATS: dict[str, tuple[str, ...]] = {
     "sample": MOMENTS,
     "token": MOMENTS,
     "trainer": ("value",),
-    "eval": ("score", "right", "pass_at", "pass_all", "prompts", "samples"),
+    "eval": ("score", "correct", "pass_at", "pass_all", "prompts", "samples"),
     "share": ("share", "count"),
 }
 """The statistics of each kind of curve; the first is the default."""

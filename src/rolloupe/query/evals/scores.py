@@ -29,7 +29,7 @@ MAX_KS = 16
 
 
 class EvalStep(NamedTuple):
-    """One step of an evaluation. `score` is the mean value, `right` the share of correct answers.
+    """One step of an evaluation. `score` is the mean value, `correct` the share of correct answers.
 
     `pass_at` and `pass_all` are means over the prompts with at least k answers, `prompts_at` their number.
     """
@@ -40,7 +40,7 @@ class EvalStep(NamedTuple):
     without: int
     """Samples without a finite value: no other number counts them."""
     score: float | None
-    right: float | None
+    correct: float | None
     pass_at: list[float | None]
     pass_all: list[float | None]
     prompts_at: list[int]
@@ -89,11 +89,11 @@ class Grid(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """A sample of a cell; `right` is None without a finite value."""
+    """A sample of a cell; `correct` is None without a finite value."""
 
     key: SampleKey
     value: float | None
-    right: bool | None
+    correct: bool | None
     discarded: str
     status: str
     response: str
@@ -133,8 +133,8 @@ def _step(cells: Cells, number: int, step: int, ks: Sequence[int]) -> EvalStep:
         counts.append(sum(times for _, times in fit))
     without = int(cells.without[here].sum())
     score = float(cells.total[here].sum()) / drawn if drawn else None
-    right = int(c.sum()) / drawn if drawn else None
-    return EvalStep(step, int((n > 0).sum()), drawn + without, without, score, right, at, every, counts)
+    correct = int(c.sum()) / drawn if drawn else None
+    return EvalStep(step, int((n > 0).sum()), drawn + without, without, score, correct, at, every, counts)
 
 
 def grid(
@@ -206,13 +206,13 @@ def _fared(cells: Cells) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[
     prompt, good = cells.prompt[is_graded], (2 * cells.c > cells.n)[is_graded]
     occurrences = np.bincount(prompt, minlength=count)
     well = np.bincount(prompt, weights=good, minlength=count)
-    right = np.bincount(prompt, weights=cells.c[is_graded], minlength=count)
+    correct = np.bincount(prompt, weights=cells.c[is_graded], minlength=count)
     last = np.zeros(count, dtype=bool)
     last[prompt] = good  # cells are in order of steps: the last one counts
     kinds = np.full(count, VERDICTS.index("mixed"))
     kinds[~last & (well > 0)] = VERDICTS.index("lost")
     kinds[last] = VERDICTS.index("solved")
-    kinds[right == 0] = VERDICTS.index("never")
+    kinds[correct == 0] = VERDICTS.index("never")
     kinds[(well == occurrences) & (occurrences > 0)] = VERDICTS.index("always")
     best, reference = np.full(count, -np.inf), np.full(count, -np.inf)
     np.fmax.at(best, cells.prompt, cells.best)
@@ -281,7 +281,7 @@ def answers(
     value, named = value_of(snapshot, judge.metric)
     sql = f"""
     SELECT (row_number() OVER (ORDER BY {FILE_ORDER})) - 1 AS nth, {", ".join((*KEY, *ORDER))}, {value} AS judged,
-           CASE WHEN isfinite({value}::DOUBLE) THEN {judge.bar.sql(value)} END AS is_right, discarded, status,
+           CASE WHEN isfinite({value}::DOUBLE) THEN {judge.bar.sql(value)} END AS is_correct, discarded, status,
            response_preview
     FROM rows WHERE split = ? AND step = ? AND prompt_hash = ? ORDER BY nth LIMIT 1000"""
     overlay = overlay_of(snapshot, [judge.metric, "discarded"])
@@ -289,7 +289,7 @@ def answers(
     if not len(rows):
         raise NotFound(f"no prompt {prompt!r} at step {step} of {split!r}")
     attempts = attempts_of(run, snapshot, rows)
-    shown = ("nth", "grp", "idx", "judged", "is_right", "discarded", "status", "response_preview")
+    shown = ("nth", "grp", "idx", "judged", "is_correct", "discarded", "status", "response_preview")
     return [
         Answer(SampleKey(split, step, group, index, attempts.get(nth, 0)), *rest)
         for nth, group, index, *rest in zip(*(rows[one].to_pylist() for one in shown), strict=True)

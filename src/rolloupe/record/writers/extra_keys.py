@@ -29,11 +29,11 @@ class Tally:
         self._groups: dict[str, str] = {}
 
     def compare(
-        self, sample: Sample, held: Sample | None, names: Mapping[str, str] | None = None, start: int = 0
+        self, sample: Sample, copy: Sample | None, names: Mapping[str, str] | None = None, start: int = 0
     ) -> None:
         """Count the differences between a sample and its copy read back; takes the arguments of `lost`."""
-        words = list(lost(sample, held, names, start))
-        if held is not None and self._groups.setdefault(held.row.group, sample.row.group) != sample.row.group:
+        words = list(lost(sample, copy, names, start))
+        if copy is not None and self._groups.setdefault(copy.row.group, sample.row.group) != sample.row.group:
             words.append(JOINED)
         self.add(words)
 

@@ -1,7 +1,7 @@
-"""Names what a layout loses of a sample: reads the written record back and compares.
+"""Names the differences between a sample and its copy, read back from a written layout.
 
 The comparison is strict: it also names values that come back under another name, in another form or with fewer digits,
-so an empty result means that both samples are the same.
+so without differences both samples are the same.
 """
 
 import math
@@ -12,13 +12,13 @@ import numpy as np
 
 from rolloupe.model import Sample, SampleRow, TokenSeries, Turn
 from rolloupe.record.writers.alignment import spread
-from rolloupe.record.writers.wording import calls, media, said
+from rolloupe.record.writers.wording import calls, content, media
 
-OUTSIDE = " outside of what was sampled"
+OUTSIDE = " outside the sampled tokens"
 AT_FIRST = " at the first token"
 FIELD = " (kept as a further field)"
 ADDED = " (added)"
-DIGITS = "digits beyond float32 of token series"
+DIGITS = "digits of token series beyond float32"
 CLOSE = 1e-6
 """Relative tolerance for numbers that a trainer holds as float32."""
 
@@ -28,44 +28,48 @@ NOTHING: tuple[object, ...] = (None, "", {}, ("", ""), (None, None), "prompt", "
 ABSENT: tuple[object, ...] = (None, "", "unknown", [], {})
 
 
-def lost(sample: Sample, held: Sample | None, names: Mapping[str, str] | None = None, start: int = 0) -> Iterator[str]:
+def lost(sample: Sample, copy: Sample | None, names: Mapping[str, str] | None = None, start: int = 0) -> Iterator[str]:
     """Yield a name for each difference between a sample and its copy read back.
 
     `names`: the layout's own names of series. `start`: the position, in the sample, of the copy's first token.
     """
-    if held is None:
-        yield "samples that the reader of the layout would refuse"
+    if copy is None:
+        yield "samples that the reader of this layout rejects"
         return
-    row, found = sample.row, held.row
-    if not same(row.reward, found.reward):
-        yield "reward" if row.reward is None or math.isfinite(row.reward) else "reward that is not finite"
-    for word, mine, its in _values(sample, held):
-        if not same(mine, its):
-            yield word if mine not in ABSENT else f"{word}{ADDED}"
-    for name, mine, its in named(row, found):
-        if not same(mine, its):
-            yield f"{name}{ADDED}" if mine in ABSENT else f"{name}{FIELD}" if is_kept(name, mine, held) else name
-    if row.index != found.index and not _is_place(row):
+    row, copied = sample.row, copy.row
+    if not same(row.reward, copied.reward):
+        yield "reward" if row.reward is None or math.isfinite(row.reward) else "non-finite reward"
+    for word, before, after in _values(sample, copy):
+        if not same(before, after):
+            yield word if before not in ABSENT else f"{word}{ADDED}"
+    for name, before, after in named(row, copied):
+        if not same(before, after):
+            yield f"{name}{ADDED}" if before in ABSENT else f"{name}{FIELD}" if is_kept(name, before, copy) else name
+    if row.index != copied.index and not _is_place(row):
         yield "sample number"
-    yield from _of_texts(sample, held)
-    yield from _of_turns(sample.turns, held.turns)
-    if _written(sample.ref_turns) != _written(held.ref_turns):
-        yield "response of the reference" if said(sample.ref_turns) != said(held.ref_turns) else "form of the reference"
-    yield from _of_fields(sample, held)
-    yield from _of_series(sample, held, names or {}, start)
+    yield from _of_texts(sample, copy)
+    yield from _of_turns(sample.turns, copy.turns)
+    if _written(sample.ref_turns) != _written(copy.ref_turns):
+        yield (
+            "response of the reference"
+            if content(sample.ref_turns) != content(copy.ref_turns)
+            else "form of the reference"
+        )
+    yield from _of_fields(sample, copy)
+    yield from _of_series(sample, copy, names or {}, start)
 
 
-def _values(sample: Sample, held: Sample) -> tuple[tuple[str, Any, Any], ...]:
-    row, found = sample.row, held.row
+def _values(sample: Sample, copy: Sample) -> tuple[tuple[str, Any, Any], ...]:
+    row, copied = sample.row, copy.row
     return (
-        ("split", row.split, found.split), ("step", row.step, found.step), ("group", row.group, found.group),
-        ("status", row.status, found.status), ("own word for the status", row.status_raw, found.status_raw),
-        ("number of turns", row.turns, found.turns),
-        ("tokens of the prompt", row.prompt_tokens, found.prompt_tokens),
-        ("tokens of the response", row.response_tokens, found.response_tokens),
-        ("tokens in all", row.total_tokens, found.total_tokens),
-        ("ground truth", sample.label, held.label), ("reward of the reference", sample.ref_reward, held.ref_reward),
-        ("token strings", sample.tokens, held.tokens), ("token ids", sample.token_ids, held.token_ids),
+        ("split", row.split, copied.split), ("step", row.step, copied.step), ("group", row.group, copied.group),
+        ("status", row.status, copied.status), ("original word for the status", row.status_raw, copied.status_raw),
+        ("number of turns", row.turns, copied.turns),
+        ("tokens of the prompt", row.prompt_tokens, copied.prompt_tokens),
+        ("tokens of the response", row.response_tokens, copied.response_tokens),
+        ("total tokens", row.total_tokens, copied.total_tokens),
+        ("ground truth", sample.label, copy.label), ("reward of the reference", sample.ref_reward, copy.ref_reward),
+        ("token strings", sample.tokens, copy.tokens), ("token ids", sample.token_ids, copy.token_ids),
     )  # fmt: skip
 
 
@@ -77,9 +81,9 @@ def named(row: SampleRow, other: SampleRow) -> tuple[tuple[str, Any, Any], ...]:
     )  # fmt: skip
 
 
-def is_kept(name: str, value: Any, held: Sample) -> bool:
+def is_kept(name: str, value: Any, copy: Sample) -> bool:
     """Return whether a value is kept under its name among metrics, tags or further fields."""
-    places: tuple[Mapping[str, Any], ...] = (held.row.metrics, held.row.tags, held.extra)
+    places: tuple[Mapping[str, Any], ...] = (copy.row.metrics, copy.row.tags, copy.extra)
     return any(name in place and same(value, place[name]) for place in places)
 
 
@@ -88,21 +92,21 @@ def _is_place(row: SampleRow) -> bool:
     return row.index == str(row.start) or row.index.endswith(f":{row.start}")
 
 
-def _of_texts(sample: Sample, held: Sample) -> Iterator[str]:
+def _of_texts(sample: Sample, copy: Sample) -> Iterator[str]:
     """Compare prompt and response: their text, and whether they are texts or lists of messages."""
-    for origin, mine, its, was, now in (
-        ("prompt", sample.prompt_text, held.prompt_text, sample.prompt_messages, held.prompt_messages),
-        ("response", sample.response_text, held.response_text, sample.response_messages, held.response_messages),
+    for origin, before, after, was, now in (
+        ("prompt", sample.prompt_text, copy.prompt_text, sample.prompt_messages, copy.prompt_messages),
+        ("response", sample.response_text, copy.response_text, sample.response_messages, copy.response_messages),
     ):
-        if mine != its:
-            differ = said(_of(sample.turns, origin)) != said(_of(held.turns, origin))
+        if before != after:
+            differ = content(_of(sample.turns, origin)) != content(_of(copy.turns, origin))
             yield f"text of the {origin}" if differ else f"form of the text of the {origin}"
         if was is not None and now is None:
-            yield f"that the {origin} is a list of messages"
+            yield f"list of messages of the {origin}"
         elif was is not None and now is not None and not same(was, now):
             yield f"form of the messages of the {origin}"
         elif was is None and now is not None:
-            yield f"form of the {origin} (a list of messages now)"
+            yield f"form of the {origin} (now a list of messages)"
 
 
 def _of(turns: list[Turn], origin: str) -> list[Turn]:
@@ -113,28 +117,28 @@ def _written(turns: list[Turn]) -> list[Any]:
     return [(turn.role, turn.parts, turn.name, turn.tool_call_id) for turn in turns]
 
 
-def _of_turns(turns: list[Turn], held: list[Turn]) -> Iterator[str]:
-    turns, held = _filled(turns, len(held)), _filled(held, len(turns))
-    if [turn.role for turn in turns] != [turn.role for turn in held]:
+def _of_turns(turns: list[Turn], copy: list[Turn]) -> Iterator[str]:
+    turns, copy = _filled(turns, len(copy)), _filled(copy, len(turns))
+    if [turn.role for turn in turns] != [turn.role for turn in copy]:
         yield "turns and their roles"
-    elif said(turns) != said(held):
+    elif content(turns) != content(copy):
         yield "parts of turns"
-    elif [turn.parts for turn in turns] != [turn.parts for turn in held]:
+    elif [turn.parts for turn in turns] != [turn.parts for turn in copy]:
         yield "form of turns"
-    if calls(turns) != calls(held):
+    if calls(turns) != calls(copy):
         yield "tool calls, or their ids"
-    if media(turns) != media(held):
+    if media(turns) != media(copy):
         yield "images"
     checks: tuple[tuple[str, Callable[[Turn], Any]], ...] = (
         ("rewards of turns", lambda turn: turn.reward), ("metrics of turns", lambda turn: turn.metrics),
         ("logs of turns", lambda turn: turn.logs), ("tokens of turns", lambda turn: turn.tokens),
         ("names in turns", lambda turn: (turn.name, turn.tool_call_id)),
         ("stop reasons of turns", lambda turn: turn.stop_reason),
-        ("where the response begins among the turns", lambda turn: turn.origin),
-        ("which tokens a turn is made of", lambda turn: (turn.token_start, turn.token_stop)),
+        ("first turn of the response", lambda turn: turn.origin),
+        ("token ranges of turns", lambda turn: (turn.token_start, turn.token_stop)),
     )  # fmt: skip
     for word, look in checks:
-        if _differ(list(map(look, turns)), list(map(look, held))):
+        if _differ(list(map(look, turns)), list(map(look, copy))):
             yield word
 
 
@@ -145,38 +149,38 @@ def _filled(turns: list[Turn], than: int) -> list[Turn]:
     return turns[:-1] if nothing and len(turns) == than + 1 else turns
 
 
-def _differ(mine: list[Any], its: list[Any]) -> bool:
+def _differ(before: list[Any], after: list[Any]) -> bool:
     """Return whether attributes of turns differ. Turns that only one side has count only if they have a value."""
-    shorter = min(len(mine), len(its))
-    beyond = [fact for fact in (*mine[shorter:], *its[shorter:]) if fact not in NOTHING]
-    return bool(beyond) or not same(mine[:shorter], its[:shorter])
+    shorter = min(len(before), len(after))
+    beyond = [fact for fact in (*before[shorter:], *after[shorter:]) if fact not in NOTHING]
+    return bool(beyond) or not same(before[:shorter], after[:shorter])
 
 
-def _of_fields(sample: Sample, held: Sample) -> Iterator[str]:
+def _of_fields(sample: Sample, copy: Sample) -> Iterator[str]:
     """Compare sample metrics, tags and other fields."""
-    for word, mine, its in (
-        ("sample metric", sample.row.metrics, held.row.metrics),
-        ("tag", sample.row.tags, held.row.tags),
-        ("field", sample.extra, held.extra),
+    for word, before, after in (
+        ("sample metric", sample.row.metrics, copy.row.metrics),
+        ("tag", sample.row.tags, copy.row.tags),
+        ("field", sample.extra, copy.extra),
     ):
-        for name, value in mine.items():
-            if name not in its or not same(value, its[name]):
-                yield f"{word} {name}{FIELD if is_kept(name, value, held) else ''}"
-    for name in held.row.tags.keys() - sample.row.tags.keys():
-        if not is_kept(name, held.row.tags[name], sample):
+        for name, value in before.items():
+            if name not in after or not same(value, after[name]):
+                yield f"{word} {name}{FIELD if is_kept(name, value, copy) else ''}"
+    for name in copy.row.tags.keys() - sample.row.tags.keys():
+        if not is_kept(name, copy.row.tags[name], sample):
             yield f"tag {name}{ADDED}"
 
 
-def _of_series(sample: Sample, held: Sample, names: Mapping[str, str], start: int) -> Iterator[str]:
+def _of_series(sample: Sample, copy: Sample, names: Mapping[str, str], start: int) -> Iterator[str]:
     for one in sample.series:
-        yield from _of_one(sample, held, one.name, names, start)
+        yield from _of_one(sample, copy, one.name, names, start)
 
 
-def _of_one(sample: Sample, held: Sample, name: str, names: Mapping[str, str], start: int) -> Iterator[str]:
+def _of_one(sample: Sample, copy: Sample, name: str, names: Mapping[str, str], start: int) -> Iterator[str]:
     """Compare one series: its values as shown, and the further values in the files."""
     one = next(one for one in sample.series if one.name == name)
-    its = next((its for its in held.series if its.name == names.get(name, name)), None)
-    there = TokenSeries(name=name, values=[]) if its is None else moved(its, start)
+    after = next((after for after in copy.series if after.name == names.get(name, name)), None)
+    there = TokenSeries(name=name, values=[]) if after is None else moved(after, start)
     size = max(one.offset + len(one.values), there.offset + len(there.values))
     shown, now_shown = spread(one, size), spread(there, size)
     whole, now_whole = spread(stored(one), size), spread(stored(there), size)
@@ -209,17 +213,19 @@ def moved(one: TokenSeries, start: int) -> TokenSeries:
     return TokenSeries(name=one.name, values=one.values, offset=one.offset + start, stored=one.stored)
 
 
-def _close(mine: Any, its: Any) -> Any:
+def _close(before: Any, after: Any) -> Any:
     with np.errstate(invalid="ignore", over="ignore"):
-        return (mine == its) | (np.abs(mine - its) <= CLOSE * np.maximum(np.abs(mine), np.abs(its)))
+        return (before == after) | (np.abs(before - after) <= CLOSE * np.maximum(np.abs(before), np.abs(after)))
 
 
-def same(mine: Any, its: Any) -> bool:
+def same(before: Any, after: Any) -> bool:
     """Return whether two values are the same; NaN equals NaN."""
-    if isinstance(mine, list | tuple) and isinstance(its, list | tuple):
-        return mine == its or (len(mine) == len(its) and all(map(same, mine, its)))
-    if isinstance(mine, dict) and isinstance(its, dict):
-        return mine == its or (mine.keys() == its.keys() and all(same(mine[key], its[key]) for key in mine))
-    if isinstance(mine, float) and isinstance(its, float) and math.isnan(mine):
-        return math.isnan(its)
-    return bool(mine == its)
+    if isinstance(before, list | tuple) and isinstance(after, list | tuple):
+        return before == after or (len(before) == len(after) and all(map(same, before, after)))
+    if isinstance(before, dict) and isinstance(after, dict):
+        return before == after or (
+            before.keys() == after.keys() and all(same(before[key], after[key]) for key in before)
+        )
+    if isinstance(before, float) and isinstance(after, float) and math.isnan(before):
+        return math.isnan(after)
+    return bool(before == after)

@@ -10,7 +10,7 @@ from typing import Any
 
 from rolloupe.model import Part, Sample, Turn
 from rolloupe.record.logtree.messages import messages_of
-from rolloupe.record.writers.wording import calls, said
+from rolloupe.record.writers.wording import calls, content
 from rolloupe.text import from_messages
 
 Read = Callable[[object], list[Turn]]
@@ -76,7 +76,7 @@ def _fit(found: list[Turn], turns: list[Turn]) -> int:
         return SAME
     if [turn.role for turn in found] != [turn.role for turn in turns]:
         return 0
-    return 3 if said(found) == said(turns) else 2 if calls(found) == calls(turns) else 1
+    return 3 if content(found) == content(turns) else 2 if calls(found) == calls(turns) else 1
 
 
 def _told(turns: list[Turn]) -> list[Any]:

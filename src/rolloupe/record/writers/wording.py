@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from rolloupe.model import Part, ToolCall, Turn
 
 
-def said(turns: list[Turn]) -> list[tuple[str, str]]:
+def content(turns: list[Turn]) -> list[tuple[str, str]]:
     """Return kind and text of the parts of turns, without template markers and blank ends."""
-    found = []
+    contents = []
     for turn in turns:
         for kind, text in _joined(turn.parts):
             if stripped := text.strip():
-                found.append((kind, stripped))
-    return found
+                contents.append((kind, stripped))
+    return contents
 
 
 def calls(turns: list[Turn]) -> list[ToolCall]:

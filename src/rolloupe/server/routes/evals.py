@@ -72,7 +72,7 @@ def step_item(step: query.EvalStep) -> wire.EvalStepItem:
         samples=step.samples,
         without=step.without,
         score=number(step.score),
-        right=number(step.right),
+        correct=number(step.correct),
         pass_at=[number(value) for value in step.pass_at],
         pass_all=[number(value) for value in step.pass_all],
         prompts_at=step.prompts_at,
@@ -128,7 +128,7 @@ async def answers(request: Request) -> Response:
             wire.AnswerItem(
                 id=str(one.key),
                 value=number(one.value),
-                right=one.right,
+                correct=one.correct,
                 discarded=one.discarded,
                 status=one.status,
                 preview=one.response,

@@ -26,7 +26,7 @@ class CurveRecord(Struct, kw_only=True, forbid_unknown_fields=True):
     - `sample`: a numeric column or sample metric; `mean`, `std`, `min`, `max` or `count` over trained samples
     - `token`: a token series; the same statistics over the tokens of a step
     - `trainer`: a metric that the trainer logged; `value`
-    - `eval`: the metric that grades an evaluation, empty for the one that the run suggests; `score`, `right`,
+    - `eval`: the metric that grades an evaluation, empty for the one that the run suggests; `score`, `correct`,
       `pass_at`, `pass_all`, `prompts` or `samples`
     - `share`: `discarded` or a status; `share` of all samples of a step, or their `count`
     """

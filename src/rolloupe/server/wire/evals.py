@@ -17,7 +17,7 @@ class EvalStepItem(Struct, kw_only=True):
     without: int
     """Samples without a finite value: no other number counts them."""
     score: Number
-    right: Number
+    correct: Number
     pass_at: list[Number]
     pass_all: list[Number]
     prompts_at: list[int]
@@ -87,7 +87,7 @@ class AnswerItem(Struct, kw_only=True):
 
     id: str
     value: Number
-    right: bool | None
+    correct: bool | None
     discarded: str
     status: str
     preview: str

@@ -47,7 +47,7 @@ export function Answers({ run, query: { split, metric, bar }, metric: name, step
 }
 
 function Answer({
-  one: { id, value, right, discarded, preview: start, status },
+  one: { id, value, correct, discarded, preview: start, status },
   metric,
   common,
 }: {
@@ -57,12 +57,12 @@ function Answer({
 }) {
   const session = useSession();
   const to = { page: "rollouts", ...scopeOf(id), sample: id, discarded: discarded !== "", list: false } as const;
-  const word = right === null ? "no value" : right ? "right" : "wrong";
+  const word = correct === null ? "no value" : correct ? "correct" : "wrong";
   return (
     <li>
       <a href={session.place.href(to)} onClick={session.place.onLink(to)}>
         <span class={style["answer"]} title={`${metric} ${exact(value)}`}>
-          <i class={style[right === true ? "all" : right === null ? "untold" : "none"]} /> {word}{" "}
+          <i class={style[correct === true ? "all" : correct === null ? "untold" : "none"]} /> {word}{" "}
           <b>{score(value, "–")}</b>
         </span>
         {discarded !== "" && (

@@ -66,7 +66,7 @@ export function EvalsPage() {
   );
 }
 
-/** What tells a right answer. */
+/** The metric and the threshold of a correct answer. */
 function Controls({ reply }: { reply: EvalsReply | null }) {
   const session = useSession();
   const metrics = [...new Set(["reward", ...(reply?.evals.flatMap((one) => one.metrics) ?? [])])];
@@ -76,7 +76,7 @@ function Controls({ reply }: { reply: EvalsReply | null }) {
     <header class={style["controls"]}>
       <h1>Evals</h1>
       <label>
-        Right by
+        Correct by
         <select
           class="field"
           value={chosen}

@@ -21,9 +21,9 @@ const PAGE = 100;
 
 const SORTS: readonly [string, string][] = [
   ["index", "as they came"],
-  ["last", "share right at the last step"],
+  ["last", "share correct at the last step"],
   ["change", "change from first to last"],
-  ["share", "share right"],
+  ["share", "share correct"],
 ];
 
 export function GridSection({ split, splits }: { split: string; splits: readonly string[] }) {

@@ -1,4 +1,4 @@
-/** By what a right answer is told, and why by that. */
+/** Explains which answers count as correct. */
 
 import type { WireNumber } from "../../api/types.gen";
 import { score } from "../../lib/numbers/numbers";
@@ -12,7 +12,7 @@ interface Props {
 export function Judge({ of: { metric, bar, falls, reason } }: Props) {
   return (
     <p class={`quiet ${style["judge"]}`}>
-      right where <Text text={metric} /> {falls ? "≤" : "≥"} {score(bar)}: <Text text={reason} />
+      correct if <Text text={metric} /> {falls ? "≤" : "≥"} {score(bar)}: <Text text={reason} />
     </p>
   );
 }

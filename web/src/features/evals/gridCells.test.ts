@@ -13,7 +13,7 @@ describe("a cell", () => {
     expect([describeCell(-1, 0, 5), describeCell(0, 0, 5), describeCell(4, 1, 1200)]).toEqual([
       "step 5: not asked",
       "step 5: no answer has a value",
-      "step 1,200: 1 of 4 right",
+      "step 1,200: 1 of 4 correct",
     ]);
   });
 });

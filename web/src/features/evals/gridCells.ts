@@ -7,7 +7,7 @@ export const ROW_PX = 32;
 /** Columns drawn beyond the edges of the screen. */
 const BEYOND = 6;
 
-/** What became of a prompt at a step: nothing asked, nothing told, none right, some right, all right. */
+/** The answers to a prompt at a step: no answers, none with a value, none correct, some correct, all correct. */
 export type Mark = "absent" | "untold" | "none" | "some" | "all";
 
 export function markOf(n: number, c: number): Mark {
@@ -21,7 +21,7 @@ export function describeCell(n: number, c: number, step: number): string {
   const where = `step ${figure(step)}`;
   const mark = markOf(n, c);
   if (mark === "absent") return `${where}: not asked`;
-  return mark === "untold" ? `${where}: no answer has a value` : `${where}: ${figure(c)} of ${figure(n)} right`;
+  return mark === "untold" ? `${where}: no answer has a value` : `${where}: ${figure(c)} of ${figure(n)} correct`;
 }
 
 export interface Span {

@@ -3,7 +3,7 @@ export const KINDS: readonly [string, string, string][] = [
   ["solved", "solved", "More than half of the answers are correct at the last step, but not at some earlier step"],
   ["lost", "lost", "More than half of the answers were correct at some step, but not at the last"],
   ["mixed", "mixed", "Some answers are correct, but never more than half"],
-  ["never", "never right", "No correct answer at any step"],
+  ["never", "never correct", "No correct answer at any step"],
   ["always", "held", "More than half of the answers are correct at every step"],
   ["unbeaten", "never beat the reference", "No answer ever had a higher reward than the reference answer"],
 ];
