@@ -284,13 +284,6 @@ def test_a_thought_that_a_template_switched_off_is_a_marker() -> None:
     assert [(p.kind, p.text) for p in text.parts("</think>Six")] == [("marker", "</think>"), ("text", "Six")]
 
 
-def test_a_text_without_any_sign_of_a_delimiter_holds_none() -> None:
-    from rolloupe.text import blocks
-
-    for word in (*blocks.BLOCKS, *blocks.CLOSINGS, *blocks.MARKERS, *blocks.PLACEHOLDERS):
-        assert any(sign in word for sign in blocks.SIGNS), word
-
-
 @pytest.mark.parametrize(
     ("roles", "first"),
     [([], 0), (["user"], 1), (["assistant", "user"], 0), (["system", "user", "assistant", "tool", "assistant"], 2)],

@@ -3,18 +3,16 @@
 The delimiters are those of `rolloupe.text.blocks`, and so is the way they are paired.
 """
 
-import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from rolloupe.text.blocks import BLOCKS, CLOSINGS, THINK_ENDS
+from rolloupe.text.delimiters import Delimiters, literal
 
 _WORDS = sorted({*BLOCKS, *CLOSINGS}, key=len, reverse=True)
-_TOKEN = re.compile("|".join(map(re.escape, _WORDS)))
-_SIGN = re.compile("[" + re.escape("".join(sorted({word[0] for word in _WORDS}))) + "]")
-_SECOND = frozenset(word[1] for word in _WORDS)
+_DELIMITERS = Delimiters(map(literal, _WORDS))
 
 
 class TaggedBlock(NamedTuple):
@@ -40,16 +38,8 @@ def may_have_blocks(text: str) -> bool:
 
 def blocks_of(text: str) -> list[TaggedBlock]:
     """The blocks of a text, in time linear in it."""
-    delimiters = [Delimiter(match.start(), match.end(), match[0]) for match in _matches(text)]
+    delimiters = [Delimiter(match.start(), match.end(), match[0]) for match in _DELIMITERS.find(text)]
     return list(_paired(text, delimiters)) if delimiters else []
-
-
-def _matches(text: str) -> Iterator[re.Match[str]]:
-    """The delimiters: the expression for all of them looks only where one may begin."""
-    for sign in _SIGN.finditer(text):
-        start = sign.start()
-        if text[start + 1 : start + 2] in _SECOND and (match := _TOKEN.match(text, start)) is not None:
-            yield match
 
 
 def _paired(text: str, delimiters: list[Delimiter]) -> Iterator[TaggedBlock]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from rolloupe.model import Part, PartKind
 from rolloupe.text import images
+from rolloupe.text.delimiters import Delimiters, literal
 from rolloupe.text.tool_calls import call_of
 
 MAX_PARTS = 10_000
@@ -60,12 +61,13 @@ PLACEHOLDERS = (
 )  # fmt: skip
 
 _WORDS = sorted({*BLOCKS, *(closing for closing, _ in BLOCKS.values()), *MARKERS, *PLACEHOLDERS}, key=len, reverse=True)
-_TOKEN = re.compile(r"<\|im_end\|>\n|<end_of_turn>\n|" + "|".join(map(re.escape, _WORDS)) + f"|{images.IN_TEXT}")
+_EXPRESSIONS = [
+    *(literal(word) for word in ("<|im_end|>\n", "<end_of_turn>\n", *_WORDS)),
+    (images.SCHEME, images.IN_TEXT),
+]
+_DELIMITERS = Delimiters(_EXPRESSIONS)
+_ANY = re.compile("|".join(expression for _, expression in _EXPRESSIONS))
 _RUN = {token: re.compile(f"(?:{re.escape(token)})+") for token in PLACEHOLDERS}
-
-
-SIGNS = ("<", "[", "◁", images.SCHEME)
-"""Every delimiter contains one of these."""
 
 
 class Marker(NamedTuple):
@@ -78,9 +80,9 @@ class Marker(NamedTuple):
 
 def parts(text: str, role: str = "assistant") -> list[Part]:
     """Cut a text of a role into parts; joining `raw` (else `text`) of all of them gives the text back verbatim."""
-    if not any(sign in text for sign in SIGNS):  # most messages are plain text
+    if not _DELIMITERS.occur_in(text):  # most messages are plain text
         return [Part(kind="text", text=text)] if text else []
-    tokens = [Marker(m.start(), m.end(), m.group()) for m in _TOKEN.finditer(text)]
+    tokens = [Marker(m.start(), m.end(), m.group()) for m in _DELIMITERS.find(text)]
     if role in ASKING:
         tokens = _meant(text, tokens)
     ends: dict[str, list[int]] = defaultdict(list)
@@ -102,7 +104,7 @@ def parts(text: str, role: str = "assistant") -> list[Part]:
 def _meant(text: str, tokens: list[Marker]) -> list[Marker]:
     """The delimiters that count in a prompt: no blocks, unless it begins with a tool result."""
     first = next((token for token in tokens if token.word not in MARKERS), None)
-    is_result = first is not None and first.word in _RESULTS and not _TOKEN.sub("", text[: first.start]).strip()
+    is_result = first is not None and first.word in _RESULTS and not _ANY.sub("", text[: first.start]).strip()
     quoted = _QUOTED - _RESULTS - {BLOCKS[word][0] for word in _RESULTS} if is_result else _QUOTED
     return [token for token in tokens if token.word not in quoted]
 
