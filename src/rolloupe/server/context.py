@@ -1,8 +1,4 @@
-"""The state that routes share: the open library, the threads that query it, the cache of replies, the event streams.
-
-A route passes a version and a function that makes its record; `answer` does the rest: a 304 if the client has it, the
-cache, a thread, encoding, compression.
-"""
+"""The state that routes share: the open library, the threads that query it, the replies, the event streams."""
 
 import asyncio
 import contextlib
@@ -12,15 +8,12 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
-import msgspec
 from starlette.requests import Request
-from starlette.responses import Response
 
 from rolloupe.errors import RolloupeError
 from rolloupe.index import Library, OpenRun
-from rolloupe.server import replies
-from rolloupe.server.cache import Reply, ReplyCache
 from rolloupe.server.hub import Hub
+from rolloupe.server.replies import Replies, ReplyCache
 from rolloupe.server.searches import Searches
 from rolloupe.server.settings import Settings
 from rolloupe.state import State
@@ -49,7 +42,6 @@ IS_FILE = "is_file"
 """Key in the state of a request whose answer is a file."""
 
 T = TypeVar("T")
-Made = msgspec.Struct | Reply
 
 
 class Stopping(RolloupeError):
@@ -101,6 +93,7 @@ class Context:
     def __init__(self, library: "Library | Future[Library]", settings: Settings) -> None:
         self.settings = settings
         self.cache = ReplyCache(settings.cache_memory_mb * 2**20, settings.cache_entries)
+        self.replies = Replies(self.cache, self.in_thread, self._read, is_loopback=settings.is_loopback)
         self.lately = Lately(LATELY, LATELY_BYTES)
         self.members = Lately(MEMBERS, MEMBERS_CHARS)
         self.hub = Hub(self.library, self.state, self.in_thread)
@@ -180,51 +173,6 @@ class Context:
         finally:
             self._waiting.discard(waiter)
 
-    async def answer(
-        self, request: Request, version: str, make: Callable[[], Made], size_bytes: Callable[[], int] | None = None
-    ) -> Response:
-        """Reply with the record of `make`, which depends only on the version and the address.
-
-        `size_bytes` returns the size of the record to read, if there is one.
-
-        Read the version before the data: a page requests data again if it is newer than its version, but would never
-        request older data again.
-        """
-        place = (request.scope["path"], request.scope["query_string"].decode("latin-1"))
-        tag = replies.etag(version, *place)
-        caching = {"etag": tag, "cache-control": "private, no-cache", "vary": "accept-encoding, cookie"}
-        if replies.holds(request.headers, tag):
-            return Response(status_code=304, headers=caching)
-        return await self.send(request, await self._cached((version, *place), make, size_bytes), caching)
-
-    async def remembered(self, request: Request, key: tuple[str, ...], make: Callable[[], Made]) -> Response:
-        """Reply to a POST: `key` contains the question in its body and the versions of the runs."""
-        headers = {"cache-control": "no-store", "vary": "accept-encoding"}
-        return await self.send(request, await self._cached(key, make), headers)
-
-    async def _cached(
-        self, key: tuple[str, ...], make: Callable[[], Made], size_bytes: Callable[[], int] | None = None
-    ) -> Reply:
-        reply = self.cache.get(key)
-        if reply is None:
-            made = lambda: encoded(make())  # noqa: E731
-            reply = await (self.in_thread(made) if size_bytes is None else self._read(made, size_bytes))
-            self.cache.put(key, reply)
-        return reply
-
-    async def send(self, request: Request, reply: Reply, headers: dict[str, str]) -> Response:
-        """Reply with a body, compressed if that helps."""
-        body = reply.body
-        if replies.wants_gzip(request.headers, len(body), is_loopback=self.settings.is_loopback):
-            body = await self.in_thread(lambda: replies.compressed(reply.body))
-            headers = {**headers, "content-encoding": "gzip"}
-        return Response(body, headers=headers, media_type=reply.media_type)
-
-    async def fresh(self, request: Request, make: Callable[[], Made]) -> Response:
-        """Reply with a record that is only valid now."""
-        headers = {"cache-control": "no-store", "vary": "accept-encoding"}
-        return await self.send(request, await self.in_thread(lambda: encoded(make())), headers)
-
     async def file(self, request: Request, begin: Callable[[], Iterator[bytes]]) -> AsyncIterator[bytes]:
         """Yield a file to send: few files at once, and no faster than the client reads.
 
@@ -266,11 +214,6 @@ class Context:
     def is_busy(self) -> bool:
         """True if a query continues although no request waits for it."""
         return bool(self._running)
-
-
-def encoded(made: Made) -> Reply:
-    """Encode a record as a reply."""
-    return made if isinstance(made, Reply) else Reply(replies.encode(made), replies.JSON)
 
 
 def context_of(request: Request) -> Context:

@@ -9,11 +9,12 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from rolloupe.errors import RolloupeError
 from rolloupe.index import Library, OpenRun
 from rolloupe.server import replies, views, wire
+from rolloupe.server.replies import InThread
 from rolloupe.state import State
 
 T = TypeVar("T")
@@ -33,14 +34,6 @@ STATE_S = 1.0
 
 RUNS, STATE = "", "\0"
 """Stand among the ids of changed runs, for "the list of runs" and for the state."""
-
-
-class InThread(Protocol):
-    """Runs blocking work in a thread."""
-
-    def __call__(self, work: Callable[[], T]) -> Awaitable[T]:
-        """Run the work, and wait for its result."""
-        ...
 
 
 class Client:

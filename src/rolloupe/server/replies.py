@@ -1,18 +1,25 @@
-"""Replies: records as JSON bytes, errors as `ErrorReply`, validation by ETag, compression.
+"""Replies: records as JSON bytes, errors as `ErrorReply`, a cache, validation by ETag, compression.
 
 msgspec silently writes NaN as null and refuses lone surrogates. Numbers therefore pass `wire.number` or `plain` before
 they enter a record, or are marked as `NonFinite`; lone surrogates in texts are replaced.
+
+Encoded replies stay in memory, bounded by bytes and by number; the least recently used goes first. A key contains the
+run's version, so a cached reply is never wrong, only unused. `clear` frees memory only: the index on disk is not a
+cache of replies, and without it every source would need a new scan.
 """
 
 import gzip
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+import threading
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
 from urllib.parse import quote
 
 import msgspec
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.responses import Response
 
 from rolloupe import text
@@ -27,8 +34,152 @@ PLAIN_BYTES = 1024
 PLAIN_BYTES_LOOPBACK = 64 * 1024
 """On loopback, compression costs more than it saves; but a loopback client may be the end of an SSH tunnel."""
 
+ENTRY_BYTES = 512
+"""Memory of a cached reply in addition to its body."""
+
 MAX_DEPTH = 100
 """A note replaces deeper nesting: encoders and browsers recurse."""
+
+
+T = TypeVar("T")
+
+
+class InThread(Protocol):
+    """Runs blocking work in a thread."""
+
+    def __call__(self, work: Callable[[], T]) -> Awaitable[T]:
+        """Run the work, and wait for its result."""
+        ...
+
+
+class Reply(NamedTuple):
+    """An encoded reply."""
+
+    body: bytes
+    media_type: str
+
+
+class CacheFigures(NamedTuple):
+    """The size of a cache, and its hits and misses."""
+
+    entries: int
+    memory_bytes: int
+    hits: int
+    misses: int
+
+
+class ReplyCache:
+    """Replies by key. Rejects replies above a quarter of its size: one giant sample must not evict all others."""
+
+    def __init__(self, limit_bytes: int, limit_entries: int) -> None:
+        self.limit_bytes = limit_bytes
+        self.limit_entries = limit_entries
+        self._replies: OrderedDict[tuple[str, ...], Reply] = OrderedDict()
+        self._lock = threading.Lock()
+        self._bytes = self._hits = self._misses = 0
+
+    def get(self, key: tuple[str, ...]) -> Reply | None:
+        """Return the reply for a key, if it is cached."""
+        with self._lock:
+            reply = self._replies.get(key)
+            if reply is None:
+                self._misses += 1
+            else:
+                self._hits += 1
+                self._replies.move_to_end(key)
+            return reply
+
+    def put(self, key: tuple[str, ...], reply: Reply) -> None:
+        """Cache a reply, and evict the oldest ones to make room."""
+        with self._lock:
+            old = self._replies.pop(key, None)
+            self._bytes -= _size(key, old) if old else 0
+            if _size(key, reply) * 4 > self.limit_bytes:
+                return
+            self._replies[key] = reply
+            self._bytes += _size(key, reply)
+            while self._bytes > self.limit_bytes or len(self._replies) > self.limit_entries:
+                self._bytes -= _size(*self._replies.popitem(last=False))
+
+    def clear(self) -> None:
+        """Drop everything, and reset the counts of hits and misses."""
+        with self._lock:
+            self._replies.clear()
+            self._bytes = self._hits = self._misses = 0
+
+    def figures(self) -> CacheFigures:
+        """Return the size of the cache, and its hits and misses."""
+        with self._lock:
+            return CacheFigures(len(self._replies), self._bytes, self._hits, self._misses)
+
+
+def _size(key: tuple[str, ...], reply: Reply) -> int:
+    return sum(map(len, key)) + len(reply.body) + ENTRY_BYTES
+
+
+Made = msgspec.Struct | Reply
+ReadRecord = Callable[[Callable[[], Reply], Callable[[], int]], Awaitable[Reply]]
+"""Reads a record in a thread; the second argument returns its size."""
+
+
+class Replies:
+    """Makes replies. A route passes a version and a function that makes its record.
+
+    The rest is done here: a 304 if the client has it, the cache, a thread, encoding, compression.
+    """
+
+    def __init__(self, cache: ReplyCache, in_thread: InThread, read: ReadRecord, *, is_loopback: bool) -> None:
+        self._cache, self._in_thread, self._read, self._is_loopback = cache, in_thread, read, is_loopback
+
+    async def answer(
+        self, request: Request, version: str, make: Callable[[], Made], size_bytes: Callable[[], int] | None = None
+    ) -> Response:
+        """Reply with the record of `make`, which depends only on the version and the address.
+
+        `size_bytes` returns the size of the record to read, if there is one.
+
+        Read the version before the data: a page requests data again if it is newer than its version, but would never
+        request older data again.
+        """
+        place = (request.scope["path"], request.scope["query_string"].decode("latin-1"))
+        tag = etag(version, *place)
+        caching = {"etag": tag, "cache-control": "private, no-cache", "vary": "accept-encoding, cookie"}
+        if holds(request.headers, tag):
+            return Response(status_code=304, headers=caching)
+        return await self.send(request, await self._cached((version, *place), make, size_bytes), caching)
+
+    async def remembered(self, request: Request, key: tuple[str, ...], make: Callable[[], Made]) -> Response:
+        """Reply to a POST: `key` contains the question in its body and the versions of the runs."""
+        headers = {"cache-control": "no-store", "vary": "accept-encoding"}
+        return await self.send(request, await self._cached(key, make), headers)
+
+    async def _cached(
+        self, key: tuple[str, ...], make: Callable[[], Made], size_bytes: Callable[[], int] | None = None
+    ) -> Reply:
+        reply = self._cache.get(key)
+        if reply is None:
+            made = lambda: encoded(make())  # noqa: E731
+            reply = await (self._in_thread(made) if size_bytes is None else self._read(made, size_bytes))
+            self._cache.put(key, reply)
+        return reply
+
+    async def send(self, request: Request, reply: Reply, headers: dict[str, str]) -> Response:
+        """Reply with a body, compressed if that helps."""
+        body = reply.body
+        if wants_gzip(request.headers, len(body), is_loopback=self._is_loopback):
+            body = await self._in_thread(lambda: compressed(reply.body))
+            headers = {**headers, "content-encoding": "gzip"}
+        return Response(body, headers=headers, media_type=reply.media_type)
+
+    async def fresh(self, request: Request, make: Callable[[], Made]) -> Response:
+        """Reply with a record that is only valid now."""
+        headers = {"cache-control": "no-store", "vary": "accept-encoding"}
+        return await self.send(request, await self._in_thread(lambda: encoded(make())), headers)
+
+
+def encoded(made: Made) -> Reply:
+    """Encode a record as a reply."""
+    return made if isinstance(made, Reply) else Reply(encode(made), JSON)
 
 
 def encode(record: msgspec.Struct) -> bytes:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolloupe.server.cache import ENTRY_BYTES, Reply, ReplyCache
+from rolloupe.server.replies import ENTRY_BYTES, Reply, ReplyCache
 
 
 def reply(size: int) -> Reply:

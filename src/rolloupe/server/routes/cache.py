@@ -12,7 +12,7 @@ async def stats(request: Request) -> Response:
     """`GET /api/cache/stats`."""
     context = context_of(request)
     library = await context.library()
-    return await context.fresh(request, lambda: figures(context, library))
+    return await context.replies.fresh(request, lambda: figures(context, library))
 
 
 async def clear(request: Request) -> Response:
@@ -22,7 +22,7 @@ async def clear(request: Request) -> Response:
     context.cache.clear()
     context.lately.clear()
     context.members.clear()
-    return await context.fresh(request, lambda: figures(context, library))
+    return await context.replies.fresh(request, lambda: figures(context, library))
 
 
 def figures(context: Context, library: Library) -> wire.CacheStats:

@@ -36,7 +36,7 @@ async def curves(request: Request) -> Response:
         found = [answered(run, place, one, asked) for run in runs for place, one in enumerate(queries)]
         return wire.CurvesReply(versions=versions, curves=found)
 
-    return await context.remembered(request, key, make)
+    return await context.replies.remembered(request, key, make)
 
 
 def checked(asked: wire.CurvesRequest, runs: int) -> list[CurveQuery]:

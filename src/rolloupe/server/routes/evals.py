@@ -47,7 +47,7 @@ async def evals(request: Request) -> Response:
         found = [eval_item(one) for one in query.evals(run, given.get("metric", ""), bar, ks)]
         return wire.EvalsReply(run=run.id, version=version, evals=found)
 
-    return await context.answer(request, version, make)
+    return await context.replies.answer(request, version, make)
 
 
 def eval_item(one: query.EvalSummary) -> wire.EvalItem:
@@ -113,7 +113,7 @@ async def grid(request: Request) -> Response:
             once=found.once,
         )
 
-    return await context.answer(request, version, make)
+    return await context.replies.answer(request, version, make)
 
 
 async def answers(request: Request) -> Response:
@@ -137,4 +137,4 @@ async def answers(request: Request) -> Response:
         ]
         return wire.CellReply(run=run.id, answers=found)
 
-    return await context.answer(request, version, make)
+    return await context.replies.answer(request, version, make)

@@ -63,7 +63,7 @@ async def samples(request: Request) -> Response:
             samples=page.samples,
         )
 
-    return await context.answer(request, version, make)
+    return await context.replies.answer(request, version, make)
 
 
 async def groups(request: Request) -> Response:
@@ -93,7 +93,7 @@ async def groups(request: Request) -> Response:
             groups=[views.group_item(spread(group, held, columns)) for group in page.groups],
         )
 
-    return await context.answer(request, version, make)
+    return await context.replies.answer(request, version, make)
 
 
 def spread(group: Group, held: list[str], columns: list[str]) -> Group:
@@ -135,7 +135,7 @@ async def columns(request: Request) -> Response:
             group_size=found.group_size,
         )
 
-    return await context.answer(request, version, make)
+    return await context.replies.answer(request, version, make)
 
 
 async def complete(request: Request) -> Response:
@@ -151,7 +151,7 @@ async def complete(request: Request) -> Response:
             found=[wire.SuggestionItem(text=one.text, kind=one.kind, note=one.note) for one in found.found],
         )
 
-    return await context.answer(request, version, make)
+    return await context.replies.answer(request, version, make)
 
 
 async def as_csv(request: Request) -> Response:

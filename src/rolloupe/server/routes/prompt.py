@@ -59,7 +59,7 @@ async def members(request: Request) -> Response:
             label=text.clean(found.label[:PROMPT_CHARS]),
         )
 
-    return await context.answer(request, version, make)
+    return await context.replies.answer(request, version, make)
 
 
 def _size(found: Compared) -> int:
@@ -151,7 +151,7 @@ async def same(request: Request) -> Response:
         steps = [_step(one) for one in found[:MOST]]
         return wire.SameReply(run=run.id, prompt=name, steps=steps, is_cut=len(found) > MOST)
 
-    return await context.answer(request, version, make)
+    return await context.replies.answer(request, version, make)
 
 
 def _hash_of(word: str) -> int:

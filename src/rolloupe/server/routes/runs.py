@@ -38,7 +38,7 @@ async def runs(request: Request) -> Response:
         notes = [wire.NoteView(path=str(note.path), reason=note.reason) for note in library.notes]
         return wire.RunsReply(runs=[views.run_item(run) for run in library.runs], notes=notes, program=PROGRAM)
 
-    return await context.fresh(request, make)
+    return await context.replies.fresh(request, make)
 
 
 async def steps(request: Request) -> Response:
@@ -62,7 +62,7 @@ async def steps(request: Request) -> Response:
             stamps=[step.stamp for step in found],
         )
 
-    return await context.answer(request, version, make)
+    return await context.replies.answer(request, version, make)
 
 
 async def curve(request: Request) -> Response:
@@ -94,7 +94,9 @@ async def curve(request: Request) -> Response:
         )
 
     # the trainer's files may grow without the samples
-    return await (context.fresh(request, make) if of_trainer else context.answer(request, version, make))
+    return await (
+        context.replies.fresh(request, make) if of_trainer else context.replies.answer(request, version, make)
+    )
 
 
 async def discards(request: Request) -> Response:
@@ -115,7 +117,7 @@ async def discards(request: Request) -> Response:
             unfinished=[one.unfinished for one in found],
         )
 
-    return await context.answer(request, version, make)
+    return await context.replies.answer(request, version, make)
 
 
 async def problems(request: Request) -> Response:
@@ -128,7 +130,7 @@ async def problems(request: Request) -> Response:
         found = [problem_item(run, problem) for problem in query.problems(run)[offset : offset + limit]]
         return wire.ProblemsReply(run=run.id, total=query.problem_count(run), offset=offset, problems=found)
 
-    return await context.fresh(request, make)
+    return await context.replies.fresh(request, make)
 
 
 def problem_item(run: OpenRun, problem: Problem) -> wire.ProblemItem:

@@ -10,8 +10,8 @@ from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.model import Sample, SampleKey
 from rolloupe.server import params, replies, text_places, token_bytes, transcripts, views, wire
-from rolloupe.server.cache import Reply
-from rolloupe.server.context import Made, context_of
+from rolloupe.server.context import context_of
+from rolloupe.server.replies import Made, Reply
 from rolloupe.text import images
 
 RAW_BYTES = 4 * 2**20
@@ -25,7 +25,7 @@ async def answered(request: Request, make: Callable[[OpenRun, SampleKey], Made])
     """Reply about the sample in the address."""
     context, run = context_of(request), await context_of(request).run(request)
     key, version = params.sample_key(params.word(request.query_params, "id")), run.version
-    return await context.answer(request, version, lambda: make(run, key), lambda: query.locate(run, key).length)
+    return await context.replies.answer(request, version, lambda: make(run, key), lambda: query.locate(run, key).length)
 
 
 def loaded(request: Request, run: OpenRun, key: SampleKey) -> Sample:

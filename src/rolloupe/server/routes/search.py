@@ -81,7 +81,7 @@ async def hits(request: Request) -> Response:
     def make() -> wire.SearchHitsReply:
         return wire.SearchHitsReply(search=running.id, offset=offset, hits=running.page(offset, limit))
 
-    return await context.fresh(request, make)
+    return await context.replies.fresh(request, make)
 
 
 async def spans(request: Request) -> Response:
@@ -94,7 +94,7 @@ async def spans(request: Request) -> Response:
         found = list(islice(_spans(pattern, loaded(request, run, key).turns), MAX_SPANS + 1))
         return wire.SpansReply(id=str(key), spans=found[:MAX_SPANS], more=len(found) > MAX_SPANS)
 
-    return await context.fresh(request, make)
+    return await context.replies.fresh(request, make)
 
 
 def _spans(pattern: Pattern, turns: Sequence[Turn]) -> Iterator[wire.Span]:

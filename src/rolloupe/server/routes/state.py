@@ -28,7 +28,7 @@ async def state(request: Request) -> Response:
     context = context_of(request)
     library, kept = await context.library(), await context.state()
     since = params.integer(request.query_params, "since", 0, low=0)
-    return await context.fresh(request, lambda: state_reply(library, kept, since))
+    return await context.replies.fresh(request, lambda: state_reply(library, kept, since))
 
 
 async def change(request: Request) -> Response:
@@ -62,7 +62,7 @@ async def marked(request: Request) -> Response:
         ]
         return wire.MarkedReply(run=run.id, samples=samples, before=held.version if held.more else 0)
 
-    return await context.fresh(request, make)
+    return await context.replies.fresh(request, make)
 
 
 def marked_samples(kept: State, run: OpenRun) -> Iterator[tuple[LocatedMark, query.SampleItem | None]]:

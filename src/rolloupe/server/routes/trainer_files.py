@@ -20,7 +20,7 @@ MAX_METRICS = 5000
 async def about(request: Request) -> Response:
     """`GET /api/runs/{run}/about`."""
     context, run = context_of(request), await context_of(request).run(request)
-    return await context.fresh(request, lambda: about_reply(run))
+    return await context.replies.fresh(request, lambda: about_reply(run))
 
 
 async def configs(request: Request) -> Response:
@@ -33,7 +33,7 @@ async def configs(request: Request) -> Response:
         runs = [wire.ConfigItem(run=run_id, values=values) for run_id, values in found.values.items()]
         return wire.ConfigsReply(keys=found.keys, telling=found.telling, runs=runs, left=found.left)
 
-    return await context.fresh(request, make)
+    return await context.replies.fresh(request, make)
 
 
 async def metrics(request: Request) -> Response:
@@ -43,7 +43,7 @@ async def metrics(request: Request) -> Response:
     def make() -> wire.MetricNamesReply:
         return wire.MetricNamesReply(run=run.id, names=query.metric_names(run)[:MAX_METRICS])
 
-    return await context.fresh(request, make)
+    return await context.replies.fresh(request, make)
 
 
 async def report(request: Request) -> Response:
@@ -54,7 +54,7 @@ async def report(request: Request) -> Response:
     def make() -> wire.ReportReply:
         return wire.ReportReply(run=run.id, split=split, step=step, root=report_node(query.logtree(run, split, step)))
 
-    return await context.fresh(request, make)
+    return await context.replies.fresh(request, make)
 
 
 def about_reply(run: OpenRun) -> wire.AboutReply:
