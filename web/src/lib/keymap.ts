@@ -1,4 +1,4 @@
-/** The keys of the page: what each does, in words. Where a key is pressed decides `src/app/keys.ts`. */
+/** The keys of the page, and what each does in words. `src/app/keys.ts` says where they apply. */
 
 export type Action =
   | "nextSample"
@@ -25,9 +25,9 @@ export type Action =
 
 export interface Key {
   action: Action;
-  /** The values of `KeyboardEvent.key`; none for what is found by name alone. */
+  /** The values of `KeyboardEvent.key`; empty for an action that can only be found by name. */
   keys: readonly string[];
-  /** As printed on the key; empty where there is none. */
+  /** As printed on the key; empty without a key. */
   label: string;
   words: string;
 }
@@ -56,7 +56,7 @@ export const KEYS: readonly Key[] = [
   { action: "help", keys: ["?"], label: "?", words: "these keys" },
 ];
 
-/** Keys that lists hold for themselves while they have the focus. */
+/** Keys that lists use for themselves while they have the focus. */
 export const LIST_KEYS: readonly { label: string; words: string }[] = [
   { label: "↑", words: "one up" },
   { label: "↓", words: "one down" },
@@ -67,8 +67,8 @@ export const LIST_KEYS: readonly { label: string; words: string }[] = [
 ];
 
 /**
- * What a pressed key does; null for nothing. Keys held with Ctrl, Alt or Meta belong to the browser, but for signs: on
- * many keyboards brackets are typed with AltGr (Ctrl and Alt, for Windows) or with Option.
+ * The action of a pressed key; null for none. Keys with Ctrl, Alt or Meta belong to the browser, except for signs: many
+ * keyboards type brackets with AltGr (Ctrl and Alt on Windows) or Option.
  */
 export function actionOf(event: { key: string; ctrlKey: boolean; altKey: boolean; metaKey: boolean }): Action | null {
   if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey) return "palette";

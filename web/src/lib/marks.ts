@@ -1,4 +1,4 @@
-/** What a person added, as the page holds it: names, items by key, and what a change does to them. */
+/** Marks that a person added, as the page holds them: names, items by key, and the effect of a change. */
 
 import type { RunMarkView, SampleMarkView, StateItem, StateOwner } from "../api/types.gen";
 import { isRecord } from "./data/record";
@@ -8,7 +8,7 @@ export const NO_SAMPLE_MARK: SampleMarkView = { bookmarked: false, note: "", uid
 
 export type Kind = "run" | "sample" | "setting";
 
-/** What something is said of: a run that is open, by its id, or one that is not, by its key. */
+/** The subject of a mark: an open run, by its id, or a closed one, by its key. */
 export interface Subject {
   kind: Kind;
   run: string;
@@ -16,7 +16,7 @@ export interface Subject {
   name: string;
 }
 
-/** What an item says; null where it was removed. */
+/** The value of an item; null if it was removed. */
 export type MarkValue = RunMarkView | SampleMarkView | Record<string, unknown> | null;
 
 export const keyOf = (kind: string, owner: string, name: string): string => `${kind}\n${owner}\n${name}`;
@@ -32,7 +32,7 @@ export const isSampleMark = (value: MarkValue): value is SampleMarkView => value
 export const isRunMark = (value: MarkValue): value is RunMarkView =>
   value !== null && "colour" in value && "hidden" in value;
 
-/** The items with newer ones put in; an older one of two is left out, and so is what was removed. */
+/** The items updated by newer ones; older versions and removed items are left out. */
 export function merged(items: ReadonlyMap<string, StateItem>, newer: readonly StateItem[]): Map<string, StateItem> {
   const all = new Map(items);
   for (const item of newer) {
@@ -42,12 +42,12 @@ export function merged(items: ReadonlyMap<string, StateItem>, newer: readonly St
   return all;
 }
 
-/** The key of a run that is open; empty where nothing was said of it yet. */
+/** The key of an open run; empty while it has no marks. */
 export function ownerOf(owners: readonly StateOwner[], run: string): string {
   return owners.find((one) => one.run === run)?.owner ?? "";
 }
 
-/** True for what says nothing: then the item is removed rather than kept empty. */
+/** True for a value without content: such an item is removed. */
 export function isEmpty(value: MarkValue): boolean {
   if (value === null) return true;
   if (isSampleMark(value)) return !value.bookmarked && value.note === "";

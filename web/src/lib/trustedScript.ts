@@ -1,4 +1,4 @@
-/** Addresses of scripts that the page hands to the browser itself, as its Trusted Types demand. */
+/** Addresses of scripts that the page passes to the browser, as its Trusted Types require. */
 
 interface Policy {
   createScriptURL(url: string): string;
@@ -13,7 +13,7 @@ declare const trustedTypes: Policies | undefined;
 
 let policy: Policy | undefined;
 
-/** The address of one of the app's own workers. Anything of another origin throws. */
+/** The address of one of this app's workers. Throws for an address of another origin. */
 export function trusted(url: string): string {
   if (typeof trustedTypes === "undefined") return checked(url);
   policy ??= trustedTypes.createPolicy("rolloupe", { createScriptURL: checked });

@@ -1,4 +1,4 @@
-/** The address of everything: what the page shows, written as path and query, and read back. */
+/** The address of a view: everything that the page shows, written as path and query, and read back. */
 
 import { type Chart, chartsOf, textOf } from "../charts/chart";
 import { isOf } from "./splits";
@@ -9,12 +9,12 @@ export { NO_SEARCH, type Search } from "./searchAddress";
 
 export type Page = "runs" | "rollouts" | "evals" | "problems" | "report" | "run" | "search" | "bookmarks" | "settings";
 export type View = "transcript" | "text" | "raw" | "group";
-/** How the list shows what is in its scope. */
+/** How the list presents its scope. */
 export type Mode = "groups" | "samples" | "table";
-/** Of which steps: the one that is looked at, all of the split, or from the first to the last of a range. */
+/** The steps of the list: the current one, the whole split, or a range from first to last. */
 export type Extent = "step" | "run" | readonly [number | null, number | null];
 
-/** What the page shows. Null where the address leaves the choice to the page. */
+/** What the page shows. Null leaves the choice to the page. */
 export interface Place extends GroupView {
   page: Page;
   run: string | null;
@@ -25,31 +25,31 @@ export interface Place extends GroupView {
   /** `index`, `length`, or the name of a column. */
   sort: string;
   descending: boolean;
-  /** The samples that were not trained on, in place of those that were. */
+  /** Lists discarded samples instead of trained ones. */
   discarded: boolean;
   mode: Mode | null;
   extent: Extent;
-  /** The filter, as it was typed. */
+  /** The filter as typed. */
   where: string;
-  /** The columns that the list shows; null where the reader's own choice holds. */
+  /** The columns of the list; null for the reader's own choice. */
   columns: readonly string[] | null;
-  /** What is drawn by step below the reward; null where the reader's own choice holds. */
+  /** The charts below the reward; null for the reader's own choice. */
   charts: readonly Chart[] | null;
-  /** What a page is asked beside, by name: see `ASKED`. */
+  /** Further options of a page, by name: see `ASKED`. */
   ask: Readonly<Record<string, string>>;
   /**
-   * In a report the piece that one was led to: the numbers of the children that lead there, `0.3.1`. Empty for none.
+   * The node of a report that a link points to, as the child numbers that lead there, such as `0.3.1`. Empty for none.
    */
   at: string;
   /** On a narrow screen: the list of samples, instead of the sample. */
   list: boolean;
-  /** Runs whose curves are drawn over those of the run that is looked at. */
+  /** Runs whose curves are drawn over those of the current run. */
   over: readonly string[];
-  /** What a list of bookmarks is narrowed to. */
+  /** The filter of the list of bookmarks. */
   find: string;
-  /** The bookmarks of all runs, not those of the run alone. */
+  /** Bookmarks of all runs, not of the current run alone. */
   all: boolean;
-  /** What is searched for, in all texts; it is marked in the sample that is read. */
+  /** The full-text search; the open sample marks its hits. */
   search: Search;
 }
 
@@ -80,27 +80,27 @@ export const START: Place = {
 
 const VIEWS: readonly View[] = ["transcript", "text", "raw", "group"];
 const MODES: readonly Mode[] = ["groups", "samples", "table"];
-/** What every run can be sorted by. */
+/** Sort orders that every run has. */
 const SORTS: ReadonlySet<string> = new Set(["index", "reward", "length"]);
 const RANGE = /^(-?\d{1,16})?:(-?\d{1,16})?$/;
-/** Pages of a run beside its rollouts, by the last part of their address. */
+/** Pages of a run other than its rollouts, by the last part of their address. */
 const BESIDE: readonly Page[] = ["evals", "problems", "report", "run"];
-/** Pages that are of all runs; their address remembers which run was looked at. */
+/** Pages about all runs; their address remembers the current run. */
 const ABOVE: readonly Page[] = ["settings", "bookmarks"];
-/** Curves of more runs than these cannot be told apart. */
+/** Nobody can tell the curves of more runs apart. */
 export const MAX_OVER = 9;
-/** A table of more columns takes longer to draw than anybody reads in it. */
+/** A table with more columns takes long to draw, and nobody reads that many. */
 export const MAX_COLUMNS = 200;
-/** More charts than these are no pane to look at. */
+/** More charts do not fit into a usable pane. */
 export const MAX_CHARTS = 24;
-/** The last part of the address of what was not trained on: the same page as the rollouts. */
+/** The last part of the address of discarded samples: the same page as the rollouts. */
 const DISCARDED = "discarded";
-/** The names of what pages are asked, as they stand in addresses: those of evaluations. */
+/** The names of page options in addresses: those of evaluations. */
 const ASKED = ["metric", "bar", "k", "only", "by", "of", "prompt", "from", "to"];
 const WHOLE = /^-?\d{1,16}$/;
 const AT = /^\d{1,6}(?:\.\d{1,6}){0,99}$/;
 
-/** What of a sample's id an address can do without: its split and its step. Null for what is no id. */
+/** A sample's id without its split and step, which the address has already. Null for an invalid id. */
 export function scopeOf(id: string): { split: string; step: number } | null {
   const parts = id.split("/");
   const step = parts.at(-3);
@@ -112,7 +112,7 @@ export function scopeOf(id: string): { split: string; step: number } | null {
   }
 }
 
-/** What a page is asked under a name. Links of old call a prompt a problem. */
+/** The value of a page option. Old links call a prompt a problem. */
 const askedIn = (given: URLSearchParams, name: string): string =>
   given.get(name) ?? (name === "prompt" ? given.get("problem") : null) ?? "";
 
@@ -168,7 +168,7 @@ export function parse(path: string, query: string): Place {
   };
 }
 
-/** Write an address, relative to the base path. What is as usual is left out. */
+/** Write an address, relative to the base path. Defaults are left out. */
 export function format(place: Place): string {
   const isAbove = ABOVE.includes(place.page);
   const isSearch = place.page === "search";
@@ -204,7 +204,7 @@ export function format(place: Place): string {
   return joined(BESIDE.includes(place.page) ? `${path}/${place.page}` : path, query);
 }
 
-/** The same place with something changed; what depended on what changed is left to the page again. */
+/** The same place with some changes; the page chooses anew whatever depended on them. */
 export function moved(place: Place, change: Partial<Place>): Place {
   const next = movedTo(place, change);
   return next.sample === null || next.sample === place.sample ? next : { ...next, ...groupViewFor(next.sample, next) };
@@ -229,11 +229,11 @@ function movedTo(place: Place, change: Partial<Place>): Place {
   }
   if (at("split") && !("step" in change)) next.step = null;
   if ((at("page") || at("split") || at("step")) && !("at" in change)) next.at = "";
-  // Another step is looked at by itself; another sample takes its step along, whatever the list is of. What was left
-  // open and is filled in changes nothing else.
+  // Choosing another step narrows the list to that step; choosing another sample also moves to its step, whatever the
+  // list covers. Filling in an open choice changes nothing else.
   const isOther = (at("split") && place.split !== null) || (at("step") && place.step !== null);
   if (isOther && !("extent" in change)) next.extent = "step";
-  // Who sorts wants to see what comes first.
+  // Sorting shows the first sample of the new order.
   const isOrdered = at("sort") || at("descending");
   if (isOrdered && !("sample" in change)) next.sample = null;
   const to = at("sample") && change.sample ? scopeOf(change.sample) : null;
@@ -242,7 +242,7 @@ function movedTo(place: Place, change: Partial<Place>): Place {
   return next;
 }
 
-/** Names that stand in an address one by one, an empty one for none; null where it has no word of them. */
+/** The repeated values of a query key, an empty one for an empty list; null without the key. */
 function namesIn(given: URLSearchParams, key: string, most: number): readonly string[] | null {
   return given.has(key) ? [...new Set(given.getAll(key))].filter((name) => name !== "").slice(0, most) : null;
 }

@@ -1,22 +1,22 @@
-/** What of an address says how a group stands together: its part of `lib/address/address.ts`. */
+/** How an address describes the view of a group: its part of `lib/address/address.ts`. */
 
 export interface GroupView {
-  /** In the view of a group: a table of its samples, in place of columns. */
+  /** In the view of a group: a table of its samples instead of columns. */
   isTable: boolean;
-  /** The sample that the others of its group are compared with; null for the best. */
+  /** The sample to compare the others with; null for the best. */
   against: string | null;
-  /** The words in which that one and the sample differ, in place of all answers. */
+  /** Shows the words that differ between that sample and the current one, instead of all answers. */
   isDiff: boolean;
-  /** The samples of the group that stand side by side; none for all. */
+  /** The samples of the group to show side by side; empty for all. */
   only: readonly string[];
 }
 
 export const WHOLE_GROUP: GroupView = { isTable: false, against: null, isDiff: false, only: [] };
 
-/** More samples than these are not chosen out of a group: an address has an end. */
+/** The most samples to choose from a group, as addresses have a limited length. */
 export const MAX_ONLY = 64;
 
-/** The id of a sample without what tells it from others of its group. */
+/** The part of a sample's id that it shares with its group. */
 export const groupOf = (id: string): string => id.slice(0, id.lastIndexOf("/"));
 
 export function readGroupView(given: URLSearchParams): GroupView {
@@ -35,7 +35,7 @@ export function writeGroupView({ isTable, against, isDiff, only }: GroupView, qu
   for (const id of only) query.append("only", id);
 }
 
-/** What of it still holds for another sample: what is of its group, and a choice that it is one of. */
+/** The options that stay valid for another sample: those of the same group, and a choice that includes it. */
 export function groupViewFor(sample: string, { isTable, against, isDiff, only }: GroupView): GroupView {
   const current = (id: string): boolean => groupOf(id) === groupOf(sample);
   return {

@@ -1,14 +1,14 @@
-/** The Python that gives what the page shows. */
+/** The Python code for what the page shows. */
 
 import { figure } from "../numbers/numbers";
 
-/** Which samples: what is undefined narrows nothing. */
+/** Selects samples; an undefined field narrows nothing. */
 export interface Selection {
   split?: string | undefined;
   step?: number | undefined;
   step_min?: number | undefined;
   step_max?: number | undefined;
-  /** Only what was trained on, or only what was not. */
+  /** Trained samples only, or discarded ones only. */
   trained?: boolean | undefined;
   where?: string | undefined;
   sort?: string | undefined;
@@ -28,7 +28,7 @@ function between(low: number | undefined, high: number | undefined): string {
   return high === undefined ? `steps from ${figure(low)} on` : `steps ${figure(low)} to ${figure(high)}`;
 }
 
-/** A text as a Python literal: JSON's escapes are Python's, and what JSON leaves as it is Python reads. */
+/** A text as a Python literal: JSON's escapes are Python's, and other characters stay as they are. */
 export const literal = (text: string): string =>
   JSON.stringify(text).replaceAll(
     /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,

@@ -1,4 +1,4 @@
-/** A search through all texts: what is searched for and how, and how addresses say so. */
+/** A full-text search: its text and options, and their form in addresses. */
 
 /** A search for a text. `role` is empty for prompts and responses. */
 export interface Search {
@@ -7,9 +7,9 @@ export interface Search {
   case: boolean;
   word: boolean;
   role: string;
-  /** In all runs that are open. */
+  /** Searches all open runs. */
   everywhere: boolean;
-  /** The hits of old steps first. */
+  /** Lists the hits of old steps first. */
   oldest: boolean;
 }
 
@@ -23,10 +23,10 @@ export const NO_SEARCH: Search = {
   oldest: false,
 };
 
-/** More of a text than so much is searched for and not written into the address, which servers bound. */
+/** The most characters to search for and to write into an address, as servers limit its length. */
 const MAX_TEXT = 1500;
 
-/** What an address says of it. */
+/** Read the search of an address. */
 export function searchIn(given: URLSearchParams): Search {
   const how = given.get("how") ?? "";
   return {
@@ -40,7 +40,7 @@ export function searchIn(given: URLSearchParams): Search {
   };
 }
 
-/** Write it into an address. */
+/** Write the search into an address. */
 export function writeSearch(
   { text, regex, case: isCased, word, role, everywhere, oldest }: Search,
   query: URLSearchParams,

@@ -1,4 +1,4 @@
-/** The splits that a reader may choose: those of the run, and all evaluations together where there are several. */
+/** The splits to choose from: those of the run, and all evaluations together if there are several. */
 
 import type { SplitItem } from "../../api/types.gen";
 import { finite } from "../numbers/numbers";
@@ -14,10 +14,10 @@ export function choicesOf(splits: readonly SplitItem[]): readonly SplitItem[] {
   return [...splits.filter((one) => !isEval(one)), together(evals), ...evals];
 }
 
-/** A split in words. */
+/** A split in words for people. */
 export const nameOfSplit = (name: string): string => (name === EVALS ? "eval (all)" : name);
 
-/** True for a split that a choice stands for. */
+/** True for a split that a choice covers. */
 export const isOf = (split: string, choice: string | null): boolean =>
   split === choice || (choice === EVALS && split.startsWith("eval/"));
 
@@ -35,7 +35,7 @@ function together(evals: readonly SplitItem[]): SplitItem {
     last_step: most(ends(({ last_step }) => last_step)),
     reward_min: least(ends(({ reward_min }) => finite(reward_min))),
     reward_max: most(ends(({ reward_max }) => finite(reward_max))),
-    // Means of different evaluations have no mean.
+    // Means of different evaluations have no common mean.
     last_reward: null,
     last_response_tokens: null,
     last_response_chars: null,

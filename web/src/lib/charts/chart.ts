@@ -1,10 +1,10 @@
-/** A chart as a record: which curve it draws. Addresses and this browser's storage hold it as a short text. */
+/** A chart as a record: the curve that it draws. Addresses and this browser's storage hold it as a short text. */
 
 import type { CurveOptionsView, CurveRecord } from "../../api/types.gen";
 
 export type Options = Partial<CurveOptionsView>;
 
-/** As `CurveRecord`: the kind says what `name` is a name of; what is empty is the kind's or the page's default. */
+/** As `CurveRecord`: `name` belongs to `kind`; an empty field means the default of the kind or of the page. */
 export interface Chart {
   readonly kind: string;
   readonly name: string;
@@ -22,7 +22,7 @@ export const chart = (kind: string, name: string, more: Partial<Chart> = {}): Ch
   ...more,
 });
 
-/** Texts of charts as addresses have had them from the start: most charts need no more. */
+/** The texts of most charts, which addresses have used from the start. */
 const TRAINER = "trainer.";
 const DISCARDED = "discarded";
 
@@ -35,7 +35,7 @@ function ofShortText(text: string): Chart {
   return text === DISCARDED ? chart("share", DISCARDED) : chart("sample", text);
 }
 
-/** What every other text begins with; behind it stand the fields, as in a query. */
+/** The prefix of all other texts; the fields follow, as in a query. */
 const LONG = "?";
 
 export function textOf(of: Chart): string {
@@ -46,7 +46,7 @@ export function textOf(of: Chart): string {
   return LONG + new URLSearchParams(all.map(([name, value]) => [name, String(value)])).toString();
 }
 
-/** The chart of a text; null for what is none. */
+/** The chart of a text; null for an invalid one. */
 export function chartOf(text: string): Chart | null {
   if (!text.startsWith(LONG)) return text === "" ? null : ofShortText(text);
   const { kind, name = "", source = "", stat = "", ...rest } = Object.fromEntries(new URLSearchParams(text.slice(1)));
@@ -69,7 +69,7 @@ const sortedText = (of: Chart): string => JSON.stringify([of.kind, of.name, of.s
 
 export const isSame = (one: Chart, other: Chart): boolean => sortedText(one) === sortedText(other);
 
-/** What is stored of charts, be it records or texts of an older version; whatever is no chart is left out. */
+/** The stored charts: records, or texts of an older version. Invalid ones are left out. */
 export function chartsOf(stored: readonly unknown[], most: number): Chart[] {
   const all = stored.flatMap((one): Chart[] => {
     const text = typeof one === "string" ? one : isChart(one) ? textOf(one) : "";
@@ -88,7 +88,7 @@ function isChart(value: unknown): value is Chart {
 
 const USUAL: CurveOptionsView = { spread: true, smooth: 0, threshold: null, k: 1, reason: "" };
 
-/** The curve to ask for; `split` is that of the page. */
+/** The curve to request; `split` is that of the page. */
 export const recordOf = ({ kind, name, source, stat, options }: Chart, split: string): CurveRecord => ({
   kind,
   name,

@@ -1,13 +1,13 @@
-/** Which charts stand beside the rollouts as long as the reader chose none: those that most say how a run goes. */
+/** The default charts beside the rollouts: those that say most about the progress of a run. */
 
 import type { ColumnItem } from "../../api/types.gen";
 import { isScore } from "../list/metricNames";
 import { type Chart, chart, isSame } from "./chart";
 
-/** With the reward, which is always there, they fill the pane. */
+/** With the reward, which always has a chart, they fill the pane. */
 const MOST = 5;
 
-/** So many parts of the reward at most. */
+/** The most parts of the reward with a chart. */
 const MOST_PARTS = 2;
 
 const KL: readonly RegExp[] = [
@@ -21,7 +21,7 @@ const REWARD: readonly RegExp[] = [
   /^rewards?$/,
   /(?:^|[._/])(?:rewards?|total_reward|score)(?:[._/](?:mean|avg|all|total))?$/,
 ];
-/** What only says when something was logged. */
+/** Metrics that only record times. */
 const CLOCK = /^_?(?:time|timestamp|runtime|step|epoch)$/;
 const NORM: readonly RegExp[] = [/(?:^|[._/])grad_norm(?:[._/](?:mean|all))?$/];
 
@@ -29,17 +29,14 @@ interface Given {
   columns: readonly ColumnItem[];
   /** Token series. */
   series: readonly string[];
-  /** What the trainer logged. */
+  /** Metrics that the trainer logged. */
   logged: readonly string[];
   hasDiscarded: boolean;
 }
 
-/**
- * The charts below the reward, the samples' own first: what the trainer logged comes later, and moves
- * nothing.
- */
+/** The charts below the reward. Those of samples come first: logged metrics arrive later, and then move no chart. */
 export function usualCharts({ columns, series, logged, hasDiscarded }: Given): Chart[] {
-  // Where there is no sample, what the trainer logged is all there is.
+  // Without samples there are only logged metrics.
   if (columns.length === 0 && series.length === 0) return bareCharts(logged);
   const numbers = columns.filter(({ kind, low, high }) => kind === "number" && low !== null && low !== high);
   const names = numbers.map(({ name }) => name);
@@ -66,7 +63,7 @@ export function usualCharts({ columns, series, logged, hasDiscarded }: Given): C
   return all.filter((one, at) => all.findIndex((other) => isSame(one, other)) === at).slice(0, MOST);
 }
 
-/** The charts of a run that has no samples: what says most, then what comes first. */
+/** The charts of a run without samples: the most telling ones, then the first ones. */
 function bareCharts(logged: readonly string[]): Chart[] {
   const known = [REWARD, KL, ENTROPY, NORM, LOSS].flatMap((some) => first(some, logged) ?? []);
   return [...new Set([...known, ...logged.filter((name) => !CLOCK.test(name))])]
@@ -74,7 +71,7 @@ function bareCharts(logged: readonly string[]): Chart[] {
     .map((name) => chart("trainer", name));
 }
 
-/** The first name that the first of the patterns fits that fits any. */
+/** The first name that matches the first pattern with a match. */
 function first(patterns: readonly RegExp[], names: readonly string[]): string | undefined {
   for (const pattern of patterns) {
     const match = names.find((name) => pattern.test(name));

@@ -1,13 +1,13 @@
-/** JSON text laid out for reading. Works on the text, so no number and no escape changes. */
+/** Lays out JSON text for reading. Works on the text, so no number and no escape changes. */
 
 const MAX_DEPTH = 100;
 const SPACE = " \t\r\n";
 const OPEN = "{[";
 const CLOSE = "}]";
-/** What stands behind the bracket of an array that holds numbers and words alone. */
+/** Matches an array of plain numbers and words, after its bracket. */
 const FLAT = /[^"[\]{}]*\]/y;
 
-/** Indent JSON by two spaces a level; arrays of numbers stay in a line. What is no JSON comes out as it went in. */
+/** Indent JSON by two spaces for each level; arrays of numbers stay on one line. Other text stays unchanged. */
 export function indented(text: string): string {
   const out: string[] = [];
   let depth = 0;
@@ -45,7 +45,7 @@ export function indented(text: string): string {
   return depth === 0 ? out.join("") : text;
 }
 
-/** The first place from `at` on that holds no space. */
+/** The first place from `at` on without white space. */
 function past(text: string, at: number): number {
   let place = at;
   while (place < text.length && SPACE.includes(text.charAt(place))) place += 1;
@@ -72,7 +72,7 @@ function stringEnd(text: string, at: number): number {
   return -1;
 }
 
-/** A value as text: strings as they are, all else as JSON, laid out. */
+/** A value as text: strings as they are, anything else as indented JSON. */
 export function shown(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value, null, 2) ?? "null");
 }

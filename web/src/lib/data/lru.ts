@@ -1,4 +1,6 @@
-/** A bounded memory of what was fetched: least recently used goes first. Asks once for what is wanted twice. */
+/**
+ * A bounded cache: drops the least recently used values first, and loads a value that several callers want only once.
+ */
 
 interface Entry<T> {
   value: T;
@@ -12,13 +14,13 @@ export class Lru<T> {
   readonly #wanted = new Map<string, Promise<T>>();
   #total = 0;
 
-  /** `limit` bounds the sum of `size(value)`; the newest value is always kept. */
+  /** `limit` bounds the sum of `size(value)`; the newest value always stays. */
   constructor(limit: number, size: (value: T) => number = () => 1) {
     this.#limit = limit;
     this.#size = size;
   }
 
-  /** What is kept under the key. */
+  /** The cached value of a key. */
   peek(key: string): T | undefined {
     const result = this.#entries.get(key);
     if (result === undefined) return undefined;
@@ -27,7 +29,7 @@ export class Lru<T> {
     return result.value;
   }
 
-  /** Keep a value, and let go of the oldest. */
+  /** Cache a value, and drop the oldest ones. */
   put(key: string, value: T): void {
     this.drop(key);
     const size = this.#size(value);
@@ -39,12 +41,12 @@ export class Lru<T> {
     }
   }
 
-  /** What is kept, else what `load` brings. Who asks while it is on its way gets the same. */
+  /** The cached value, else the result of `load`. Callers during a load share its result. */
   async get(key: string, load: () => Promise<T>): Promise<T> {
     return this.peek(key) ?? this.renew(key, load);
   }
 
-  /** What `load` brings, whatever is kept. */
+  /** The result of `load`, whether or not a value is cached. */
   async renew(key: string, load: () => Promise<T>): Promise<T> {
     const target = this.#wanted.get(key);
     if (target !== undefined) return target;
@@ -66,7 +68,7 @@ export class Lru<T> {
     this.#total -= result.size;
   }
 
-  /** Forget everything, and whatever is on its way. */
+  /** Forget all values, and all loads under way. */
   clear(): void {
     this.#entries.clear();
     this.#wanted.clear();

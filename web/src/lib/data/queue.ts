@@ -1,4 +1,4 @@
-/** Work that waits for its turn: so much at a time, and what was asked for last comes first. */
+/** A queue of work: a few tasks at a time, the latest request first. */
 
 export class Queue {
   readonly #most: number;
@@ -9,10 +9,10 @@ export class Queue {
     this.#most = most;
   }
 
-  /** Do work in its turn; null where nobody wants it any longer by then. */
+  /** Run a task when its turn comes; null if nobody wants it any longer by then. */
   async take<T>(work: () => Promise<T>, isWanted: () => boolean): Promise<T | null> {
     if (this.#running < this.#most) this.#running += 1;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve)); // the place of the one that has ended
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve)); // takes the slot of the finished task
     try {
       return isWanted() ? await work() : null;
     } finally {

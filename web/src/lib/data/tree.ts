@@ -1,23 +1,26 @@
-/** A configuration as a tree that folds and is searched: dictionaries and lists are branches, all else is a value. */
+/**
+ * A configuration as a searchable tree with foldable branches: dictionaries and lists are branches, the rest are
+ * values.
+ */
 
 import { shown } from "./json";
 
 export interface Twig {
   name: string;
-  /** The value; of a branch empty. */
+  /** The value; empty for a branch. */
   text: string;
   /** Null for a value. */
   children: readonly Twig[] | null;
   isList: boolean;
-  /** How many values there are in it. */
+  /** The number of values in it. */
   values: number;
 }
 
-/** A list of plain values that is no longer than this stands in one line. */
+/** Longer lists of plain values become branches. */
 const LINE_CHARS = 100;
 const LINE_VALUES = 50;
 
-/** A value with all that is in it. */
+/** The tree of a value. */
 export function treeOf(value: unknown, name = ""): Twig {
   if (typeof value !== "object" || value === null) return leaf(name, shown(value));
   const isList = Array.isArray(value);
@@ -31,7 +34,7 @@ export function treeOf(value: unknown, name = ""): Twig {
 
 const leaf = (name: string, text: string): Twig => ({ name, text, children: null, isList: false, values: 1 });
 
-/** A short list of plain values as one line; null for any other. */
+/** A short list of plain values as one line; null for anything else. */
 function lineOf(list: readonly unknown[]): string | null {
   if (list.length > LINE_VALUES || list.some((one) => typeof one === "object" && one !== null)) return null;
   const line = JSON.stringify(list).replaceAll(",", ", ");
@@ -39,15 +42,15 @@ function lineOf(list: readonly unknown[]): string | null {
 }
 
 export interface Matches {
-  /** What leads to the first matches; null where there is none. */
+  /** The branches that lead to the first matches; null without matches. */
   tree: Twig | null;
-  /** How many values match. */
+  /** The number of matching values. */
   count: number;
 }
 
 /**
- * The values whose way or text has every word that is looked for, with what leads to them: at most so many are in the
- * tree, all are counted. Where nothing is looked for, all of it.
+ * The values whose path or text contains every search word, with the branches that lead to them: at most `most` are in
+ * the tree, all are counted. Without search words, the whole tree.
  */
 export function matching(tree: Twig, text: string, most: number): Matches {
   const words = text

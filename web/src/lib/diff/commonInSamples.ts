@@ -1,15 +1,15 @@
-/** What the samples of a page of a list have in common: all of them, and those of a group beside that. */
+/** The words that the samples on a page of the list share: all of them, and those of each group. */
 
 import type { SampleItem } from "../../api/types.gen";
 import { commonWords } from "./commonWords";
 import { bare, preview } from "../sample/preview";
 
 export interface Common {
-  /** Words that every prompt has. */
+  /** Words in every prompt. */
   prompts: ReadonlySet<string>;
   /**
-   * Words that every start of a response has, or of those of the same group: a group often begins by repeating its
-   * problem.
+   * Words in every beginning of a response, or in those of the same group: members of a group often begin by repeating
+   * their prompt.
    */
   responses: ReadonlySet<string>;
 }
@@ -18,7 +18,7 @@ export const NOTHING_COMMON: Common = { prompts: new Set(), responses: new Set()
 
 const cache = new WeakMap<readonly SampleItem[], ReadonlyMap<string, Common>>();
 
-/** What a sample has in common with the others of its page. One value for all samples of a group. */
+/** The words that a sample shares with the others on its page. All samples of a group share one value. */
 export function commonBeside(page: readonly SampleItem[], item: SampleItem): Common {
   let groups = cache.get(page);
   if (groups === undefined) cache.set(page, (groups = commonByGroup(page)));

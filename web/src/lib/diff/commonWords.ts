@@ -1,16 +1,18 @@
-/** Rows that are alike: of prompts of one template only what differs is shown, so that the eye finds it. */
+/**
+ * Similar rows: of prompts with the same template, a row shows only the differing words, so that the eye finds them.
+ */
 
-/** Fewer words in a row that all have are left: they hold the others together. */
+/** Shorter runs of shared words stay: they connect the other words. */
 const RUN = 4;
 
-/** Fewer different texts say nothing of a template. */
+/** Fewer different texts do not reveal a template. */
 const LEAST_TEXTS = 3;
 
 const TAIL_CHARS = 20;
 
 const WORD = /\S+/g;
 
-/** The words that each of several different texts has; empty where there are few texts. */
+/** The words that all of several different texts contain; empty for too few texts. */
 export function commonWords(texts: readonly string[]): ReadonlySet<string> {
   const some = [...new Set(texts)];
   if (some.length < LEAST_TEXTS) return new Set();
@@ -20,7 +22,7 @@ export function commonWords(texts: readonly string[]): ReadonlySet<string> {
 
 const cache = new WeakMap<object, ReadonlySet<string>>();
 
-/** `commonWords` of some items, found once. */
+/** `commonWords` of some items, computed once. */
 export function commonOf<T>(items: readonly T[], text: (item: T) => string): ReadonlySet<string> {
   let words = cache.get(items);
   if (words === undefined) cache.set(items, (words = commonWords(items.map(text))));
@@ -28,8 +30,8 @@ export function commonOf<T>(items: readonly T[], text: (item: T) => string): Rea
 }
 
 /**
- * What a text has and the others have not, with an ellipsis for each run of words between that all of them have; the
- * text itself where nothing would be left.
+ * A text without shared words, with an ellipsis for each run of them between others; the text itself if nothing would
+ * remain.
  */
 export function without(text: string, common: ReadonlySet<string>): string {
   if (common.size === 0) return text;
@@ -47,7 +49,7 @@ export function without(text: string, common: ReadonlySet<string>): string {
     }
   }
   end();
-  // What is left behind the last run of a text that was cut off is nothing to read.
+  // the rest behind the last run of a truncated text is not worth reading
   const last = shown.lastIndexOf("…");
   if (text.endsWith("…") && last >= 0 && shown.slice(last + 1).join(" ").length < TAIL_CHARS) shown.length = last + 1;
   while (shown[0] === "…") shown.shift();

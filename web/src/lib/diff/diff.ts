@@ -1,12 +1,12 @@
 /**
- * In which words two answers differ. The search for the shortest difference (Myers', as jsdiff has it) ends after a
- * time: two long texts that have little in common are then compared sentence by sentence, and after that not at all,
- * which is said.
+ * Finds the words in which two answers differ. The search for the shortest difference (Myers', as in jsdiff) has a time
+ * limit: two long texts with little in common are then compared sentence by sentence; if that takes too long as well,
+ * the result says so.
  */
 
 import { diffArrays } from "diff";
 
-/** A stretch of a turn, in one kind. */
+/** A stretch of a turn, of one kind. */
 export interface DiffPiece {
   turn: number;
   role: string;
@@ -28,14 +28,14 @@ export type Difference =
   { first: Differing[]; second: Differing[]; by: "words" | "sentences"; share: number } | { refused: string };
 
 const LIMIT_MS = 3000;
-/** One more character of these is a word of its own: nothing stands between words. */
+/** Scripts without spaces between words: each of their characters counts as a word. */
 const SOLID = String.raw`\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}`;
 const WORDS = new RegExp(
   String.raw`[${SOLID}]\p{M}*|\p{N}+(?:[.,]\p{N}+)*(?![\p{L}_])|(?:(?![${SOLID}])[\p{L}\p{N}_])(?:(?![${SOLID}])[\p{L}\p{N}\p{M}_'’])*|\s+|[^\p{M}]\p{M}*|\p{M}+`,
   "gu",
 );
 const SENTENCES = /[^\n.!?。]*[\n.!?。]+\s*|[^\n.!?。]+/gu;
-/** What stands for a new stretch among the words begins with the first of these, and every word with the second. */
+/** Among the words, `HEAD` marks the start of a new stretch, and `WORD` precedes every word. */
 const HEAD = "#";
 const WORD = "=";
 
@@ -50,7 +50,7 @@ export function difference(first: readonly DiffPiece[], second: readonly DiffPie
       numbers.set(token, words.length);
       return words.push(token) - 1;
     };
-    // numbers are compared in a fraction of the time that words take
+    // comparing numbers takes a fraction of the time of comparing words
     const changes = diffArrays(tokens(first, pattern).map(numbered), tokens(second, pattern).map(numbered), {
       timeout: limitMs,
     });
@@ -74,7 +74,7 @@ function tokens(pieces: readonly DiffPiece[], pattern: RegExp): string[] {
   return result;
 }
 
-/** The words of one side as the stretches that they came from. */
+/** Put the words of one side back into their stretches. */
 function put(pieces: readonly DiffPiece[], words: readonly [string, boolean][]): Differing[] {
   const result: Differing[] = [];
   for (const [token, isSame] of words) {
@@ -94,7 +94,9 @@ function put(pieces: readonly DiffPiece[], words: readonly [string, boolean][]):
   return result;
 }
 
-/** White space between two words that differ belongs to them: else a sentence would look like a row of stamps. */
+/**
+ * White space between two differing words counts as different: otherwise a sentence would look like a row of stamps.
+ */
 function bridged(stretches: readonly Stretch[]): Stretch[] {
   const result: Stretch[] = [];
   stretches.forEach((one, i) => {
@@ -120,7 +122,7 @@ function shareOf(pieces: readonly Differing[]): number {
   return all === 0 ? 1 : same / all;
 }
 
-/** Stretches in blocks of about so many characters, which end where a line does, if one does there. */
+/** Stretches in blocks of about `size` characters, which end at the end of a line if possible. */
 export function inBlocks(stretches: readonly Stretch[], size = 6000): Stretch[][] {
   const result: Stretch[][] = [[]];
   let chars = 0;

@@ -1,30 +1,30 @@
-/** The words in which a sample's response and its reference differ, as places in the parts of their turns. */
+/** Finds the words in which a sample's response and its reference differ, as places in the parts of their turns. */
 
 import type { Span, TurnView } from "../../api/types.gen";
 import type { Difference, Differing, DiffPiece } from "./diff";
 import { lastWords } from "../text/endings";
 
-/** What is compared of one side, and the name of the part that each stretch is the text of. */
+/** The compared pieces of one side, and for each the name of its part. */
 export interface Side {
   pieces: readonly DiffPiece[];
   names: readonly string[];
 }
 
-/** Parts that are shown as the text that they are. */
+/** Parts whose displayed text is their text. */
 const COMPARED: ReadonlySet<string> = new Set(["text", "answer", "think", "tool_call", "tool_result", "json"]);
 
-/** More marks than these take time to draw, and nobody looks at them all. */
+/** More marks take long to draw, and nobody looks at them all. */
 const MOST_MARKS = 2_000;
 
-/** More text is not compared. */
+/** Longer texts are not compared. */
 export const MOST_CHARS = 1_000_000;
 
-/** Where less of the two is in both, nearly every word would be marked. */
+/** If both sides share less, nearly every word would be marked. */
 const LEAST_SHARE = 0.15;
 
 /**
- * The turns of one side, without the special tokens at their ends, whose parts are named `PREFIX0.0` and so on; `from`
- * is the number of the first.
+ * The turns of one side, without the special tokens at their ends. Its parts are named `PREFIX0.0` and so on; `from` is
+ * the number of the first turn.
  */
 export function sideOf(turns: readonly TurnView[], prefix: string, from = 0): Side {
   const pieces: DiffPiece[] = [];
@@ -44,14 +44,14 @@ export function sideOf(turns: readonly TurnView[], prefix: string, from = 0): Si
 export const charsOf = ({ pieces }: Side): number => pieces.reduce((sum, { text }) => sum + text.length, 0);
 
 export interface Marked {
-  /** By the name of the part: what the other side has not. Spans are in ascending order. */
+  /** By the name of the part: the words that the other side lacks. Spans are in ascending order. */
   spans: ReadonlyMap<string, readonly Span[]>;
   by: "words" | "sentences";
-  /** How much of the response is in both. */
+  /** The share of the response that is in both. */
   share: number;
 }
 
-/** What of both sides is marked, or why nothing is. */
+/** The marks for both sides, or the reason for having none. */
 export function marksOf(difference: Difference, response: Side, reference: Side): Marked | { refused: string } {
   if ("refused" in difference) return difference;
   const { by, share } = difference;

@@ -1,13 +1,13 @@
-/** Counts by step in bars: one a step where these are few, else one for as many steps as it takes. */
+/** Counts by step as bars: one for each step, or one for several steps if there are many. */
 
 export interface Bin {
   from: number;
-  /** The last step of it. */
+  /** Its last step. */
   to: number;
   count: number;
 }
 
-/** Bars of equal width from the first step to the last, at most so many. */
+/** Bars of equal width from the first step to the last, at most `most`. */
 export function binned(counts: ReadonlyMap<number, number>, first: number, last: number, most: number): Bin[] {
   const steps = [...counts.keys()];
   const low = steps.reduce((a, b) => Math.min(a, b), first);

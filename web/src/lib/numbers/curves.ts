@@ -1,11 +1,10 @@
-/** Curves: smoothing, and a long curve on few pixels. */
+/** Curves: smoothing, and drawing long curves with few pixels. */
 
 import { placeBetween } from "./numbers";
 
 /**
- * Exponential moving average over a span of steps, corrected for its start (Kingma & Ba 2015, section 3): what is
- * further away in steps weighs less, so that ten steps apart the values themselves are drawn. Gaps stay gaps and count
- * for nothing.
+ * Exponential moving average over a span of steps, corrected for its start (Kingma & Ba 2015, section 3). The weight of
+ * a value falls with its distance in steps, so that values ten steps apart are drawn as they are. Gaps stay gaps.
  */
 export function smoothed(
   steps: readonly number[],
@@ -21,30 +20,30 @@ export function smoothed(
     if (value === null) return null;
     const before = weight === 0 ? 0 : keep ** (step - last) * weight;
     weight = before + 1;
-    mean = mean * (before / weight) + value / weight; // never more than the values: a sum of great ones would be none
+    mean = mean * (before / weight) + value / weight; // never beyond the values: a sum of large ones would be infinite
     last = step;
     return mean;
   });
 }
 
-/** The places of values that have none beside them. What is undefined is of another run's step, and breaks no line. */
+/** The places of values without neighbours. Undefined values belong to steps of other runs, and break no line. */
 export function lonely(values: ArrayLike<number | null | undefined>): number[] {
   const there = Array.from(values, (value, place) => ({ value, place })).filter(({ value }) => value !== undefined);
   const isValue = (at: number): boolean => typeof there[at]?.value === "number";
   return there.flatMap(({ place }, at) => (isValue(at) && !isValue(at - 1) && !isValue(at + 1) ? [place] : []));
 }
 
-/** What the ticks of an axis of steps may be apart. Steps may be times in nanoseconds. */
+/** The allowed distances between ticks on an axis of steps. Steps may be times in nanoseconds. */
 export const WHOLE_STEPS: readonly number[] = Array.from({ length: 16 }, (_, digits) =>
   [1, 2, 5].map((first) => first * 10 ** digits),
 ).flat();
 
-/** Numbers beyond this have no labels beside an axis, and the distance of some is no number any more. */
+/** Larger numbers have no labels on an axis, and their distance may overflow. */
 const GREAT = 1e100;
-/** So many digits of them are drawn. */
+/** The number of digits to which they are reduced. */
 const DRAWN_DIGITS = 8;
 
-/** So many digits less have the numbers that are drawn: 0 where they are drawn as they are. */
+/** The number of digits to drop from values before drawing: 0 if they are drawn unchanged. */
 export function shrinking(columns: readonly (readonly (number | null | undefined)[])[]): number {
   const most = columns.reduce(
     (great, column) => column.reduce<number>((largest, value) => Math.max(largest, Math.abs(value ?? 0)), great),
@@ -53,7 +52,7 @@ export function shrinking(columns: readonly (readonly (number | null | undefined
   return most > GREAT ? Math.floor(Math.log10(Math.min(most, Number.MAX_VALUE))) - DRAWN_DIGITS : 0;
 }
 
-/** Columns whose numbers have so many digits less. */
+/** Columns with that many digits dropped. */
 export function shrunk<T extends readonly (number | null | undefined)[]>(
   columns: readonly T[],
   digits: number,
@@ -66,7 +65,7 @@ export function shrunk<T extends readonly (number | null | undefined)[]>(
   );
 }
 
-/** Lowest and highest of the numbers; null where there is none. */
+/** The lowest and the highest number; null without any. */
 export function extent(values: readonly (number | null)[]): [number, number] | null {
   let low = Infinity;
   let high = -Infinity;
@@ -78,7 +77,9 @@ export function extent(values: readonly (number | null)[]): [number, number] | n
   return low > high ? null : [low, high];
 }
 
-/** A curve as the `d` of an SVG path, at most two points a pixel: the lowest and the highest that fall on it. */
+/**
+ * A curve as the `d` of an SVG path, with at most two points for each pixel: the lowest and the highest value there.
+ */
 export function path(xs: readonly number[], ys: readonly (number | null)[], width: number, height: number): string {
   const across = extent(xs);
   const up = extent(ys);

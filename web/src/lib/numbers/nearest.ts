@@ -1,4 +1,4 @@
-/** Looking into ascending values. */
+/** Searches in ascending values. */
 
 /** Index of the last value that is not above `limit`, in ascending values; -1 where all are above. */
 export function lastAtMost(values: readonly number[], limit: number): number {

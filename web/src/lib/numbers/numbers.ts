@@ -1,4 +1,4 @@
-/** Numbers as they cross the wire, and as a person reads them. */
+/** Numbers as they cross the wire, and as people read them. */
 
 import type { WireNumber } from "../../api/types.gen";
 
@@ -10,14 +10,14 @@ const NON_FINITE: ReadonlyMap<string, number> = new Map([
 ]);
 const DIGITS = /^-?\d+$/;
 
-/** Read a number off the wire; null for none, and for what is no number. Digits past 2**53 lose their tail. */
+/** Read a number off the wire; null for none, and for an invalid one. Beyond 2**53, digits are lost. */
 export function toNumber(value: WireNumber | undefined): number | null {
   if (value === null || value === undefined) return null;
   if (typeof value === "number") return value;
   return NON_FINITE.get(value) ?? (DIGITS.test(value) ? Number(value) : null);
 }
 
-/** The whole number that a person typed, or took from the page (`1,200`); null for anything else, and beyond 2**53. */
+/** The whole number that a person typed or copied from the page (`1,200`); null for anything else, and beyond 2**53. */
 export function whole(text: string): number | null {
   const digits = text
     .trim()
@@ -27,21 +27,20 @@ export function whole(text: string): number | null {
 }
 
 /**
- * Place between two numbers, 0 at `low` and 1 at `high`; where these lie so far apart that the distance is no number,
- * by their halves.
+ * The place between two numbers, 0 at `low` and 1 at `high`. If their distance would overflow, it halves them first.
  */
 export function placeBetween(value: number, low: number, high: number): number {
   const width = high - low;
   return Number.isFinite(width) ? (value - low) / width : (value / 2 - low / 2) / (high / 2 - low / 2);
 }
 
-/** The number where it can be calculated with, else null. */
+/** The number if it is finite, else null. */
 export function finite(value: WireNumber | undefined): number | null {
   const number = toNumber(value);
   return number !== null && Number.isFinite(number) ? number : null;
 }
 
-/** Whole numbers exactly with thousands separated, others to three significant figures; `none` where there is none. */
+/** Whole numbers exactly, with separated thousands, others with three significant figures; `none` for no number. */
 export function figure(value: WireNumber | undefined, none = ""): string {
   if (value === null || value === undefined) return none;
   if (typeof value === "string") return named(value);
@@ -49,10 +48,10 @@ export function figure(value: WireNumber | undefined, none = ""): string {
   return significant(value);
 }
 
-/** What sums of rewards leave behind where they are zero. */
+/** Sums of rewards that should be zero are this close to it. */
 const NOISE = 1e-13;
 
-/** A score in a column: always three significant figures, so that 1 is `1.00` and stands below 0.25. */
+/** A score in a column: always with three significant figures, so that 1 is `1.00`, aligned with 0.25. */
 export function score(value: WireNumber | undefined, none = ""): string {
   const number = toNumber(value);
   if (number === null) return typeof value === "string" ? value : none;
@@ -60,13 +59,13 @@ export function score(value: WireNumber | undefined, none = ""): string {
   return Number.isInteger(number) && Math.abs(number) >= 100 ? figure(number) : significant(number);
 }
 
-/** The same with its sign, for what stands around zero. */
+/** The same with its sign, for values around zero. */
 export function signed(value: WireNumber | undefined, none = ""): string {
   const number = toNumber(value);
   return number !== null && number > 0 ? `+${score(value)}` : score(value, none);
 }
 
-/** All the digits there are: for titles, and for what is copied. */
+/** All digits: for titles, and for copying. */
 export function exact(value: WireNumber | undefined): string {
   return value === null || value === undefined ? "none" : String(value);
 }
@@ -103,7 +102,7 @@ function minus(text: string): string {
 
 const BRIEF = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 2 });
 
-/** Two significant figures where there is little room: `1.2K`. */
+/** Two significant figures, for narrow places: `1.2K`. */
 export function brief(value: number): string {
   const far = Math.abs(value);
   if (value !== 0 && (far < 1e-3 || far >= 1e15)) return minus(value.toExponential(0).replace("+", ""));

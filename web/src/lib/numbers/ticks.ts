@@ -1,16 +1,16 @@
-/** Round numbers beside an axis: a range that begins and ends at one, and those between. */
+/** Round numbers for an axis: a range that begins and ends at round numbers, and those in between. */
 
 import { WHOLE_STEPS } from "./curves";
 import { placeBetween } from "./numbers";
 
-/** More lines than so many intervals have crowd a small chart. */
+/** More intervals would crowd a small chart. */
 const MOST_INTERVALS = 4;
 const STEPS = [1, 2, 2.5, 5, 10, 20];
-/** What division leaves of a whole number. */
+/** The rounding error of a division. */
 const EPSILON = 1e-9;
 
 /**
- * The ticks of a range, the first at or below `low`, the last at or above `high`; the two themselves where no number
+ * The ticks of a range, the first at or below `low`, the last at or above `high`; just these two if no number in
  * between is rounder.
  */
 export function roundTicks(low: number, high: number): number[] {
@@ -21,7 +21,7 @@ export function roundTicks(low: number, high: number): number[] {
     const to = Math.ceil(high / step - EPSILON);
     if (to - from > MOST_INTERVALS || !(to > from)) continue;
     const ticks = Array.from({ length: to - from + 1 }, (_, i) => Number(((from + i) * step).toPrecision(15)));
-    // Far from zero numbers may lie so close together that no round one is between them.
+    // Far from zero, neighbouring numbers may have no round one between them.
     const slack = EPSILON * step;
     if (
       ticks.every((tick, i) => i === 0 || tick > (ticks[i - 1] ?? tick)) &&
@@ -36,17 +36,17 @@ export function roundTicks(low: number, high: number): number[] {
 interface Steps {
   first: number;
   last: number;
-  /** How far both are apart on the screen. */
+  /** Their distance on the screen. */
   px: number;
   widthOf: (step: number) => number;
 }
 
-/** Labels that are nearer to each other run together. */
+/** Labels closer than this would overlap. */
 const GAP_PX = 10;
-/** More labels than that crowd an axis, however short they are. */
+/** More labels would crowd an axis, however short they are. */
 const LEAST_PX = 50;
 
-/** The steps that an axis names: the first and the last, and round ones between, as far as their labels have room. */
+/** The labelled steps of an axis: the first, the last, and round ones in between, as far as there is room. */
 export function stepTicks({ first, last, px, widthOf }: Steps): number[] {
   if (!(last > first)) return [first];
   const apart = (a: number, b: number): boolean =>

@@ -1,6 +1,6 @@
 /**
- * A tree whose paragraphs are bounded: of a long run of inline nodes some at a time stand in a box of their own
- * (lib/text/chunks.ts says why).
+ * A tree with bounded paragraphs: a long run of inline nodes is divided among several boxes (lib/text/chunks.ts says
+ * why).
  */
 
 import { chunks, WHOLE_CHARS } from "../text/chunks";
@@ -22,10 +22,10 @@ const BLOCKS: ReadonlySet<string> = new Set([
   "tr",
   "ul",
 ]);
-/** An element among the text costs about as much as so many characters. */
+/** An inline element costs about as much as this many characters. */
 const ELEMENT_CHARS = 20;
 
-/** The same nodes, with `span`s of the class `part` around the parts of what is long. */
+/** The same nodes, with long runs divided into `span`s of the class `part`. */
 export function bounded(nodes: readonly Node[]): Node[] {
   const result: Node[] = [];
   let run: Node[] = [];
@@ -62,7 +62,7 @@ function parted(run: readonly Node[]): Node[] {
   return parts.map((children) => element("span", children, { class: "part" }));
 }
 
-/** A node in parts that are small enough by themselves. */
+/** A node divided into parts that are small enough. */
 function smaller(node: Node): Node[] {
   if (typeof node === "string") return node.length > WHOLE_CHARS / 2 ? chunks(node, WHOLE_CHARS / 2) : [node];
   return [
@@ -70,7 +70,7 @@ function smaller(node: Node): Node[] {
   ];
 }
 
-/** Take what follows the last end of a line away from a part, where there is one, so that no line is cut. */
+/** Move the text after the last line end of a part to the next part, if it has one, so that no line is cut. */
 function afterLine(part: Node[]): Node[] {
   const at = part.findLastIndex((node) => typeof node === "string" && node.includes("\n"));
   const node = part[at];

@@ -1,4 +1,4 @@
-/** Code in colours, in the language that its fence names: guessing languages is slow, and often wrong. */
+/** Highlighted code, in the language that its fence names: guessing languages is slow and often wrong. */
 
 import bash from "highlight.js/lib/languages/bash";
 import c from "highlight.js/lib/languages/c";
@@ -75,7 +75,7 @@ const lowlight = createLowlight({
 /** Longer code stays plain. */
 const MAX_CODE = 40_000;
 
-/** The classes that have a colour here, out of the many that highlight.js tells apart. */
+/** The classes with a colour here, out of the many that highlight.js knows. */
 const KINDS: Readonly<Record<string, string>> = {
   keyword: "keyword",
   "selector-tag": "keyword",
@@ -111,7 +111,7 @@ interface Hast {
   children?: Hast[];
 }
 
-/** A block of code: the language that its fence names, and its text in colours where that is a language known here. */
+/** A block of code: the language that its fence names, and its text, highlighted if that language is known here. */
 export function codeBlock(text: string, info: string, isColoured: boolean): Node {
   const language = info.trim().split(/[\s{,]/, 1)[0] ?? "";
   const code = element("code", isColoured ? coloured(text, language) : [text]);

@@ -1,4 +1,4 @@
-/** Markdown as a tree: without HTML, without images, and with links that lead to http or https only. */
+/** Markdown as a tree: without HTML and images, and with links to http or https only. */
 
 import MarkdownIt, { type MarkdownIt as Parser, type StateBlock, type StateInline, type Token } from "markdown-it";
 import { codeBlock } from "./code";
@@ -11,10 +11,7 @@ export interface How {
   code: boolean;
 }
 
-/**
- * markdown-it leaves out what is nested deeper than its limit; half of that is refused here, so that nothing is left
- * out.
- */
+/** markdown-it drops text beyond its nesting limit; half of that limit is refused here, so that nothing is lost. */
 const NESTING = 60;
 
 class TooDeep extends Error {}
@@ -26,11 +23,11 @@ function parser(latex: boolean): Parser {
   let result = parsers.get(latex);
   if (result === undefined) {
     result = new MarkdownIt("default", { html: false, linkify: false, typographer: false, maxNesting: NESTING });
-    // A definition of a link is text that would not be shown.
+    // The definition of a link is text that would not be shown.
     result.disable("reference");
     result.normalizeLink = (address) => address;
     result.normalizeLinkText = (address) => address;
-    result.validateLink = () => true; // decided here: what is no link is shown with its address all the same
+    result.validateLink = () => true; // this module decides: other links are shown with their address
     if (latex) {
       result.inline.ruler.before("escape", "formula", inlineFormula);
       result.block.ruler.before("fence", "formula", blockFormula, {
@@ -42,7 +39,7 @@ function parser(latex: boolean): Parser {
   return result;
 }
 
-/** Draw Markdown. Throws where it is nested too deeply, or where words of it would not be shown. */
+/** Render Markdown. Throws if it is nested too deeply, or if some of its words would not be shown. */
 export function markdown(text: string, how: How): Node[] {
   const root = element("div", []);
   const formulas: string[] = [];
@@ -53,10 +50,7 @@ export function markdown(text: string, how: How): Node[] {
 
 const WORD = /\p{L}[\p{L}\p{N}]*/gu;
 
-/**
- * True where a word stands in the text and not in what is shown of it: a cell beyond the last column, the title of a
- * link.
- */
+/** True if a word of the text is missing from the output: a cell beyond the last column, or the title of a link. */
 function isHiding(text: string, shown: string): boolean {
   const words = new Set(shown.match(WORD));
   const isMissing = (word: string): boolean => !words.has(word) && !shown.includes(word);
@@ -164,7 +158,7 @@ function inlineFormula(state: StateInline, silent: boolean): boolean {
   return true;
 }
 
-/** A formula on lines of its own, which may hold what would be a list or a heading elsewhere. */
+/** A formula on its own lines, whose content would otherwise become a list or a heading. */
 function blockFormula(state: StateBlock, startLine: number, endLine: number, silent: boolean): boolean {
   const start = (state.bMarks[startLine] ?? 0) + (state.tShift[startLine] ?? 0);
   if (!/^(?:\$\$|\\\[)/.test(state.src.slice(start, start + 2))) return false;
@@ -173,7 +167,7 @@ function blockFormula(state: StateBlock, startLine: number, endLine: number, sil
   let line = startLine;
   while (line < endLine && (state.eMarks[line] ?? 0) < formula.stop) line += 1;
   if (line >= endLine) return false;
-  // Without the marks of a quotation that it may stand in.
+  // without the marks of a surrounding quotation
   const written = state.getLines(startLine, line + 1, state.blkIndent, false).trim();
   const inner = formulaAt(written, 0);
   if (inner === null || inner.stop !== written.length) return false;

@@ -1,10 +1,10 @@
-/** LaTeX: where it stands in a text, and as MathML, which a browser draws without fonts or styles of ours. */
+/** LaTeX: finds formulas in a text, and renders them as MathML, which needs no fonts or styles of ours. */
 
 import temml from "temml";
 import { isRecord } from "../data/record";
 import { element, type Element, MATH_TAGS, type Node } from "./tree";
 
-/** A longer formula is shown as written: it is a text that happens to hold two dollar signs, or an attack. */
+/** Longer formulas are shown as written: such a text merely contains two dollar signs, or is an attack. */
 const MAX_FORMULA = 3000;
 
 export interface Formula {
@@ -70,7 +70,7 @@ interface Drawn {
   style?: unknown;
 }
 
-/** What of Temml's attributes is passed on: sizes, fences and layout. No address, no handler, no style. */
+/** The attributes of Temml to keep: sizes, fences and layout. No address, no handler, no style. */
 const ATTRIBUTES: ReadonlySet<string> = new Set([
   "accent",
   "accentunder",
@@ -109,7 +109,8 @@ const CLASS =
   /^(?:tml|mtr|eqn|jot|menclose|accent|prime|special|wbk|vphantom|small|big|textstyle|oldstyle|script|cd)[\w-]*$/i;
 
 /**
- * Of styles only room and frames: a colour could hide what is written. Small numbers, so that nothing covers the page.
+ * The styles to keep: spacing and frames only, since colours could hide text. Numbers are small, so that nothing covers
+ * the page.
  */
 const STYLES: ReadonlySet<string> = new Set([
   "padding",
@@ -130,7 +131,7 @@ function styled(style: unknown): string {
     .join(";");
 }
 
-/** A formula as MathML, and its LaTeX where it is none. */
+/** A formula as MathML, or its LaTeX if it cannot be rendered. */
 export function drawn({ tex, isDisplay }: Formula, source: string): Element {
   try {
     const tree: unknown = temml.__renderToMathMLTree(tex, {

@@ -1,7 +1,7 @@
-/** A text by lines: its fences of code, and pieces cut where paragraphs end, so that each can be drawn by itself. */
+/** A text by lines: its fenced code, and pieces cut at the ends of paragraphs, which can be rendered one by one. */
 
 const PIECE_CHARS = 8_000;
-/** A piece that finds no end by then is cut anyway. */
+/** A piece without an end is cut at this length. */
 const MAX_PIECE = 60_000;
 
 export interface Fence {
@@ -31,7 +31,7 @@ function* linesOf(text: string): Generator<Line> {
 class Fences {
   mark = "";
 
-  /** What a line does: it begins a fence, ends one, or neither. */
+  /** The effect of a line: it begins a fence, ends one, or neither. */
   read(words: string): "begins" | "ends" | null {
     const mark = /^(?:`{3,}|~{3,})/.exec(words)?.[0] ?? "";
     if (mark === "") return null;
@@ -46,7 +46,7 @@ class Fences {
   }
 }
 
-/** Every fenced block of code; one that is never closed reaches to the end. */
+/** Every fenced block of code; an unclosed one reaches to the end. */
 export function fences(text: string): Fence[] {
   const result: Fence[] = [];
   const state = new Fences();
@@ -64,7 +64,7 @@ export function fences(text: string): Fence[] {
   return result;
 }
 
-/** Cut a text into pieces that can be drawn one by one; joined they are the text. */
+/** Cut a text into pieces that can be rendered one by one; joined, they are the text. */
 export function pieces(text: string): string[] {
   if (text.length <= PIECE_CHARS) return [text];
   const result: string[] = [];

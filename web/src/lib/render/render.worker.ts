@@ -1,4 +1,4 @@
-/** The worker that draws: one task at a time. Who asks ends it when it takes too long. */
+/** The rendering worker: one task at a time. Its owner terminates it if a task takes too long. */
 
 import { indented } from "../data/json";
 import type { How } from "./markdown";

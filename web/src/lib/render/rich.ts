@@ -1,4 +1,4 @@
-/** A text, drawn as a person chose, within bounds: whatever does not keep to them stays verbatim, and says so. */
+/** A text rendered as the reader chose, within limits: text that exceeds them stays verbatim, with a note. */
 
 import { bounded } from "./bounded";
 import { codeBlock } from "./code";
@@ -7,10 +7,10 @@ import { drawn, formulas } from "./math";
 import { fences } from "./pieces";
 import { depthOf, MAX_DEPTH, MAX_NODES, type Node, type Rendered, sizeOf } from "./tree";
 
-/** More formulas than so many in one piece are an attack. */
+/** More formulas in one piece are an attack. */
 const MAX_FORMULAS = 400;
 
-/** Longer pieces, which are those without a single empty line, stay verbatim. */
+/** Longer pieces, which have no empty line, stay verbatim. */
 const MAX_CHARS = 120_000;
 
 export function rich(text: string, how: How): Rendered {
@@ -29,7 +29,7 @@ export function rich(text: string, how: How): Rendered {
   }
 }
 
-/** Verbatim text in which fenced code has colours. */
+/** Verbatim text with highlighted code. */
 function fenced(text: string, how: How): Node[] {
   const nodes: Node[] = [];
   let at = 0;
@@ -40,7 +40,7 @@ function fenced(text: string, how: How): Node[] {
   return [...nodes, ...spaced(text.slice(at), how)];
 }
 
-/** Verbatim text in which formulas are drawn. */
+/** Verbatim text with rendered formulas. */
 function spaced(text: string, how: How): Node[] {
   if (!how.latex) return text === "" ? [] : [text];
   const nodes: Node[] = [];

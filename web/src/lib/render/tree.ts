@@ -1,6 +1,5 @@
 /**
- * What a renderer makes of a text: a tree of few known elements, as plain data. Nothing in this app turns text into
- * HTML.
+ * The output of a renderer: a tree of a few known elements, as plain data. Nothing in this app turns text into HTML.
  */
 
 export type Node = string | Element;
@@ -12,10 +11,10 @@ export interface Element {
   children: Node[];
 }
 
-/** A text, drawn: or why it is not. */
+/** A rendered text, or the reason for showing it verbatim. */
 export type Rendered = { nodes: Node[]; size: number } | { refused: string };
 
-/** More is not drawn: a browser lays out so many in about a tenth of a second. */
+/** The most nodes: a browser lays them out in about a tenth of a second. */
 export const MAX_NODES = 8000;
 export const MAX_DEPTH = 60;
 
@@ -84,7 +83,7 @@ export function element(tag: string, children: Node[], attributes?: Record<strin
   return attributes === undefined ? { tag, children } : { tag, attributes, children };
 }
 
-/** How many nodes a tree has; stops counting past `limit`. */
+/** The number of nodes in a tree; stops counting beyond `limit`. */
 export function sizeOf(nodes: readonly Node[], limit = MAX_NODES): number {
   let size = 0;
   const left: Node[] = [...nodes];
@@ -95,7 +94,7 @@ export function sizeOf(nodes: readonly Node[], limit = MAX_NODES): number {
   return size;
 }
 
-/** How deep a tree is, to `MAX_DEPTH` and one more. */
+/** The depth of a tree, up to `MAX_DEPTH` and one more. */
 export function depthOf(nodes: readonly Node[], depth = 0): number {
   if (depth > MAX_DEPTH) return depth;
   return nodes.reduce<number>(
@@ -104,12 +103,12 @@ export function depthOf(nodes: readonly Node[], depth = 0): number {
   );
 }
 
-/** All text of a tree. */
+/** The whole text of a tree. */
 export function textOf(nodes: readonly Node[]): string {
   return nodes.map((node) => (typeof node === "string" ? node : textOf(node.children))).join("");
 }
 
-/** An address that a link may lead to; anything else is shown as text. */
+/** An address that a link may lead to; others are shown as text. */
 export function isSafeLink(address: string): boolean {
   return /^https?:\/\/[\x21-\x7e]+$/i.test(address) && URL.canParse(address);
 }

@@ -1,13 +1,13 @@
-/** What the model gave as its answer, where it marked it: the last of its answers counts. */
+/** The answer that the model marked as such; the last one counts. */
 
 import type { TurnView } from "../../api/types.gen";
 
-/** A longer one is read where it stands. */
+/** Longer answers are only shown in their place. */
 const MOST_CHARS = 300;
 
 const BOXED = "\\boxed{";
 
-/** The answer that stands between tags, else in the last box; empty where there is none, or a long one. */
+/** The answer between tags, else in the last box; empty without one, or for a long one. */
 export function answerOf(turns: readonly TurnView[]): string {
   const parts = turns
     .filter(({ origin, role }) => origin === "response" && role === "assistant")
@@ -19,7 +19,7 @@ export function answerOf(turns: readonly TurnView[]): string {
   return text.length > MOST_CHARS ? "" : text;
 }
 
-/** What the last box of a text holds, its braces paired. */
+/** The content of the last box in a text, with paired braces. */
 function boxed(text: string): string {
   const start = text.lastIndexOf(BOXED) + BOXED.length;
   if (start < BOXED.length) return "";

@@ -1,25 +1,25 @@
-/** What was not trained on, added up: by reason over the run and at one step, and by step for a chart. */
+/** Discarded samples in sums: by reason over the run and at one step, and by step for a chart. */
 
 import type { DiscardsReply, StepsReply } from "../../api/types.gen";
 
 export interface Reason {
   reason: string;
-  /** Samples over the run, and at the step that is looked at. */
+  /** Samples over the run, and at the current step. */
   samples: number;
   here: number;
-  /** Of `samples`: cancelled or failed, without an answer. */
+  /** Of `samples`, those that were cancelled or failed without an answer. */
   unfinished: number;
   groups: number;
 }
 
 export interface Sums {
   reasons: Reason[];
-  /** Everything that was generated, over the run and at the step. */
+  /** All generated samples, over the run and at the step. */
   generated: number;
   generatedHere: number;
 }
 
-/** True where the reason for which a sample was discarded is how it ended: one word says both. */
+/** True if the reason for discarding a sample is the way it ended: one word says both. */
 export const isReason = (status: string, discarded: string): boolean =>
   discarded !== "" && status.toLowerCase() === discarded.toLowerCase();
 
@@ -43,14 +43,14 @@ export function summed(reply: DiscardsReply, steps: StepsReply, step: number | n
 }
 
 export interface Bar {
-  /** The steps that it stands for, first and last. */
+  /** Its first and last step. */
   first: number;
   last: number;
-  /** The share of what was generated that each reason took, in the order asked for. */
+  /** For each reason, in the requested order, its share of the generated samples. */
   shares: number[];
 }
 
-/** Bars of shares over the steps of a run, at most so many: each then stands for several steps. */
+/** Bars of shares over the steps of a run, at most `most`: each may cover several steps. */
 export function bars(reply: DiscardsReply, steps: StepsReply, reasons: readonly string[], most: number): Bar[] {
   const count = Math.max(1, Math.min(most, steps.steps.length));
   const place = new Map(steps.steps.map((step, i) => [step, Math.floor((i * count) / steps.steps.length)]));
@@ -74,7 +74,7 @@ export function bars(reply: DiscardsReply, steps: StepsReply, reasons: readonly 
   return steps.steps.length === 0 ? [] : result;
 }
 
-/** A share as a person reads it: `12 %`, and never 0 or 100 for what is neither none nor all. */
+/** A share as people read it: `12 %`, but 0 and 100 only for none and all. */
 export function percent(part: number, whole: number): string {
   if (whole === 0 || part === 0) return "0 %";
   const value = (100 * part) / whole;

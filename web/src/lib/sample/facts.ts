@@ -1,27 +1,27 @@
-/** The figures of a sample, in the order in which they are read. */
+/** The figures of a sample, in reading order. */
 
 import type { GroupItem, SampleReply, SourceInfo, WireNumber } from "../../api/types.gen";
 import { isReason } from "./discardReasons";
 import { bareName, commonPrefix, isScore } from "../list/metricNames";
 import { exact, figure, finite, score, signed, size } from "../numbers/numbers";
 
-/** `tone`: which scale gives the value its colour. */
+/** `tone`: the scale of the value's colour. */
 export interface Labelled {
   label: string;
   text: string;
-  /** All its digits, and what the label leaves out. */
+  /** All its digits, and what the label omits. */
   title: string;
-  /** The whole name, where the label is a part of it. */
+  /** The full name, if the label is a part of it. */
   name?: string;
   tone?: "reward" | "advantage" | "metric" | "warn" | "tag";
   value?: number | null;
-  /** The name that a filter knows the figure by. */
+  /** The name of the figure in filters. */
   field?: string;
-  /** The value to filter by; without it the figure is none. */
+  /** The value to filter by; undefined if filters cannot use it. */
   by?: string | number;
 }
 
-/** Metric names that say the same as a figure that is shown anyway. */
+/** Names of metrics that repeat a figure shown anyway. */
 const SAID: ReadonlySet<string> = new Set([
   "reward",
   "advantage",
@@ -35,14 +35,14 @@ const SAID: ReadonlySet<string> = new Set([
 ]);
 const FINE: ReadonlySet<string> = new Set(["completed", "unknown"]);
 
-/** True for a metric that is the reward once more, under another name. */
+/** True for a metric that repeats the reward under another name. */
 const isReward = (name: string, value: unknown, { reward }: SampleReply): boolean =>
   value !== null && value === reward && isScore(name);
 
-/** Rewards of the group of a sample. */
+/** The rewards of a sample's group. */
 export type GroupReward = Pick<GroupItem, "reward_mean" | "reward_std">;
 
-/** `group`: the group, where no advantage is recorded; null leaves the comparison out. */
+/** `group`: the sample's group, if no advantage is recorded; null omits the comparison. */
 export function labelled(reply: SampleReply, group: GroupReward | null = null): Labelled[] {
   const metrics = reply.facts.filter(
     ({ name, kind, value }) => kind === "metric" && !SAID.has(name) && !isReward(name, value, reply),
@@ -96,7 +96,7 @@ export function labelled(reply: SampleReply, group: GroupReward | null = null): 
         title: String(value ?? ""),
         tone: "tag",
       })),
-    // What Rolloupe derives from the texts stands behind everything that the files hold.
+    // Values that Rolloupe derives from the texts follow those from the files.
     ...reply.facts
       .filter(({ kind }) => kind === "derived")
       .flatMap(({ name, label, value }) =>
@@ -107,12 +107,12 @@ export function labelled(reply: SampleReply, group: GroupReward | null = null): 
   ];
 }
 
-/** A fact in the words of the framework: a name as it is, a number with its thousands apart. */
+/** A fact as the framework wrote it; numbers with separated thousands. */
 export function factText(value: WireNumber): string {
   return typeof value === "number" ? figure(value) : String(value ?? "");
 }
 
-/** How far the reward is above the mean of its group, as group-relative advantages begin. */
+/** The distance of the reward from the mean of its group, which group-relative advantages start from. */
 function besideGroup({ reward, group_size }: SampleReply, group: GroupReward | null): Labelled[] {
   const [value, mean, std] = [finite(reward), finite(group?.reward_mean), finite(group?.reward_std)];
   if (value === null || mean === null || group === null || group_size < 2) return [];
@@ -144,7 +144,7 @@ function filter(field: string, value: WireNumber): Pick<Labelled, "field" | "by"
   return value === null ? {} : { field, by: value };
 }
 
-/** Which policy wrote the response, and how old it was: `109, lag 1`. */
+/** The policy that wrote the response, and its age: `109, lag 1`. */
 function policy({ policy_version: version, lag }: SampleReply): Labelled[] {
   const late = lag === null ? "" : `lag ${figure(lag)}`;
   const text = [version, late].filter((part) => part !== "").join(", ");
@@ -153,7 +153,7 @@ function policy({ policy_version: version, lag }: SampleReply): Labelled[] {
     : [{ label: "Policy", text, title: `the version of the policy that wrote the response: ${text}` }];
 }
 
-/** Why it was discarded, with the framework's own word where the reason is how it ended. */
+/** The reason for discarding it, in the framework's own words if it is the way it ended. */
 function discarded(reply: SampleReply): Labelled[] {
   const [fact] = word("Discarded", reply.discarded, "discarded", "warn");
   if (fact === undefined) return [];
@@ -196,7 +196,7 @@ function tokens({ prompt_tokens, response_tokens, total_tokens }: SampleReply): 
   ];
 }
 
-/** Where in its file a record stands: bytes, or the row of a table. */
+/** The place of a record in its file: bytes, or the row of a table. */
 export function whereIn({ start, stop, part }: SourceInfo): string {
   if (stop === start) return `row ${figure(start)} of ${part}`;
   return `bytes ${figure(start)}–${figure(stop)} (${size(stop - start)})${part === "" ? "" : ` · ${part}`}`;

@@ -1,14 +1,14 @@
-/** The parts of a turn, arranged for reading: what runs on in the text, and what stands by itself. */
+/** The parts of a turn, arranged for reading: running text, and blocks apart from it. */
 
 import type { PartView, TurnView } from "../../api/types.gen";
 
 const INLINE: ReadonlySet<string> = new Set(["text", "answer", "marker", "placeholder", "image"]);
 
-/** A part as it is shown, and where it comes from. */
+/** A part as shown, and its origin. */
 export interface Piece extends PartView {
   /** Its place among the parts of its turn. */
   place: number;
-  /** What is shown begins so many characters after the text of the part; below zero where tags stand in front of it. */
+  /** The offset of the shown text within the text of the part; negative if tags precede it. */
   shift: number;
 }
 
@@ -17,20 +17,20 @@ export interface Block {
   parts: Piece[];
 }
 
-/** What of a turn is arranged, and what stays as it was written. */
+/** What to rearrange in a turn, and what to leave as written. */
 export interface Arranging {
-  /** Thoughts stand by themselves; else they are text with its tags. */
+  /** Thoughts become blocks; otherwise they are text with their tags. */
   think: boolean;
   markers: boolean;
-  /** Pad tokens at either end stay; else they are left out. */
+  /** Pad tokens at either end stay; otherwise they are left out. */
   padding: boolean;
-  /** Nothing is trimmed or moved aside. */
+  /** Nothing is trimmed or moved. */
   visible: boolean;
 }
 
 const ARRANGED: Arranging = { think: true, markers: true, padding: true, visible: false };
 
-/** Neighbours that run on as one text make one block; blank lines at its edges go, and markers there stand apart. */
+/** Adjacent text parts make one block; blank lines at its edges go, and markers there become separate. */
 export function blocks(parts: readonly PartView[], how: Arranging = ARRANGED): Block[] {
   const result: Block[] = [];
   for (const [place, given] of parts.entries()) {
@@ -58,7 +58,7 @@ function standing(kind: string): Block["kind"] {
   return kind === "think" || kind === "tool_call" || kind === "tool_result" ? kind : "json";
 }
 
-/** The markers of the template at either end of a text, away from it. */
+/** The template markers at either end of a text, separated from it. */
 function edged(block: Block): Block[] {
   if (block.kind !== "flow") return [block];
   const isText = (part: PartView): boolean =>
@@ -126,12 +126,12 @@ function withoutPads(text: string, cut: (rest: string, pad: string) => string): 
   return rest;
 }
 
-/** The text of a turn exactly as it was written. */
+/** The exact text of a turn. */
 export function verbatim(turn: TurnView): string {
   return turn.parts.map((part) => part.raw ?? part.text).join("");
 }
 
-/** The first words of a text on one line, and an ellipsis where there is more. */
+/** The first words of a text on one line, with an ellipsis if there is more. */
 export function opening(text: string, limit: number): string {
   const line = text
     .slice(0, limit * 4)
@@ -140,14 +140,14 @@ export function opening(text: string, limit: number): string {
   return line.length > limit || text.length > limit * 4 ? `${line.slice(0, limit).trimEnd()} …` : line;
 }
 
-/** One line that stands for a folded turn. */
+/** One line that represents a folded turn. */
 export function gist(turn: TurnView): string {
   const readable = turn.parts.filter((part) => part.kind !== "marker" && part.text.trim() !== "");
   const first = readable.find((part) => part.kind !== "think") ?? readable[0];
   return first === undefined ? "(empty)" : opening(first.text, 240);
 }
 
-/** True where there is nothing to read but thoughts: then they stand open. */
+/** True if it has nothing but thoughts: these are then unfolded. */
 export function isAllThought(turn: TurnView): boolean {
   return (
     turn.parts.some((p) => p.kind === "think") &&

@@ -1,16 +1,16 @@
-/** How a response begins and ends, as a list shows it. */
+/** The beginning and the end of a response, as lists show them. */
 
 const OPENING = /^\s*<(think|thinking|reasoning)>\s*/;
 const CLOSING = /<\/(think|thinking|reasoning)>\s*/;
 const IMAGE = /data:image\/[\w.+-]{1,20};base64,[\w+/=-]*/g;
 const MARKER = /<\|[^|<>]{1,40}\|>/g;
-/** Tags alone, the last perhaps cut off: what a list's start of a response may end in. */
+/** Only tags, the last perhaps cut off: a list's beginning of a response may end with them. */
 const TAGS = /^(?:<\/?\w{0,20}(?:>\s*|$))*$/;
 
-/** A text without the images in it. */
+/** A text without its images. */
 export const bare = (text: string): string => (text.includes("data:image/") ? text.replaceAll(IMAGE, "(image)") : text);
 
-/** The start of a response without the tags of a thought and of a template; whether it is a thought. */
+/** The beginning of a response without the tags of thoughts and templates, and whether it is a thought. */
 export function preview(given: string): { text: string; isThought: boolean } {
   const text = bare(given);
   const begin = OPENING.exec(text)?.[0] ?? "";
@@ -27,7 +27,7 @@ export function preview(given: string): { text: string; isThought: boolean } {
   return { text: thought, isThought: begin !== "" || end !== null };
 }
 
-/** The end of a response without the markers of a template; of a short one all of it. */
+/** The end of a response without template markers; the whole text of a short one. */
 export function ending(item: { response: string; response_end: string }): string {
   return bare(item.response_end === "" ? item.response : item.response_end)
     .replaceAll(MARKER, " ")

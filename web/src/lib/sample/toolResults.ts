@@ -1,10 +1,10 @@
-/** Which turn answers which calls of tools: by the ids of the calls, else in the order in which they stand. */
+/** Finds which turn answers which tool calls: by the ids of the calls, otherwise by their order. */
 
 import type { TurnView } from "../../api/types.gen";
 import { isRecord } from "../data/record";
 
 /**
- * For each call, by the name of its part (`12.3`), the number of the turn that holds its result. `from` numbers the
+ * For each call, by the name of its part (`12.3`), the number of the turn with its result. `from` is the number of the
  * first turn.
  */
 export function results(turns: readonly TurnView[], from: number): ReadonlyMap<string, number> {
@@ -16,7 +16,7 @@ export function results(turns: readonly TurnView[], from: number): ReadonlyMap<s
     );
     if (calls.length > 0) open = calls;
     else if (turn.role === "tool") {
-      // A result that names calls which are not there belongs to none; one that names nothing, to the next call.
+      // A result that names unknown calls belongs to none; one that names nothing belongs to the next call.
       const ids = open.some((call) => call.id === turn.tool_call_id)
         ? [turn.tool_call_id]
         : turn.tool_call_id.split(", ");
@@ -30,7 +30,7 @@ export function results(turns: readonly TurnView[], from: number): ReadonlyMap<s
   return result;
 }
 
-/** What a message says of an error of its own: a sentence, or only that there is one. */
+/** The error that a message reports: a sentence, or just the word. */
 export function errorOf(logs: unknown): string {
   if (!isRecord(logs)) return "";
   const { error, is_error: isError } = logs;

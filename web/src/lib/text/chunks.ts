@@ -1,24 +1,24 @@
 /**
- * Text in pieces, so that a browser lays out only what is on the screen, and none of it for long.
+ * Divides text into pieces, so that a browser lays out only those on the screen, each quickly.
  *
- * What a paragraph costs grows faster than its length where nothing in it can be cut: letters that join (Arabic),
- * stacks of marks, lines without a space. In Chromium 156 a piece of 4,000 characters takes at most 100 ms whatever it
- * holds, one of 16,000 a second.
+ * The cost of a paragraph grows faster than its length if it has no place to cut: joining letters (Arabic), stacked
+ * marks, lines without spaces. In Chromium 156 a piece of 4,000 characters takes at most 100 ms whatever its content,
+ * one of 16,000 a second.
  */
 
-/** Above this a text is drawn in pieces. */
+/** Longer text is drawn in pieces. */
 export const WHOLE_CHARS = 4_000;
-/** Where neither a line nor a word ends, a piece is shorter: letters that join all the way cost most. */
+/** Without an end of a line or word, a piece is shorter: text with joining letters throughout costs most. */
 const UNBROKEN_CHARS = 1_000;
-/** What takes no width would stand on one line by the thousands, all of it on the screen. */
+/** Characters without width would share a line by the thousand, all on the screen. */
 const CROWDED_CHARS = 200;
-/** Many more pieces than these would be work by themselves: those of a text of many megabytes are longer. */
+/** Many more pieces would be slow themselves: for texts of many megabytes they are longer. */
 const MOST_PIECES = 4_000;
 
 const NO_WIDTH = /[\p{Mn}\p{Me}\p{Cf}\p{Cc}]/gu;
 const MARK = /\p{M}|\p{Emoji_Modifier}|\u200d/u;
 
-/** Cut a text at line ends into pieces of at most `size` characters; a longer line is cut at a space, else anywhere. */
+/** Cut a text at line ends into pieces of at most `size` characters; cut a longer line at a space, or anywhere. */
 export function chunks(text: string, size = Math.max(WHOLE_CHARS, Math.ceil(text.length / MOST_PIECES))): string[] {
   const pieces: string[] = [];
   let start = 0;
@@ -41,7 +41,7 @@ function sliced(text: string, size: number): string[] {
   return pieces;
 }
 
-/** Whether a text is drawn in pieces, and one of them ends within a line. */
+/** Whether a text is drawn in pieces of which one ends within a line. */
 export function cutsLines(text: string): boolean {
   return (
     text.length > WHOLE_CHARS &&
@@ -51,14 +51,14 @@ export function cutsLines(text: string): boolean {
   );
 }
 
-/** True where half of a text or more takes no width. */
+/** True if at least half of a text has no width. */
 function isCrowded(text: string): boolean {
   return text.length > CROWDED_CHARS && (text.match(NO_WIDTH)?.length ?? 0) >= text.length / 2;
 }
 
-/** Where a piece that begins at `start` ends. */
+/** The end of a piece that begins at `start`. */
 function cut(text: string, start: number, size: number): number {
-  // to look for a sign backwards in all of a text would take longer for each piece
+  // searching backwards through the whole text would take longer for each piece
   const near = text.slice(start, start + size);
   const newline = near.lastIndexOf("\n");
   if (newline >= 0) return start + newline + 1;
@@ -67,10 +67,10 @@ function cut(text: string, start: number, size: number): number {
   return whole(text, start, start + (size * UNBROKEN_CHARS) / WHOLE_CHARS);
 }
 
-/** So many signs before a place may belong to the one that a cut would part them from. */
+/** The number of preceding characters that may belong to the one at a cut. */
 const BACK = 16;
 
-/** The place, or one a little before it where no sign is cut in two and no mark parted from what it stands on. */
+/** The place, or one slightly before it that neither splits a character nor separates a mark from its base. */
 function whole(text: string, start: number, limit: number): number {
   const at = Math.floor(limit);
   for (let stop = at; stop > Math.max(start, at - BACK); stop -= 1) {
@@ -87,7 +87,7 @@ function isInside(text: string, place: number): boolean {
   return before >= 0xd800 && before < 0xdc00 && after >= 0xdc00 && after < 0xe000;
 }
 
-/** About how many lines a text fills at so many characters a line. */
+/** The approximate number of lines of a text, at a number of characters for each line. */
 export function lines(text: string, width: number): number {
   let rows = 1;
   for (let i = text.indexOf("\n"); i >= 0; i = text.indexOf("\n", i + 1)) rows += 1;

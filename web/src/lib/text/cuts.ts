@@ -1,4 +1,4 @@
-/** A text cut at the edges of places that are marked in it. */
+/** Divides a text at the edges of marked places. */
 
 import { visible } from "./invisible";
 
@@ -12,7 +12,7 @@ export interface Cut {
   isMarked: boolean;
 }
 
-/** The stretches of a text; `from` is where it begins among the places, which are in ascending order. */
+/** The stretches of a text that starts at `from`; places are in ascending order. */
 export function cuts(text: string, places: readonly Place[], from = 0): Cut[] {
   const result: Cut[] = [];
   let done = 0;
@@ -30,7 +30,7 @@ export function cuts(text: string, places: readonly Place[], from = 0): Cut[] {
   return result;
 }
 
-/** Where places of a text are once what is hidden in it is made visible. */
+/** The places of a text after its hidden characters are made visible. */
 export function visiblePlaces(text: string, places: readonly Place[]): Place[] {
   const result: Place[] = [];
   let done = 0;

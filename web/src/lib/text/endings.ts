@@ -1,16 +1,16 @@
-/** Special tokens that a text ends with: they say that the model stopped, and are nothing that it said. */
+/** Special tokens at the end of a text: they show that the model stopped, and are not part of its answer. */
 
 import type { PartView, TurnView } from "../../api/types.gen";
 
 /** Longer words in brackets are text. */
 const MOST_CHARS = 64;
-/** `<|im_end|>`, `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `[EOS]`, and what pads a text. */
+/** `<|im_end|>`, `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`, `[EOS]`, and padding tokens. */
 const TOKEN =
   /(?:<\|[^|<>\s]{1,40}\|>|<｜[^｜<>\s]{1,40}｜>|<\/s>|<(?:eos|bos|pad|EOS|PAD|end_of_turn|end_of_text|endoftext)>|\[(?:EOS|PAD|eos|pad)\])$/;
 
 /**
- * A text without the special tokens at its end, and without the blanks around them. A text that ends in words stays as
- * it is.
+ * A text without the special tokens at its end, and without the blanks around them. A text that ends with words stays
+ * as it is.
  */
 export function withoutEnding(text: string): string {
   let rest = text.trimEnd();
@@ -22,9 +22,7 @@ export function withoutEnding(text: string): string {
 
 const isText = ({ kind, text }: PartView): boolean => kind === "text" && withoutEnding(text) !== "";
 
-/**
- * The place of the last part of a turn that holds words, and what stays of it where that is text; -1 where none does.
- */
+/** The place of the last part of a turn with words, and its remaining text; -1 without such a part. */
 export function lastWords(parts: readonly PartView[]): { place: number; text: string } {
   const place = parts.findLastIndex((part) => part.kind !== "marker" && (part.kind !== "text" || isText(part)));
   const last = parts[place];
@@ -32,7 +30,7 @@ export function lastWords(parts: readonly PartView[]): { place: number; text: st
   return { place, text: last.kind === "text" && last.cut === 0 ? withoutEnding(last.text) : last.text };
 }
 
-/** How many characters a turn has without markers of the template and without what it ends with. */
+/** The number of characters in a turn, without template markers and special tokens at its end. */
 export function charsOfTurn({ chars, parts }: TurnView): number {
   const { place, text } = lastWords(parts);
   return parts.reduce((left, part, i) => {

@@ -1,20 +1,20 @@
-/** Finding by a few letters: how well a text fits them, and which of its letters they are. */
+/** Fuzzy search: how well a text matches a few letters, and which of its letters match. */
 
 export interface Fit {
   score: number;
-  /** The places of the letters that were found, ascending. */
+  /** The places of the matching letters, ascending. */
   at: readonly number[];
 }
 
 const IN_A_ROW = 8;
 const WORD_START = 6;
 const FIRST = 4;
-/** Longer texts are looked at up to here. */
+/** Longer texts are searched up to this length. */
 const MOST = 300;
 
 /**
- * How well a text fits: every word of the pattern must be in it, whole or as letters in this order. Null where it does
- * not. An empty pattern fits everything.
+ * The quality of a match: every word of the pattern must occur in the text, whole or as letters in this order. Null
+ * without a match. An empty pattern matches everything.
  */
 export function fit(pattern: string, text: string): Fit | null {
   const hay = text.slice(0, MOST).toLowerCase();
@@ -42,7 +42,7 @@ function whole(word: string, hay: string): Fit | null {
   return best;
 }
 
-/** The letters one after the other; the starts of words before other places, where the rest still fits behind them. */
+/** The letters in order; starts of words are preferred if the rest still matches after them. */
 function scattered(word: string, hay: string): Fit | null {
   const at = places(word, hay, true) ?? places(word, hay, false);
   if (at === null) return null;
@@ -67,7 +67,7 @@ function places(word: string, hay: string, toStarts: boolean): number[] | null {
   return at;
 }
 
-/** Where, from a place on, a letter begins a word; null for nowhere. */
+/** From a place on, the first one where a letter begins a word; null if there is none. */
 function startFrom(hay: string, letter: string, from: number): number | null {
   for (let at = from; at >= 0; at = hay.indexOf(letter, at + 1)) if (isStart(hay, at)) return at;
   return null;

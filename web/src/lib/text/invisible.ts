@@ -1,6 +1,6 @@
 /**
- * What nobody sees in a text, made visible: newlines, tabs, controls, characters without width or that turn writing
- * around.
+ * Makes invisible characters visible: newlines, tabs, controls, and characters without width or with an effect on
+ * direction.
  */
 
 const HIDDEN =
@@ -16,23 +16,23 @@ function shown(sign: string): string {
   return code === 0xa0 ? "⍽" : `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
 }
 
-/** The text with marks for all that is hidden in it. */
+/** The text with marks for all its hidden characters. */
 export function visible(text: string): string {
   return text.replaceAll(HIDDEN, shown);
 }
 
-/** White space that looks like any other, and the hyphen that shows where a line ends at it. */
+/** White space that looks like a plain space, and the hyphen that shows only at the end of a line. */
 const PLAIN: ReadonlySet<string> = new Set(["\n", "\t", "\u00a0", "\u00ad"]);
 
 /**
- * A text for where no element can keep it from its neighbours (a tooltip, an option, the title of the tab): what could
- * turn writing around is made visible.
+ * A text for places where no element isolates it (a tooltip, an option, the title of the tab): characters that affect
+ * direction are made visible.
  */
 export function harmless(text: string): string {
   return text.replaceAll(HIDDEN, (sign) => (PLAIN.has(sign) ? sign : shown(sign)));
 }
 
-/** Where a place in a text is after `visible`. */
+/** The place in the output of `visible` for a place in a text. */
 export function visiblePlace(text: string, place: number): number {
   return visible(text.slice(0, place)).length;
 }
@@ -41,7 +41,7 @@ const SPECIAL =
   /<\|[^|<>\n]{1,48}\|>|<｜[^｜\n]{1,48}｜>|<\/?s>|<(?:start|end)_of_(?:turn|image)>|<[be]os>|<\/?(?:think|tool_call|tool_response|answer)>|\[\/?(?:INST|THINK|TOOL_CALLS|TOOL_RESULTS|SYSTEM_PROMPT|AVAILABLE_TOOLS)\]/g;
 const MAX_SPECIAL = 2000;
 
-/** Where special tokens of chat templates stand in a text. */
+/** The places of special tokens of chat templates in a text. */
 export function specials(text: string): { start: number; stop: number }[] {
   const result: { start: number; stop: number }[] = [];
   for (const match of text.matchAll(SPECIAL)) {

@@ -1,4 +1,4 @@
-/** A word that copies a text, and says in place that it has. */
+/** A button that copies a text, and confirms it in place. */
 
 import { useEffect, useState } from "preact/hooks";
 import { copy } from "./clipboard";
@@ -6,10 +6,10 @@ import { copy } from "./clipboard";
 const SAID_MS = 1500;
 
 interface Props {
-  /** What is copied; asked for when it is wanted. */
+  /** The text to copy, computed on demand. */
   text: () => string;
   label?: string;
-  /** What it is, for who does not see where the word stands. */
+  /** What it copies, for screen readers. */
   what: string;
   class?: string | undefined;
 }

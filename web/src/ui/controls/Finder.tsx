@@ -1,4 +1,4 @@
-/** The field above a list that it narrows down: what is typed goes to it, arrows mark a row, and Enter chooses it. */
+/** A search field above a list: typed text narrows the list, arrows select a row, and Enter chooses it. */
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 
@@ -8,10 +8,10 @@ interface Props {
   class: string | undefined;
   text: string;
   setText: (text: string) => void;
-  /** The `id` of the list; its rows are called so, too, with a number from 0. */
+  /** The `id` of the list; the ids of its rows add a number from 0. */
   list: string;
   count: number;
-  /** The row that is marked, -1 for none. */
+  /** The selected row, -1 for none. */
   marked: number;
   mark: (row: number) => void;
   choose: (row: number) => void;
@@ -34,7 +34,7 @@ export function Finder({
   inputMode,
 }: Props) {
   const field = useRef<HTMLInputElement>(null);
-  // Before the next key: what is typed at once belongs to the field.
+  // Before the next key: text typed right away belongs to the field.
   useLayoutEffect(() => field.current?.focus(), []);
   const at = Math.min(marked, count - 1);
   const onKeyDown = (event: KeyboardEvent): void => {

@@ -1,4 +1,4 @@
-/** The few signs of the page, drawn in the ink around them. Each stands beside words or has them in its label. */
+/** The few icons of the page, drawn in the colour of the text. Each accompanies words or has them in its label. */
 
 const PATHS = {
   rollouts: "M3 4h12M3 9h12M3 14h8",

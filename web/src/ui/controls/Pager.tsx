@@ -1,10 +1,10 @@
-/** The small navigator below what is read: where it stands, and the way to what is before and after it. */
+/** The small navigator below the content: the current place, and the way to the previous and the next one. */
 
 import { figure } from "../../lib/numbers/numbers";
 import style from "./Pager.module.css";
 
 interface Props {
-  /** For those who hear it. */
+  /** For screen readers. */
   label: string;
   /** Counted from 1. */
   at: number;

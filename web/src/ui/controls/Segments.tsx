@@ -1,4 +1,4 @@
-/** A choice of few, side by side; the chosen one in the accent. */
+/** A choice of a few options side by side; the chosen one has the accent colour. */
 
 import style from "./Segments.module.css";
 

@@ -1,4 +1,4 @@
-/** One end of a range of steps: a number, or nothing for the first or the last that there is. */
+/** One end of a range of steps: a number, or nothing for the first or the last step. */
 
 import { useLayoutEffect, useState } from "preact/hooks";
 import { whole } from "../../lib/numbers/numbers";
@@ -12,7 +12,7 @@ interface Props {
 export function StepEnd({ words, value, choose }: Props) {
   const [text, setText] = useState("");
   const shown = value === null ? "" : String(value);
-  // At once: later it would take away what was typed meanwhile.
+  // At once: later it would overwrite newly typed text.
   useLayoutEffect(() => setText(shown), [shown]);
   const end = whole(text);
   const isRead = text.trim() === "" || end !== null;

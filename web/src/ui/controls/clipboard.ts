@@ -1,4 +1,4 @@
-/** Copying text. Browsers give the clipboard to pages of this machine or with TLS; elsewhere the old way must do. */
+/** Copies text. Browsers open the clipboard to pages of this machine or with TLS; elsewhere the old method must do. */
 
 export async function copy(text: string): Promise<boolean> {
   try {
@@ -15,7 +15,8 @@ function copyBySelection(text: string): boolean {
   field.value = text;
   field.readOnly = true;
   field.className = "hidden";
-  // Beside an open dialog nothing can have the focus, and what has none is not copied, whatever the browser says.
+  // Nothing outside an open dialog can have the focus, and without the focus nothing is copied, whatever the browser
+  // returns.
   (document.querySelector("dialog[open]") ?? document.body).append(field);
   field.select();
   try {

@@ -1,4 +1,4 @@
-/** Copying the address of what is shown; where the clipboard is closed, a dialog holds it to be copied by hand. */
+/** Copies the address of the page; if the clipboard is closed, a dialog offers it for copying by hand. */
 
 import type { Session } from "../../state/session";
 import { signal } from "@preact/signals";
@@ -13,7 +13,7 @@ export function linkHere(session: Session): string {
   return location.origin + location.pathname + location.search;
 }
 
-/** Copy a link, that of this page unless told. True where the clipboard took it. */
+/** Copy a link, by default that of this page. True if the clipboard took it. */
 export async function copyLink(session: Session, link = linkHere(session)): Promise<boolean> {
   const isCopied = await copy(link);
   if (isCopied) announce("Link copied");

@@ -1,20 +1,20 @@
-/** Doing something once a press is over, so that nothing moves from under it. */
+/** Runs an action after a press is over, so that nothing moves under the pointer. */
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-/** A press is over with these; a list that the browser itself opens may keep the first ones to itself. */
+/** These events end a press; a list that the browser opens may swallow the first ones. */
 const ENDS = ["pointerup", "pointercancel", "pointermove", "keydown"] as const;
 
 /**
- * The way to have something done after the press that goes on, and after what it does; at once where there is none. The
- * last wish holds.
+ * A function that runs an action after the current press and its effects; at once without a press. The last action
+ * wins.
  */
 export function useAfterPress(): (act: () => void) => void {
   const isPressing = useRef(false);
   const wish = useRef<(() => void) | null>(null);
   const isGone = useRef(false);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  // A finger is lifted before the focus goes, and its click comes in the same task.
+  // A finger lifts before the focus moves, and its click comes in the same task.
   const soon = (): void => {
     clearTimeout(timer.current);
     timer.current = setTimeout(() => {
@@ -23,7 +23,7 @@ export function useAfterPress(): (act: () => void) => void {
       act?.();
     });
   };
-  // At once when it is taken away: what is taken away loses the focus, too.
+  // Before removal: a removed element loses the focus, too.
   useLayoutEffect(() => {
     const begin = (): void => {
       isPressing.current = true;

@@ -1,9 +1,9 @@
-/** Says of what scrolls sideways at which edges it has more: styles fade it there. */
+/** Tells at which edges a horizontally scrolling element has more: styles fade it there. */
 
 import type { RefObject } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 
-/** What scrolls so far from its end is at its end: places are rounded. */
+/** An element counts as scrolled to its end within this distance: positions are rounded. */
 const SLACK_PX = 1;
 
 export function useEdges(scroller: RefObject<HTMLElement | null>): void {

@@ -1,4 +1,4 @@
-/** What a question answers, loaded when the component shows and again when its key changes. */
+/** The answer to a request, loaded when the component appears and again when its key changes. */
 
 import { useEffect, useState } from "preact/hooks";
 import type { ApiError } from "../../api";
@@ -11,9 +11,9 @@ export interface Loaded<T> {
 }
 
 /**
- * `load` is asked for each `key`; an answer that comes after the key has changed is dropped. `null` asks nothing. `of`
- * is what the answer is about: an older one about the same stays until the next is here, so that nothing flickers or
- * folds.
+ * Runs `load` for each `key`, and drops a reply that comes after the key has changed; `null` loads nothing. `of`
+ * identifies the subject of the reply: an older reply about the same subject stays until the next one arrives, so that
+ * nothing flickers or folds.
  */
 export function useLoaded<T>(key: string | null, load: () => Promise<T>, of = key): Loaded<T> {
   const [result, setResult] = useState<{

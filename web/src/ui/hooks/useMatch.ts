@@ -1,10 +1,10 @@
-/** Whether the page is as narrow as some styles ask. */
+/** Tells whether the page is narrow in the sense of some styles. */
 
 import { useEffect, useState } from "preact/hooks";
 
-/** One pane takes the place of all. */
+/** One pane replaces all. */
 export const NARROW = "(max-width: 520px)";
-/** There is no room for curves beside what is read. */
+/** There is no room for curves beside the content. */
 export const SLIM = "(max-width: 1000px)";
 
 export function useMatch(query: string): boolean {

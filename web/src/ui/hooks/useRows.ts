@@ -1,6 +1,6 @@
 /**
- * Rows of one height in a list of any length: which of them to draw, and where. The arithmetic is
- * `lib/list/scroll.ts`'s.
+ * Rows of equal height in a list of any length: which of them to draw, and where. `lib/list/scroll.ts` has the
+ * arithmetic.
  */
 
 import type { RefObject } from "preact";
@@ -8,22 +8,22 @@ import { useLayoutEffect, useReducer, useRef } from "preact/hooks";
 import { isScaled, realOf, revealed, rowsAt, spaceOf, topOf } from "../../lib/list/scroll";
 
 const OVER = 8;
-/** After so long without a scroll event the bar is put where the rows are. */
+/** After this time without a scroll event the scroll bar moves to the rows. */
 const SETTLE_MS = 200;
 
 interface Options {
   count: number;
   rowPx: number;
   scroller: RefObject<HTMLElement | null>;
-  /** What sticks above the rows, inside of what scrolls: no row is seen there. */
+  /** The height of sticky content above the rows, which hides them. */
   abovePx: number;
 }
 
 export interface DrawnRows {
-  /** The height of the element that holds the rows. */
+  /** The height of the element with the rows. */
   spacePx: number;
   rows: readonly { index: number; top: number }[];
-  /** Scroll as little as it takes to see a row. */
+  /** Scroll as little as possible to show a row. */
   reveal: (row: number) => void;
 }
 
@@ -75,11 +75,11 @@ export function useRows({ count, rowPx, scroller, abovePx }: Options): DrawnRows
       observer.disconnect();
       element.removeEventListener("scroll", onScroll);
     };
-    // The element is the same for as long as the list is drawn; the rest is read where it is needed.
+    // The element stays the same while the list is drawn; the rest is read where needed.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [scroller.current, abovePx]);
 
-  // Other rows: what was at the top stays there, as far as there are rows.
+  // With other rows, the top one keeps its place, as far as there are rows.
   useLayoutEffect(() => {
     const end = Math.max(0, latest.current.space.rowsPx - now.viewPx);
     if (now.real > end) go(end);

@@ -1,4 +1,4 @@
-/** Which colours are in force, for what is drawn on a canvas and does not hear of them by itself. */
+/** The current colour scheme, for canvases, which do not notice changes themselves. */
 
 import { useEffect, useState } from "preact/hooks";
 import { settings } from "../../state/browser/settings";

@@ -1,4 +1,4 @@
-/** Rows of a long list: which of them to draw, and where. The arithmetic is virtual-core's. */
+/** Rows of a long list: which of them to draw, and where. virtual-core has the arithmetic. */
 
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
 import type { RefObject } from "preact";
@@ -8,9 +8,9 @@ interface Options {
   count: number;
   scroller: RefObject<HTMLElement | null>;
   height: (row: number) => number;
-  /** Anything that, when it changes, means that heights have changed. */
+  /** Any value whose change means that heights have changed. */
   shape: unknown;
-  /** So far below the top of what scrolls the rows begin. */
+  /** The distance of the rows from the top of the scrolling element. */
   margin?: number;
 }
 

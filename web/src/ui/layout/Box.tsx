@@ -1,6 +1,5 @@
 /**
- * A box that holds long text: it scrolls in its place, opens at its end if so chosen, and can be opened to its full
- * length.
+ * A box for long text: it scrolls in place, opens at its end if the reader chose that, and can show its full length.
  */
 
 import type { ComponentChildren } from "preact";
@@ -9,10 +8,10 @@ import { settings } from "../../state/browser/settings";
 import { STAY } from "../text/paint";
 import style from "./Box.module.css";
 
-/** Text of fewer screens is not long: it is shown whole, and the page scrolls. */
+/** Shorter texts, in screens, are shown in full, and the page scrolls. */
 const SCREENS = 3;
 
-/** What a reader does to move: from then on the box stays where it is put. */
+/** Events by which a reader moves: after one of them the box stays where it is. */
 const MOVES = ["wheel", "pointerdown", "keydown", "touchstart", STAY] as const;
 
 interface Props {
@@ -29,8 +28,8 @@ export function Box({ label, children, class: className = "" }: Props) {
   const [isWhole, setWhole] = useState(false);
   const [isCutAbove, setCutAbove] = useState(false);
 
-  // Sizes come from the observer alone: to ask for them would lay out every turn of a transcript, those off the screen
-  // too. Pieces of a long text get their true height only when they come near, so the end is gone to more than once.
+  // Sizes come from the observer alone: reading them would lay out every turn of a transcript, even off the screen.
+  // Pieces of a long text get their true height only as they come near, so it scrolls to the end repeatedly.
   useLayoutEffect(() => {
     const element = box.current;
     const content = inner.current;

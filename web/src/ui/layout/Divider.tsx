@@ -1,4 +1,6 @@
-/** The edge of a pane or of a column: drag it, or move it with the arrow keys; double press for its usual width. */
+/**
+ * The edge of a pane or of a column: drag it, or move it with the arrow keys; a double click restores its usual width.
+ */
 
 import style from "./Divider.module.css";
 
@@ -6,10 +8,10 @@ interface Props {
   label: string;
   width: number;
   limits: { usual: number; least: number; most: number };
-  /** Which way it grows: 1 to the right, -1 to the left. */
+  /** The direction of growth: 1 to the right, -1 to the left. */
   way?: 1 | -1;
   choose: (width: number) => void;
-  /** In place of the look of a pane's edge. */
+  /** Replaces the look of a pane's edge. */
   class?: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** What stands where content would: why there is none, and what to do. */
+/** Fills the place of missing content: the reason for its absence, and what to do. */
 
 import type { ComponentChildren } from "preact";
 import type { ApiError } from "../../api";
@@ -20,7 +20,7 @@ export function State({ title, children, isError = false }: Props) {
   );
 }
 
-/** A page that has nothing but a state to show, or nothing yet: what it is called stands for those who hear it. */
+/** A page without content, or without content yet; its title is for screen readers. */
 export function Alone({ heading, children }: { heading: string; children: ComponentChildren }) {
   return (
     <main class={style["alone"]}>
@@ -30,7 +30,7 @@ export function Alone({ heading, children }: { heading: string; children: Compon
   );
 }
 
-/** Said, and not drawn: what is awaited is quick. */
+/** For screen readers only: loading is quick. */
 export function Loading() {
   return (
     <p class="hidden" role="status">
@@ -39,7 +39,7 @@ export function Loading() {
   );
 }
 
-/** A part of what is shown, or its newer state, could not be had; the rest is there. */
+/** A part of the page, or its newer state, could not be loaded; the rest is shown. */
 export function Missing({ error, again }: { error: ApiError; again: () => void }) {
   return (
     <p class={style["missing"]} role="alert">
@@ -51,7 +51,7 @@ export function Missing({ error, again }: { error: ApiError; again: () => void }
   );
 }
 
-/** What failed, in whose words it may be, and the way on. */
+/** An error, and the way on. */
 export function Failure({ error, again, what }: { error: ApiError; again?: () => void; what: string }) {
   return (
     <State title={`${what} could not be loaded`} isError>

@@ -1,11 +1,11 @@
-/** What is folded, and yet found by the browser's own find where it knows how: it unfolds what it finds. */
+/** Folded content that the browser's own find can still find, if it supports that: a match unfolds it. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 interface Props {
   isHidden: boolean;
-  /** Called when the browser has found something inside. */
+  /** Called when the browser finds something inside. */
   onFound: () => void;
   children: ComponentChildren;
 }

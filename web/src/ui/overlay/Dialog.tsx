@@ -1,4 +1,4 @@
-/** A card over the page: opened and closed by its owner, by Escape, and by a press beside it. */
+/** A card over the page: its owner opens and closes it; Escape and a press beside it close it, too. */
 
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
@@ -10,19 +10,19 @@ interface Props {
   close: () => void;
   children: ComponentChildren;
   class?: string | undefined;
-  /** Near the top of the page instead of its middle. */
+  /** Near the top of the page instead of the middle. */
   isHigh?: boolean;
 }
 
 export function Dialog({ label, isOpen, close, children, class: className = "", isHigh = false }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
-  // Before the next key: what is typed at once belongs to the card.
+  // Before the next key: text typed right away belongs to the card.
   useLayoutEffect(() => {
     if (isOpen) dialog.current?.showModal();
     else dialog.current?.close();
   }, [isOpen]);
   return (
-    // The keyboard has Escape, which a dialog knows by itself.
+    // For the keyboard there is Escape, which a dialog handles itself.
     // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-noninteractive-element-interactions
     <dialog
       ref={dialog}

@@ -1,4 +1,4 @@
-/** What the page must say at once, whatever it shows: a bar above its foot, with the ways on. */
+/** An urgent message, whatever the page shows: a bar above its foot, with buttons. */
 
 import type { ComponentChildren } from "preact";
 import style from "./Notice.module.css";

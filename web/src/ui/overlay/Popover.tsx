@@ -1,4 +1,4 @@
-/** A button and what it opens below itself: closed by Escape, by a press outside, and by leaving it. */
+/** A button that opens a card below itself; Escape, a press outside, and leaving it close the card. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -9,7 +9,7 @@ interface Props {
   title?: string;
   button: ComponentChildren;
   buttonClass: string;
-  /** Drawn while open; calls `close` when something was chosen. */
+  /** Drawn while open; calls `close` after a choice. */
   children: (close: () => void) => ComponentChildren;
   align?: "left" | "right";
 }

@@ -1,4 +1,4 @@
-/** A word about what a key just did, said where the page's announcements stand. */
+/** Announces the effect of a key, in the place of the page's announcements. */
 
 import { signal } from "@preact/signals";
 

@@ -1,6 +1,6 @@
 /**
- * Verbatim text of any length in text nodes: what is long in boxes that are laid out as they come near, what turns
- * writing around in one of its own.
+ * Verbatim text of any length in text nodes: long text in boxes that are laid out as they come near, text that changes
+ * direction in a box of its own.
  */
 
 import { useMemo } from "preact/hooks";
@@ -11,13 +11,13 @@ import style from "./Divided.module.css";
 
 const LINE_CHARS = 100;
 const LINE_PX = 24;
-/** So many boxes stand in one of their own: to lay out thousands of empty ones is work, too. */
+/** The number of boxes in a common box: laying out thousands of empty ones costs time, too. */
 const TOGETHER = 50;
 
-/** True for most texts: a text node is all they need. */
+/** True for most texts: they need only a text node. */
 export const isPlain = (text: string): boolean => text.length <= WHOLE_CHARS && !leaks(text);
 
-/** Places in the text that stand in an element of their own. */
+/** Places in the text with an element of their own. */
 export interface Marks {
   tag: "ins" | "del";
   places: readonly Place[];
@@ -33,7 +33,7 @@ export function Divided({ text, marks }: { text: string; marks?: Marks | undefin
 function Body({ text, from, marks }: { text: string; from: number; marks: Marks | undefined }) {
   if (marks === undefined) return <>{text}</>;
   const { tag: Tag, places } = marks;
-  // The stretches of a text never change their order: their place is their identity.
+  // The stretches of a text never change their order, so their index identifies them.
   return (
     <>
       {cuts(text, places, from).map(({ text: piece, isMarked }, i) =>
@@ -51,7 +51,7 @@ function Body({ text, from, marks }: { text: string; from: number; marks: Marks 
 
 interface Piece {
   text: string;
-  /** Where it begins in the whole text. */
+  /** Its start in the whole text. */
   from: number;
 }
 

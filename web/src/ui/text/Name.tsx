@@ -1,4 +1,4 @@
-/** A name or a path: it breaks behind what joins its words before it breaks inside one. */
+/** A name or a path: it prefers to break after separators. */
 
 import { Fragment } from "preact";
 import { Text } from "./Text";
@@ -9,7 +9,7 @@ export function Name({ text }: { text: string }) {
   return (
     <>
       {text.split(BEHIND_JOINTS).map((part, i) => (
-        // The parts of a name never change their order: their place is their identity.
+        // The parts of a name never change their order, so their index identifies them.
         <Fragment key={i}>
           {i > 0 && <wbr />}
           <Text text={part} />

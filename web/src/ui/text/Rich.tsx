@@ -1,5 +1,5 @@
 /**
- * A text as a person chose to see it: verbatim, or with Markdown, LaTeX and code drawn, piece by piece as it comes
+ * A text as the reader chose to see it: verbatim, or with Markdown, LaTeX and code rendered, piece by piece as it comes
  * near.
  */
 
@@ -19,18 +19,18 @@ import style from "./Rich.module.css";
 
 /** A longer text stays verbatim. */
 const MAX_CHARS = 1_000_000;
-/** So many nodes are put into the page at a time. */
+/** The number of nodes to add to the page at a time. */
 const A_FRAME = 500;
 const LINE_CHARS = 100;
 const LINE_PX = 24;
-/** How far below and above the screen pieces are drawn. */
+/** How far below and above the screen pieces are rendered. */
 const NEAR = "600px 0px";
 
 interface Props {
   text: string;
-  /** The name of the part whose text this is. */
+  /** The name of the text's part. */
   at?: string | undefined;
-  /** The text begins so many characters after that of the part. */
+  /** The offset of the text within its part. */
   shift?: number;
 }
 
@@ -51,14 +51,14 @@ export function Rich({ text, at, shift = 0 }: Props) {
   return (
     <>
       {parts.map((part, i) => (
-        // The pieces of a text never change their order: their place is their identity.
+        // The pieces of a text never change their order, so their index identifies them.
         <Piece key={`${i} ${part.length}`} text={part} how={how} isOne={parts.length === 1} />
       ))}
     </>
   );
 }
 
-/** False where there is nothing to draw: most short texts have neither a formula nor a fence. */
+/** False if there is nothing to render: most short texts have neither formulas nor fences. */
 function isWorth(text: string, how: How): boolean {
   if (how.markdown) return true;
   return (how.latex && /\$|\\[([]/.test(text)) || (how.code && /```|~~~/.test(text));
@@ -119,7 +119,7 @@ function Piece({ text, how, isOne }: { text: string; how: How; isOne: boolean })
   );
 }
 
-/** A tree in the page, some of it in each frame. */
+/** A tree in the page, part of it in each frame. */
 function Drawn({ nodes }: { nodes: readonly Node[] }) {
   const batches = useMemo(() => batched(nodes), [nodes]);
   const [shown, show] = useState(1);
@@ -161,7 +161,7 @@ function weight(node: Node): number {
   return typeof node === "string" ? 1 : node.children.reduce((sum, child) => sum + weight(child), 1);
 }
 
-/** A node as an element of the page: of known kinds only, whatever the worker says. */
+/** A node as an element of the page: only of known kinds, whatever the worker sends. */
 function vnode(node: Node): ComponentChild {
   if (typeof node === "string") return node;
   const isMath = MATH_TAGS.has(node.tag);

@@ -1,4 +1,4 @@
-/** Text of any length, verbatim, in text nodes, with its places marked. */
+/** Text of any length, verbatim, in text nodes, with marked places. */
 
 import { useSession } from "../../state/useSession";
 import { useComputed } from "@preact/signals";
@@ -13,14 +13,14 @@ import { Divided, isPlain, type Marks } from "./Divided";
 import { paint, type Place, rangesOf, show } from "./paint";
 import "./Text.css";
 
-/** More marks than so many in one text are not painted: they take time, and nobody looks at them all. */
+/** The most marks in one text: more take long to paint, and nobody looks at them all. */
 const MAX_MARKS = 3000;
 
 interface Props {
   text: string;
-  /** The name of the part whose text this is, for marks in it (state/sample/highlights.ts). */
+  /** The name of the text's part, for marks in it (state/sample/highlights.ts). */
   at?: string | undefined;
-  /** The text begins so many characters after that of the part. */
+  /** The offset of the text within its part. */
   shift?: number;
 }
 
@@ -44,11 +44,11 @@ function Body({ drawn, marks }: { drawn: string; marks?: Marks | undefined }) {
   return marks === undefined && isPlain(drawn) ? <>{drawn}</> : <Divided text={drawn} marks={marks} />;
 }
 
-/** A text in which places are marked. */
+/** A text with marked places. */
 function Marked({ at, shift, text, drawn, isVisible }: MarkedProps) {
   const session = useSession();
   const root = useRef<HTMLElement>(null);
-  // Of thousands of texts only those that a change is about are looked at again.
+  // Of thousands of texts, a change redraws only those that it concerns.
   const result = useComputed(() => session.highlights.spansOf(at, "find")).value;
   const hits = useComputed(() => session.highlights.spansOf(at, "search")).value;
   const differs = useComputed(() => session.differences.ofPart(at)).value;
@@ -81,7 +81,7 @@ function Marked({ at, shift, text, drawn, isVisible }: MarkedProps) {
     if (element === null || here === null) return;
     const [range] = rangesOf(element, [placeOf(here.span, shift, isVisible ? text : null)]);
     if (range !== undefined) show(range);
-    // A place is gone to when somebody wishes it, not when the text is drawn in another way.
+    // Going to a place is a wish of the reader, and does not repeat when the text is drawn differently.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [here]);
 
@@ -92,7 +92,7 @@ function Marked({ at, shift, text, drawn, isVisible }: MarkedProps) {
   );
 }
 
-/** The words that the other side has not: those of the response were put in, those of the reference taken away. */
+/** The words that the other side lacks: those of the response count as inserted, those of the reference as deleted. */
 function shownMarks(at: string, differs: readonly Span[], shift: number, hidden: string | null): Marks {
   const places = differs.map(({ start, stop }) => ({
     start: Math.max(0, start - shift),
@@ -105,7 +105,7 @@ function shownMarks(at: string, differs: readonly Span[], shift: number, hidden:
 }
 
 /**
- * Where a place of a part stands in its text as it is drawn; `hidden` is the text where what is hidden in it is made
+ * The place in the drawn text for a place in its part; `hidden` is the text if its invisible characters are made
  * visible.
  */
 function placeOf({ start, stop }: Span, shift: number, hidden: string | null): Place {

@@ -1,13 +1,13 @@
-/** The worker that compares two answers, from the page's side: begun for one comparison, and ended with it. */
+/** The page's side of the worker that compares two answers: started for one comparison, and ended with it. */
 
 import workerUrl from "../../lib/diff/diff.worker.ts?worker&url";
 import type { Difference, DiffPiece } from "../../lib/diff/diff";
 import { trusted } from "../../lib/trustedScript";
 
-/** It ends by itself after some seconds of work; its code may have to come over a slow tunnel first. */
+/** The worker gives up after some seconds of work; its code may have to come over a slow tunnel first. */
 const BUDGET_MS = 60_000;
 
-/** Compare two answers. The returned function gives up. */
+/** Compare two answers. The returned function cancels it. */
 export function compare(
   first: readonly DiffPiece[],
   second: readonly DiffPiece[],

@@ -1,17 +1,11 @@
-/**
- * Marks on text that is in the page already: the browser paints ranges (CSS Custom Highlight API), and no element is
- * added.
- */
+/** Marks on text in the page: the browser paints ranges (CSS Custom Highlight API) without added elements. */
 
 export interface Place {
   start: number;
   stop: number;
 }
 
-/**
- * Names that the styles know. Where the browser cannot paint ranges, nothing is painted; going to a place works all the
- * same.
- */
+/** Names that the styles know. If the browser cannot paint ranges, nothing is painted; going to a place still works. */
 export type Paint = "search" | "find" | "here" | "special";
 
 function registry(name: Paint): Highlight | null {
@@ -25,7 +19,7 @@ function registry(name: Paint): Highlight | null {
   return result;
 }
 
-/** The ranges of places in the text of an element; places are in ascending order. */
+/** The ranges of places in an element's text; places are in ascending order. */
 export function rangesOf(element: Element, places: readonly Place[]): Range[] {
   const result: Range[] = [];
   if (places.length === 0) return result;
@@ -52,7 +46,7 @@ export function rangesOf(element: Element, places: readonly Place[]): Range[] {
   return result;
 }
 
-/** Paint ranges. The returned function takes the paint away. */
+/** Paint ranges. The returned function removes the paint. */
 export function paint(name: Paint, ranges: readonly Range[]): () => void {
   const into = ranges.length === 0 ? null : registry(name);
   if (into === null) return () => undefined;
@@ -62,15 +56,12 @@ export function paint(name: Paint, ranges: readonly Range[]): () => void {
   };
 }
 
-/** Said to a box that is about to be scrolled by us: it must not go back to its end. */
+/** Tells a box that we are about to scroll it: it must not return to its end. */
 export const STAY = "rolloupe-stay";
 
 const FRAMES = 4;
 
-/**
- * Scroll a range into view, in each box that it lies in. Pieces get their true height only when they come near, so more
- * than once.
- */
+/** Scroll a range into view, in each enclosing box, repeatedly: pieces get their true height only as they come near. */
 export function show(range: Range, left = FRAMES): void {
   const element = range.startContainer.parentElement;
   if (element === null || !element.isConnected) return;

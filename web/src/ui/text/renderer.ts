@@ -1,6 +1,6 @@
 /**
- * The worker that draws text, from the page's side: one task at a time, each within a budget, begun anew after one that
- * overran.
+ * The page's side of the rendering worker: one task at a time, each with a time limit; a worker that exceeds it is
+ * replaced.
  */
 
 import workerUrl from "../../lib/render/render.worker.ts?worker&url";
@@ -10,9 +10,9 @@ import type { Rendered } from "../../lib/render/tree";
 import { Lru } from "../../lib/data/lru";
 import { trusted } from "../../lib/trustedScript";
 
-/** A tenth of a second is usual; what takes so long on a busy machine would not end soon. */
+/** A tenth of a second is usual; a task that takes this long on a busy machine would not end soon. */
 const BUDGET_MS = 5000;
-/** The worker's own code has to come first, over a slow tunnel perhaps. */
+/** The worker's own code has to load first, perhaps over a slow tunnel. */
 const START_MS = 60_000;
 
 interface Waiting {
@@ -28,7 +28,7 @@ let isReady = false;
 let isBusy = false;
 let count = 0;
 
-/** Draw a text. What nobody wants any more when its turn comes is not drawn: null. */
+/** Render a text; null if nobody wants it any longer when its turn comes. */
 export async function draw(text: string, how: How, isWanted: () => boolean): Promise<Rendered | null> {
   const key = `${how.markdown ? 1 : 0}${how.latex ? 1 : 0}${how.code ? 1 : 0}${text}`;
   const known = cache.peek(key);
@@ -39,7 +39,7 @@ export async function draw(text: string, how: How, isWanted: () => boolean): Pro
   return result;
 }
 
-/** JSON laid out; as it is where that takes too long. */
+/** Indented JSON; unchanged if that takes too long. */
 export async function indent(text: string): Promise<string> {
   const result = await ask({ kind: "indent", text }, () => true);
   return result !== null && "text" in result ? result.text : text;
