@@ -1,11 +1,11 @@
 /**
- * Where the focus goes when what had it is taken away, by its own press or by a key: to what takes its place, never to
- * nowhere.
+ * Moves the focus when its element disappears, by its own press or by a key: to the element that replaces it, never to
+ * nothing.
  */
 
 const FOCUSABLE = 'a[href], button:not(:disabled), input:not(:disabled), select, textarea, summary, [tabindex="0"]';
 
-/** Ways up from what has the focus: each ancestor, and which of its children it was in. */
+/** The path up from the focused element: each ancestor, and the index of its child on the path. */
 interface Way {
   ancestor: Element;
   child: number;
@@ -30,11 +30,11 @@ export function startFocus(): void {
     if (current === null || current.isConnected) return;
     const from = ways;
     current = null;
-    // A card that a key opened while nothing had the focus: nothing has it again, and keys go on as before.
+    // A card that a key opened while nothing had the focus: nothing has it again, and keys continue to work.
     const isClosed = card !== null && !(card.isConnected && card.matches("[open]"));
     if (isClosed) card = null;
     if (isClosed && isFromNowhere) return;
-    // Whoever took it away may give the focus a place of its own.
+    // The code that removed the element may move the focus itself.
     requestAnimationFrame(() => {
       if (hasKeys && (document.activeElement === null || document.activeElement === document.body))
         instead(from)?.focus({ preventScroll: true });
@@ -51,7 +51,7 @@ function waysUp(element: Element): Way[] {
   return ways;
 }
 
-/** What stands where the lost one stood, or next to it, in the nearest ancestor that is still there. */
+/** The focusable element in or next to the place of the lost one, in the nearest remaining ancestor. */
 function instead(ways: readonly Way[]): HTMLElement | undefined {
   for (const { ancestor, child } of ways.filter((way) => way.ancestor.isConnected)) {
     const children = [...ancestor.children];

@@ -1,7 +1,4 @@
-/**
- * What can be done on the page: the one list behind the keys, the map of keys and the palette. `lib/keymap.ts` has the
- * words.
- */
+/** All actions of the page: one list for the keys, the map of keys and the palette. `lib/keymap.ts` has the words. */
 
 import type { Session } from "../state/session";
 import { actionOf, type Action, KEYS } from "../lib/keymap";
@@ -18,7 +15,7 @@ import { turnTheme } from "../state/browser/settings";
 import { copyLink } from "../ui/controls/link";
 import { NARROW } from "../ui/hooks/useMatch";
 
-/** What takes keys for itself. */
+/** Elements that handle keys themselves. */
 const FIELDS = "input:not([type=checkbox]), textarea, select, [contenteditable]";
 
 const doers = (session: Session): Record<Action, () => void> => ({
@@ -56,12 +53,12 @@ const doers = (session: Session): Record<Action, () => void> => ({
   },
 });
 
-/** What is done on every page. */
+/** Actions on every page. */
 const EVERYWHERE: ReadonlySet<Action> = new Set(["help", "palette", "theme", "link", "search"]);
-/** What keys do on a report, too, which is of a step. */
+/** Actions that also apply to a report, which belongs to a step. */
 const STEPPING: ReadonlySet<Action> = new Set(["nextStep", "previousStep", "firstStep", "lastStep"]);
 
-/** What is of the turns of one sample. */
+/** Actions on the turns of one sample. */
 const OF_ONE: ReadonlySet<Action> = new Set(["find", "expand"]);
 
 function can(session: Session, action: Action): boolean {
@@ -70,16 +67,16 @@ function can(session: Session, action: Action): boolean {
   return EVERYWHERE.has(action) || page === "rollouts" || (page === "report" && STEPPING.has(action));
 }
 
-/** What shows or changes the sample: a table that covers it, or a list on a narrow screen, makes room first. */
+/** Actions that show or change the sample: a table that covers it, or a list on a narrow screen, makes room first. */
 const OF_SAMPLE: ReadonlySet<Action> = new Set(["raw", "group", "difference", "find", "expand", "bookmark", "note"]);
 
-/** Do what a key does, where it can be seen. A view that was there already, and covered, is not turned off. */
+/** Run an action where its effect is visible. A view that is on but covered is not turned off. */
 function act(session: Session, action: Action): void {
   const isUncovered = OF_SAMPLE.has(action) && showSample(session);
   if (!isUncovered || action !== session.place.now.peek().view) doers(session)[action]();
 }
 
-/** Make room for the sample. True where something covered it. */
+/** Make room for the sample. True if something covered it. */
 function showSample(session: Session): boolean {
   const { sample, mode, list } = session.place.now.peek();
   if (sample === null) return false;
@@ -91,26 +88,27 @@ function showSample(session: Session): boolean {
 }
 
 /**
- * The next sample: of the list, or where a group stands side by side the next column, and from its end on of the list.
+ * The next sample of the list; with a group side by side the next column, and after its end the next sample of the
+ * list.
  */
 function goBeside(session: Session, by: number): void {
   if (session.place.now.peek().view !== "group" || !session.group.goMember(by)) void session.list.goOn(by);
 }
 
-/** The field of the filter, with the list in view. */
+/** The filter field, with the list in view. */
 function toFilter(session: Session): void {
   if (!settings.peek().leftOpen) choose({ leftOpen: true });
   if (!session.place.now.peek().list && matchMedia(NARROW).matches) session.place.go({ list: true }, "replace");
   toField(FILTER_ID);
 }
 
-/** The field of the search, on its page. */
+/** The search field, on its page. */
 function toSearch(session: Session): void {
   if (session.place.now.peek().page !== "search") session.place.go({ page: "search", list: false });
   toField(SEARCH_ID, (field) => field.select());
 }
 
-/** Go to a field once what was just changed is drawn, and before the next key, which is the field's. */
+/** Go to a field once the last change is drawn, and before the next key, which belongs to the field. */
 function toField(id: string, then?: (field: HTMLInputElement) => void): void {
   queueMicrotask(() => {
     const field = document.querySelector<HTMLInputElement>(`#${id}`);
@@ -123,7 +121,7 @@ function goStep(session: Session, step: number | null): void {
   if (step !== null && step !== session.place.now.peek().step) session.place.go({ step });
 }
 
-/** The browser's own find, which is left to it as long as it finds all there is. */
+/** The browser's own find, which may act as long as it can find everything. */
 function isBrowserFind(event: KeyboardEvent): boolean {
   return event.key === "f" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
 }

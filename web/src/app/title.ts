@@ -1,4 +1,4 @@
-/** The name of the tab: what is looked at. */
+/** The title of the tab. */
 
 import type { Session } from "../state/session";
 import { harmless } from "../lib/text/invisible";

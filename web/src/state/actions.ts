@@ -1,13 +1,13 @@
-/** What can be done, by name: one list for the keys, the map of keys and the palette. `app/keys.ts` fills it. */
+/** The actions by name: one list for the keys, the map of keys and the palette. `app/keys.ts` fills it. */
 
 import { signal } from "@preact/signals";
 
 export interface ActionEntry {
   action: string;
   words: string;
-  /** As printed on the key; empty where it has none. */
+  /** As printed on the key; empty without a key. */
   label: string;
-  /** Whether it means anything here and now. */
+  /** Whether the action applies at the moment. */
   can: () => boolean;
   act: () => void;
 }

@@ -1,4 +1,4 @@
-/** The stream of the server's events, one for the page: runs that grow, and what a person added elsewhere. */
+/** The stream of the server's events, one for the page: growing runs, and marks added elsewhere. */
 
 import { effect, signal } from "@preact/signals";
 import { listen } from "../api/events";
@@ -7,7 +7,7 @@ import { isVisible } from "./browser/visibility";
 import { loadMarks, sendAgain } from "./marks";
 import { loadRuns, updateRun } from "./runs";
 
-/** Null before the first word of the server. */
+/** Null before the first event. */
 export const isConnected = signal<boolean | null>(null);
 
 export function connect(): void {
@@ -21,8 +21,8 @@ export function connect(): void {
       const wasUp = isConnected.peek() === true;
       isConnected.value = isUp;
       if (isUp) isSignedOut.value = isLocked.value = false; // another tab may have signed in
-      // What happened before is not told: while the stream was down, or between the page's first question and its first
-      // word.
+      // The stream does not repeat earlier events: those while it was down, or between the page's first request and its
+      // first event.
       if (isUp && !wasUp) void Promise.all([loadRuns(), loadMarks().then(sendAgain)]);
     },
     shut() {

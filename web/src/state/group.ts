@@ -1,4 +1,4 @@
-/** The group of the sample that is looked at, side by side: its samples as the list knows them, and their answers. */
+/** The group of the current sample, side by side: its samples as in the list, and their answers. */
 
 import { computed, signal, untracked } from "@preact/signals";
 import { type ApiError, getMembers, getSamples } from "../api";
@@ -8,22 +8,22 @@ import { groupOf } from "../lib/address/groupAddress";
 import { asApiError } from "./browser/login";
 import { Store } from "./store";
 
-/** What is sent of an answer at first, and how much more at a time. */
+/** The length of an answer to load at first, and with each further request. */
 const CHARS = 20_000;
 
 const MORE = 8;
 
 const LEAD = 600;
 
-/** Of two answers that are compared word by word. */
+/** The length for two answers that are compared word by word. */
 const DIFF_CHARS = 400_000;
 
 export const MOST_CHARS = 4_000_000;
 
-/** A group may have more samples: the list of samples has them all. */
+/** A larger group has all its samples in the list of samples. */
 const MEMBERS = 1000;
 
-/** So many sample metrics have a column in the table. */
+/** The most sample metrics with a column in the table. */
 const METRICS = 12;
 
 export class GroupStore extends Store {
@@ -33,7 +33,7 @@ export class GroupStore extends Store {
 
   readonly members = signal<SamplesReply | null>(null);
 
-  /** How much of the answers is shown. */
+  /** The loaded length of the answers. */
   readonly #extent = signal({ chars: CHARS, lead: LEAD });
 
   readonly showMore = (): void => {
@@ -51,14 +51,14 @@ export class GroupStore extends Store {
       this.session.run.now.value !== null,
   );
 
-  /** The group, as the address names it; null while none is looked at. */
+  /** The group of the address; null for none. */
   readonly groupId = computed<string | null>(() =>
     this.#isOpen.value && this.session.place.now.value.sample !== null
       ? groupOf(this.session.place.now.value.sample)
       : null,
   );
 
-  /** The columns of the table beside those that every sample has. */
+  /** The columns of the table, besides those of every sample. */
   readonly metricColumns = computed<readonly string[]>(() =>
     this.session.columns.all.value
       .filter(({ source, kind }) => source === "metric" && kind === "number")
@@ -66,7 +66,7 @@ export class GroupStore extends Store {
       .map(({ name }) => name),
   );
 
-  /** The samples of the group that the address names, as far as they are here. */
+  /** The loaded samples of the address's group. */
   readonly membersHere = computed<readonly SampleItem[]>(() => {
     const current = this.members.value;
     const first = current?.samples[0];
@@ -77,7 +77,7 @@ export class GroupStore extends Store {
     return isOf && current !== null ? current.samples : [];
   });
 
-  /** True where the answers are those of the group that the address names. */
+  /** True if the answers belong to the address's group. */
   readonly isShown = computed(() => {
     const reply = this.answers.value;
     return (
@@ -88,7 +88,7 @@ export class GroupStore extends Store {
     );
   });
 
-  /** The samples that stand side by side, in order. */
+  /** The samples side by side, in order. */
   readonly shownIds = computed<readonly string[]>(() => {
     const { isTable, isDiff, only } = this.session.place.now.value;
     const all = this.membersHere.value.map(({ id }) => id);
@@ -97,25 +97,25 @@ export class GroupStore extends Store {
     return this.answers.value?.answers.map(({ id }) => id) ?? [];
   });
 
-  /** Go so many columns on; false where there is none. */
+  /** Move on by some columns; false if there is none. */
   goMember(by: number): boolean {
     const ids = this.shownIds.peek();
     const at = ids.indexOf(this.session.place.now.peek().sample ?? "");
     const to = ids[at + by];
     if (at < 0) return false;
-    if (to === undefined) return this.session.place.now.peek().only.length > 0; // of chosen ones the last is the end
+    if (to === undefined) return this.session.place.now.peek().only.length > 0; // among chosen ones the last is the end
     this.session.place.go({ sample: to });
     return true;
   }
 
-  /** Ask again. */
+  /** Load again. */
   readonly again = (): void => {
     this.#round.value += 1;
   };
 
   readonly #round = signal(0);
 
-  /** Changes where samples of the step are others: when somebody brings the list up to date, never before. */
+  /** Changes with the samples of the step: when somebody brings the list up to date, never before. */
   readonly #stamp = computed(() => this.session.list.now.value?.stamp ?? 0);
 
   start(): void {
@@ -166,11 +166,11 @@ export class GroupStore extends Store {
       if (thisRound === this.#memberRound && this.groupId.peek() === group && this.session.place.now.peek().run === id)
         this.members.value = reply;
     } catch {
-      // The answers say what is wrong; without the figures they can be read all the same.
+      // The answers report the error; without the figures they are still readable.
     }
   }
 
-  /** What the answers that are shown were asked for with. */
+  /** The request of the current answers. */
   #loadedKey = "";
 
   #answerRound = 0;

@@ -1,9 +1,9 @@
 /**
- * What a person added, shared by all tabs and viewers: names, colours and notes of runs, bookmarks and notes on
+ * Marks that a person added, shared by all tabs and viewers: names, colours and notes of runs, bookmarks and notes on
  * samples, settings.
  *
- * A change shows at once and is sent with the version that was seen. Where another was first, both are offered: see
- * `conflict`.
+ * A change shows at once, and is sent with the version that it is based on. If another change came first, the page
+ * offers both: see `conflict`.
  */
 
 import { batch, computed, signal } from "@preact/signals";
@@ -26,7 +26,7 @@ import {
 import { runs } from "./runs";
 import { asApiError } from "./browser/login";
 
-/** A change that another one preceded. */
+/** A change that came after another one to the same item. */
 export interface Conflict {
   subject: Subject;
   mine: MarkValue;
@@ -35,14 +35,14 @@ export interface Conflict {
 
 export const items = signal<ReadonlyMap<string, StateItem>>(new Map());
 export const owners = signal<readonly StateOwner[]>([]);
-/** Why nothing is kept beyond this session; empty where it is. */
+/** The reason why marks last for this session only; empty if they are stored. */
 export const storageProblem = signal("");
 export const statePlace = signal("");
 export const conflict = signal<Conflict | null>(null);
-/** Why what was added could not be read; null where it was. */
+/** The reason why marks could not be loaded; null if they were. */
 export const marksError = signal<ApiError | null>(null);
 
-/** A change that did not come through. It is shown all the same, until it does or is let go. */
+/** A failed change. The page shows it anyway, until it succeeds or is discarded. */
 export interface UnsavedMark {
   subject: Subject;
   value: MarkValue;
@@ -52,11 +52,11 @@ export interface UnsavedMark {
 /** By run id and name, as `pending`. */
 export const unsavedMarks = signal<ReadonlyMap<string, UnsavedMark>>(new Map());
 
-/** What was changed here and is on its way, by run id and name. */
+/** Changes made here that are under way, by run id and name. */
 const pending = signal<ReadonlyMap<string, MarkValue>>(new Map());
 const queues = new Map<string, Promise<unknown>>();
 let version = 0;
-/** True once what a person added was read for the first time. */
+/** True once the marks have been loaded for the first time. */
 export const areMarksLoaded = signal(false);
 
 const localKey = ({ kind, run, owner, name }: Subject): string => keyOf(kind, run === "" ? `\t${owner}` : run, name);
@@ -66,7 +66,7 @@ function itemOf({ kind, run, owner, name }: Subject): StateItem | undefined {
   return kind !== "setting" && key === "" ? undefined : items.value.get(keyOf(kind, key, name));
 }
 
-/** What is said of something, changes on their way included. */
+/** The value of a mark, including changes under way. */
 export function markValue(subject: Subject): MarkValue {
   const waiting = pending.value.get(localKey(subject));
   if (waiting !== undefined) return waiting;
@@ -98,8 +98,8 @@ export const changeRun = async (run: string, change: Partial<RunMarkView>): Prom
 export const changeSample = async (run: string, id: string, change: Partial<SampleMarkView>): Promise<void> =>
   put(ofSample(run, id), { ...sampleMark(run, id), ...change });
 /**
- * Change a text that was being written for a while: `before` is what it was when the writing began. Where another
- * change came meanwhile, nothing is written over it; both are offered.
+ * Change a text after some time of writing: `before` is its value at the start of the writing. If another change came
+ * in between, nothing is overwritten; the page offers both.
  */
 export async function changeText(
   subject: Subject,
@@ -119,7 +119,7 @@ export async function changeText(
 export const changeSetting = async (name: string, value: Record<string, unknown>): Promise<void> =>
   put(ofSetting(name), value);
 
-/** The name of a run: the person's own for it, else the run's. */
+/** The name of a run: the person's own name for it, else the run's. */
 export const nameOf = (item: RunItem): string => runMark(item.id).name || item.name;
 
 /** The number of a run's colour, 1 to 10: the chosen one, else by its place among the runs. */
@@ -128,7 +128,7 @@ export function colourOf(id: string): number {
   return chosen > 0 ? chosen : (Math.max(0, runs.value?.findIndex((one) => one.id === id) ?? 0) % 10) + 1;
 }
 
-/** All marks on samples, the newest first, with the run where that is open. */
+/** All marks on samples, the newest first, with their run if it is open. */
 export const sampleMarks = computed(() =>
   [...items.value.values()]
     .filter((item) => item.sample_mark !== null)
@@ -136,10 +136,10 @@ export const sampleMarks = computed(() =>
     .map((item) => ({ item, owner: owners.value.find((one) => one.owner === item.owner) ?? null })),
 );
 
-/** What is being asked for; `again` where something has changed since. */
+/** The load under way; `again` if something has changed since. */
 const loading: { now: Promise<void> | null; again: boolean } = { now: null, again: false };
 
-/** Ask for what has changed, once at a time. */
+/** Load the changes, one request at a time. */
 export async function loadMarks(): Promise<void> {
   loading.again = true;
   loading.now ??= loadAll();
@@ -160,11 +160,11 @@ async function loadAll(): Promise<void> {
 }
 
 /**
- * Ask for what has changed since, in as many parts as it is told in, and show it at once: a list would move with each.
+ * Load the changes, in as many parts as the server sends, and show them at once: otherwise a list would move with each.
  */
 async function loadSince(): Promise<void> {
   let reply = await getState(version);
-  const isOther = reply.version < version; // kept in another file by now
+  const isOther = reply.version < version; // the server now uses another file
   if (isOther) reply = await getState(0);
   const parts = [reply.items];
   while (reply.more) {
@@ -182,7 +182,7 @@ async function loadSince(): Promise<void> {
   });
 }
 
-/** Change something, here at once, and there in its turn. */
+/** Change a mark, here at once, and on the server in its turn. */
 export async function put(subject: Subject, value: MarkValue): Promise<void> {
   const key = localKey(subject);
   const target = isEmpty(value) ? null : value;
@@ -198,12 +198,12 @@ export async function put(subject: Subject, value: MarkValue): Promise<void> {
 
 export const isUnsaved = (subject: Subject): boolean => unsavedMarks.value.has(localKey(subject));
 
-/** Send again what did not come through. */
+/** Send failed changes again. */
 export async function sendAgain(): Promise<void> {
   await Promise.all([...unsavedMarks.peek().values()].map(async ({ subject, value }) => put(subject, value)));
 }
 
-/** Let go of what did not come through: all is as it was before. */
+/** Discard failed changes, and restore the previous state. */
 export function dropUnsaved(): void {
   const left = new Map(pending.peek());
   for (const key of unsavedMarks.peek().keys()) left.delete(key);
@@ -240,11 +240,11 @@ async function send(subject: Subject, value: MarkValue): Promise<void> {
     const failure = asApiError(error);
     const theirs = failure.status === 409 && isConflict(failure.said) ? failure.said.item : undefined;
     if (theirs === undefined) {
-      // Settings are kept in the browser, too.
+      // The browser stores settings, too.
       if (kind !== "setting")
         unsavedMarks.value = new Map(unsavedMarks.peek()).set(localKey(subject), { subject, value, error: failure });
     } else if (kind === "setting") {
-      // The last choice of a person counts; what another tab chose beside it stays.
+      // The last choice of a person counts; other fields that another tab chose stay.
       const chosen = changes(known === undefined ? null : valueOf(known), value);
       take(theirs);
       await send(subject, { ...valueOf(theirs), ...chosen });
@@ -254,7 +254,7 @@ async function send(subject: Subject, value: MarkValue): Promise<void> {
 
 const isConflict = (reply: unknown): reply is ConflictReply => isRecord(reply) && isRecord(reply["item"]);
 
-/** The fields in which a value differs from what it was. */
+/** The fields in which a value differs from the previous one. */
 function changes(before: MarkValue, value: MarkValue): object {
   const old = new Map(Object.entries(before ?? {}));
   return Object.fromEntries(Object.entries(value ?? {}).filter(([key, one]) => old.get(key) !== one));

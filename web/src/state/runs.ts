@@ -1,4 +1,4 @@
-/** The runs that the server shows: one list for the page, whatever stands on it. */
+/** The runs of the server: one list for the page. */
 
 import { signal } from "@preact/signals";
 import { type ApiError, getRuns } from "../api";
@@ -10,7 +10,7 @@ export const notes = signal<readonly NoteView[]>([]);
 export const program = signal("");
 export const runsError = signal<ApiError | null>(null);
 
-/** When each run was last told of, by the clock of the page: `changed_s` counts from there. */
+/** The time of the last news about each run, by the clock of the page: `changed_s` counts from there. */
 const updatedAt = new Map<string, number>();
 
 export async function loadRuns(): Promise<void> {
@@ -26,7 +26,7 @@ export async function loadRuns(): Promise<void> {
   }
 }
 
-/** Take up what the server told of a run. */
+/** Store the server's news about a run. */
 export function updateRun(item: RunItem): void {
   updatedAt.set(item.id, performance.now());
   const known = runs.peek();
@@ -35,14 +35,14 @@ export function updateRun(item: RunItem): void {
   runs.value = isKnown ? known.map((one) => (one.id === item.id ? item : one)) : [...known, item];
 }
 
-/** Seconds since the files of a run changed; null where unknown. */
+/** Seconds since the files of a run changed; null if unknown. */
 export function changedS(item: RunItem): number | null {
   const since = updatedAt.get(item.id);
   if (item.changed_s === null) return null;
   return item.changed_s + (since === undefined ? 0 : (performance.now() - since) / 1000);
 }
 
-/** How many samples a run has, all splits together. */
+/** The number of samples in a run, in all splits. */
 export function samplesOf(item: RunItem): number {
   return item.splits.reduce((sum, one) => sum + one.samples, 0);
 }

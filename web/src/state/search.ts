@@ -1,7 +1,4 @@
-/**
- * The search: what the address asks for is asked of the server as it is typed, and what was found is kept until another
- * text is.
- */
+/** The search: requests follow the typed text, and results stay until the text changes. */
 
 import { computed, signal, untracked } from "@preact/signals";
 import { type ApiError, getHits, getSpans, search } from "../api";
@@ -19,37 +16,37 @@ import { runs } from "./runs";
 import { asApiError } from "./browser/login";
 import { Store } from "./store";
 
-/** So long after a key the search begins; the one before has ended by then. */
+/** How long after a key the search begins; the previous one has ended by then. */
 const PAUSE_MS = 150;
 
 const PAGE = 100;
 
-/** Names this tab to the server, which lets it have one search at a time. */
+/** Identifies this tab to the server, which allows it one search at a time. */
 const TAB = Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join(
   "",
 );
 
 export interface Results {
-  /** What was asked, and from where: links back lead there. */
+  /** The request, and the place that it came from: links back lead there. */
   key: string;
   home: Partial<Place>;
   request: SearchRequest;
-  /** How far it is; null before the first word. */
+  /** The progress; null before the first event. */
   now: Omit<SearchEvent, "hits" | "transcripts" | "found_since"> | null;
-  /** Of one run: by split and step how many samples were found. */
+  /** For one run: the number of matching samples by split and step. */
   bySplit: ReadonlyMap<string, ReadonlyMap<number, number>>;
   hits: readonly SearchHit[];
   /** Logged conversations that no sample shows. */
   transcripts: readonly TranscriptHit[];
   error: ApiError | null;
-  /** The version of each run that was searched, to tell what has come since. */
+  /** The version of each searched run, to detect later changes. */
   versions: ReadonlyMap<string, string>;
 }
 
-/** How far down the results were scrolled, and which hit was opened last. */
+/** The scroll position of the results, and the hit opened last. */
 export const left = { scrollTop: 0, hit: "" };
 
-/** What a place asks to be searched for; null for nothing. */
+/** The search of a place; null for none. */
 export function requestAt({ search: what, run: runId, split, step, extent, where }: Place): SearchRequest | null {
   if (what.text === "") return null;
   const { text, regex, case: isCased, word, role } = what;
@@ -76,7 +73,7 @@ function joined<T>(before: readonly T[], since: readonly T[]): readonly T[] {
   return since.length === 0 ? before : [...before, ...since];
 }
 
-/** The counts by split and step, with what came in since. */
+/** The counts by split and step, with the new ones added. */
 export function added(counts: Results["bySplit"], since: readonly StepFound[]): Results["bySplit"] {
   if (since.length === 0) return counts;
   const sums = new Map([...counts].map(([split, steps]) => [split, new Map(steps)]));
@@ -115,7 +112,7 @@ export class SearchStore extends Store {
 
   #isLoading = false;
 
-  /** End the search that is under way; what it has found stays. */
+  /** End the current search; its results stay. */
   readonly stop = (): void => {
     clearTimeout(timer);
     this.#running?.abort();
@@ -166,7 +163,7 @@ export class SearchStore extends Store {
       });
     }).then(
       () => {
-        if (this.#running !== controller) return; // ended by the one that has taken its place
+        if (this.#running !== controller) return; // another search has replaced it
         if (this.isSearching.peek()) this.stop(); // the connection ended before the search did
         this.#running = null;
       },
@@ -174,7 +171,7 @@ export class SearchStore extends Store {
     );
   }
 
-  /** Ask for the next hits of those that the server keeps. */
+  /** Load the next hits that the server keeps. */
   async more(): Promise<void> {
     const current = this.results.peek();
     if (this.#isLoading || current === null || current.now === null || current.hits.length >= current.now.listed)
@@ -193,13 +190,10 @@ export class SearchStore extends Store {
     }
   }
 
-  /** Places of the search in the sample on the screen, and whether there are more than are marked. */
+  /** The hits in the sample on the screen, and whether there are more than are marked. */
   readonly marked = signal<{ key: string; spans: readonly Span[]; more: boolean } | null>(null);
 
-  /**
-   * The hit before or after the one on the screen, among those that are listed; null at the ends and where it is none of
-   * them.
-   */
+  /** The listed hit before or after the one on the screen; null at the ends, and if the sample is not a hit. */
   besides(difference: number): SearchHit | null {
     const hits = this.results.value?.hits ?? [];
     const here = hits.findIndex(
@@ -263,7 +257,7 @@ export class SearchStore extends Store {
       const [first] = reply.spans;
       if (first !== undefined) await this.session.highlights.goTo(first);
     } catch {
-      // The sample is read without marks; the search itself says what is wrong with it.
+      // The sample appears without marks; the search itself reports its error.
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * One view of a run: where it is, and everything that follows from that. Two sessions share nothing but what belongs to
- * the whole page: the runs of the server, what a person added, settings, the login and the stream of events.
+ * One view of a run: its place, and everything that follows from it. Two sessions share only what belongs to the whole
+ * page: the server's runs, the person's marks, settings, the login and the stream of events.
  */
 
 import { effect } from "@preact/signals";
@@ -56,17 +56,17 @@ export class Session {
     this.place = new PlaceStore(this, at);
   }
 
-  /** Do something now, and again whenever a signal that it read changes, for as long as the session lasts. */
+  /** Run a function now, and again whenever a signal that it read changes, as long as the session lasts. */
   effect(work: () => void): void {
     this.#ends.push(effect(work));
   }
 
-  /** Stop following signals: nothing of the session is looked at any longer. */
+  /** Stop following signals. */
   end(): void {
     for (const work of this.#ends.splice(0)) work();
   }
 
-  /** Forget all that was fetched. */
+  /** Drop all loaded data. */
   forget(): void {
     this.list.forget();
     this.steps.forget();
@@ -74,7 +74,7 @@ export class Session {
   }
 }
 
-/** A session that begins at a place. It has an address of its own only once `place.start` ties it to the browser's. */
+/** A session that begins at a place. It controls the address only once `place.start` ties it to the browser's. */
 export function createSession(at: Place = START): Session {
   return new Session(at);
 }

@@ -1,4 +1,4 @@
-/** What is asked first, once the server lets this browser in. */
+/** The first requests, once the server accepts this browser. */
 
 import type { Session } from "./session";
 import { isLocked } from "./browser/login";
@@ -8,10 +8,10 @@ import { loadRuns } from "./runs";
 
 let isConnecting = false;
 
-/** Ask for the runs, and listen for what changes. */
+/** Load the runs, and listen for changes. */
 export async function start(): Promise<void> {
   if (isLocked.peek()) return;
-  const marks = loadMarks(); // many take their time, and nothing else waits for them
+  const marks = loadMarks(); // many marks take time, and nothing else waits for them
   await loadRuns();
   if (!isLocked.peek() && !isConnecting) {
     isConnecting = true;
@@ -20,7 +20,7 @@ export async function start(): Promise<void> {
   await marks;
 }
 
-/** Forget all that was fetched, and ask again. */
+/** Drop all loaded data, and load again. */
 export async function startAgain(session: Session): Promise<void> {
   session.forget();
   await loadRuns();

@@ -1,4 +1,4 @@
-/** What every store of a session is made of. */
+/** The base class of a session's stores. */
 
 import type { Session } from "./session";
 

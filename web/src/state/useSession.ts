@@ -1,4 +1,4 @@
-/** The session whose part of the page a component draws. */
+/** The session of the component's part of the page. */
 
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";

@@ -1,10 +1,10 @@
-/** Contrast of two colours given as `oklch()`, as WCAG 2 counts it: what the tokens are tested with. */
+/** The contrast of two colours given as `oklch()`, as WCAG 2 computes it, for tests of the design tokens. */
 
 export type Rgb = readonly [number, number, number];
 
 const OKLCH = /oklch\(\s*([\d.]+)\s+([\d.]+)\s+([\d.]+)(?:\s*\/\s*([\d.]+))?\s*\)/;
 
-/** An `oklch()` colour laid over another, in linear sRGB (Ottosson 2020), what is out of gamut clipped. */
+/** An `oklch()` colour over another, in linear sRGB (Ottosson 2020), clipped to the gamut. */
 export function over(colour: string, below: Rgb = [1, 1, 1]): Rgb {
   const match = OKLCH.exec(colour);
   if (match === null) throw new Error(`${colour} is not oklch()`);

@@ -1,10 +1,10 @@
-/** A place to draw in for tests. */
+/** An element to draw in, for tests. */
 
 import { type ComponentChild, createElement, render } from "preact";
 import { createSession } from "../state/session";
 import { SessionContext } from "../state/useSession";
 
-/** Draw into an element, anew or again. */
+/** Draw into an element for the first time, or again. */
 export function draw(what: ComponentChild, host: Element, session = createSession()): void {
   render(createElement(SessionContext.Provider, { value: session }, what), host);
 }
@@ -20,11 +20,11 @@ export async function drawn(what: ComponentChild, session = createSession()): Pr
 
 /** Wait until effects have run and the page is drawn again. */
 export async function settled(): Promise<void> {
-  // In short turns: what takes a chain of timers gets as far on a busy machine as on an idle one.
+  // In short turns: a chain of timers gets equally far on a busy machine and on an idle one.
   for (let turns = 0; turns < 6; turns += 1) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-/** The first element that is a button and says so. */
+/** The first button with this text. */
 export function button(host: HTMLElement, words: string | RegExp): HTMLButtonElement {
   const match = [...host.querySelectorAll("button")].find((one) =>
     typeof words === "string" ? one.textContent.trim() === words : words.test(one.textContent),

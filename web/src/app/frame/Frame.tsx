@@ -1,4 +1,4 @@
-/** The frame of every page: bar, rail, and between them what the address names. */
+/** The frame of every page: bar, rail, and between them the page of the address. */
 
 import { useSession } from "../../state/useSession";
 import { runs, runsError, loadRuns } from "../../state/runs";

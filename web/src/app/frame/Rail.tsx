@@ -1,4 +1,4 @@
-/** The pages of the app, at the side; on a narrow screen at the foot. */
+/** The navigation between pages, at the side; on a narrow screen at the foot. */
 
 import { useSession } from "../../state/useSession";
 import type { Place } from "../../lib/address/address";
@@ -76,7 +76,7 @@ export function Rail() {
 
 interface ItemProps {
   sign: Sign;
-  /** What stands below the sign. */
+  /** The words below the icon. */
   word: string;
   label: string;
   to: Partial<Place>;

@@ -1,4 +1,4 @@
-/** The bar: which run, split and step, and how live it all is. */
+/** The bar: run, split and step, and the state of the connection. */
 
 import { useSession } from "../../state/useSession";
 import { turnTheme } from "../../state/browser/settings";

@@ -1,23 +1,23 @@
-/** How the reader likes lists: their columns, what a row says of a sample, and the widths of the table's columns. Kept in this browser. */
+/** The reader's preferences for lists, stored in this browser: columns, row previews, and widths of table columns. */
 
 import { signal } from "@preact/signals";
 import { type Chart, chartsOf } from "../../lib/charts/chart";
 import { MAX_CHARTS } from "../../lib/address/address";
 import { fields, store, stored } from "./storage";
 
-/** What a row shows of its sample: how the response begins, how it ends, or the prompt. */
+/** The preview of a row: the beginning of the response, its end, or the prompt. */
 export type Preview = "response" | "end" | "prompt";
 
 export interface ListView {
-  /** Columns beside each group and sample; null for what is usual. */
+  /** Columns beside each group and sample; null for the default. */
   columns: readonly string[] | null;
-  /** Columns of the table, beside the id, which says step and group. */
+  /** Columns of the table, besides the id, which includes step and group. */
   table: readonly string[];
-  /** What is drawn by step below the reward; null for what is usual. */
+  /** Charts below the reward; null for the default. */
   charts: readonly Chart[] | null;
   preview: Preview;
   hasTooltips: boolean;
-  /** Of the table's columns, in pixels, by name. */
+  /** The widths of the table's columns in pixels, by name. */
   widths: Readonly<Record<string, number>>;
 }
 
@@ -30,7 +30,7 @@ export const USUAL: ListView = {
   widths: {},
 };
 
-const KEY = "rolloupe.lists"; // "rolloupe.list" held the usual columns as if they were chosen
+const KEY = "rolloupe.lists"; // "rolloupe.list" stored the default columns as if they were chosen
 export const WIDTH = { least: 48, most: 800 };
 
 export const view = signal<ListView>(restored(stored(KEY)));
@@ -39,7 +39,7 @@ export function chooseView(change: Partial<ListView>): void {
   view.value = { ...view.value, ...change };
 }
 
-/** What was kept; whatever does not fit is as usual. */
+/** The stored preferences; invalid ones take the default. */
 export function restored(text: string | null): ListView {
   const given = fields<ListView>(text);
   const names = <T>(value: unknown, usual: T): readonly string[] | T =>

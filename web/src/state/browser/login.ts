@@ -1,17 +1,17 @@
-/** Whether the server lets this browser in, and the token that opens it. */
+/** Whether the server accepts this browser, and the token that unlocks it. */
 
 import { signal } from "@preact/signals";
 import { ApiError, login, onLocked } from "../../api";
 
-/** True where the reader is asked for the token: something was asked of the server, which refused it. */
+/** True while the page asks for the token: the server refused a request. */
 export const isLocked = signal(false);
-/** True where the server refuses its events, which nobody asked for: what is shown stays. */
+/** True if the server refuses its events, which nobody requested: the page stays as it is. */
 export const isSignedOut = signal(false);
 export const loginError = signal<ApiError | null>(null);
 
 const TOKEN = /^#token=(.+)$/;
 
-/** Exchange a token for the session. True when it was the right one. */
+/** Exchange a token for the session. True if the token is correct. */
 export async function unlock(token: string): Promise<boolean> {
   loginError.value = null;
   try {
@@ -25,7 +25,7 @@ export async function unlock(token: string): Promise<boolean> {
   }
 }
 
-/** Use the token of the printed address; the link may also be opened in a tab that shows this server already. */
+/** Use the token of the printed address; a tab that shows this server already may open the link as well. */
 export async function startLogin(begin: () => Promise<void>): Promise<void> {
   onLocked(() => {
     isLocked.value = true;
@@ -34,7 +34,7 @@ export async function startLogin(begin: () => Promise<void>): Promise<void> {
   await useToken();
 }
 
-/** Take the token out of the address at once, and exchange it. True where one opened the door. */
+/** Remove the tokens from the address at once, and exchange them. True if one was accepted. */
 async function useToken(): Promise<boolean> {
   const given = TOKEN.exec(location.hash)?.[1];
   if (given === undefined) return false;
@@ -50,7 +50,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The error as one that can be shown. */
+/** The error in a form to show. */
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   return new ApiError(

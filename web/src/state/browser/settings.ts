@@ -1,4 +1,4 @@
-/** What a person has chosen, kept in this browser. */
+/** The reader's settings, stored in this browser. */
 
 import { effect, signal } from "@preact/signals";
 import { fields, share } from "./storage";
@@ -6,13 +6,13 @@ import { fields, share } from "./storage";
 export interface Settings {
   theme: "system" | "light" | "dark";
   rewardColours: "usual" | "safe";
-  /** Long text opens at its end, which is what the model just wrote. */
+  /** Long text opens at its end, which the model wrote last. */
   openAtEnd: boolean;
   leftWidth: number;
   rightWidth: number;
   leftOpen: boolean;
   rightOpen: boolean;
-  /** Words stand below the signs of the rail. */
+  /** Words below the icons of the rail. */
   railOpen: boolean;
 }
 
@@ -30,15 +30,15 @@ const USUAL: Settings = {
   railOpen: true,
 };
 
-/** What belongs to this browser's window; all else follows the person. */
+/** Settings that belong to this browser's window; all others follow the person. */
 export const OF_BROWSER: readonly (keyof Settings)[] = ["leftWidth", "rightWidth", "leftOpen", "rightOpen", "railOpen"];
 
-/** Read by public/theme.js too, before the first paint. */
+/** public/theme.js reads it too, before the first paint. */
 const KEY = "rolloupe.settings";
 
 export const settings = signal<Settings>(USUAL);
 
-/** What was chosen in this tab, and is not kept yet with what follows the person. */
+/** Choices of this tab that are not yet stored with the person's settings. */
 export const unsent = signal<Partial<Settings>>({});
 
 export function choose(change: Partial<Settings>): void {
@@ -46,14 +46,14 @@ export function choose(change: Partial<Settings>): void {
   unsent.value = { ...unsent.peek(), ...change };
 }
 
-/** From light to dark, and back. */
+/** Switch from light to dark, and back. */
 export function turnTheme(): void {
   const { theme } = settings.peek();
   const isDark = theme === "system" ? matchMedia("(prefers-color-scheme: dark)").matches : theme === "dark";
   choose({ theme: isDark ? "light" : "dark" });
 }
 
-/** Settings out of what was kept; whatever does not fit is as usual. */
+/** Stored settings; invalid ones take the default. */
 export function restored(text: string | null): Settings {
   const given = fields<Settings>(text);
   const width = (value: unknown, { usual, least, most }: typeof LEFT): number =>
@@ -70,7 +70,7 @@ export function restored(text: string | null): Settings {
   };
 }
 
-/** Take up what was kept, and from now on keep and show what is chosen, in this tab and in the others. */
+/** Load the stored settings, then store and show all choices, in this tab and in the others. */
 export function startSettings(): void {
   share(KEY, settings, restored);
   effect(() => {

@@ -1,5 +1,6 @@
 /**
- * The settings that follow the person, not the browser: kept with what a person added, too, and taken up from there.
+ * The settings that follow the person instead of the browser: stored on the server with the person's marks, and loaded
+ * from there.
  */
 
 import { effect, untracked } from "@preact/signals";
@@ -14,7 +15,7 @@ function personal(of: object): Record<string, unknown> {
 }
 
 export function startPersonal(): void {
-  // A choice is sent by the tab in which it was made, and waits there until it is known what was kept before.
+  // The tab of a choice sends it, and waits until the previously stored settings are known.
   effect(() => {
     const chosen = personal(unsent.value);
     if (!areMarksLoaded.value || Object.keys(chosen).length === 0) return;

@@ -1,11 +1,10 @@
 /**
- * What a person chooses, kept in this browser. Where its storage is closed or full, a choice holds until the page is
- * left.
+ * A person's choices, stored in this browser. If its storage is closed or full, a choice lasts until the page is left.
  */
 
 import { effect, type ReadonlySignal, type Signal } from "@preact/signals";
 
-/** What was kept under a name; null for nothing. */
+/** The stored text of a name; null for none. */
 export function stored(name: string): string | null {
   try {
     return localStorage.getItem(name);
@@ -14,19 +13,21 @@ export function stored(name: string): string | null {
   }
 }
 
-/** Keep a choice, from now on. */
+/** Store a choice from now on. */
 export function store(name: string, choice: ReadonlySignal<unknown>): void {
   effect(() => {
     const text = JSON.stringify(choice.value);
     try {
       localStorage.setItem(name, text);
     } catch {
-      // As above.
+      // as above
     }
   });
 }
 
-/** Take up what was kept, and keep it, in this tab and in the others: what one of them chooses, all of them show. */
+/**
+ * Load a stored choice and store its changes, in this tab and in the others: all tabs show the choice of any of them.
+ */
 export function share<T>(name: string, choice: Signal<T>, restored: (text: string | null) => T): void {
   choice.value = restored(stored(name));
   store(name, choice);
@@ -35,7 +36,7 @@ export function share<T>(name: string, choice: Signal<T>, restored: (text: strin
   });
 }
 
-/** The fields of what was kept, each of which may be anything; none where it is no object. */
+/** The fields of stored JSON, each of which may be anything; empty unless it is an object. */
 export function fields<T>(text: string | null): Partial<Record<keyof T, unknown>> {
   try {
     const given: unknown = JSON.parse(text ?? "{}");

@@ -1,29 +1,29 @@
-/** How text is shown, kept in this browser: verbatim, unless a person chose otherwise. */
+/** How text is shown: verbatim, unless a person chose otherwise. Stored in this browser. */
 
 import { computed, signal } from "@preact/signals";
 import { fields, share } from "./storage";
 
 export interface Render {
-  /** Thoughts are marked off; else they are text between tags, as written. */
+  /** Thoughts are set apart; otherwise they are text between tags, as written. */
   think: boolean;
-  /** Thoughts are folded to a line each until they are opened. */
+  /** Each thought is folded to a line until it is opened. */
   folded: boolean;
   markdown: boolean;
   latex: boolean;
   code: boolean;
-  /** The markers of the chat template are shown in what the model wrote; else they are left out. */
+  /** Template markers are shown in the model's text; otherwise they are left out. */
   markers: boolean;
-  /** They are shown in prompts, too, where the names of the turns say the same. */
+  /** They are shown in prompts, too, where the names of the turns repeat them. */
   promptMarkers: boolean;
-  /** System prompts are shown; else they are left out. */
+  /** System prompts are shown; otherwise they are left out. */
   system: boolean;
-  /** Pad tokens at either end of a text are shown; else they are left out. */
+  /** Pad tokens at either end of a text are shown; otherwise they are left out. */
   padding: boolean;
-  /** Prompt, response and reference stand beside each other where there is room. */
+  /** Prompt, response and reference are side by side if there is room. */
   beside: boolean;
-  /** The words are marked in which the response and the reference differ. */
+  /** Words that differ between response and reference are marked. */
   differences: boolean;
-  /** Newlines, tabs, invisible characters and special tokens are marked. Text is verbatim meanwhile. */
+  /** Newlines, tabs, invisible characters and special tokens are marked; text is then verbatim. */
   visible: boolean;
 }
 
@@ -42,11 +42,11 @@ const USUAL: Render = {
   visible: false,
 };
 const KEY = "rolloupe.render";
-/** The longest token that a prompt may be cut after. */
+/** The longest token after which a prompt may be cut. */
 const TOKEN_CHARS = 200;
 
 interface Choice extends Render {
-  /** A prompt that no template divides is cut after this; empty: it is not cut. */
+  /** A prompt that no template divides is cut after this text; empty for no cut. */
   promptAfter: string;
 }
 
@@ -57,16 +57,16 @@ const chosen = signal<Choice>(AS_USUAL);
 export const render = computed<Render>(() => chosen.value);
 export const promptAfter = computed(() => chosen.value.promptAfter);
 
-/** What changes a text by more than marks: which of Markdown, LaTeX and code is drawn. Null for none. */
+/** The renderers that change a text beyond marks: Markdown, LaTeX and code. Null for none. */
 export const richness = computed<{ markdown: boolean; latex: boolean; code: boolean } | null>(() => {
   const { markdown, latex, code, visible } = chosen.value;
   return visible || !(markdown || latex || code) ? null : { markdown, latex, code };
 });
 
-/** What is chosen above a sample that has a reference, and not in the menu. */
+/** Choices above a sample with a reference, which the menu lacks. */
 const OF_REFERENCE: ReadonlySet<keyof Render> = new Set(["beside", "differences"]);
 
-/** How many choices of the menu are not as usual. */
+/** The number of menu choices that differ from the default. */
 export const changes = computed(
   () =>
     (Object.keys(USUAL) as (keyof Render)[]).filter(
@@ -78,7 +78,7 @@ export function chooseRender(change: Partial<Choice>): void {
   chosen.value = { ...chosen.value, ...change };
 }
 
-/** Choices out of what was kept; whatever does not fit is as usual. */
+/** Stored choices; invalid ones take the default. */
 export function restored(text: string | null): Choice {
   const given = fields<Choice>(text);
   const flag = (name: keyof Render): boolean => (typeof given[name] === "boolean" ? given[name] : USUAL[name]);
@@ -99,5 +99,5 @@ export function restored(text: string | null): Choice {
   };
 }
 
-/** Take up what was kept, and from now on keep what is chosen, in this tab and in the others. */
+/** Load the stored choices, then store all changes, in this tab and in the others. */
 export const startRender = (): void => share(KEY, chosen, restored);

@@ -1,4 +1,4 @@
-/** Whether anybody can see the page: what nobody sees is not asked for. */
+/** Whether the page is visible: a hidden page requests nothing. */
 
 import { signal } from "@preact/signals";
 

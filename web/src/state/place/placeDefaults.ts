@@ -1,11 +1,11 @@
-/** What an address leaves open, the page chooses: the first split, the newest step, the first sample of the list. */
+/** The page's choices for an incomplete address: the first split, the newest step, the first sample of the list. */
 
 import type { Session } from "../session";
 import { untracked } from "@preact/signals";
 import type { Page } from "../../lib/address/address";
 import { runs } from "../runs";
 
-/** Pages that are of a step. */
+/** Pages about a step. */
 const hasStep = (page: Page): boolean => page === "rollouts" || page === "report" || page === "search";
 
 export function startComplete(session: Session): void {
@@ -42,14 +42,14 @@ export function startComplete(session: Session): void {
     if (page !== "rollouts" || sample !== null || session.list.isBehind.value || list === null) return;
     untracked(() => session.list.goFirst(list));
   });
-  // What was in the list stays where it is read: it may have been discarded since.
+  // A sample that was in the list stays open: it may have been discarded since.
   let current = "";
   session.effect(() => {
     if (session.list.position.value !== null) current = session.place.now.value.sample ?? "";
   });
   session.effect(() => {
-    // A sample that the list cannot hold, as from a bookmark or a search, is read among those that it is one of. Side
-    // by side a group may hold both.
+    // A sample that the list cannot contain, as from a bookmark or a search, switches the list to the kind of that
+    // sample. Side by side, a group may contain both.
     const { page, view, discarded } = session.place.now.value;
     const reply = session.sample.now.value;
     if (

@@ -1,8 +1,8 @@
 /**
- * How far each pane was scrolled, kept with each entry of the browser's history: Back and reload bring it back.
+ * The scroll position of each pane, stored with each entry of the browser's history: Back and reload restore it.
  *
- * A pane takes part with `data-scroll="NAME"`. What is restored may load or be laid out in pieces, so it is gone to
- * again as it grows, until it is reached or the reader moves.
+ * A pane takes part with `data-scroll="NAME"`. Its content may load or be laid out in pieces, so scrolling repeats as
+ * it grows, until the position is reached or the reader moves.
  */
 
 import { isRecord } from "../../lib/data/record";
@@ -11,15 +11,15 @@ import type { Session } from "../session";
 type Places = Record<string, number>;
 
 const SAVE_MS = 300;
-/** So long is a pane waited for that is still being filled. */
+/** How long to wait for a pane that is still being filled. */
 const PATIENCE_MS = 5000;
-/** So long must it have stood where it was before it counts as reached. */
+/** How long a pane must keep its position before it counts as restored. */
 const STEADY_MS = 400;
 const MOVES = ["wheel", "pointerdown", "keydown", "touchstart"] as const;
 
-// There is one window and one history of it, whatever sessions it shows.
+// There is one window with one history, whatever sessions it shows.
 
-/** The number of the restoring that goes on; 0 for none. */
+/** The number of the current restoring; 0 for none. */
 let restoring = 0;
 let count = 0;
 let timer: ReturnType<typeof setTimeout> | undefined;
@@ -39,7 +39,7 @@ function save(session: Session): void {
   try {
     history.replaceState({ scroll: places }, "", location.href);
   } catch {
-    // Some browsers refuse more than so many changes in a while: the next one says it all.
+    // Some browsers refuse frequent changes: the next one includes this one.
   }
 }
 

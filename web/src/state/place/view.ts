@@ -1,4 +1,4 @@
-/** The columns, the charts and the kind of list that are shown: what the address says, else what the reader likes. */
+/** The current columns, charts and kind of list: those of the address, else the reader's preferences. */
 
 import { computed, signal } from "@preact/signals";
 import type { Chart } from "../../lib/charts/chart";
@@ -6,35 +6,35 @@ import type { Mode } from "../../lib/address/address";
 import { chooseView, USUAL, view } from "../browser/listView";
 import { Store } from "../store";
 
-/** The columns that the reader chose for a mode; null where they are the usual ones. */
+/** The columns that the reader chose for a mode; null for the default. */
 function ownColumns(mode: Mode | null): readonly string[] | null {
   const { columns, table } = view.value;
   return mode !== "table" ? columns : table.join("\n") === USUAL.table.join("\n") ? null : table;
 }
 
 export class ViewStore extends Store {
-  /** The columns that the list shows now: those of the address, else the reader's own; null for the usual ones. */
+  /** The current columns of the list: those of the address, else the reader's own; null for the default. */
   readonly shownColumns = computed<readonly string[] | null>(() => {
     const { columns, mode } = this.session.place.now.value;
     return columns ?? (mode === "table" ? view.value.table : view.value.columns);
   });
 
-  /** True while the table has the columns that it has for everybody. */
+  /** True while the table has its default columns. */
   readonly isUsualTable = computed(() => this.session.place.now.value.columns === null && ownColumns("table") === null);
 
-  /** Draw these from now on; null for the usual ones. */
+  /** Show these charts from now on; null for the default. */
   chooseCharts(charts: readonly Chart[] | null): void {
     chooseView({ charts });
     this.session.place.go({ charts: null }, "replace");
   }
 
-  /** Show other columns, in this mode, from now on; null for the usual ones. */
+  /** Show other columns in this mode from now on; null for the default. */
   chooseColumns(columns: readonly string[] | null): void {
     chooseView(this.session.place.now.peek().mode === "table" ? { table: columns ?? USUAL.table } : { columns });
     this.session.place.go({ columns: null }, "replace");
   }
 
-  /** True while the table covers the sample; opening one gives it its room. */
+  /** True while the table covers the sample; opening a sample gives it room. */
   readonly isWide = signal(true);
 
   readonly chooseMode = (mode: Mode): void => {
@@ -42,9 +42,7 @@ export class ViewStore extends Store {
     this.session.place.go({ mode, columns: null });
   };
 
-  /**
-   * Keep what is chosen, and put columns of the reader's own into the address, so that a link shows what its sender saw.
-   */
+  /** Put the reader's own charts and columns into the address, so that a link shows what its sender saw. */
   start(): void {
     this.effect(() => {
       const { page, charts, sample } = this.session.place.now.value;

@@ -1,6 +1,6 @@
 /**
- * Whether a run goes on: running, stalled, ended, or unknown. Its own marker says so, or that this viewer saw it grow
- * within what its rhythm explains. The time of a file alone does not: it may be that of a copy.
+ * Whether a run continues: running, stalled, ended, or unknown. Its own marker decides, or growth that this viewer saw
+ * within the run's rhythm. The time of a file alone does not: it may be that of a copy.
  */
 
 import type { RunItem } from "../../api/types.gen";
@@ -8,18 +8,18 @@ import { changedS } from "../runs";
 
 export type Activity = "running" | "stalled" | "ended" | "unknown";
 
-/** `seconds` since its files changed, null where that is unknown; `quiet` such seconds are an end. */
+/** `seconds` since its files changed, null if unknown; after `quiet` such seconds it counts as ended. */
 export function activity(ending: string, seconds: number | null, quiet: number, hasGrown: boolean): Activity {
   if (ending === "ended") return "ended";
   if (seconds !== null && seconds < quiet && (hasGrown || ending === "open")) return "running";
-  // A trainer that marks its end, and has not, has not ended well.
+  // A trainer that marks its end, but did not, has not ended well.
   return ending === "open" ? "stalled" : "unknown";
 }
 
 export const activityOf = (item: RunItem): Activity =>
   activity(item.ending, changedS(item), item.quiet_s, item.has_grown);
 
-/** What each means, for who wants to know; `quiet` is a time in words. */
+/** Explains each state; `quiet` is a time in words. */
 export const MEANING: Readonly<Record<Activity, (quiet: string) => string>> = {
   running: () => "Its files are being written",
   stalled: (quiet) => `It has not marked its end, and nothing was written for ${quiet}`,

@@ -1,4 +1,4 @@
-/** The columns of the samples of the split that is looked at: their names, kinds, and the scales of their colours. */
+/** The sample columns of the current split: their names, kinds, and colour scales. */
 
 import { computed, signal, untracked } from "@preact/signals";
 import { getColumns } from "../../api";
@@ -9,7 +9,7 @@ import { Store } from "../store";
 
 const KNOWN: ReadonlyMap<string, string> = new Map(COLUMNS.map(({ name, label: words }) => [name, words]));
 
-/** The columns that are shorter in words where there is little room. */
+/** The columns with a shorter name for narrow places. */
 export const SHORT: ReadonlyMap<string, string> = new Map(
   COLUMNS.flatMap(({ name, short }) => (short === "" ? [] : [[name, short]])),
 );
@@ -26,7 +26,7 @@ export class ColumnsStore extends Store {
 
   readonly tokenSeries = computed<readonly string[]>(() => this.#reply.value?.series ?? []);
 
-  /** How many samples a group has, at most; 0 where that is not known. */
+  /** The largest number of samples in a group; 0 if unknown. */
   readonly groupSize = computed(() => this.#reply.value?.group_size ?? 0);
 
   readonly #byName = computed(() => new Map(this.all.value.map((column) => [column.name, column])));
@@ -56,14 +56,11 @@ export class ColumnsStore extends Store {
   /** A column in words. */
   readonly label = (name: string): string => KNOWN.get(name) ?? (this.named(name)?.label || name);
 
-  /** A column in words, without what the names of all sample metrics begin with. */
+  /** A column in words, without the common prefix of sample metrics. */
   readonly shortLabel = (name: string): string =>
     this.named(name)?.source === "metric" ? bareName(name, this.#prefix.value) : this.label(name);
 
-  /**
-   * Asked for when the run or the split is another, and when the list was loaded anew: never for every line that is
-   * written.
-   */
+  /** Loads columns for another run or split, and after the list was reloaded: never for each new line. */
   start(): void {
     this.effect(() => {
       const { run: id, split, page } = this.session.place.now.value;
@@ -79,7 +76,7 @@ export class ColumnsStore extends Store {
     try {
       this.#loaded.value = await getColumns(id, split);
     } catch {
-      // The list says what is wrong; without columns it has no colours.
+      // The list reports the error; without columns it has no colours.
     }
   }
 }

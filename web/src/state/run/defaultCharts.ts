@@ -1,7 +1,4 @@
-/**
- * The charts of a run as long as the reader chose none. The names of what its trainer logged come after the first
- * sample.
- */
+/** The charts of a run by default. The names of logged metrics are loaded after the first sample. */
 
 import { computed, signal } from "@preact/signals";
 import { getMetricNames } from "../../api";
@@ -10,7 +7,7 @@ import { usualCharts } from "../../lib/charts/defaultCharts";
 import { view } from "../browser/listView";
 import { Store } from "../store";
 
-/** They are read from the trainer's files: what is waited for comes first. */
+/** They are read from the trainer's files: more urgent requests come first. */
 const LATER_MS = 400;
 
 export class ChartsStore extends Store {
@@ -20,10 +17,10 @@ export class ChartsStore extends Store {
     names: [],
   });
 
-  /** A run without samples has nothing else to draw than what its trainer logged. */
+  /** A run without samples can only draw what its trainer logged. */
   readonly #isBare = (): boolean => this.session.run.now.value?.splits.length === 0;
 
-  /** What is drawn by step below the reward now: what the address says, else the reader's own choice, else the usual. */
+  /** The current charts below the reward: those of the address, else the reader's own choice, else the default. */
   readonly shown = computed<readonly Chart[]>(() =>
     (this.session.place.now.value.charts ?? view.value.charts ?? this.#usual.value).map((one) => this.#known(one)),
   );
@@ -38,7 +35,7 @@ export class ChartsStore extends Store {
 
   readonly #usual = computed<readonly Chart[]>(() => {
     const id = this.session.run.now.value?.id ?? "";
-    // The columns of a run that has samples come later than the run.
+    // The columns of a run with samples arrive after the run.
     if (this.session.columns.all.value.length === 0 && !this.#isBare()) return [];
     return usualCharts({
       columns: this.session.columns.all.value,
@@ -59,7 +56,7 @@ export class ChartsStore extends Store {
         view.value.charts === null &&
         this.session.place.now.value.charts === null;
       const known = this.#logged.peek();
-      // Of a run that has nothing yet the trainer may have written since.
+      // The trainer of an empty run may have written since.
       const isKnown = known.run === id && (known.names.length > 0 || !this.#isBare() || known.version === version);
       if (id === "" || !isWanted || isKnown) return;
       clearTimeout(timer);
@@ -71,7 +68,7 @@ export class ChartsStore extends Store {
     try {
       this.#logged.value = { run: id, version, names: (await getMetricNames(id)).names };
     } catch {
-      this.#logged.value = { run: id, version, names: [] }; // the samples' own charts are there all the same
+      this.#logged.value = { run: id, version, names: [] }; // the charts of samples are available anyway
     }
   }
 }

@@ -1,4 +1,4 @@
-/** The live side of a run: what is new since the list was loaded, and following the run. */
+/** The live side of a run: changes since the list was loaded, and following the run. */
 
 import { computed, signal, untracked } from "@preact/signals";
 import { holds } from "../../lib/list/listing";
@@ -13,12 +13,12 @@ export class LiveStore extends Store {
   /** True after following ended because the reader went elsewhere. */
   readonly isPaused = signal(false);
 
-  /** The last step that the reader knows of: those after it are news. */
+  /** The last step that the reader knows: later ones are news. */
   readonly #seen = signal<{ scope: string; step: number } | null>(null);
 
   readonly #splitKey = computed(() => `${this.session.place.now.value.run}\n${this.session.place.now.value.split}`);
 
-  /** How many samples of the scope are not in the list yet. */
+  /** The number of samples in the scope that the list lacks. */
   readonly newSamples = computed(() => {
     const list = this.session.list.now.value;
     const known = this.session.steps.reply.value;
@@ -35,7 +35,7 @@ export class LiveStore extends Store {
     return Math.max(0, there - list.of);
   });
 
-  /** The step of the list and its stamp, where that is another than the list's: its files may have been written again. */
+  /** The step of the list and its stamp, if that differs from the list's: its files may have been rewritten. */
   readonly #restamped = computed<string | null>(() => {
     const list = this.session.list.now.value;
     const known = this.session.steps.reply.value;
@@ -48,24 +48,24 @@ export class LiveStore extends Store {
     )
       return null;
     if (list.scope.step === null || this.newSamples.value > 0) return null;
-    const stamp = known.stamps[known.steps.indexOf(list.scope.step)] ?? 0; // of a step that there is not, as of its list
+    const stamp = known.stamps[known.steps.indexOf(list.scope.step)] ?? 0; // without such a step, that of its list
     return stamp === list.stamp ? null : `${list.key}\n${stamp}`;
   });
 
-  /** Of what was restamped: that which was looked at, and is another than what is shown. */
+  /** Of the restamped steps, the current one, if it differs from the shown one. */
   readonly #changed = signal("");
 
-  /** True where the samples of this step are others than those in the list: the files were written again, or shrank. */
+  /** True if the samples of this step differ from those in the list: the files were rewritten, or shrank. */
   readonly isStale = computed(() => this.#restamped.value !== null && this.#restamped.value === this.#changed.value);
 
-  /** How many steps came since the reader went to the newest one, or to this split. */
+  /** The number of new steps since the reader went to the newest one, or to this split. */
   readonly newSteps = computed(() => {
     const known = this.#seen.value;
     if (known === null || known.scope !== this.#splitKey.value) return 0;
     return this.session.steps.reply.value?.steps.filter((step) => step > known.step).length ?? 0;
   });
 
-  /** Show what is new: the newest step, with the list as it is now. */
+  /** Show the news: the newest step, with the current list. */
   readonly goNewest = (): void => {
     const newest = this.session.steps.last.peek();
     if (newest === null) return;
@@ -82,7 +82,7 @@ export class LiveStore extends Store {
   /** Follow the run from its newest step on, or stop. */
   readonly toggleFollowing = (): void => {
     const wasFollowing = this.isFollowing.peek();
-    if (!wasFollowing) this.goNewest(); // before following, which a step that is not the newest would end
+    if (!wasFollowing) this.goNewest(); // before following, which a step other than the newest would end
     this.isFollowing.value = !wasFollowing;
     this.isPaused.value = false;
   };
@@ -96,7 +96,8 @@ export class LiveStore extends Store {
   }
 
   /**
-   * What was learned of other steps gives this one another stamp, too: what is shown is looked at before anybody is told.
+   * News about other steps changes the stamp of this one, too, so the shown samples are compared before the page
+   * reports news.
    */
   startConfirming(): void {
     let isLooking = false;
@@ -127,7 +128,7 @@ export class LiveStore extends Store {
     });
   }
 
-  /** Following ends when the reader goes to another step, or to another sample of the newest one: who reads stays. */
+  /** Following ends when the reader goes to another step, or to another sample of the newest one. */
   startFollowing(): void {
     let newest: number | null = null;
     let read: { step: number | null; sample: string | null } = { step: null, sample: null };
@@ -153,13 +154,13 @@ export class LiveStore extends Store {
     });
   }
 
-  /** While following, and while the index is being made for the first time, the list fills by itself. */
+  /** While following, and during the first indexing, the list fills by itself. */
   #startFilling(): void {
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const ready = new Set<string>(); // runs whose index was whole once: what comes later waits to be asked for
+    const ready = new Set<string>(); // runs whose index was complete once: later samples wait for a request
     this.effect(() => {
       if (this.session.run.now.value?.progress.phase === "ready") ready.add(this.session.run.now.value.id);
-      // An empty list has nothing that could move: it may have been asked for before the index had anything for it.
+      // An empty list cannot move: it may have been loaded before the index had anything for it.
       const isFilling =
         this.isFollowing.value ||
         this.session.list.now.value?.of === 0 ||
@@ -175,7 +176,7 @@ export class LiveStore extends Store {
     });
   }
 
-  /** What shows an error is asked for again once the run has changed or the server is back. */
+  /** Failed requests are repeated once the run has changed or the server is back. */
   #startMending(): void {
     let timer: ReturnType<typeof setTimeout> | undefined;
     this.effect(() => {

@@ -1,4 +1,4 @@
-/** The steps of the runs that are drawn over the one that is looked at: of the same split, kept up to date. */
+/** The steps of the runs whose curves are drawn over the current run's: of the same split, kept up to date. */
 
 import { computed, signal, untracked } from "@preact/signals";
 import { getSteps } from "../../api";
@@ -10,7 +10,7 @@ import { Store } from "../store";
 
 export interface Overlay {
   item: RunItem;
-  /** Null while they are on their way, and where the run has no such split. */
+  /** Null while loading, and for a run without such a split. */
   steps: StepsReply | null;
 }
 
@@ -20,7 +20,7 @@ export class OverlaysStore extends Store {
 
   readonly #wanted = new Set<string>();
 
-  /** The overlaid runs that are open, in the order in which they were chosen. */
+  /** The overlaid runs that are open, in the order of choice. */
   readonly runs = computed<readonly RunItem[]>(() =>
     this.session.place.now.value.over.flatMap((id) => runs.value?.find((one) => one.id === id) ?? []),
   );
@@ -32,7 +32,7 @@ export class OverlaysStore extends Store {
     }),
   );
 
-  /** Draw a run over the one that is looked at, or no longer. */
+  /** Draw a run over the current one, or no longer. */
   toggle(id: string): void {
     const { over } = this.session.place.now.peek();
     this.session.place.go({ over: over.includes(id) ? over.filter((one) => one !== id) : [...over, id] }, "replace");
@@ -62,7 +62,7 @@ export class OverlaysStore extends Store {
     try {
       this.#loaded.value = new Map(this.#loaded.peek()).set(item.id, await getSteps(item.id, split));
     } catch {
-      // Without its curve a run is still named beside the chart; the next change of it asks again.
+      // Without its curve, a run is still named beside the chart; its next change loads it again.
     } finally {
       this.#wanted.delete(key);
     }

@@ -1,5 +1,6 @@
 /**
- * What colours are spread over: of rewards the declared range, else what the split has seen; of metrics the declared.
+ * The ranges of colour scales: for rewards the declared range, else the values of the split; for metrics the declared
+ * range.
  */
 
 import { computed } from "@preact/signals";

@@ -1,4 +1,4 @@
-/** The run and the split that are looked at. */
+/** The current run and split. */
 
 import { computed } from "@preact/signals";
 import type { RunItem, SplitItem } from "../../api/types.gen";
@@ -11,7 +11,7 @@ export class RunStore extends Store {
     () => runs.value?.find((one) => one.id === this.session.place.now.value.run) ?? null,
   );
 
-  /** The splits of the run that can be looked at, all evaluations together among them. */
+  /** The splits of the run to choose from, including all evaluations together. */
   readonly splitChoices = computed<readonly SplitItem[]>(() => choicesOf(this.now.value?.splits ?? []));
 
   readonly split = computed<SplitItem | null>(

@@ -1,4 +1,4 @@
-/** The steps of the split that is looked at, with counts and mean rewards; kept up to date. */
+/** The steps of the current split, with counts and mean rewards; kept up to date. */
 
 import { computed, signal, untracked } from "@preact/signals";
 import { type ApiError, getSteps } from "../../api";
@@ -11,7 +11,7 @@ import { Store } from "../store";
 
 const AGAIN_MS = 50;
 
-/** After a failure the same question waits: longer each time. */
+/** After a failure the same request waits: longer each time. */
 const PAUSES_MS = [1000, 2000, 5000, 15_000, 30_000];
 
 let waiting: ReturnType<typeof setTimeout> | undefined;
@@ -23,7 +23,7 @@ export class StepsStore extends Store {
 
   readonly #loaded = signal<StepsReply | null>(null);
 
-  /** The steps of this split; of none other, even while they are on their way. */
+  /** The steps of this split only, even while they are loading. */
   readonly reply = computed<StepsReply | null>(() => {
     const { run: id, split } = this.session.place.now.value;
     return this.#loaded.value?.run === id && this.#loaded.value?.split === split ? this.#loaded.value : null;
@@ -31,7 +31,7 @@ export class StepsStore extends Store {
 
   readonly error = signal<ApiError | null>(null);
 
-  /** Where the current step stands among them; -1 where it does not. */
+  /** The index of the current step; -1 if it is missing. */
   readonly index = computed(() => {
     const { step } = this.session.place.now.value;
     return step === null ? -1 : (this.reply.value?.steps.indexOf(step) ?? -1);
@@ -39,12 +39,12 @@ export class StepsStore extends Store {
 
   readonly last = computed(() => this.reply.value?.steps.at(-1) ?? null);
 
-  /** The newest step at which something was not trained on. */
+  /** The newest step with discarded samples. */
   readonly lastDiscarded = computed(
     () => this.reply.value?.steps.findLast((_, at) => (this.reply.value?.discarded[at] ?? 0) > 0) ?? null,
   );
 
-  /** Go so many steps on, or to the nearest that there is. */
+  /** Move on by some steps, or as far as there are steps. */
   goBy(difference: number): void {
     const known = this.reply.peek()?.steps ?? [];
     const { step } = this.session.place.now.peek();
@@ -55,7 +55,7 @@ export class StepsStore extends Store {
     if (to !== undefined && to !== step) this.session.place.go({ step: to });
   }
 
-  /** Go to the step that is nearest to a number. */
+  /** Go to the step nearest to a number. */
   goNear(wanted: number, how: "push" | "replace" = "push"): void {
     const known = this.reply.peek()?.steps ?? [];
     const to = known[nearest(known, wanted)];
@@ -90,7 +90,7 @@ export class StepsStore extends Store {
       this.#failures = 0;
       this.error.value = null;
       this.#loaded.value = reply;
-      // Once more where the run was told to have changed meanwhile; a reply that is newer than the page knows is fine.
+      // Load again if the run changed during the request; a reply newer than the page's knowledge is fine.
       if (this.session.run.now.peek()?.version !== item.version) setTimeout(this.#again, AGAIN_MS);
     } catch (error) {
       if (!isLookedAt()) return;

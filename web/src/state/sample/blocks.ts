@@ -1,4 +1,4 @@
-/** Texts of the sample that are read block by block: its record, and the whole of it as one text. */
+/** Texts of the sample that load block by block: its record, and the whole sample as one text. */
 
 import { signal, untracked } from "@preact/signals";
 import { type ApiError, getRaw, getText } from "../../api";
@@ -12,7 +12,7 @@ export interface Block<T> {
 }
 
 interface Held<T> extends Block<T> {
-  /** Ids repeat over runs. */
+  /** Ids repeat across runs. */
   key: string;
 }
 
@@ -28,12 +28,12 @@ export class BlocksStore extends Store {
     return `${run ?? ""}\n${sample ?? ""}`;
   }
 
-  /** The block of the record that is looked at, and why there is none. */
+  /** The current block of the record, and the error if there is none. */
   raw(): Block<RawReply> {
     return this.#record.value?.key === this.#keyNow() ? this.#record.value : NOTHING;
   }
 
-  /** The same of the sample as one text. */
+  /** The same for the sample as one text. */
   text(): Block<TextReply> {
     return this.#whole.value?.key === this.#keyNow() ? this.#whole.value : NOTHING;
   }
@@ -47,7 +47,7 @@ export class BlocksStore extends Store {
     this.#whole.value = null;
   }
 
-  /** Load what is looked at again, from its start. */
+  /** Load the current text again, from its start. */
   async refresh(): Promise<void> {
     this.forget();
     await this.#wanted(this.session.place.now.peek().view);

@@ -1,4 +1,4 @@
-/** The words in which a sample and its reference differ: set by the transcript, drawn where the words stand. */
+/** The words in which a sample and its reference differ: the transcript computes them, and texts draw them. */
 
 import { signal } from "@preact/signals";
 import type { Span } from "../../api/types.gen";
@@ -6,14 +6,14 @@ import { Store } from "../store";
 
 const NONE: readonly Span[] = [];
 
-/** Parts of the reference are named so (`ref0.1`). */
+/** The prefix of the names of the reference's parts (`ref0.1`). */
 export const OF_REFERENCE = "ref";
 
 export class DifferencesStore extends Store {
-  /** By the name of the part: what the other side has not. Of the sample alone that is on the screen. */
+  /** By the name of the part: the words that the other side lacks. Only for the sample on the screen. */
   readonly now = signal<{ run: string; id: string; spans: ReadonlyMap<string, readonly Span[]> } | null>(null);
 
-  /** The words of a part that the other side has not. */
+  /** The words of a part that the other side lacks. */
   ofPart(at: string): readonly Span[] {
     const current = this.now.value;
     const isHere =

@@ -1,4 +1,4 @@
-/** Find within the sample: the server says where a text stands, and this goes from place to place. */
+/** Find within the sample: the server returns the places of a text, and this moves between them. */
 
 import { batch, computed, signal } from "@preact/signals";
 import { findIn } from "../../api";
@@ -22,7 +22,7 @@ export class FindStore extends Store {
 
   readonly #at = signal(0);
 
-  /** `3 of 1,204`: the place that is looked at, from 1, and how many there are; null while nothing is known. */
+  /** `3 of 1,204`: the current place, from 1, and the number of places; null while unknown. */
   readonly standing = computed(() =>
     this.#result.value === null
       ? null
@@ -33,7 +33,7 @@ export class FindStore extends Store {
         },
   );
 
-  /** Ours is for what the browser cannot find by itself: it has only a part of such a sample. */
+  /** Replaces the browser's find, which sees only a part of such a sample. */
   readonly isOurs = computed(
     () =>
       this.session.place.now.value.view === "transcript" &&
@@ -41,7 +41,7 @@ export class FindStore extends Store {
       !this.session.sample.isNative.value,
   );
 
-  /** A count of wishes, so that the field is gone to again although it is open. */
+  /** Counts requests, so that an open field gets the focus again. */
   readonly asked = signal(0);
 
   readonly open = (): void => {
@@ -59,7 +59,7 @@ export class FindStore extends Store {
     });
   };
 
-  /** Go on by so many places; past the last comes the first. */
+  /** Move on by some places; the first follows the last. */
   step(by: number): void {
     const spans = this.#result.peek()?.spans ?? [];
     if (spans.length === 0) return;

@@ -1,14 +1,14 @@
 /**
- * Places in the sample on the screen that are marked: the hits of a search, and what is found within the sample.
+ * Marked places in the sample on the screen: the hits of a search, and those of find.
  *
  * A place is `{ at, start, stop }`, as the server names it (`Span` in server/wire/texts.py). `at` is a part of the
  * sample: `12.3` is part 3 of turn 12, counted from 0 over all turns of the sample; `ref0.1` one of the reference
- * response; `label` the golden answer. `start` and `stop` are places in the text of that part as it is shown
- * (`PartView.text`, and of a call of a tool `CallView.arguments`), counted in units of UTF-16 as JavaScript counts.
- * Spans of one part are in ascending order.
+ * response; `label` the golden answer. `start` and `stop` are places in the text of that part as shown
+ * (`PartView.text`, and `CallView.arguments` for a tool call), counted in units of UTF-16 as in JavaScript. Spans of
+ * one part are in ascending order.
  *
- * A search sets `searched`, and `goTo` shows a place: it goes to the page of turns, unfolds what is folded, and
- * scrolls. A part that has a marked place is shown verbatim meanwhile, whatever the Render menu says.
+ * A search sets `searched`, and `goTo` shows a place: it goes to the page of turns, unfolds sections, and scrolls. A
+ * part with a marked place is shown verbatim, whatever the Render menu says.
  */
 
 import { computed, signal } from "@preact/signals";
@@ -29,22 +29,22 @@ function byPart(spans: readonly Span[]): Map<string, Span[]> {
   return result;
 }
 
-/** Turns in front of a place that is gone to, so that it does not stand alone. */
+/** The number of turns before a place to go to, so that it has context. */
 const CONTEXT = 20;
 
-/** Which turn a part is of; null for what is no part of a turn. */
+/** The turn of a part; null for an invalid name. */
 export function turnOf(at: string): number | null {
   return /^\d+\./.test(at) ? Number.parseInt(at, 10) : null;
 }
 
 export class HighlightsStore extends Store {
-  /** The hits of a search in one sample, set by whoever searches; they show while that sample is on the screen. */
+  /** The hits of a search in one sample, set by the search; they show while that sample is on the screen. */
   readonly searched = signal<{ run: string; sample: string; spans: readonly Span[] } | null>(null);
 
-  /** What is found within the sample by our own find. */
+  /** The matches of our own find within the sample. */
   readonly finding = signal<{ spans: readonly Span[] } | null>(null);
 
-  /** The place that is gone to. A new object is a new wish, also for the same place. */
+  /** The place to go to. A new object is a new request, even for the same place. */
   readonly target = signal<{ span: Span } | null>(null);
 
   readonly #searchedHere = computed(() => {
@@ -63,12 +63,13 @@ export class HighlightsStore extends Store {
     return (mark === "find" ? this.#foundHere : this.#searchedHere).value.get(at) ?? NONE;
   }
 
-  /** Show a place, wherever in the sample it is. */
+  /** Show a place, anywhere in the sample. */
   async goTo(span: Span): Promise<void> {
     const turn = turnOf(span.at);
     if (turn !== null && !this.#isOnPage(turn))
       await this.session.sample.goTurns({ from: Math.max(0, turn - CONTEXT) });
-    if (turn !== null && !this.#isOnPage(turn)) await this.session.sample.goTurns({ from: turn }); // what stands before it fills the page
+    // the preceding turns fill the page
+    if (turn !== null && !this.#isOnPage(turn)) await this.session.sample.goTurns({ from: turn });
     this.target.value = { span: { ...span } };
   }
 

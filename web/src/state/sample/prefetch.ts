@@ -1,4 +1,4 @@
-/** Fetching ahead: the samples beside this one, then the steps beside this one, while nothing else is wanted. */
+/** Loads ahead: the samples next to this one, then the neighbouring steps, while nothing else is wanted. */
 
 import type { Session } from "../session";
 import { untracked } from "@preact/signals";
@@ -6,9 +6,9 @@ import { idAt, idOfRow } from "../../lib/list/listing";
 import { isVisible } from "../browser/visibility";
 
 const BESIDE = [1, -1, 2];
-/** Who holds a key down is there in a fifth of a second. */
+/** Holding a key down gets there in a fifth of a second. */
 const FURTHER = [3, 4, 5, 6];
-/** Larger samples are fetched one ahead: each takes its time. */
+/** Only one larger sample is loaded ahead: each takes its time. */
 const SMALL_CHARS = 200_000;
 
 export function startPrefetch(session: Session): void {
@@ -34,7 +34,7 @@ async function inTurn(tasks: readonly Task[], isWanted: () => boolean): Promise<
       // oxlint-disable-next-line no-await-in-loop -- one at a time, so that what is asked for next does not wait
       await task();
     } catch {
-      // What cannot be had ahead is asked for again, and its error shown, when somebody goes there.
+      // A failed request is repeated, and its error shown, when the reader goes there.
       return;
     }
   }

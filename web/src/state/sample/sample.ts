@@ -1,4 +1,4 @@
-/** The sample that is looked at, whole, or the page of its turns that is. */
+/** The current sample, whole, or the current page of its turns. */
 
 import { computed, signal, untracked } from "@preact/signals";
 import { type ApiError, getSample, getTurns } from "../../api";
@@ -22,7 +22,7 @@ const isOf = (of: { id: string } | null, id: string | null): boolean => of !== n
 
 const keyOf = (runId: string, id: string): string => `${runId}\n${id}`;
 
-/** So much text a browser finds its way through by itself. */
+/** A browser handles this much text by itself. */
 export const NATIVE_CHARS = 1_000_000;
 
 export type Page = Pick<TurnsReply, "turns" | "turn_from" | "turn_total">;
@@ -36,10 +36,10 @@ export class SampleStore extends Store {
       2000 + reply.turns.reduce((sum, turn) => sum + turn.chars, JSON.stringify(reply.extra ?? null).length),
   );
 
-  /** The sample last loaded; `isShown` says whether it is the one that the address names. */
+  /** The sample last loaded; `isShown` tells whether it is the one of the address. */
   readonly now = signal<SampleReply | null>(null);
 
-  /** What failed last, and for which sample. */
+  /** The last failure, and its sample. */
   readonly #failure = signal<{ key: string; error: ApiError } | null>(null);
 
   readonly isShown = computed(
@@ -48,7 +48,7 @@ export class SampleStore extends Store {
       this.now.value?.run === this.session.place.now.value.run,
   );
 
-  /** Why the sample that the address names could not be loaded. It stands until there is an answer. */
+  /** The reason why the address's sample could not be loaded. It stays until there is a reply. */
   readonly error = computed(() => {
     const { run: runId, sample: id } = this.session.place.now.value;
     return this.#failure.value !== null && this.#failure.value.key === keyOf(runId ?? "", id ?? "")
@@ -56,17 +56,15 @@ export class SampleStore extends Store {
       : null;
   });
 
-  /** A page of the turns of a sample that has more than are sent at once. */
+  /** A page of turns, for a sample with too many to send at once. */
   readonly #turned = signal<{ key: string; page: TurnsReply } | null>(null);
 
   readonly pageError = signal<ApiError | null>(null);
 
-  /**
-   * The turns that are shown, and where they stand among all: those the sample came with, or the page that was gone to.
-   */
+  /** The current turns, and their place among all: those that came with the sample, or a page. */
   readonly page = computed<Page | null>(() => (this.now.value === null ? null : this.pageOf(this.now.value)));
 
-  /** Which call of a tool each turn answers. */
+  /** The tool calls that each turn answers. */
   readonly toolResults = computed(() => resultsOf(this.page.value?.turns ?? [], this.page.value?.turn_from ?? 0));
 
   pageOf(reply: SampleReply): Page {
@@ -75,8 +73,8 @@ export class SampleStore extends Store {
   }
 
   /**
-   * True where all of a sample is in the page, what is folded too, and no line of it in two boxes, so that the browser's
-   * own find finds it.
+   * True if the page has the whole sample, including folded sections, and no line is in two boxes, so that the
+   * browser's own find can find everything.
    */
   readonly isNative = computed(
     () =>
@@ -88,7 +86,7 @@ export class SampleStore extends Store {
 
   #turnings = 0;
 
-  /** Go to a page of turns: one that begins at a turn, or one that ends there. The last one asked for counts. */
+  /** Go to a page of turns: one that begins at a turn, or one that ends there. The last request counts. */
   async goTurns(at: { from?: number; until?: number }): Promise<void> {
     const reply = this.now.peek();
     if (reply === null) return;
@@ -106,7 +104,7 @@ export class SampleStore extends Store {
     }
   }
 
-  /** Fetch a sample before it is asked for. */
+  /** Load a sample ahead. */
   async prefetch(runId: string, id: string): Promise<void> {
     await this.#replies.get(keyOf(runId, id), () => this.#fetched(runId, id));
   }
@@ -117,7 +115,7 @@ export class SampleStore extends Store {
     this.session.blocks.forget();
   }
 
-  /** Load the sample again: its place in its group may have changed, or the last try has failed. */
+  /** Load the sample again: its place in its group may have changed, or the last attempt failed. */
   async refresh(): Promise<void> {
     const { run: runId, sample: id } = this.session.place.now.peek();
     this.#turned.value = null;
@@ -126,7 +124,7 @@ export class SampleStore extends Store {
     await this.session.blocks.refresh();
   }
 
-  /** True where the sample that is shown is as it was when it was loaded. */
+  /** True if the shown sample is unchanged since it was loaded. */
   async isSame(): Promise<boolean> {
     const shown = this.now.peek();
     if (shown === null) return true;
@@ -139,7 +137,7 @@ export class SampleStore extends Store {
     this.effect(() => {
       const { run: runId, sample: id } = this.session.place.now.value;
       if (promptAfter.value !== lastAfter) {
-        lastAfter = promptAfter.value; // what was loaded is divided in another way
+        lastAfter = promptAfter.value; // loaded samples are divided differently
         this.#replies.clear();
       }
       untracked(() => runId !== null && id !== null && void this.#show(runId, id, false));
@@ -163,7 +161,7 @@ export class SampleStore extends Store {
     try {
       const { reply } = await this.#replies.renew(key, () => this.#fetched(runId, id));
       if (this.session.place.now.peek().sample !== id || this.session.place.now.peek().run !== runId) return;
-      if (promptAfter.peek() !== after) return; // divided in another way by now: that answer comes, too
+      if (promptAfter.peek() !== after) return; // divided differently by now: that reply will come, too
       this.#failure.value = null;
       if (JSON.stringify(reply) !== JSON.stringify(this.now.peek())) this.now.value = reply;
     } catch (error) {
